@@ -1,0 +1,275 @@
+/* What may be called from outside the core?
+ *
+ * The only place where a public declaration stands; the Python binding is cut out of this header between the two
+ * marks below. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
+ *
+ * Words: a *world* is a running copy of a *scene*; a *row* is a controlled agent of a world; rows of all worlds are
+ * numbered world by world. A *step* is one call, a *trial* an attempt from the scene's start state, an *episode*
+ * `max_trials` trials of one scene. */
+#ifndef DRIVE_H
+#define DRIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- cffi begins --- */
+
+enum {
+    /* Bytes of a caller's message buffer: one sentence with names cut to fit. */
+    DRV_MESSAGE_BYTES = 512,
+    /* Discrete actions: index = accel_index * DRV_STEERING_BINS + steer_index. */
+    DRV_ACCELERATION_BINS = 7,
+    DRV_STEERING_BINS = 13,
+    DRV_REWARD_TERMS = 3
+};
+
+typedef enum drv_status {
+    DRV_OK = 0,
+    DRV_ERROR_CONFIG = 1,
+    DRV_ERROR_SCENE = 2,
+    DRV_ERROR_ACTION = 3,
+    DRV_ERROR_CALL = 4,
+    DRV_ERROR_MEMORY = 5
+} drv_status;
+
+typedef enum drv_answer { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_answer;
+typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
+typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
+typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
+typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
+
+/* How a row's trial ended. DRV_OUTCOME_OTHER is kept for causes that are none of the named ones. */
+typedef enum drv_outcome {
+    DRV_OUTCOME_NONE = 0,
+    DRV_OUTCOME_GOAL = 1,
+    DRV_OUTCOME_COLLISION = 2,
+    DRV_OUTCOME_OFFROAD = 3,
+    DRV_OUTCOME_TIMEOUT = 4,
+    DRV_OUTCOME_OTHER = 5,
+    DRV_OUTCOME_COUNT = 6
+} drv_outcome;
+
+typedef enum drv_object_kind {
+    DRV_OBJECT_VEHICLE = 1,
+    DRV_OBJECT_PEDESTRIAN = 2,
+    DRV_OBJECT_CYCLIST = 3,
+    DRV_OBJECT_OTHER = 4
+} drv_object_kind;
+
+typedef enum drv_road_kind {
+    DRV_ROAD_LANE = 1,
+    DRV_ROAD_LINE = 2,
+    DRV_ROAD_EDGE = 3,
+    DRV_ROAD_CROSSWALK = 4,
+    DRV_ROAD_STOP_SIGN = 5,
+    DRV_ROAD_SPEED_BUMP = 6,
+    DRV_ROAD_DRIVEWAY = 7
+} drv_road_kind;
+
+/* Bits of the per-row summary code, one uint16 a row; `outcome` sits above them, see DRV_CODE_OUTCOME_SHIFT. */
+enum {
+    DRV_CODE_TRIAL_ENDED = 1,
+    DRV_CODE_TRUNCATION = 2,
+    DRV_CODE_REMOVED = 4,
+    DRV_CODE_INVALID_STEP = 8,
+    DRV_CODE_STOPPED = 16,
+    DRV_CODE_FIRST = 32,
+    DRV_CODE_OUTCOME_SHIFT = 6
+};
+
+/* What every world of a batch shares. Ranges are checked by drv_batch_plan. */
+typedef struct drv_config {
+    int32_t max_trials;
+    int32_t action_type;
+    float max_acceleration_mps2;
+    float max_steering_rad;
+    float max_speed_mps;
+    float min_speed_mps;
+    float goal_radius_m;
+    float goal_max_speed_mps; /* below 0: any speed */
+    int32_t on_goal;
+    int32_t on_collision;
+    int32_t on_offroad;
+    float stopped_share_limit; /* 0: off */
+    int32_t partners;
+    int32_t roads;
+    float view_radius_m;
+    int32_t time_left;
+    int32_t scene_order;
+    int32_t restart;
+    float reward_goal;
+    float reward_collision;
+    float reward_offroad;
+    float log_ema_alpha;
+} drv_config;
+
+/* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order rows, experts,
+ * statics. Frame 0 is the frame at which every trial starts. */
+typedef struct drv_scene_input {
+    const char *name;
+    float dt_s;
+    int32_t trial_steps;
+    int32_t row_count;
+    int32_t expert_count;
+    int32_t vehicle_count;
+    int32_t frame_count;
+    const uint8_t *kind;          /* vehicle_count, drv_object_kind */
+    const float *length_m;        /* vehicle_count */
+    const float *width_m;         /* vehicle_count */
+    const float *start_x_m;       /* vehicle_count; start_* of an expert are not read */
+    const float *start_y_m;
+    const float *start_heading_rad;
+    const float *start_vx_mps; /* the speed along the heading is kept */
+    const float *start_vy_mps;
+    const float *goal_x_m;        /* row_count */
+    const float *goal_y_m;
+    const float *log_x_m;         /* frame_count x expert_count */
+    const float *log_y_m;
+    const float *log_heading_rad;
+    const float *log_vx_mps;
+    const float *log_vy_mps;
+    const uint8_t *log_valid;
+    int32_t road_count;
+    int32_t point_count;
+    const int32_t *road_start;    /* road_count + 1 */
+    const uint8_t *road_kind;     /* road_count, drv_road_kind */
+    const float *road_width_m;    /* road_count, 0 unknown */
+    const float *road_speed_limit_mps; /* road_count, 0 unknown */
+    const float *point_x_m;       /* point_count */
+    const float *point_y_m;
+} drv_scene_input;
+
+/* Immutable and checked; counted references, safe to share between threads. */
+typedef struct drv_scene drv_scene;
+
+/* What a scene amounts to once loaded. */
+typedef struct drv_scene_facts {
+    int32_t segment_count;
+    int32_t edge_segment_count;
+    int32_t cell_count;
+    float cell_size_m;
+    int32_t clipped_start_speeds; /* rows whose speed was brought within the config's limits */
+    uint64_t bytes;
+} drv_scene_facts;
+
+/* Sizes that a batch needs from its caller. */
+typedef struct drv_batch_needs {
+    uint64_t block_bytes; /* state: one block, 64-byte aligned, no pointers in it */
+    int32_t row_count;
+    int32_t rows_per_world;
+    int32_t vehicles_per_world;
+    int32_t observation_size; /* floats a row */
+    int32_t action_width;     /* numbers a row */
+} drv_batch_needs;
+
+typedef struct drv_batch_setup {
+    drv_config config;
+    int32_t world_count;
+    int32_t rows_per_world;
+    int32_t scene_count;
+    drv_scene *const *scenes;
+    const int64_t *world_ids; /* world_count */
+    uint64_t seed;
+    int32_t thread_count; /* the caller's own thread included */
+} drv_batch_setup;
+
+/* The caller's arrays, bound once. Rows unless said otherwise; flags are 0 or 1. */
+typedef struct drv_arrays {
+    const int64_t *discrete_actions;  /* row_count x action_width, for the two discrete action types */
+    const float *continuous_actions;  /* row_count x 2 in [-1, 1]: throttle, steering */
+    float *observations;              /* row_count x observation_size */
+    float *rewards;
+    uint8_t *terminations;
+    uint8_t *truncations;
+    uint8_t *trial_ended;
+    uint8_t *truncation;
+    uint8_t *invalid_step;
+    uint8_t *first;
+    int32_t *trial_index;
+    uint8_t *removed;
+    uint8_t *stopped;
+    uint8_t *waits;
+    uint8_t *outcome;       /* drv_outcome on the step that books the row's trial, else 0 */
+    uint16_t *code;         /* the flags of a row in one number, see DRV_CODE_* */
+    int32_t *scene_index;   /* world_count */
+} drv_arrays;
+
+typedef struct drv_batch drv_batch;
+
+/* One array of the state block, for those who look without touching. Element (world, i) stands at
+ * offset + world * world_stride + i * item_bytes. */
+typedef struct drv_state_field {
+    const char *name;
+    const char *type; /* numpy's letter and size, such as "f4" */
+    const char *unit;
+    const char *phase; /* the phase that writes it */
+    uint64_t offset;
+    uint64_t world_stride;
+    int32_t count; /* elements of one world */
+} drv_state_field;
+
+/* One named feature of a row, repeated `slots` times at `stride` floats. */
+typedef struct drv_feature {
+    const char *name;
+    const char *unit;
+    const char *meaning;
+    float scale;   /* the value shown is the quantity times scale, clipped to [low, 1] */
+    float low;     /* 0 or -1 */
+    int32_t offset;
+    int32_t slots;
+    int32_t stride;
+} drv_feature;
+
+/* The moving averages of one figure over the rows that have data. */
+typedef struct drv_figure {
+    double value; /* NaN while n is 0 */
+    int64_t n;
+} drv_figure;
+
+/* Checks every count and number of the input, splits long segments, builds the grid. The config is that of the
+ * batches that will use the scene: the grid's search bounds and the speed limits at the start come from it. */
+drv_status drv_scene_create(const drv_scene_input *input, const drv_config *config, drv_scene **out, char *message);
+void drv_scene_release(drv_scene *scene);
+drv_scene_facts drv_scene_describe(const drv_scene *scene);
+
+/* Checks the setup and says how much memory it needs. */
+drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
+/* Begins a batch in the caller's block, which must outlive it and is cleared. Keeps a reference to each scene. */
+drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
+                            char *message);
+void drv_batch_free(drv_batch *batch);
+void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
+/* Opens the next episode of each chosen world, or episode 0 of `seed` where seeds is given.
+ * worlds: world_count flags or NULL for all. ages: world_count driving steps or NULL. */
+drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seed, const uint8_t *worlds, const int32_t *ages,
+                           char *message);
+/* One step of every world. Nothing has moved unless it returns DRV_OK. */
+drv_status drv_batch_step(drv_batch *batch, char *message);
+/* row_count x observation_size: what each waiting row will see at its next inner restart, zeros elsewhere. */
+drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message);
+/* Marks a batch whose block was filled from a copy as one that was reset already. */
+void drv_batch_resume(drv_batch *batch);
+/* The pool's threads do not survive a fork; the child calls this before its first step. */
+void drv_batch_forked(drv_batch *batch);
+
+/* Figures: index 0 .. drv_metric_count() - 1. trial < 0: over all trials of a row. */
+int32_t drv_metric_count(void);
+const char *drv_metric_name(int32_t metric);
+drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t trial);
+/* Mean over rows that have both of score in trial `trial` minus score in trial 0. */
+drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial);
+int64_t drv_batch_trials(const drv_batch *batch);
+
+/* Time spent by phase, in nanoseconds summed over threads, while measuring is on. */
+void drv_batch_time_phases(drv_batch *batch, int32_t on);
+int32_t drv_phase_count(void);
+const char *drv_phase_name(int32_t phase);
+int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase);
+
+/* Writes up to `capacity` entries, returns how many there are. */
+int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
+int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
+
+/* --- cffi ends --- */
+
+#endif

@@ -1,0 +1,456 @@
+/* How does a batch begin, and how is it called? Checks at the border; after it, phases cannot fail. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive.h"
+#include "error.h"
+#include "layout.h"
+#include "metrics.h"
+#include "phases.h"
+#include "pool.h"
+
+enum { world_limit = 1 << 20, thread_limit = 1024, trial_limit = 10000, slot_limit = 4096 };
+
+static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
+
+/* What one thread needs for itself; apart by two cache lines, so that threads do not share one. */
+typedef struct worker {
+    drv_scratch scratch;
+    int64_t phase_ns[DRV_PHASE_COUNT];
+    uint8_t apart[128];
+} worker;
+
+struct drv_batch {
+    drv_config config;
+    int32_t world_count, scene_count, thread_count;
+    drv_scene **scenes;
+    drv_sizes sizes;
+    int32_t observation_size, action_width;
+    uint8_t *block;
+    uint64_t world_bytes;
+    drv_arrays arrays;
+    drv_pool *pool;
+    worker *workers;
+    uint8_t *scratch_block;
+    bool was_reset, times_phases;
+    atomic_flag busy;
+    /* The call in progress. */
+    const uint8_t *chosen;   /* worlds to reset, NULL all */
+    const uint64_t *seed;    /* NULL: next episode */
+    const int32_t *ages;     /* NULL: none */
+    float *restart_out;
+};
+
+/* ---- config ---- */
+
+typedef struct range_check {
+    char *message;
+    drv_status status;
+} range_check;
+
+static void in_range(range_check *check, const char *name, double found, double low, double high) {
+    if (check->status == DRV_OK && !(found >= low && found <= high))
+        check->status = drv_fail(check->message, DRV_ERROR_CONFIG, "%s is %g; it must be in %g to %g", name, found, low,
+                                 high);
+}
+
+static drv_status check_setup(const drv_batch_setup *setup, char *message) {
+    const drv_config *config = &setup->config;
+    range_check check = {message, DRV_OK};
+    in_range(&check, "worlds", setup->world_count, 1, world_limit);
+    in_range(&check, "scenes", setup->scene_count, 1, 1 << 24);
+    in_range(&check, "threads", setup->thread_count, 1, thread_limit);
+    in_range(&check, "agents_per_world", setup->rows_per_world, 1, DRV_VEHICLE_LIMIT);
+    in_range(&check, "max_trials", config->max_trials, 1, trial_limit);
+    in_range(&check, "action_type", config->action_type, DRV_DISCRETE, DRV_CONTINUOUS);
+    in_range(&check, "max_acceleration_mps2", (double)config->max_acceleration_mps2, 1e-3, 100);
+    in_range(&check, "max_steering_rad", (double)config->max_steering_rad, 1e-3, 1.5);
+    in_range(&check, "max_speed_mps", (double)config->max_speed_mps, 1e-3, 200);
+    in_range(&check, "min_speed_mps", (double)config->min_speed_mps, -200, 0);
+    in_range(&check, "goal_radius_m", (double)config->goal_radius_m, 1e-3, 1000);
+    in_range(&check, "goal_max_speed_mps", (double)config->goal_max_speed_mps, -1, 200);
+    in_range(&check, "on_goal", config->on_goal, DRV_IGNORE, DRV_REMOVE);
+    in_range(&check, "on_collision", config->on_collision, DRV_IGNORE, DRV_REMOVE);
+    in_range(&check, "on_offroad", config->on_offroad, DRV_IGNORE, DRV_REMOVE);
+    in_range(&check, "stopped_share_limit", (double)config->stopped_share_limit, 0, 1);
+    in_range(&check, "partners", config->partners, 0, slot_limit);
+    in_range(&check, "roads", config->roads, 0, slot_limit);
+    in_range(&check, "view_radius_m", (double)config->view_radius_m, 1e-2, 10000);
+    in_range(&check, "time_left", config->time_left, DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR);
+    in_range(&check, "scene_order", config->scene_order, DRV_ORDER_RANDOM, DRV_ORDER_CYCLE);
+    in_range(&check, "restart", config->restart, DRV_RESTART_AUTO, DRV_RESTART_CALLER);
+    in_range(&check, "reward goal", (double)config->reward_goal, -1e6, 1e6);
+    in_range(&check, "reward collision", (double)config->reward_collision, -1e6, 1e6);
+    in_range(&check, "reward offroad", (double)config->reward_offroad, -1e6, 1e6);
+    in_range(&check, "log_ema_alpha", (double)config->log_ema_alpha, 0, 1);
+    for (int32_t i = 0; check.status == DRV_OK && i < setup->world_count; i++)
+        if (setup->world_ids[i] < 0)
+            return drv_fail(message, DRV_ERROR_CONFIG, "world id %d is %lld; it must be 0 or above", i,
+                            (long long)setup->world_ids[i]);
+    for (int32_t i = 0; check.status == DRV_OK && i < setup->scene_count; i++) {
+        const drv_scene *scene = setup->scenes[i];
+        if (scene->row_count > setup->rows_per_world)
+            return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d controlled vehicles; there are %d rows a world",
+                            scene->name, scene->row_count, setup->rows_per_world);
+        if (scene->roads != config->roads || scene->view_radius_m != config->view_radius_m)
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "scene %.80s was made for %d roads within %g m; this batch shows %d within %g m", scene->name,
+                            scene->roads, (double)scene->view_radius_m, config->roads, (double)config->view_radius_m);
+    }
+    return check.status;
+}
+
+static int32_t round_up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
+
+static drv_sizes sizes_of(const drv_batch_setup *setup) {
+    int32_t vehicles = setup->rows_per_world;
+    for (int32_t i = 0; i < setup->scene_count; i++)
+        if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
+    return (drv_sizes){setup->rows_per_world, round_up(vehicles, 16), (vehicles + 63) / 64, setup->config.max_trials};
+}
+
+drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
+    drv_status status = check_setup(setup, message);
+    if (status != DRV_OK) return status;
+    const drv_sizes sizes = sizes_of(setup);
+    const int64_t rows = (int64_t)setup->world_count * sizes.rows;
+    const int64_t averages = (int64_t)sizes.rows * sizes.max_trials * DRV_METRIC_COUNT;
+    const double bytes = (double)setup->world_count * (double)drv_state_world_bytes(sizes);
+    if (rows > INT32_MAX || averages > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
+        return drv_fail(message, DRV_ERROR_MEMORY,
+                        "%d worlds of %d rows with max_trials %d need %.3g bytes of state and %lld rows; at most %.3g "
+                        "bytes and %d rows are allowed",
+                        setup->world_count, sizes.rows, sizes.max_trials, bytes, (long long)rows,
+                        (double)block_limit_bytes, INT32_MAX);
+    *out = (drv_batch_needs){
+        .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->world_count,
+        .row_count = (int32_t)rows,
+        .rows_per_world = sizes.rows,
+        .vehicles_per_world = sizes.vehicles,
+        .observation_size = drv_layout_size(&setup->config),
+        .action_width = setup->config.action_type == DRV_DISCRETE ? 1 : 2,
+    };
+    return DRV_OK;
+}
+
+/* ---- begin and end ---- */
+
+/* Everything of one world: its state, its scene, the caller's arrays from its first row on. */
+static drv_world world_of(const drv_batch *batch, int32_t number, void *world_block) {
+    const int64_t row = (int64_t)number * batch->sizes.rows;
+    const drv_arrays *all = &batch->arrays;
+    drv_world world = {.config = &batch->config,
+                       .scenes = batch->scenes,
+                       .scene_count = batch->scene_count,
+                       .sizes = batch->sizes,
+                       .out = *all};
+    drv_state_attach(&world, world_block);
+    world.scene = batch->scenes[*world.scene_number];
+    if (all->discrete_actions) world.out.discrete_actions += row * batch->action_width;
+    if (all->continuous_actions) world.out.continuous_actions += row * batch->action_width;
+    if (!all->observations) return world;
+    world.out.observations += row * batch->observation_size;
+    world.out.rewards += row;
+    world.out.terminations += row;
+    world.out.truncations += row;
+    world.out.trial_ended += row;
+    world.out.truncation += row;
+    world.out.invalid_step += row;
+    world.out.first += row;
+    world.out.trial_index += row;
+    world.out.removed += row;
+    world.out.stopped += row;
+    world.out.waits += row;
+    world.out.outcome += row;
+    world.out.code += row;
+    world.out.scene_index += number;
+    return world;
+}
+
+static uint8_t *block_of(const drv_batch *batch, int32_t number) {
+    return batch->block + (uint64_t)number * batch->world_bytes;
+}
+
+static drv_world world_at(const drv_batch *batch, int32_t number) {
+    return world_of(batch, number, block_of(batch, number));
+}
+
+/* Cuts one thread's room into its parts, or only measures it where `base` is NULL. */
+static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
+    int64_t items = batch->sizes.vehicles, grid_rows = 0;
+    for (int32_t i = 0; i < batch->scene_count; i++) {
+        const drv_scene *scene = batch->scenes[i];
+        if (scene->segments.count > items) items = scene->segments.count;
+        if (scene->grid.rows > grid_rows) grid_rows = scene->grid.rows;
+    }
+    const int32_t slots = batch->config.partners > batch->config.roads ? batch->config.partners : batch->config.roads;
+    uint64_t used = 0;
+#define CUT(member, bytes)                                   \
+    out->member = base ? (void *)(base + used) : NULL;       \
+    used += ((uint64_t)(bytes) + 63u) / 64u * 64u
+    CUT(world, batch->world_bytes);
+    CUT(distance2, items * (int64_t)sizeof(float));
+    CUT(room, (items + 1) * (int64_t)sizeof(float));
+    CUT(kept, (slots + 1) * (int64_t)sizeof(int32_t));
+    CUT(runs, grid_rows * 2 * (int64_t)sizeof(int32_t));
+    CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
+    CUT(chosen, batch->sizes.rows);
+#undef CUT
+    return used;
+}
+
+static bool make_scratch(drv_batch *batch) {
+    drv_scratch measured;
+    const uint64_t bytes = cut_scratch(batch, NULL, &measured);
+    batch->workers = calloc((size_t)batch->thread_count, sizeof *batch->workers);
+    batch->scratch_block = calloc((size_t)batch->thread_count, (size_t)bytes);
+    if (!batch->workers || !batch->scratch_block) return false;
+    for (int32_t i = 0; i < batch->thread_count; i++)
+        cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, &batch->workers[i].scratch);
+    return true;
+}
+
+drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
+                            char *message) {
+    drv_batch_needs needs;
+    drv_status status = drv_batch_plan(setup, &needs, message);
+    *out = NULL;
+    if (status != DRV_OK) return status;
+    if (block_bytes < needs.block_bytes || (uintptr_t)block % 64 != 0)
+        return drv_fail(message, DRV_ERROR_MEMORY, "the state block is %llu bytes at offset %u of a cache line; it must "
+                        "be at least %llu bytes at offset 0", (unsigned long long)block_bytes,
+                        (unsigned)((uintptr_t)block % 64), (unsigned long long)needs.block_bytes);
+    drv_batch *batch = calloc(1, sizeof *batch);
+    drv_scene **scenes = calloc((size_t)setup->scene_count, sizeof(drv_scene *));
+    if (batch) {
+        batch->config = setup->config;
+        batch->world_count = setup->world_count;
+        batch->scene_count = setup->scene_count;
+        batch->thread_count = setup->thread_count;
+        batch->scenes = scenes;
+        batch->sizes = sizes_of(setup);
+        batch->observation_size = needs.observation_size;
+        batch->action_width = needs.action_width;
+        batch->block = block;
+        batch->world_bytes = drv_state_world_bytes(batch->sizes);
+        batch->pool = drv_pool_create(setup->thread_count);
+        atomic_flag_clear(&batch->busy);
+        for (int32_t i = 0; scenes && i < setup->scene_count; i++) {
+            scenes[i] = setup->scenes[i];
+            drv_scene_retain(scenes[i]);
+        }
+    }
+    if (!batch || !scenes || !batch->pool || !make_scratch(batch)) {
+        if (batch) drv_batch_free(batch);
+        else free(scenes);
+        return drv_fail(message, DRV_ERROR_MEMORY, "no memory for a batch of %d worlds and %d threads",
+                        setup->world_count, setup->thread_count);
+    }
+    memset(block, 0, (size_t)needs.block_bytes);
+    for (int32_t number = 0; number < setup->world_count; number++) {
+        drv_world world = world_at(batch, number);
+        *world.id = setup->world_ids[number];
+        *world.seed = setup->seed;
+        *world.episode = -1;
+    }
+    *out = batch;
+    return DRV_OK;
+}
+
+void drv_batch_free(drv_batch *batch) {
+    if (!batch) return;
+    drv_pool_free(batch->pool);
+    for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
+    free(batch->scenes);
+    free(batch->workers);
+    free(batch->scratch_block);
+    free(batch);
+}
+
+void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays) { batch->arrays = *arrays; }
+
+void drv_batch_forked(drv_batch *batch) {
+    drv_pool_forked(batch->pool);
+    atomic_flag_clear(&batch->busy);
+}
+
+void drv_batch_resume(drv_batch *batch) { batch->was_reset = true; }
+
+/* ---- calls ---- */
+
+/* One call at a time: a second thread is told so instead of tearing the state. */
+static drv_status enter(drv_batch *batch, char *message) {
+    if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
+        return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
+    return DRV_OK;
+}
+
+static void leave(drv_batch *batch) { atomic_flag_clear_explicit(&batch->busy, memory_order_release); }
+
+static drv_status check_ages(const drv_batch *batch, char *message) {
+    for (int32_t number = 0; batch->ages && number < batch->world_count; number++) {
+        if (batch->chosen && !batch->chosen[number]) continue;
+        const drv_world world = world_at(batch, number);
+        const uint64_t seed = batch->seed ? *batch->seed : *world.seed;
+        const int64_t episode = batch->seed ? 0 : *world.episode + 1;
+        const drv_scene *scene = batch->scenes[drv_trial_next_scene(&world, seed, episode)];
+        if (batch->ages[number] < 0 || batch->ages[number] >= scene->trial_steps)
+            return drv_fail(message, DRV_ERROR_CALL, "initial_ages of world %d is %d; it must be 0 to %d", number,
+                            batch->ages[number], scene->trial_steps - 1);
+    }
+    return DRV_OK;
+}
+
+static void reset_world(void *context, int32_t number, int32_t worker_number) {
+    drv_batch *batch = context;
+    if (batch->chosen && !batch->chosen[number]) return;
+    drv_world world = world_at(batch, number);
+    drv_scratch *scratch = &batch->workers[worker_number].scratch;
+    if (batch->seed) {
+        *world.seed = *batch->seed;
+        *world.episode = 0;
+    } else {
+        ++*world.episode;
+    }
+    drv_trial_open_episode(&world, scratch, batch->ages ? batch->ages[number] : 0);
+    drv_observe_write(&world, scratch);
+}
+
+drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seed, const uint8_t *worlds, const int32_t *ages,
+                           char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    batch->seed = seed;
+    batch->chosen = worlds;
+    batch->ages = ages;
+    if (!batch->was_reset)
+        for (int32_t number = 0; worlds && number < batch->world_count; number++)
+            if (!worlds[number] && status == DRV_OK)
+                status = drv_fail(message, DRV_ERROR_CALL,
+                                  "the first reset leaves out world %d; it must open every world", number);
+    if (status == DRV_OK) status = check_ages(batch, message);
+    if (status == DRV_OK) {
+        drv_pool_run(batch->pool, reset_world, batch, batch->world_count);
+        batch->was_reset = true;
+    }
+    leave(batch);
+    return status;
+}
+
+static void step_world(void *context, int32_t number, int32_t worker_number) {
+    drv_batch *batch = context;
+    worker *own = &batch->workers[worker_number];
+    drv_world world = world_at(batch, number);
+    drv_step_world(&world, &own->scratch, batch->times_phases ? own->phase_ns : NULL);
+}
+
+static drv_status check_step(const drv_batch *batch, char *message) {
+    if (!batch->was_reset) return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
+    for (int32_t number = 0; number < batch->world_count; number++) {
+        const drv_world world = world_at(batch, number);
+        if (batch->config.restart == DRV_RESTART_CALLER && *world.pending == DRV_OPENS_EPISODE)
+            return drv_fail(message, DRV_ERROR_CALL,
+                            "the episode of world %d is over; with restart=\"caller\" call reset(worlds=mask) for it first",
+                            number);
+        drv_status status = drv_trial_check_actions(&world, number, message);
+        if (status != DRV_OK) return status;
+    }
+    return DRV_OK;
+}
+
+drv_status drv_batch_step(drv_batch *batch, char *message) {
+    if (!batch) return drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one");
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    status = check_step(batch, message);
+    if (status == DRV_OK) drv_pool_run(batch->pool, step_world, batch, batch->world_count);
+    leave(batch);
+    return status;
+}
+
+/* Plays the world's next inner restart in a copy, and looks. */
+static void look_ahead(void *context, int32_t number, int32_t worker_number) {
+    drv_batch *batch = context;
+    drv_scratch *scratch = &batch->workers[worker_number].scratch;
+    const drv_world world = world_at(batch, number);
+    const int64_t size = batch->observation_size;
+    float *out = batch->restart_out + (int64_t)number * batch->sizes.rows * size;
+    memset(out, 0, (size_t)(batch->sizes.rows * size) * sizeof *out);
+    if (*world.trial + 1 == batch->config.max_trials) return;
+    memcpy(scratch->world, block_of(batch, number), (size_t)batch->world_bytes);
+    drv_world copy = world_of(batch, number, scratch->world);
+    drv_trial_rewind(&copy, scratch);
+    for (int32_t row = 0; row < world.scene->row_count; row++)
+        scratch->chosen[row] = world.status[row] != DRV_DRIVING || *world.pending == DRV_OPENS_TRIAL;
+    drv_observe_rows(&copy, scratch->chosen, scratch, out);
+}
+
+drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    if (!batch->was_reset) {
+        status = drv_fail(message, DRV_ERROR_CALL, "restart_observations was called before reset; call reset first");
+    } else {
+        batch->restart_out = out;
+        drv_pool_run(batch->pool, look_ahead, batch, batch->world_count);
+    }
+    leave(batch);
+    return status;
+}
+
+/* ---- reports ---- */
+
+static drv_figure figure_of(drv_mean mean) {
+    return (drv_figure){mean.n > 0 ? mean.sum / (double)mean.n : (double)NAN, mean.n};
+}
+
+drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t trial) {
+    drv_mean mean = {0.0, 0};
+    for (int32_t number = 0; number < batch->world_count; number++) {
+        const drv_world world = world_at(batch, number);
+        drv_metrics_gather(&world, metric, trial, &mean);
+    }
+    return figure_of(mean);
+}
+
+drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial) {
+    drv_mean mean = {0.0, 0};
+    for (int32_t number = 0; number < batch->world_count; number++) {
+        const drv_world world = world_at(batch, number);
+        drv_metrics_gather_adaptation(&world, trial, &mean);
+    }
+    return figure_of(mean);
+}
+
+int64_t drv_batch_trials(const drv_batch *batch) {
+    int64_t sum = 0;
+    for (int32_t number = 0; number < batch->world_count; number++) {
+        const drv_world world = world_at(batch, number);
+        sum += drv_metrics_trials(&world);
+    }
+    return sum;
+}
+
+void drv_batch_time_phases(drv_batch *batch, int32_t on) {
+    batch->times_phases = on != 0;
+    for (int32_t i = 0; i < batch->thread_count; i++)
+        memset(batch->workers[i].phase_ns, 0, sizeof batch->workers[i].phase_ns);
+}
+
+int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase) {
+    int64_t sum = 0;
+    for (int32_t i = 0; i < batch->thread_count; i++) sum += batch->workers[i].phase_ns[phase];
+    return sum;
+}
+
+int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity) {
+    int32_t count = 0;
+    drv_state_field field;
+    while (drv_state_describe(batch->sizes, count, &field)) {
+        if (count < capacity) out[count] = field;
+        count++;
+    }
+    return count;
+}

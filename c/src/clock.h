@@ -1,0 +1,14 @@
+/* What time is it? Read only to measure, when asked; never into state. */
+#ifndef DRV_CLOCK_H
+#define DRV_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t drv_clock_ns(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* What happened? Facts only: contacts, crossings of road edges, goals; what they mean is for trial.c to say.
+ *
+ * Everything is judged from the poses before and after the step and swept between them, so nothing tunnels at large
+ * steps. A fact is the onset: what overlaps already, at the start or when it appears on the map, counts once it has
+ * separated. */
+#include <math.h>
+
+#include "geometry.h"
+#include "phases.h"
+
+/* A sweep holds headings over pieces of the step in which neither box turns by more than this. At the corner of a
+ * 5 m car it is 12 cm of path that is only approximated; end poses are always exact. */
+static const float piece_turn_rad = 0.1f;
+enum { piece_limit = 64 };
+
+typedef struct sweep {
+    drv_point from, to;
+    float heading_from_rad, turn_rad, half_length_m, half_width_m;
+} sweep;
+
+static sweep sweep_of(const drv_world *world, int32_t vehicle) {
+    const drv_scene *scene = world->scene;
+    return (sweep){
+        {world->before_x_m[vehicle], world->before_y_m[vehicle]},
+        {world->x_m[vehicle], world->y_m[vehicle]},
+        world->before_heading_rad[vehicle],
+        drv_wrap_angle(world->heading_rad[vehicle] - world->before_heading_rad[vehicle]),
+        0.5f * scene->length_m[vehicle],
+        0.5f * scene->width_m[vehicle],
+    };
+}
+
+static drv_box box_now(const drv_world *world, int32_t vehicle) {
+    return (drv_box){{world->x_m[vehicle], world->y_m[vehicle]},
+                     {world->cos_heading[vehicle], world->sin_heading[vehicle]},
+                     0.5f * world->scene->length_m[vehicle],
+                     0.5f * world->scene->width_m[vehicle]};
+}
+
+static int32_t piece_count(float turn_rad) {
+    return (int32_t)drv_smaller(1.0f + drv_absolute(turn_rad) / piece_turn_rad, (float)piece_limit);
+}
+
+/* The box at the start of a piece, with the heading of the piece's middle. */
+static drv_box box_in_piece(sweep motion, int32_t piece, int32_t pieces) {
+    float begin = (float)piece / (float)pieces, middle = ((float)piece + 0.5f) / (float)pieces;
+    return (drv_box){{motion.from.x + begin * (motion.to.x - motion.from.x),
+                      motion.from.y + begin * (motion.to.y - motion.from.y)},
+                     drv_direction(motion.heading_from_rad + middle * motion.turn_rad),
+                     motion.half_length_m,
+                     motion.half_width_m};
+}
+
+static bool sweeps_meet(sweep a, sweep b) {
+    int32_t pieces = piece_count(drv_larger(drv_absolute(a.turn_rad), drv_absolute(b.turn_rad)));
+    drv_point path = {((a.to.x - a.from.x) - (b.to.x - b.from.x)) / (float)pieces,
+                      ((a.to.y - a.from.y) - (b.to.y - b.from.y)) / (float)pieces};
+    for (int32_t piece = 0; piece < pieces; piece++)
+        if (drv_moving_boxes_meet(box_in_piece(a, piece, pieces), path, box_in_piece(b, piece, pieces))) return true;
+    return false;
+}
+
+static float path_m(sweep motion) {
+    float dx = motion.to.x - motion.from.x, dy = motion.to.y - motion.from.y;
+    return sqrtf(dx * dx + dy * dy);
+}
+
+/* ---- contacts ---- */
+
+/* How far from its centre now a vehicle may have been felt during the step; below 0 if it is not on the map. */
+static void measure_reach(const drv_world *world, float *reach_m) {
+    for (int32_t vehicle = 0; vehicle < world->scene->vehicle_count; vehicle++) {
+        float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
+        float dy = world->y_m[vehicle] - world->before_y_m[vehicle];
+        float path = world->before_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
+        reach_m[vehicle] = world->present[vehicle] ? world->scene->radius_m[vehicle] + path : -1.0f;
+    }
+}
+
+/* Bit i: vehicle first + i is near enough to have met the row. */
+static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, const float *reach_m) {
+    const int32_t left = world->scene->vehicle_count - first, count = left < 64 ? left : 64;
+    const float x_m = world->x_m[row], y_m = world->y_m[row], own_m = reach_m[row];
+    uint64_t bits = 0;
+    for (int32_t i = 0; i < count; i++) {
+        float dx = world->x_m[first + i] - x_m, dy = world->y_m[first + i] - y_m;
+        float sum_m = own_m + reach_m[first + i];
+        bool near = (reach_m[first + i] >= 0.0f) & (dx * dx + dy * dy <= sum_m * sum_m);
+        bits |= (uint64_t)near << i;
+    }
+    if (row >= first && row < first + count) bits &= ~((uint64_t)1 << (row - first));
+    return bits;
+}
+
+static int32_t lowest_bit(uint64_t bits) {
+    int32_t index = 0;
+    while (!(bits >> index & 1u)) index++;
+    return index;
+}
+
+static void detect_contacts(drv_world *world, int32_t row, const float *reach_m) {
+    uint64_t *touching = world->touching + row * world->sizes.contact_words;
+    const sweep own = sweep_of(world, row);
+    world->hit[row] = 0;
+    world->hit_vehicle[row] = -1;
+    for (int32_t first = 0; first < world->scene->vehicle_count; first += 64) {
+        const uint64_t touched_before = touching[first / 64];
+        uint64_t touches_now = 0;
+        for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
+            const int32_t bit = lowest_bit(near), other = first + bit;
+            const bool appeared = !world->before_present[other];
+            const bool touches = drv_boxes_meet(box_now(world, row), box_now(world, other));
+            touches_now |= (uint64_t)touches << bit;
+            if (appeared || (touched_before >> bit & 1u)) continue;
+            if (!touches && !sweeps_meet(own, sweep_of(world, other))) continue;
+            world->hit[row] = 1;
+            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = other;
+        }
+        touching[first / 64] = touches_now;
+    }
+}
+
+/* ---- road edges ---- */
+
+/* Whether the box meets an edge at its pose now, or, where `swept`, on its way there. */
+static bool meets_edge(const drv_world *world, int32_t row, bool swept) {
+    const drv_scene *scene = world->scene;
+    const drv_segments *edges = &scene->edges;
+    if (edges->count == 0) return false;
+    const sweep motion = sweep_of(world, row);
+    const drv_box box = box_now(world, row);
+    const float reach_m = scene->radius_m[row] + (swept ? path_m(motion) : 0.0f);
+    const int32_t pieces = piece_count(motion.turn_rad);
+    const drv_point path = {(motion.to.x - motion.from.x) / (float)pieces,
+                            (motion.to.y - motion.from.y) / (float)pieces};
+    const drv_window window =
+        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, reach_m + 0.5f * drv_segment_limit_m);
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = edges->cell_start + y * scene->grid.columns;
+        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
+            drv_point middle = {edges->middle_x_m[i], edges->middle_y_m[i]};
+            drv_point along = {edges->along_x[i], edges->along_y[i]};
+            float dx = middle.x - box.centre.x, dy = middle.y - box.centre.y;
+            float near_m = reach_m + edges->half_length_m[i];
+            if (dx * dx + dy * dy > near_m * near_m) continue;
+            if (!swept) {
+                if (drv_moving_box_meets_segment(box, (drv_point){0.0f, 0.0f}, middle, along, edges->half_length_m[i]))
+                    return true;
+                continue;
+            }
+            for (int32_t piece = 0; piece < pieces; piece++)
+                if (drv_moving_box_meets_segment(box_in_piece(motion, piece, pieces), path, middle, along,
+                                                 edges->half_length_m[i]))
+                    return true;
+        }
+    }
+    return false;
+}
+
+static void detect_crossing(drv_world *world, int32_t row) {
+    bool was_over = world->over_edge[row], is_over = meets_edge(world, row, false);
+    world->crossed[row] = !was_over && (is_over || meets_edge(world, row, true));
+    world->over_edge[row] = is_over;
+}
+
+/* ---- goals ---- */
+
+static bool within_goal(const drv_world *world, int32_t row, drv_point from, drv_point to) {
+    float radius_m = world->config->goal_radius_m;
+    drv_point goal = {world->scene->goal_x_m[row], world->scene->goal_y_m[row]};
+    return drv_squared_distance_to_path(goal, from, to) <= radius_m * radius_m;
+}
+
+/* A goal is reached once a trial; a row that starts inside it has to leave it first. */
+static void detect_goal(drv_world *world, int32_t row) {
+    drv_point from = {world->before_x_m[row], world->before_y_m[row]}, to = {world->x_m[row], world->y_m[row]};
+    float limit_mps = world->config->goal_max_speed_mps;
+    world->reached[row] = 0;
+    if (world->had_goal[row]) return;
+    if (world->goal_spent[row]) {
+        world->goal_spent[row] = within_goal(world, row, to, to);
+        return;
+    }
+    bool slow_enough = limit_mps < 0.0f || drv_absolute(world->speed_mps[row]) <= limit_mps;
+    world->reached[row] = slow_enough && within_goal(world, row, from, to);
+}
+
+/* ---- phases ---- */
+
+void drv_events_begin(drv_world *world, drv_scratch *scratch) {
+    const drv_scene *scene = world->scene;
+    float *reach_m = scratch->room;
+    measure_reach(world, reach_m);
+    for (int32_t i = 0; i < world->sizes.rows * world->sizes.contact_words; i++) world->touching[i] = 0;
+    for (int32_t row = 0; row < world->sizes.rows; row++) {
+        world->hit[row] = world->crossed[row] = world->reached[row] = 0;
+        world->hit_vehicle[row] = -1;
+        world->over_edge[row] = world->goal_spent[row] = 0;
+        if (row >= scene->row_count) continue;
+        drv_point start = {world->x_m[row], world->y_m[row]};
+        world->goal_spent[row] = within_goal(world, row, start, start);
+        world->over_edge[row] = meets_edge(world, row, false);
+        for (int32_t first = 0; first < scene->vehicle_count; first += 64)
+            for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
+                const int32_t bit = lowest_bit(near);
+                bool touches = drv_boxes_meet(box_now(world, row), box_now(world, first + bit));
+                world->touching[row * world->sizes.contact_words + first / 64] |= (uint64_t)touches << bit;
+            }
+    }
+}
+
+void drv_events_detect(drv_world *world, drv_scratch *scratch) {
+    float *reach_m = scratch->room;
+    measure_reach(world, reach_m);
+    for (int32_t row = 0; row < world->scene->row_count; row++) {
+        if (world->status[row] != DRV_DRIVING) {
+            world->hit[row] = world->crossed[row] = world->reached[row] = 0;
+            continue;
+        }
+        detect_contacts(world, row, reach_m);
+        detect_crossing(world, row);
+        detect_goal(world, row);
+    }
+}

@@ -1,0 +1,62 @@
+/* What is near this point?
+ *
+ * Road segments sorted by the cell of their middle, row of cells by row of cells: a window of cells is then one run of
+ * segments a row of cells, in ascending index. */
+#ifndef DRV_GRID_H
+#define DRV_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct drv_grid {
+    float left_m, bottom_m, cell_m;
+    int32_t columns, rows;
+} drv_grid;
+
+/* Segments of one purpose in grid order. Arrays are owned by the scene. */
+typedef struct drv_segments {
+    int32_t count;
+    float *middle_x_m, *middle_y_m; /* count */
+    float *along_x, *along_y;       /* count, unit vector; zero for a single point */
+    float *half_length_m;           /* count */
+    int32_t *cell_start;            /* columns * rows + 1 */
+} drv_segments;
+
+typedef struct drv_window {
+    int32_t first_column, last_column, first_row, last_row;
+} drv_window;
+
+/* The grid that covers the box of the given corners with cells of at least `cell_m`, at most `cell_limit` of them. */
+drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit);
+
+int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
+
+/* The cells that the square of half side `reach_m` about a point touches, cut to the grid. */
+drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
+
+/* Bounds of the distance from a point to its `wanted`-th nearest middle. */
+typedef struct drv_reach {
+    float least_m, most_m;
+} drv_reach;
+
+/* By the triangle inequality from the cell's own distance, widened by what rounding could lose and cut at `limit_m`: a
+ * window of half side most_m holds the `wanted` nearest middles, or all within the limit. `cell_reach_m` holds, for each
+ * cell, the distance from its centre to its `wanted`-th nearest middle. */
+drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m);
+
+/* Fills cell_reach_m (one a cell). `distances` is room for one float a segment. */
+void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
+                            float *distances, float *cell_reach_m);
+
+/* Where a threshold may lie: few values are expected to be at most `low`, none above `high` are wanted. */
+typedef struct drv_bracket {
+    float low, high;
+} drv_bracket;
+
+/* Of `count` squared distances in ascending index order keeps the `wanted` smallest that are at most `bounds.high`, ties
+ * by index, and writes their positions in ascending order to `kept` (room for wanted + 1). Returns how many. `room` is
+ * count floats. `bounds.low` is a hint: a good one saves time, a bad one costs some. */
+int32_t drv_nearest(const float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
+                    int32_t *kept);
+
+#endif

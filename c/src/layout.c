@@ -1,0 +1,83 @@
+/* Where does a number stand in a row, and how is it scaled? */
+#include "layout.h"
+
+#include "geometry.h"
+#include "scene.h"
+
+_Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
+               "one feature an outcome, in the order of drv_outcome");
+
+typedef struct feature {
+    const char *name, *unit, *meaning;
+    drv_scale scale;
+    float low;
+} feature;
+
+#define X(symbol, name, unit, scale, low, meaning) {name, unit, meaning, scale, low},
+static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
+static const feature partner_features[] = {PARTNER_FEATURES(X)};
+static const feature road_features[] = {ROAD_FEATURES(X)};
+#undef X
+
+float drv_layout_scale(const drv_config *config, drv_scale kind) {
+    switch (kind) {
+    case SCALE_ONE: return 1.0f;
+    case SCALE_SPEED: return 1.0f / drv_larger(config->max_speed_mps, -config->min_speed_mps);
+    case SCALE_LENGTH: return 1.0f / 20.0f; /* an articulated bus */
+    case SCALE_WIDTH: return 1.0f / 5.0f;
+    case SCALE_STEERING: return 1.0f / config->max_steering_rad;
+    case SCALE_ACCELERATION: return 1.0f / config->max_acceleration_mps2;
+    case SCALE_YAW_RATE: return 1.0f / 3.0f; /* a U-turn in about a second */
+    case SCALE_POSITION: return 1.0f / config->view_radius_m;
+    case SCALE_DISTANCE: return 0.25f / config->view_radius_m; /* goals may lie beyond what is seen */
+    case SCALE_TRIAL: return 1.0f / (float)config->max_trials;
+    case SCALE_REWARD: {
+        const float terms[DRV_REWARD_TERMS] = {config->reward_goal, config->reward_collision, config->reward_offroad};
+        float best = 0.0f, worst = 0.0f;
+        for (int32_t term = 0; term < DRV_REWARD_TERMS; term++) {
+            best += drv_larger(terms[term], 0.0f);
+            worst += drv_larger(-terms[term], 0.0f);
+        }
+        return 1.0f / drv_larger(1.0f, drv_larger(best, worst));
+    }
+    case SCALE_OBJECT_KIND: return 0.25f;
+    case SCALE_HALF_SEGMENT: return 2.0f / drv_segment_limit_m;
+    case SCALE_LANE_WIDTH: return 0.1f;
+    case SCALE_ROAD_KIND: return 0.125f;
+    }
+    return 1.0f;
+}
+
+drv_head_scales drv_layout_head(const drv_config *config) {
+    drv_head_scales head;
+    for (int32_t i = 0; i < HEAD_COUNT; i++) {
+        head.scale[i] = drv_layout_scale(config, head_features[i].scale);
+        head.low[i] = head_features[i].low;
+    }
+    return head;
+}
+
+int32_t drv_layout_size(const drv_config *config) {
+    return HEAD_COUNT + config->partners * PARTNER_COUNT + config->roads * ROAD_COUNT;
+}
+
+int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity) {
+    const struct {
+        const feature *features;
+        int32_t count, slots;
+    } blocks[] = {{head_features, HEAD_COUNT, 1},
+                  {partner_features, PARTNER_COUNT, config->partners},
+                  {road_features, ROAD_COUNT, config->roads}};
+    int32_t written = 0, offset = 0;
+    for (size_t block = 0; block < sizeof blocks / sizeof *blocks; block++) {
+        for (int32_t i = 0; i < blocks[block].count; i++, written++) {
+            const feature *shown = &blocks[block].features[i];
+            if (written < capacity)
+                out[written] = (drv_feature){shown->name, shown->unit, shown->meaning,
+                                             drv_layout_scale(config, shown->scale), shown->low, offset + i,
+                                             blocks[block].slots, blocks[block].count};
+        }
+        offset += blocks[block].count * blocks[block].slots;
+    }
+    return written;
+}

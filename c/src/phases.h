@@ -1,0 +1,40 @@
+/* Which phases does a step have? Each stands in the room that answers its question. */
+#ifndef DRV_PHASES_H
+#define DRV_PHASES_H
+
+#include "state.h"
+
+typedef void drv_phase(drv_world *world, drv_scratch *scratch);
+
+/* trial.c: puts the world back at the start, in a new trial or a new episode. */
+drv_phase drv_trial_restart;
+/* traffic.c: remembers where everybody was; moves the experts to their next frame. */
+drv_phase drv_traffic_plan;
+/* dynamics.c: moves the rows that drive. */
+drv_phase drv_dynamics_integrate;
+/* events.c: the facts of the step, from the poses before and after it. */
+drv_phase drv_events_detect;
+/* trial.c: what the facts mean for rows, trial and episode; the only writer of the channels. */
+drv_phase drv_trial_judge;
+/* reward.c: what the facts are worth. */
+drv_phase drv_reward_score;
+/* metrics.c: books the trials that were decided. */
+drv_phase drv_metrics_add;
+/* observe.c: what every row sees. */
+drv_phase drv_observe_write;
+
+/* Parts that others call. */
+void drv_traffic_begin(drv_world *world);                       /* every vehicle at its start */
+void drv_events_begin(drv_world *world, drv_scratch *scratch);  /* what overlaps already is no event */
+void drv_trial_rewind(drv_world *world, drv_scratch *scratch);  /* state of the next inner trial, no channel */
+/* Opens the episode that `episode` counts, its clock `age_steps` on. */
+void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
+int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
+void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
+/* The observations of the chosen rows of a world, each at its place from `out` on. */
+void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out);
+drv_status drv_trial_check_actions(const drv_world *world, int32_t world_number, char *message);
+
+enum { DRV_PHASE_COUNT = 8 };
+
+#endif

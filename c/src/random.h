@@ -1,0 +1,34 @@
+/* What is the random number for this purpose?
+ *
+ * One pure function of (seed, world, episode, purpose, index): no state to keep, copy or share, so a world draws the
+ * same whatever plays beside it. */
+#ifndef DRV_RANDOM_H
+#define DRV_RANDOM_H
+
+#include <stdint.h>
+
+typedef enum drv_purpose { DRV_PURPOSE_SCENE = 1 } drv_purpose;
+
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
+static inline uint64_t drv_mix(uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t episode, drv_purpose purpose,
+                                       uint32_t index) {
+    /* 2^64 / golden ratio: keeps the all-zero input away from the fixed point of drv_mix. */
+    const uint64_t step = 0x9e3779b97f4a7c15u;
+    uint64_t bits = drv_mix(seed + step);
+    bits = drv_mix(bits + step * ((uint64_t)world_id + 1));
+    bits = drv_mix(bits + step * ((uint64_t)episode + 1));
+    return drv_mix(bits + step * ((((uint64_t)purpose) << 32) + index + 1));
+}
+
+/* A whole number in 0 .. count - 1; the bias of at most count / 2^32 is beyond any test's reach. */
+static inline uint32_t drv_random_below(uint64_t bits, uint32_t count) {
+    return (uint32_t)(((bits >> 32) * count) >> 32);
+}
+
+#endif

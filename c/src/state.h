@@ -1,0 +1,124 @@
+/* What exists while time runs? One line an array; everything else about the state's memory follows from this list.
+ *
+ * The whole state is one block without pointers: worlds stand one after another, the arrays of a world together, so a
+ * copy of the block is a copy of the batch. */
+#ifndef DRV_STATE_H
+#define DRV_STATE_H
+
+#include "drive.h"
+#include "grid.h"
+#include "scene.h"
+
+/* What becomes of a row. */
+enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
+
+/* What the next call does with a world. */
+enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
+
+enum {
+    DRV_METRIC_SCORE,
+    DRV_METRIC_GOAL,
+    DRV_METRIC_COLLISION,
+    DRV_METRIC_OFFROAD,
+    DRV_METRIC_TIMEOUT,
+    DRV_METRIC_TRIAL_LENGTH,
+    DRV_METRIC_DISTANCE,
+    DRV_METRIC_MEAN_SPEED,
+    DRV_METRIC_REWARD,
+    DRV_METRIC_REWARD_GOAL,
+    DRV_METRIC_REWARD_COLLISION,
+    DRV_METRIC_REWARD_OFFROAD,
+    DRV_METRIC_COUNT
+};
+
+/* X(type, numpy type, name, elements of a world, unit, phase that writes it) */
+#define DRV_STATE(X)                                                                                    \
+    /* the world's clock and place in its stream */                                                     \
+    X(uint64_t, "u8", seed, 1, "", "reset")                                                             \
+    X(int64_t, "i8", id, 1, "", "create")                                                               \
+    X(int64_t, "i8", episode, 1, "", "trial_restart")                                                   \
+    X(int32_t, "i4", scene_number, 1, "", "trial_restart")                                              \
+    X(int32_t, "i4", trial, 1, "", "trial_restart")                                                     \
+    X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_judge")                       \
+    X(int32_t, "i4", age_steps, 1, "steps the clock had behind it at the start", "reset")               \
+    X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_judge")       \
+    /* vehicles on the map: rows, then experts, then statics */                                         \
+    X(float, "f4", x_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
+    X(float, "f4", y_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
+    X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "dynamics_integrate")                              \
+    X(float, "f4", cos_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
+    X(float, "f4", sin_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "dynamics_integrate")                                \
+    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "traffic_plan")                               \
+    X(float, "f4", before_x_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
+    X(float, "f4", before_y_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
+    X(float, "f4", before_heading_rad, DRV_VEHICLES, "rad, a step ago", "traffic_plan")                 \
+    X(uint8_t, "u1", before_present, DRV_VEHICLES, "on the map a step ago", "traffic_plan")             \
+    /* rows: motion */                                                                                  \
+    X(float, "f4", steering_rad, DRV_ROWS, "rad", "dynamics_integrate")                                 \
+    X(float, "f4", acceleration_mps2, DRV_ROWS, "m/s2", "dynamics_integrate")                           \
+    X(float, "f4", yaw_rate_radps, DRV_ROWS, "rad/s", "dynamics_integrate")                             \
+    X(float, "f4", distance_m, DRV_ROWS, "m in this trial", "dynamics_integrate")                       \
+    /* rows: facts of the step, and what they are judged against */                                     \
+    X(uint8_t, "u1", hit, DRV_ROWS, "a contact began in this step", "events_detect")                    \
+    X(int32_t, "i4", hit_vehicle, DRV_ROWS, "lowest vehicle of a contact begun, else -1", "events_detect") \
+    X(uint8_t, "u1", crossed, DRV_ROWS, "a crossing of a road edge began", "events_detect")             \
+    X(uint8_t, "u1", reached, DRV_ROWS, "the goal was reached in this step", "events_detect")           \
+    X(uint64_t, "u8", touching, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "events_detect")        \
+    X(uint8_t, "u1", over_edge, DRV_ROWS, "the box is over a road edge", "events_detect")               \
+    X(uint8_t, "u1", goal_spent, DRV_ROWS, "inside the goal since the start, or reached it", "events_detect") \
+    /* rows: verdicts */                                                                                \
+    X(uint8_t, "u1", status, DRV_ROWS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_judge")      \
+    X(uint8_t, "u1", outcome, DRV_ROWS, "how this trial ended for the row, 0 not yet", "trial_judge")   \
+    X(uint8_t, "u1", booked, DRV_ROWS, "the trial was decided in this step", "trial_judge")             \
+    X(int32_t, "i4", steps_driven, DRV_ROWS, "steps in this trial", "trial_judge")                      \
+    X(uint8_t, "u1", had_goal, DRV_ROWS, "in this trial", "trial_judge")                                \
+    X(uint8_t, "u1", had_collision, DRV_ROWS, "in this trial", "trial_judge")                           \
+    X(uint8_t, "u1", had_offroad, DRV_ROWS, "in this trial", "trial_judge")                             \
+    X(uint8_t, "u1", scored, DRV_ROWS, "goal with no infraction by then", "trial_judge")                \
+    X(uint8_t, "u1", previous_outcome, DRV_ROWS, "of the trial before", "trial_restart")                \
+    X(float, "f4", previous_share, DRV_ROWS, "steps driven / trial_steps of the trial before", "trial_restart") \
+    /* rows: worth */                                                                                   \
+    X(float, "f4", last_reward, DRV_ROWS, "of the last acting step of this episode", "reward_score")    \
+    X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "reward_score")              \
+    /* rows: report */                                                                                  \
+    X(float, "f4", average, DRV_AVERAGES, "moving average [row, trial, metric]", "metrics_add")         \
+    X(int64_t, "i8", trials, DRV_TRIALS, "trials booked [row, trial]", "metrics_add")
+
+/* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */
+typedef struct drv_sizes {
+    int32_t rows, vehicles, contact_words, max_trials;
+} drv_sizes;
+
+/* Everything a phase may touch of one world: what is fixed, its state, the caller's arrays from its first row on. */
+typedef struct drv_world {
+    const drv_config *config;
+    drv_scene *const *scenes;
+    int32_t scene_count;
+    const drv_scene *scene;
+    drv_sizes sizes;
+    drv_arrays out;
+#define X(type, letter, name, count, unit, phase) type *name;
+    DRV_STATE(X)
+#undef X
+} drv_world;
+
+/* Room for one thread's searches. */
+typedef struct drv_scratch {
+    float *distance2;       /* the larger of segments and vehicles */
+    float *room;            /* as many */
+    int32_t *kept;          /* slots + 1 */
+    struct run *runs;       /* rows of the largest grid */
+    float *vehicle_record;  /* vehicles x 8 */
+    uint8_t *chosen;        /* rows */
+    void *world;            /* one world's state, for looking ahead */
+} drv_scratch;
+
+/* Bytes of one world's state, a multiple of 64. */
+uint64_t drv_state_world_bytes(drv_sizes sizes);
+/* Points a world's members at its part of the block. */
+void drv_state_attach(drv_world *world, void *world_block);
+/* Describes array `index` (false past the end); `world_bytes` is its stride from world to world. */
+_Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out);
+
+#endif

@@ -1,0 +1,16 @@
+"""drive-env: a fast, bit-reproducible multi-agent driving environment whose episodes are made of trials."""
+
+from importlib.metadata import version as _version
+
+from .batch import OUTCOMES, Batch, Figure
+from .config import DriveConfig, RewardConfig
+from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
+from .layout import Feature
+from .scenes import Report, Scene, generate_scene, load_scene
+
+__version__ = _version("drive-env")
+
+__all__ = [
+    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "Feature", "Figure",
+    "Report", "RewardConfig", "Scene", "SceneError", "generate_scene", "load_scene",
+]

@@ -1,0 +1,96 @@
+"""Which arrays does a batch share with the core? One table: name, type, shape, which array the core calls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import ConfigError
+
+ALIGNMENT_BYTES = 64
+"""A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One shared array: `shape` is made of R rows, W worlds, O floats an observation, A numbers an action."""
+
+    name: str
+    dtype: type
+    shape: str
+    ctype: str
+
+
+SHARED = (
+    Shared("observations", np.float32, "RO", "float[]"),
+    Shared("rewards", np.float32, "R", "float[]"),
+    Shared("terminations", np.bool_, "R", "uint8_t[]"),
+    Shared("truncations", np.bool_, "R", "uint8_t[]"),
+    Shared("trial_ended", np.bool_, "R", "uint8_t[]"),
+    Shared("truncation", np.bool_, "R", "uint8_t[]"),
+    Shared("invalid_step", np.bool_, "R", "uint8_t[]"),
+    Shared("first", np.bool_, "R", "uint8_t[]"),
+    Shared("trial_index", np.int32, "R", "int32_t[]"),
+    Shared("removed", np.bool_, "R", "uint8_t[]"),
+    Shared("stopped", np.bool_, "R", "uint8_t[]"),
+    Shared("waits", np.bool_, "R", "uint8_t[]"),
+    Shared("outcome", np.uint8, "R", "uint8_t[]"),
+    Shared("code", np.uint16, "R", "uint16_t[]"),
+    Shared("scene_index", np.int32, "W", "int32_t[]"),
+)
+
+
+def shared_table(action_type: str) -> tuple[Shared, ...]:
+    """All shared arrays, the actions among them in the form of the action type."""
+    actions = {
+        "discrete": Shared("actions", np.int64, "R", "int64_t[]"),
+        "multi_discrete": Shared("actions", np.int64, "RA", "int64_t[]"),
+        "continuous": Shared("actions", np.float32, "RA", "float[]"),
+    }[action_type]
+    return (actions, *SHARED)
+
+
+def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | None) -> dict[str, np.ndarray]:
+    """Arrays for every name of the table: the caller's where given, else views of one zeroed block.
+
+    Raises:
+        ConfigError: an array given has an unknown name, or a type, shape or layout the core cannot write to.
+    """
+    given = dict(given or {})
+    unknown = sorted(set(given) - {shared.name for shared in table})
+    if unknown:
+        raise ConfigError(f"arrays has {unknown[0]!r}; it may have {', '.join(shared.name for shared in table)}")
+    shapes = {shared.name: tuple(sizes[letter] for letter in shared.shape) for shared in table}
+    for shared in table:
+        if shared.name in given:
+            _check(shared, given[shared.name], shapes[shared.name])
+
+    made = [shared for shared in table if shared.name not in given]
+    offsets, used = {}, 0
+    for shared in made:
+        offsets[shared.name] = used
+        used += -(-int(np.prod(shapes[shared.name])) * np.dtype(shared.dtype).itemsize // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    block = aligned_block(used)
+    for shared in made:
+        shape, start = shapes[shared.name], offsets[shared.name]
+        end = start + int(np.prod(shape)) * np.dtype(shared.dtype).itemsize
+        given[shared.name] = block[start:end].view(shared.dtype).reshape(shape)
+    return given
+
+
+def aligned_block(size_bytes: int) -> np.ndarray:
+    """Zeroed bytes that begin on a cache line."""
+    block = np.zeros(size_bytes + ALIGNMENT_BYTES, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT_BYTES
+    return block[start : start + size_bytes]
+
+
+def _check(shared: Shared, array, shape: tuple[int, ...]) -> None:
+    wanted = np.dtype(shared.dtype)
+    if not isinstance(array, np.ndarray):
+        raise ConfigError(f"arrays[{shared.name!r}] is a {type(array).__name__}; it must be a numpy array")
+    if array.dtype != wanted or array.shape != shape:
+        raise ConfigError(f"arrays[{shared.name!r}] is {array.dtype} of shape {array.shape}; it must be {wanted} of shape {shape}")
+    if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+        raise ConfigError(f"arrays[{shared.name!r}] must be C-contiguous, aligned and writeable")

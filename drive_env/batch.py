@@ -1,0 +1,379 @@
+"""Many worlds, one call a step: the fast face of the core."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import aligned_block, allocate, shared_table
+from .cast import Cast, cast_scene
+from .config import DriveConfig
+from .core import check, ffi, lib, native_config, native_scene, new_message
+from .errors import ActionError, CallError, ConfigError
+from .layout import Feature, observation_layout
+from .scenes import Report, Scene, resolve_scenes
+from .spaces import action_space, observation_space
+from .threads import usable_threads
+
+OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
+"""Names of the codes in `Batch.outcome`; the empty name is 0."""
+
+
+class Figure(NamedTuple):
+    """A figure of a report: the mean over `n` rows, NaN while n is 0."""
+
+    value: float
+    n: int
+
+
+class Batch:
+    """Many worlds stepped together; every array has one entry a row, and a row's index never changes.
+
+    A world is a running copy of a scene, a row a controlled agent of a world. Episodes are made of
+    `config.max_trials` trials of the same scene. The step that ends a trial returns its true last observations; the
+    next step ignores the actions of that world and returns the first observations of the next trial or episode. What
+    each channel says stands in docs/channels.md.
+
+    Args:
+        scenes: a generator's name ("town": seeds 0 to 63), a path, a `Scene`, or a list of these.
+        worlds: how many worlds.
+        config: a `DriveConfig`; None takes the defaults.
+        seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
+        threads: threads that step worlds, the caller's included; 0 takes as many as this process may use.
+        arrays: arrays of your own by name (such as pinned memory), see `shared_arrays`.
+        world_ids: one id a world, default 0, 1, ...; a world plays by (seed, id) whatever else is in the batch.
+        restart: "auto", or "caller": then `reset(worlds=mask)` must follow the end of an episode.
+
+    Attributes (views of shared memory that the next call overwrites; R rows, W worlds):
+        actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`.
+        observations: (R, observation size) float32. rewards: (R,) float32.
+        terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
+        outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the row's trial, else 0.
+        first, removed, stopped, waits: (R,) bool and trial_index: (R,) int32, of the observation just returned.
+        code: (R,) uint16, the flags of a row in one number.
+        scene_index: (W,) int32, which of `scenes` each world plays. world_of_row: (R,) int32.
+        row_count, rows_per_world, world_count: R, R / W and W.
+        scenes, casts: the scenes in play, and who plays which part in each.
+        single_observation_space, single_action_space: Gymnasium spaces of one row.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range, or a scene has nobody who could drive.
+    """
+
+    actions: np.ndarray
+    observations: np.ndarray
+    rewards: np.ndarray
+    terminations: np.ndarray
+    truncations: np.ndarray
+    trial_ended: np.ndarray
+    truncation: np.ndarray
+    invalid_step: np.ndarray
+    outcome: np.ndarray
+    first: np.ndarray
+    removed: np.ndarray
+    stopped: np.ndarray
+    waits: np.ndarray
+    trial_index: np.ndarray
+    code: np.ndarray
+    scene_index: np.ndarray
+
+    def __init__(self, scenes="town", worlds=1, config=None, seed=0, threads=0, arrays=None, world_ids=None,
+                 restart="auto"):
+        self._handle = ffi.NULL
+        if config is None:
+            config = DriveConfig()
+        if not isinstance(config, DriveConfig):
+            raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+        if restart not in ("auto", "caller"):
+            raise ConfigError(f"restart is {restart!r}; it must be 'auto' or 'caller'")
+        self.config: DriveConfig = config
+        self.restart: str = restart
+        self.world_count: int = _whole("worlds", worlds, 1, 1 << 20)
+        self.seed: int = secrets.randbits(64) if seed is None else _whole("seed", seed, 0, (1 << 64) - 1)
+        self.threads: int = _whole("threads", threads, 0, 1024) or usable_threads()
+        self.world_ids: np.ndarray = _world_ids(world_ids, self.world_count)
+        self.scenes: tuple[Scene, ...] = resolve_scenes(scenes, config.agents_per_world)
+        self.casts: tuple[Cast, ...] = tuple(cast_scene(scene, config) for scene in self.scenes)
+        self._begin(arrays)
+
+    def _begin(self, arrays) -> None:
+        """Hands everything to the core: scenes, one block of state, the shared arrays."""
+        config, message = self.config, new_message()
+        native = native_config(config, self.restart)
+        self._scene_handles = [native_scene(cast, native) for cast in self.casts]
+        self.rows_per_world: int = config.agents_per_world or max(cast.row_count for cast in self.casts)
+        setup = ffi.new("drv_batch_setup *", dict(
+            config=native[0], world_count=self.world_count, rows_per_world=self.rows_per_world,
+            scene_count=len(self.scenes), seed=self.seed, thread_count=min(self.threads, self.world_count),
+            scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
+            world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
+        needs = ffi.new("drv_batch_needs *")
+        check(lib.drv_batch_plan(setup, needs, message), message)
+        self.row_count: int = needs.row_count
+        self.observation_size: int = needs.observation_size
+        self._block = aligned_block(needs.block_bytes)
+        out = ffi.new("drv_batch **")
+        check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
+        del scene_list
+        self._handle = ffi.gc(out[0], lib.drv_batch_free)
+        self._message = message
+        self._bind(arrays, needs)
+        self._state = _state_views(self._handle, self._block, self.world_count)
+        self.world_of_row: np.ndarray = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
+        self.single_observation_space = observation_space(self.observation_size)
+        self.single_action_space = action_space(config)
+        _alive.add(self)
+
+    def _bind(self, arrays, needs) -> None:
+        table = shared_table(self.config.action_type)
+        sizes = {"R": needs.row_count, "W": self.world_count, "O": needs.observation_size, "A": needs.action_width}
+        self._shared = allocate(table, sizes, arrays)
+        discrete = self.config.action_type != "continuous"
+        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL}
+        for shared in table:
+            name = shared.name
+            if name == "actions":
+                name = "discrete_actions" if discrete else "continuous_actions"
+            pointers[name] = ffi.from_buffer(shared.ctype, self._shared[shared.name], require_writable=True)
+            setattr(self, shared.name, self._shared[shared.name])
+        lib.drv_batch_bind(self._handle, ffi.new("drv_arrays *", pointers))
+
+    # ---- calls ----
+
+    def reset(self, seed=None, worlds=None, initial_ages=None) -> None:
+        """Opens an episode: the first of `seed`, or, without one, the next of each world's stream.
+
+        Args:
+            seed: a whole number from 0 to 2**64 - 1: episode 0 of that seed. None: each world's next episode; the
+                first call opens episode 0 of the constructor's seed.
+            worlds: (W,) bool, the worlds to reset; the others' arrays stay as they are. The first call needs all.
+            initial_ages: (W,) driving steps, each below the trial's steps, that the clock of the first trial has
+                behind it already, so that time limits do not fall together. Such a trial enters no metric.
+
+        Raises:
+            CallError: the batch is closed, or an argument does not fit; nothing has changed.
+        """
+        seed_pointer = ffi.NULL
+        if seed is not None:
+            seed_pointer = ffi.new("uint64_t *", _whole("seed", seed, 0, (1 << 64) - 1))
+        worlds = _per_world("worlds", worlds, self.world_count, np.bool_)
+        ages = _per_world("initial_ages", initial_ages, self.world_count, np.int32)
+        self._check_open()
+        check(lib.drv_batch_reset(
+            self._handle, seed_pointer, ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
+            ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), self._message), self._message)
+        if seed is not None and worlds is None:
+            self.seed = int(seed)
+
+    def step(self, actions) -> None:
+        """Advances every world by one step, or restarts those whose trial has ended.
+
+        Args:
+            actions: one a row, in the form of `actions`; filling `batch.actions` and passing it copies nothing.
+                Entries of rows that wait are neither read nor checked.
+
+        Raises:
+            ActionError: the action of a driving row is not finite or out of range, or the array has the wrong
+                shape or type. Nothing has moved.
+            CallError: before `reset`, after `close`, or where the caller owes a `reset(worlds=mask)`.
+        """
+        if actions is not self.actions:
+            self._copy_actions(actions)
+        status = lib.drv_batch_step(self._handle, self._message)
+        if status:
+            self._check_open()
+            check(status, self._message)
+
+    def _copy_actions(self, actions) -> None:
+        actions = np.asarray(actions)
+        if actions.shape != self.actions.shape:
+            raise ActionError(f"actions have shape {actions.shape}; it must be {self.actions.shape}")
+        if not np.can_cast(actions.dtype, self.actions.dtype, "same_kind") or actions.dtype == np.bool_:
+            kind = "a whole number type" if self.actions.dtype == np.int64 else "a floating point type"
+            raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
+        self.actions[...] = actions
+
+    def restart_observations(self, out=None) -> np.ndarray:
+        """What each row that waits will see at its world's next inner restart, (R, observation size) float32.
+
+        Zeros for rows that drive, for absent rows and in the last trial. What comes after a wait can so be valued
+        before the wait is over.
+
+        Args:
+            out: a C-contiguous float32 array of that shape to fill; None makes a new one.
+        """
+        self._check_open()
+        if out is None:
+            out = np.empty((self.row_count, self.observation_size), np.float32)
+        if not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.flags.c_contiguous
+                and out.flags.writeable and out.shape == (self.row_count, self.observation_size)):
+            raise CallError(f"out must be a writeable C-contiguous float32 array of shape {(self.row_count, self.observation_size)}")
+        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer("float[]", out), self._message), self._message)
+        return out
+
+    def metrics(self) -> dict[str, Figure]:
+        """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing."""
+        self._check_open()
+        handle, report = self._handle, {}
+        trials = lib.drv_batch_trials(handle)
+        report["trials"] = Figure(float(trials), trials)
+        for metric in range(lib.drv_metric_count()):
+            report[ffi.string(lib.drv_metric_name(metric)).decode()] = _figure(lib.drv_batch_metric(handle, metric, -1))
+        for trial in range(self.config.max_trials):
+            report[f"trial_{trial}_score"] = _figure(lib.drv_batch_metric(handle, 0, trial))
+        for trial in range(1, self.config.max_trials):
+            report[f"ada_delta_trial_{trial}_minus_0"] = _figure(lib.drv_batch_adaptation(handle, trial))
+        return report
+
+    def close(self) -> None:
+        """Gives threads and memory back; arrays stay readable. A second call does nothing."""
+        if self._handle:
+            ffi.release(self._handle)
+            self._handle = ffi.NULL
+            self._scene_handles = []
+
+    # ---- looking ----
+
+    def observation_layout(self) -> dict[str, Feature]:
+        """Where each feature of a row stands, its unit and scale, by name."""
+        return observation_layout(self.config)
+
+    def vehicles(self, world: int = 0) -> dict[str, np.ndarray]:
+        """A copy of the vehicles of a world as they are now; vehicle i is row i of the world, then experts, statics.
+
+        Keys: x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
+        `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
+        """
+        self._check_open()
+        world = _whole("world", world, 0, self.world_count - 1)
+        cast = self.casts[self._state["scene_number"][world, 0]]
+        count, objects = len(cast.objects), cast.scene.objects
+        moving = {name: self._state[name][world, :count].copy() for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
+        return moving | {
+            "length_m": objects.length_m[cast.objects], "width_m": objects.width_m[cast.objects],
+            "kind": objects.kind[cast.objects], "present": self._state["present"][world, :count].astype(bool)}
+
+    def scene_report(self, scene: int = 0) -> Report:
+        """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
+        cast = self.casts[_whole("scene", scene, 0, len(self.scenes) - 1)]
+        with_start = Report(dict(cast.report.dropped), dict(cast.report.made_up), list(cast.report.notes))
+        with Batch(scenes=[cast.scene], config=self.config, threads=1) as alone:
+            alone.reset()
+            contacts = alone._state["touching"].reshape(alone.rows_per_world, -1).any(axis=1)
+            starts = (("in contact with a vehicle", contacts), ("over a road edge", alone._state["over_edge"]),
+                      ("inside its goal", alone._state["goal_spent"]))
+            with_start.notes += [f"rows that start {what}: {int(rows.sum())}" for what, rows in starts]
+        return with_start
+
+    def phase_times(self, on: bool) -> dict[str, float]:
+        """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows."""
+        self._check_open()
+        seconds = {ffi.string(lib.drv_phase_name(phase)).decode(): lib.drv_batch_phase_ns(self._handle, phase) * 1e-9
+                   for phase in range(lib.drv_phase_count())}
+        lib.drv_batch_time_phases(self._handle, on)
+        return seconds
+
+    # ---- life ----
+
+    def _check_open(self) -> None:
+        if not self._handle:
+            raise CallError("this batch is closed; make a new one")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self) -> str:
+        return (f"Batch({self.world_count} worlds x {self.rows_per_world} rows on {len(self.scenes)} scenes, "
+                f"max_trials={self.config.max_trials})")
+
+    def __getstate__(self) -> dict:
+        """The whole state: a copy made from it goes on bit for bit as this batch would."""
+        self._check_open()
+        kept = ("config", "restart", "world_count", "seed", "threads", "world_ids", "scenes", "casts")
+        return {
+            **{name: getattr(self, name) for name in kept},
+            "block": self._block.copy(),
+            "arrays": {name: array.copy() for name, array in self._shared.items()},
+        }
+
+    def __setstate__(self, state: dict) -> None:
+        block, arrays = state.pop("block"), state.pop("arrays")
+        self.__dict__.update(state)
+        self._begin(None)
+        self._block[:] = block
+        for name, array in arrays.items():
+            self._shared[name][...] = array
+        if self._state["episode"][0, 0] >= 0:
+            lib.drv_batch_resume(self._handle)
+
+
+_alive: "weakref.WeakSet[Batch]" = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    for batch in list(_alive):
+        if batch._handle:
+            lib.drv_batch_forked(batch._handle)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def _figure(figure) -> Figure:
+    return Figure(figure.value, figure.n)
+
+
+def _whole(name: str, value, low: int, high: int) -> int:
+    try:
+        whole = value.__index__()
+    except AttributeError:
+        whole = None
+    if whole is None or isinstance(value, bool) or not low <= whole <= high:
+        raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    return whole
+
+
+def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
+    if values is None:
+        return None
+    found = np.asarray(values)
+    fits = found.dtype == np.bool_ if dtype is np.bool_ else np.issubdtype(found.dtype, np.integer)
+    if not fits or found.shape != (world_count,):
+        wanted = "bool" if dtype is np.bool_ else "whole numbers"
+        raise CallError(f"{name} is {found.dtype} of shape {found.shape}; it must be {wanted} of shape ({world_count},)")
+    if dtype is not np.bool_ and (found.min() < 0 or found.max() > np.iinfo(dtype).max):
+        worst = found.min() if found.min() < 0 else found.max()
+        raise CallError(f"{name} has {worst}; every entry must be 0 or more and below the trial's steps")
+    return np.ascontiguousarray(found, dtype)
+
+
+def _world_ids(world_ids, world_count: int) -> np.ndarray:
+    if world_ids is None:
+        return np.arange(world_count, dtype=np.int64)
+    found = np.asarray(world_ids)
+    if not np.issubdtype(found.dtype, np.integer) or found.shape != (world_count,):
+        raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; it must be whole numbers of shape ({world_count},)")
+    if found.min() < 0 or found.max() > np.iinfo(np.int64).max:
+        raise ConfigError(f"world_ids has {found.min() if found.min() < 0 else found.max()}; ids must be 0 to 2**63 - 1")
+    return np.ascontiguousarray(found, np.int64)
+
+
+def _state_views(handle, block: np.ndarray, world_count: int) -> dict[str, np.ndarray]:
+    """The core's arrays as numpy views, (W, n) each, by the names the core gives them."""
+    count = lib.drv_batch_state_fields(handle, ffi.NULL, 0)
+    fields = ffi.new("drv_state_field[]", count)
+    lib.drv_batch_state_fields(handle, fields, count)
+    views = {}
+    for field in fields:
+        dtype = np.dtype(ffi.string(field.type).decode())
+        views[ffi.string(field.name).decode()] = np.ndarray(
+            (world_count, field.count), dtype, block.data, field.offset, (field.world_stride, dtype.itemsize))
+    return views

@@ -1,0 +1,191 @@
+"""Who plays which part? A scene and a config give its rows, experts and statics, and the frames they start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .config import DriveConfig
+from .errors import ConfigError, SceneError
+from .scenes import Report, Scene
+from .scenes.scene import OBJECT_KIND_CODES
+
+GENERATED_TRIAL_STEPS = 200
+"""What `trial_steps=None` means for a scene without a log, steps."""
+
+SAME_DT_TOLERANCE = 1e-9
+"""Two time steps closer than this share, or two frames closer than this part of a frame, are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Tracks of n objects from the start frame on, at the config's time step: arrays are (frames, n)."""
+
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    vx_mps: np.ndarray
+    vy_mps: np.ndarray
+    valid: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """The parts of one scene under one config. Vehicle i of a world is object `objects[i]` of the scene.
+
+    Attributes:
+        objects: (vehicles,) object indices: rows first, then experts, then statics, each ascending.
+        row_count, expert_count, static_count: how many of each.
+        frames: tracks of all objects of the scene from the start frame on.
+        dt_s: time of one step, s.
+        trial_steps: driving steps after which a trial of this scene ends.
+        report: counts of who got which part, and why not another.
+    """
+
+    scene: Scene
+    objects: np.ndarray
+    row_count: int
+    expert_count: int
+    static_count: int
+    frames: Frames
+    dt_s: float
+    trial_steps: int
+    report: Report
+
+
+def cast_scene(scene: Scene, config: DriveConfig) -> Cast:
+    """Gives every object of the scene its part.
+
+    Raises:
+        SceneError: the scene has nobody who could drive under this config, or not what `control` names.
+        ConfigError: start_step lies behind the log, or a generated scene has too few vehicles for the rows asked.
+    """
+    objects, report = scene.objects, Report()
+    if config.start_step >= objects.frame_count:
+        raise ConfigError(
+            f"start_step is {config.start_step}; scene {scene.name} has {objects.frame_count} frames, "
+            f"so it must be 0 to {objects.frame_count - 1}")
+    dt_s = scene.dt_s if config.dt_s is None else float(config.dt_s)
+    frames = _frames_at(scene, config.start_step, dt_s, report)
+    rows = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
+
+    is_row = np.zeros(objects.count, bool)
+    is_row[rows] = True
+    has_log = objects.frame_count > 1 and config.others == "replay"
+    on_map = frames.valid.any(axis=0) if has_log else frames.valid[0]
+    others = np.flatnonzero(on_map & ~is_row)
+    experts, statics = (others, others[:0]) if has_log else (others[:0], others)
+    report.drop("objects never on the map after the start", int((~on_map & ~is_row).sum()))
+    for part, members in (("rows", rows), ("experts replaying their logs", experts), ("vehicles that stand", statics)):
+        report.notes.append(f"{part}: {len(members)}")
+    return Cast(
+        scene=scene, objects=np.concatenate([rows, experts, statics]), row_count=len(rows),
+        expert_count=len(experts), static_count=len(statics), frames=frames, dt_s=dt_s,
+        trial_steps=_trial_steps(scene, config, frames), report=report)
+
+
+def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
+    if config.trial_steps is not None:
+        return config.trial_steps
+    if scene.generated:
+        return GENERATED_TRIAL_STEPS
+    left = len(frames.valid) - 1
+    if left < 1:
+        raise ConfigError(
+            f"trial_steps is None and scene {scene.name} has no frames left after start_step {config.start_step}; "
+            "give trial_steps a number")
+    return left
+
+
+# ---- who has a row ----
+
+
+def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report) -> np.ndarray:
+    objects = scene.objects
+    valid = frames.valid[0]
+    if config.control == "all":
+        chosen = valid.copy()
+    elif config.control == "vehicles":
+        start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1)
+        far = np.linalg.norm(objects.goal_m - start, axis=1) > config.goal_radius_m
+        vehicle = objects.kind == OBJECT_KIND_CODES["vehicle"]
+        reasons = (("no vehicle", ~vehicle), ("not valid at the start", ~valid),
+                   ("marked expert", objects.marked_expert), ("goal within goal_radius_m of the start", ~far))
+        chosen = np.ones(objects.count, bool)
+        for reason, excluded in reasons:
+            report.drop(f"no row: {reason}", int((chosen & excluded).sum()))
+            chosen &= ~excluded
+    else:
+        chosen = np.zeros(objects.count, bool)
+        chosen[_named(scene, config)] = True
+        report.drop("no row: named by control, not valid at the start", int((chosen & ~valid).sum()))
+        chosen &= valid
+    if not chosen.any():
+        raise SceneError(
+            f"scene {scene.name} has no object that could drive with control={config.control!r} at "
+            f"start_step {config.start_step}: {dict(report.dropped) or 'none is valid'}")
+    return np.flatnonzero(chosen)
+
+
+def _named(scene: Scene, config: DriveConfig) -> list[int]:
+    if config.control == "sdc":
+        if scene.sdc < 0:
+            raise SceneError(f"scene {scene.name} does not say which object is the sdc; use another control")
+        return [scene.sdc]
+    if config.control == "tracks_to_predict":
+        if not scene.tracks_to_predict:
+            raise SceneError(f"scene {scene.name} names no tracks to predict; use another control")
+        return list(scene.tracks_to_predict)
+    found = np.flatnonzero(np.isin(scene.objects.id, config.control))
+    if len(found) == 0:
+        raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
+    return list(found)
+
+
+def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndarray, report: Report) -> np.ndarray:
+    cap = config.agents_per_world
+    if scene.generated and cap is not None and len(eligible) < cap:
+        raise ConfigError(
+            f"agents_per_world is {cap}; the generated scene {scene.name} has {len(eligible)} vehicles that could "
+            f"drive, so generate it with agents={cap} or more")
+    if cap is None or len(eligible) <= cap:
+        return eligible
+    report.drop("no row: beyond agents_per_world", len(eligible) - cap)
+    order = np.arange(len(eligible))
+    if scene.sdc >= 0 and frames.valid[0, scene.sdc]:
+        dx = frames.x_m[0, eligible] - frames.x_m[0, scene.sdc]
+        dy = frames.y_m[0, eligible] - frames.y_m[0, scene.sdc]
+        order = np.argsort(np.hypot(dx, dy), kind="stable")
+    return np.sort(eligible[order[:cap]])
+
+
+# ---- frames ----
+
+
+def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
+    objects = scene.objects
+    tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
+    if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
+        return Frames(*(track[start_step:] for track in tracks), valid=objects.valid[start_step:])
+
+    span_steps = (objects.frame_count - 1 - start_step) * scene.dt_s / dt_s
+    count = int(np.floor(span_steps + 1e-6)) + 1
+    place = start_step + np.arange(count) * (dt_s / scene.dt_s)
+    nearest = np.rint(place)
+    place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
+    low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
+    high = np.minimum(low + 1, objects.frame_count - 1)
+    share = (place - low)[:, None]
+    exact = share == 0
+    valid = objects.valid[low] & (exact | objects.valid[high])
+    report.make_up("poses interpolated between two frames", int((valid & ~exact).sum()))
+
+    def between(track: np.ndarray, turn: bool = False) -> np.ndarray:
+        first, change = track[low].astype(np.float64), track[high].astype(np.float64) - track[low]
+        if turn:
+            change = (change + np.pi) % (2 * np.pi) - np.pi
+        return np.where(exact, track[low], np.where(valid, first + share * change, 0)).astype(np.float32)
+
+    x_m, y_m, heading_rad, vx_mps, vy_mps = tracks
+    return Frames(between(x_m), between(y_m), between(heading_rad, turn=True), between(vx_mps), between(vy_mps), valid)

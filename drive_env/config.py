@@ -1,0 +1,159 @@
+"""What may be chosen: one frozen `DriveConfig`, every field with its unit, its meaning and its check."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from .errors import ConfigError
+
+CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
+"""Named answers to `control`; a tuple of object ids is the other way to answer it."""
+
+
+def _setting(default, unit, meaning, check):
+    return dataclasses.field(default=default, metadata={"unit": unit, "meaning": meaning, "check": check})
+
+
+def _is_real(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number(low, high, *, low_open=False, none=None):
+    """A check for a real number in [low, high]; `none` is the meaning of None where None is allowed."""
+    bracket = "(" if low_open else "["
+    allowed = f"a number in {bracket}{low:g}, {high:g}]" + (f", or None ({none})" if none else "")
+
+    def check(value):
+        if value is None:
+            return none is not None
+        return _is_real(value) and (low < value if low_open else low <= value) and value <= high
+
+    check.allowed = allowed
+    return check
+
+
+def _count(low, high, *, none=None):
+    """A check for a whole number in low..high; `none` is the meaning of None where None is allowed."""
+
+    def check(value):
+        if value is None:
+            return none is not None
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+    check.allowed = f"a whole number from {low} to {high}" + (f", or None ({none})" if none else "")
+    return check
+
+
+def _choice(*offered):
+    def check(value):
+        return isinstance(value, str) and value in offered
+
+    check.allowed = "one of " + ", ".join(repr(name) for name in offered)
+    return check
+
+
+def _control(value):
+    if isinstance(value, str):
+        return value in CONTROLS
+    return (
+        isinstance(value, tuple)
+        and len(value) > 0
+        and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
+        and len(set(value)) == len(value)
+    )
+
+
+_control.allowed = (
+    "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)"
+)
+
+
+class _Checked:
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            # numpy scalars are what sweeps hand over; store the plain value they stand for.
+            if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+                value = value.item()
+                object.__setattr__(self, field.name, value)
+            check = field.metadata["check"]
+            if not check(value):
+                raise ConfigError(f"{field.name} is {value!r}; it must be {check.allowed}")
+
+    def replace(self, **changes):
+        """The same choices with some of them changed; the result is checked like any other."""
+        return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class RewardConfig(_Checked):
+    """What an event is worth, paid once in the step of its onset."""
+
+    goal: float = _setting(1.0, "1", "paid in the step that reaches the goal", _number(-1e3, 1e3))
+    collision: float = _setting(-0.5, "1", "paid in the step a contact with a vehicle begins", _number(-1e3, 1e3))
+    offroad: float = _setting(-0.2, "1", "paid in the step the box begins to cross a road edge", _number(-1e3, 1e3))
+
+
+def _reward(value):
+    return isinstance(value, RewardConfig)
+
+
+_reward.allowed = "a RewardConfig"
+
+
+@dataclass(frozen=True)
+class DriveConfig(_Checked):
+    """Every choice of a batch or env. Frozen; a value out of range is a `ConfigError` that says the range."""
+
+    dt_s: float | None = _setting(
+        None, "s", "simulated time of one step", _number(0.0, 2.0, low_open=True, none="the scene's own"))
+    max_trials: int = _setting(1, "1", "trials in an episode", _count(1, 1_000_000))
+    trial_steps: int | None = _setting(
+        None, "steps", "driving steps after which a trial ends",
+        _count(1, 1_000_000, none="the frames a log has left after start_step; 200 for generated scenes"))
+    start_step: int = _setting(0, "frames", "frame of the log at which every trial starts", _count(0, 1_000_000))
+    agents_per_world: int | None = _setting(
+        None, "rows", "rows of each world: a cap for files, exact for generated scenes",
+        _count(1, 4096, none="as many as the largest scene needs"))
+    control: str | tuple[int, ...] = _setting("vehicles", "", "which objects of a scene get a row", _control)
+    others: str = _setting(
+        "replay", "", "what objects without a row do: replay their log, or stand at their start",
+        _choice("replay", "static"))
+    dynamics: str = _setting("bicycle", "", "vehicle model of the rows", _choice("bicycle"))
+    action_type: str = _setting(
+        "discrete", "", "form of an action", _choice("discrete", "multi_discrete", "continuous"))
+    max_acceleration_mps2: float = _setting(
+        4.0, "m/s2", "acceleration and braking at full throttle", _number(0.0, 50.0, low_open=True))
+    max_steering_rad: float = _setting(
+        0.6, "rad", "front wheel angle at full steering", _number(0.0, 1.2, low_open=True))
+    max_speed_mps: float = _setting(40.0, "m/s", "speed above which a row does not go", _number(0.0, 150.0, low_open=True))
+    min_speed_mps: float = _setting(
+        0.0, "m/s", "speed below which a row does not go; negative allows reverse", _number(-50.0, 0.0))
+    goal_radius_m: float = _setting(
+        2.0, "m", "distance from the goal at which it is reached", _number(0.0, 100.0, low_open=True))
+    goal_max_speed_mps: float | None = _setting(
+        None, "m/s", "speed above which passing the goal does not reach it", _number(0.0, 150.0, none="any speed"))
+    on_goal: str = _setting("remove", "", "what becomes of a row that reaches its goal", _choice("ignore", "stop", "remove"))
+    on_collision: str = _setting("stop", "", "what becomes of a row that collides", _choice("ignore", "stop", "remove"))
+    on_offroad: str = _setting("stop", "", "what becomes of a row that leaves the road", _choice("ignore", "stop", "remove"))
+    stopped_share_limit: float | None = _setting(
+        None, "1", "share of stopped rows at which a trial ends", _number(0.0, 1.0, low_open=True, none="off"))
+    partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
+    roads: int = _setting(128, "slots", "nearest road segments a row sees", _count(0, 1024))
+    view_radius_m: float = _setting(
+        100.0, "m", "distance beyond which a row sees nothing", _number(1.0, 1000.0))
+    time_left: str = _setting(
+        "off", "", "who sees the share of the trial's time that is left", _choice("off", "actor"))
+    scene_order: str = _setting("random", "", "how a world picks the scene of its next episode", _choice("random", "cycle"))
+    reward: RewardConfig = _setting(RewardConfig(), "", "what events are worth", _reward)
+    log_ema_alpha: float = _setting(
+        0.707, "1", "weight of the past in each row's moving averages", _number(0.0, 0.999999))
+
+    def __post_init__(self):
+        if isinstance(self.control, list):
+            object.__setattr__(self, "control", tuple(self.control))
+        super().__post_init__()
+        if self.goal_max_speed_mps is not None and not math.isfinite(self.goal_max_speed_mps):
+            raise ConfigError(f"goal_max_speed_mps is {self.goal_max_speed_mps}; it must be finite or None")

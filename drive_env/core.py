@@ -1,0 +1,121 @@
+"""How does Python reach the C core? The binding, its errors, and the scenes it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+try:
+    from ._core import ffi, lib
+except ImportError as error:  # the source folder shadows an installed package
+    raise ImportError(
+        "the compiled core of drive_env was not found beside its Python files; install the package with "
+        "'pip install -e .' in a checkout, or leave the checkout's folder after 'pip install .'"
+    ) from error
+
+from .cast import Cast
+from .config import DriveConfig
+from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
+
+_ERRORS = {
+    lib.DRV_ERROR_CONFIG: ConfigError,
+    lib.DRV_ERROR_SCENE: SceneError,
+    lib.DRV_ERROR_ACTION: ActionError,
+    lib.DRV_ERROR_CALL: CallError,
+    lib.DRV_ERROR_MEMORY: MemoryError,
+}
+
+
+def new_message():
+    """A buffer for the core's sentence."""
+    return ffi.new("char[]", lib.DRV_MESSAGE_BYTES)
+
+
+def check(status: int, message) -> None:
+    """Raises what the core's status and sentence say."""
+    if status != lib.DRV_OK:
+        text = ffi.string(message).decode("utf-8", "replace")
+        raise _ERRORS.get(status, DriveError)(text)
+
+
+def native_config(config: DriveConfig, restart: str = "auto"):
+    """The config as the core reads it, a drv_config pointer."""
+    answers = {"ignore": lib.DRV_IGNORE, "stop": lib.DRV_STOP, "remove": lib.DRV_REMOVE}
+    return ffi.new("drv_config *", dict(
+        max_trials=config.max_trials,
+        action_type={"discrete": lib.DRV_DISCRETE, "multi_discrete": lib.DRV_MULTI_DISCRETE,
+                     "continuous": lib.DRV_CONTINUOUS}[config.action_type],
+        max_acceleration_mps2=config.max_acceleration_mps2,
+        max_steering_rad=config.max_steering_rad,
+        max_speed_mps=config.max_speed_mps,
+        min_speed_mps=config.min_speed_mps,
+        goal_radius_m=config.goal_radius_m,
+        goal_max_speed_mps=-1.0 if config.goal_max_speed_mps is None else config.goal_max_speed_mps,
+        on_goal=answers[config.on_goal],
+        on_collision=answers[config.on_collision],
+        on_offroad=answers[config.on_offroad],
+        stopped_share_limit=config.stopped_share_limit or 0.0,
+        partners=config.partners,
+        roads=config.roads,
+        view_radius_m=config.view_radius_m,
+        time_left={"off": lib.DRV_TIME_LEFT_OFF, "actor": lib.DRV_TIME_LEFT_ACTOR}[config.time_left],
+        scene_order={"random": lib.DRV_ORDER_RANDOM, "cycle": lib.DRV_ORDER_CYCLE}[config.scene_order],
+        restart={"auto": lib.DRV_RESTART_AUTO, "caller": lib.DRV_RESTART_CALLER}[restart],
+        reward_goal=config.reward.goal,
+        reward_collision=config.reward.collision,
+        reward_offroad=config.reward.offroad,
+        log_ema_alpha=config.log_ema_alpha,
+    ))
+
+
+def native_scene(cast: Cast, config):
+    """Hands a cast scene to the core, with the core's own form of the config; the result frees itself."""
+    scene, objects, frames = cast.scene, cast.scene.objects, cast.frames
+    rows = cast.objects[: cast.row_count]
+    experts = cast.objects[cast.row_count : cast.row_count + cast.expert_count]
+    kept = []  # the core copies; until then the arrays must live
+
+    def pointer(kind: str, array: np.ndarray):
+        types = {"float": np.float32, "uint8_t": np.uint8, "int32_t": np.int32}
+        array = np.ascontiguousarray(array, types[kind])
+        kept.append(array)
+        return ffi.from_buffer(f"{kind}[]", array) if array.size else ffi.NULL
+
+    source = ffi.new("drv_scene_input *", dict(
+        name=(name := ffi.new("char[]", scene.name.encode("utf-8", "replace"))),
+        dt_s=cast.dt_s,
+        trial_steps=cast.trial_steps,
+        row_count=cast.row_count,
+        expert_count=cast.expert_count,
+        vehicle_count=len(cast.objects),
+        frame_count=len(frames.valid),
+        kind=pointer("uint8_t", objects.kind[cast.objects]),
+        length_m=pointer("float", objects.length_m[cast.objects]),
+        width_m=pointer("float", objects.width_m[cast.objects]),
+        start_x_m=pointer("float", frames.x_m[0, cast.objects]),
+        start_y_m=pointer("float", frames.y_m[0, cast.objects]),
+        start_heading_rad=pointer("float", frames.heading_rad[0, cast.objects]),
+        start_vx_mps=pointer("float", frames.vx_mps[0, cast.objects]),
+        start_vy_mps=pointer("float", frames.vy_mps[0, cast.objects]),
+        goal_x_m=pointer("float", objects.goal_m[rows, 0]),
+        goal_y_m=pointer("float", objects.goal_m[rows, 1]),
+        log_x_m=pointer("float", frames.x_m[:, experts]),
+        log_y_m=pointer("float", frames.y_m[:, experts]),
+        log_heading_rad=pointer("float", frames.heading_rad[:, experts]),
+        log_vx_mps=pointer("float", frames.vx_mps[:, experts]),
+        log_vy_mps=pointer("float", frames.vy_mps[:, experts]),
+        log_valid=pointer("uint8_t", frames.valid[:, experts]),
+        road_count=scene.roads.count,
+        point_count=len(scene.roads.x_m),
+        road_start=pointer("int32_t", scene.roads.start),
+        road_kind=pointer("uint8_t", scene.roads.kind),
+        road_width_m=pointer("float", scene.roads.width_m),
+        road_speed_limit_mps=pointer("float", scene.roads.speed_limit_mps),
+        point_x_m=pointer("float", scene.roads.x_m),
+        point_y_m=pointer("float", scene.roads.y_m),
+    ))
+    kept.append(name)
+    out, message = ffi.new("drv_scene **"), new_message()
+    check(lib.drv_scene_create(source, config, out, message), message)
+    facts = lib.drv_scene_describe(out[0])
+    cast.report.make_up("start speeds brought within min_speed_mps and max_speed_mps", facts.clipped_start_speeds)
+    return ffi.gc(out[0], lib.drv_scene_release, facts.bytes)

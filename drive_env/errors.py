@@ -1,0 +1,21 @@
+"""What can go wrong, as one family: every error is a sentence with the value found and the range allowed."""
+
+
+class DriveError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(DriveError, ValueError):
+    """A configuration value is out of its range, or names a choice this version does not offer."""
+
+
+class SceneError(DriveError, ValueError):
+    """A scene or scene file is damaged, hostile, or cannot be played as asked."""
+
+
+class ActionError(DriveError, ValueError):
+    """An action is out of range, not finite, or of the wrong shape or type. Nothing has moved."""
+
+
+class CallError(DriveError, RuntimeError):
+    """A call came out of order, such as `step` before `reset` or after `close`."""

@@ -1,0 +1,27 @@
+"""What is an intersection? One four-way crossing; every car drives in on one arm and out to the far end of another."""
+
+from __future__ import annotations
+
+import math
+
+from ..scene import LaneGraph, Objects, Roads
+from .dice import Dice
+from .parameters import Parameter
+from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
+from .traffic import Wishes, populate
+
+PARAMETERS = {
+    "arm_length_m": Parameter(72.0, "m", "length of the lanes of every arm", 24.0, 400.0),
+    "lanes": Parameter(2, "lanes", "lanes each way", 1, 3),
+    "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
+}
+
+
+def build(dice: Dice, agents: int, arm_length_m: float, lanes: int,
+          lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
+    """The arms are closed by a curb: a car that misses its goal leaves the road, not the world."""
+    net = RoadNet(CrossSection(lane_width_m, lanes), [(0.0, 0.0)],
+                  [dict.fromkeys((EAST, NORTH, WEST, SOUTH))], arm_length_m)
+    objects = populate(dice, net, agents,
+                       Wishes(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
+    return net.roads(), net.graph(), objects

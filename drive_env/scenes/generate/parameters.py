@@ -1,0 +1,69 @@
+"""What may be asked of a generator? Named parameters, each with its default, unit, meaning and range."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ...errors import SceneError
+
+
+class Parameter(NamedTuple):
+    """One question a generator answers. Its kind is its default's: a float, an int, or a pair of ints."""
+
+    default: float | int | tuple[int, int]
+    unit: str
+    meaning: str
+    low: float | int
+    high: float | int
+
+    @property
+    def allowed(self) -> str:
+        span = f"from {self.low:g} to {self.high:g}"
+        if isinstance(self.default, tuple):
+            return f"a pair of whole numbers {span}"
+        return f"a whole number {span}" if isinstance(self.default, int) else f"a number {span}, in {self.unit}"
+
+
+def fill_parameters(generator: str, offered: dict[str, Parameter], given: dict) -> dict:
+    """The given values, checked, and the defaults of those not given.
+
+    Raises:
+        SceneError: an unknown name, with the list of what is offered; a value out of range, with the range.
+    """
+    for name in given:
+        if name not in offered:
+            raise SceneError(f"{generator} has no parameter {name!r}; it has {', '.join(offered)}")
+    return {name: _checked(name, parameter, given[name]) if name in given else parameter.default
+            for name, parameter in offered.items()}
+
+
+def check_whole(name: str, value, low: int, high: int) -> int:
+    """`value` as a plain int from low to high, or a SceneError."""
+    return _checked(name, Parameter(low, "", "", low, high), value)
+
+
+def _checked(name, parameter, value):
+    if isinstance(parameter.default, tuple):
+        items = [_plain(item) for item in value] if isinstance(value, (tuple, list)) else []
+        if len(items) == 2 and all(_is_whole(item) and parameter.low <= item <= parameter.high for item in items):
+            return tuple(items)
+    else:
+        plain = _plain(value)
+        right_kind = _is_whole(plain) if isinstance(parameter.default, int) else _is_real(plain)
+        if right_kind and parameter.low <= plain <= parameter.high:
+            return plain if isinstance(parameter.default, int) else float(plain)
+    raise SceneError(f"{name} is {value!r}; it must be {parameter.allowed}")
+
+
+def _plain(value):
+    """numpy scalars are what sweeps hand over; the plain value they stand for."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+
+
+def _is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_real(value):
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))

@@ -1,0 +1,259 @@
+"""How do junctions and streets become lanes, lines and curbs?
+
+Streets run east-west or north-south between junctions, traffic keeps to the right. A junction is a square box; its
+turns are quarter circles. Every line comes out of one `CrossSection`, so no curb can stand in a lane.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..scene import ROAD_KIND_CODES, LaneGraph, Roads
+
+EAST, NORTH, WEST, SOUTH = range(4)
+AHEAD = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+"""Unit vector of each direction; to the left of direction d lies AHEAD[(d + 1) % 4]."""
+
+HEADING_RAD = (0.0, math.pi / 2, -math.pi, -math.pi / 2)
+
+SPEED_LIMIT_MPS = 13.9
+CURB_GAP_M = 0.5
+"""From the outer lane's border to the curb. Cars in a bend swing out their corners beyond the lane they keep."""
+
+RIGHT_TURN_M = 8.0
+"""Radius of the lane centre of the sharpest turn. A 5.2 m car with 0.6 rad of steering turns at 4.8 m."""
+
+END_CAP_M = 4.0
+"""From the end of a lane that leads nowhere to the curb across: a car whose middle stands at the end fits."""
+
+GRID_PER_M = 1024
+"""Coordinates are rounded to this grid: exact in float32, and the last digits of no platform's arithmetic count."""
+
+ARC = tuple(zip(
+    (0.0, 0.1305261922, 0.3826834324, 0.6087614290, 0.7933533403, 0.9238795325, 0.9914448614, 1.0),
+    (0.0, 0.0085551386, 0.0761204675, 0.2066466597, 0.3912385710, 0.6173165676, 0.8694738078, 1.0), strict=True))
+"""A quarter circle as (sin a, 1 - cos a), a in steps of 15 degrees, 7.5 at both ends so that the first chord is within
+0.07 rad of the tangent. Written out because sin and cos differ between platforms."""
+
+
+class CrossSection(NamedTuple):
+    """Width of every street."""
+
+    lane_width_m: float
+    lanes: int
+    """One way."""
+
+    @property
+    def half_road_m(self) -> float:
+        """From the centre line to the curb."""
+        return self.lanes * self.lane_width_m + CURB_GAP_M
+
+    @property
+    def half_box_m(self) -> float:
+        """From a junction's centre to where its streets begin."""
+        return self.offset_m(self.lanes - 1) + RIGHT_TURN_M
+
+    def offset_m(self, lane: int) -> float:
+        """From the centre line to the centre of a lane; lane 0 is the innermost."""
+        return (lane + 0.5) * self.lane_width_m
+
+
+class StreetLane(NamedTuple):
+    """A straight lane between two junctions; its index among the lanes is its road index."""
+
+    start: tuple[float, float]
+    direction: int
+    length_m: float
+
+
+class Street(NamedTuple):
+    length_m: float
+    out: list[int]
+    """Lanes that leave the street's first junction, innermost first."""
+    back: list[int]
+
+
+class Connector(NamedTuple):
+    """A lane through a junction."""
+
+    before: int
+    after: int
+    length_m: float
+
+
+class RoadNet:
+    """Lanes, lines and curbs of a set of junctions.
+
+    Args:
+        section: of every street.
+        centres: of the junctions.
+        arms: for each junction, direction to the index of the next junction, or to None for a street that ends.
+        open_length_m: length of the lanes of streets that end.
+    """
+
+    def __init__(self, section: CrossSection, centres: list[tuple[float, float]],
+                 arms: list[dict[int, int | None]], open_length_m: float = 0.0):
+        self.section, self.centres, self.arms, self.open_length_m = section, centres, arms, open_length_m
+        self.lanes: list[StreetLane] = []
+        self.streets: list[Street] = []
+        self.connectors: list[Connector] = []
+        self._polylines: list[tuple[str, list]] = []
+        self._entries: dict[tuple[int, int], list[int]] = {}
+        self._exits: dict[tuple[int, int], list[int]] = {}
+        streets = [(at, arm) for at, ways in enumerate(arms) for arm, to in ways.items()
+                   if to is None or arm in (EAST, NORTH)]
+        for at, arm in streets:
+            self._add_street_lanes(at, arm)
+        for at in range(len(centres)):
+            self._add_connectors(at)
+        for at, arm in streets:
+            self._add_street_lines(at, arm)
+        for at in range(len(centres)):
+            self._add_line_through(at)
+        self._add_curbs()
+
+    def entry_lanes(self) -> set[int]:
+        """Lanes that lead into a junction."""
+        return {lane for lanes in self._entries.values() for lane in lanes}
+
+    def exit_lanes(self) -> set[int]:
+        """Lanes that lead out of a junction."""
+        return {lane for lanes in self._exits.values() for lane in lanes}
+
+    def roads(self) -> Roads:
+        kinds = np.array([ROAD_KIND_CODES[kind] for kind, _ in self._polylines], np.uint8)
+        start = np.zeros(len(kinds) + 1, np.int32)
+        np.cumsum([len(points) for _, points in self._polylines], out=start[1:])
+        points = np.array([point for _, points in self._polylines for point in points])
+        # Adding 0 turns -0.0 into 0.0, which are equal numbers but different bytes.
+        points = (np.round(points * GRID_PER_M) / GRID_PER_M + 0.0).astype(np.float32)
+        is_lane = kinds == ROAD_KIND_CODES["lane"]
+        return Roads(
+            id=np.arange(len(kinds), dtype=np.int64), kind=kinds, start=start,
+            x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
+            width_m=np.where(is_lane, np.float32(self.section.lane_width_m), np.float32(0)),
+            speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
+
+    def graph(self) -> LaneGraph:
+        first = len(self.lanes)
+        pairs = sorted([(link.before, first + i) for i, link in enumerate(self.connectors)]
+                       + [(first + i, link.after) for i, link in enumerate(self.connectors)])
+        before, after = np.array(pairs, np.int32).T
+        start = np.zeros(len(self._polylines) + 1, np.int32)
+        np.cumsum(np.bincount(before, minlength=len(self._polylines)), out=start[1:])
+        return LaneGraph(start, after.copy())
+
+    def _place(self, at, arm, out_m, left_m):
+        """The point `out_m` from a junction's centre along an arm and `left_m` to the left of that."""
+        (x, y), (ux, uy), (lx, ly) = self.centres[at], AHEAD[arm], AHEAD[(arm + 1) % 4]
+        return (x + out_m * ux + left_m * lx, y + out_m * uy + left_m * ly)
+
+    def _street_length_m(self, at, arm):
+        to = self.arms[at][arm]
+        if to is None:
+            return self.open_length_m
+        (x, y), (far_x, far_y) = self.centres[at], self.centres[to]
+        return abs(far_x - x) + abs(far_y - y) - 2 * self.section.half_box_m
+
+    def _add_street_lanes(self, at, arm):
+        to, length_m, box_m = self.arms[at][arm], self._street_length_m(at, arm), self.section.half_box_m
+        out, back = [], []
+        for lane in range(self.section.lanes):
+            left_m = self.section.offset_m(lane)
+            near, far = (self._place(at, arm, box_m, -left_m), self._place(at, arm, box_m + length_m, -left_m))
+            out.append(self._add_street_lane(near, far, arm, length_m))
+            near, far = (self._place(at, arm, box_m, left_m), self._place(at, arm, box_m + length_m, left_m))
+            back.append(self._add_street_lane(far, near, (arm + 2) % 4, length_m))
+        self._exits[at, arm], self._entries[at, arm] = out, back
+        if to is not None:
+            self._entries[to, (arm + 2) % 4], self._exits[to, (arm + 2) % 4] = out, back
+        self.streets.append(Street(length_m, out, back))
+
+    def _add_street_lane(self, start, end, direction, length_m):
+        self.lanes.append(StreetLane(start, direction, length_m))
+        self._polylines.append(("lane", [start, end]))
+        return len(self.lanes) - 1
+
+    def _add_connectors(self, at):
+        for arm in self.arms[at]:
+            for to_arm in self.arms[at]:
+                entries, exits = self._entries[at, arm], self._exits[at, to_arm]
+                turn = (to_arm - arm) % 4
+                if turn == 1:
+                    self._add_connector(entries[-1], exits[-1], RIGHT_TURN_M)
+                elif turn == 2:
+                    for before, after in zip(entries, exits, strict=True):
+                        self._add_connector(before, after, None)
+                elif turn == 3:
+                    self._add_connector(entries[0], exits[0], self.section.half_box_m + self.section.offset_m(0))
+
+    def _add_connector(self, before, after, radius_m):
+        """`radius_m` is None for a lane straight on."""
+        start, end = self._polylines[before][1][-1], self._polylines[after][1][0]
+        if radius_m is None:
+            points, length_m = [start, end], 2 * self.section.half_box_m
+        else:
+            points = quarter(start, self.lanes[before].direction, self.lanes[after].direction, radius_m, end)
+            length_m = radius_m * math.pi / 2
+        self._polylines.append(("lane", points))
+        self.connectors.append(Connector(before, after, length_m))
+
+    def _add_street_lines(self, at, arm):
+        near_m = self.section.half_box_m
+        far_m = near_m + self._street_length_m(at, arm)
+        for border in range(1 - self.section.lanes, self.section.lanes):
+            left_m = border * self.section.lane_width_m
+            self._polylines.append(("line", [self._place(at, arm, out_m, left_m) for out_m in (near_m, far_m)]))
+
+    def _add_line_through(self, at):
+        """Where only two arms meet, the road bends or runs on, and so does its centre line."""
+        if len(self.arms[at]) != 2:
+            return
+        arm, to_arm = sorted(self.arms[at])
+        box_m = self.section.half_box_m
+        start, end = self._place(at, arm, box_m, 0.0), self._place(at, to_arm, box_m, 0.0)
+        straight = (to_arm - arm) % 4 == 2
+        self._polylines.append(
+            ("line", [start, end] if straight else quarter(start, (arm + 2) % 4, to_arm, box_m, end)))
+
+    def _add_curbs(self):
+        """Walks round every block with the road on one side: corner, street, corner, until the walk closes."""
+        unseen = {(at, arm) for at, ways in enumerate(self.arms) for arm in ways}
+        for first in sorted(unseen):
+            points, here = [], first
+            while here in unseen:
+                unseen.remove(here)
+                corner, here = self._curb_corner(*here)
+                points += corner
+            if points:
+                self._polylines.append(("edge", [*points, points[0]]))
+
+    def _curb_corner(self, at, arm):
+        """The curb from an arm's left side to the next arm's right side and on, and the arm where it arrives."""
+        box_m, half_m = self.section.half_box_m, self.section.half_road_m
+        to_arm = next((arm + turn) % 4 for turn in (1, 2, 3, 4) if (arm + turn) % 4 in self.arms[at])
+        start, end = self._place(at, arm, box_m, half_m), self._place(at, to_arm, box_m, -half_m)
+        turn = (to_arm - arm) % 4
+        if turn == 2:
+            points = [start, end]
+        else:
+            radius_m = box_m - half_m if turn == 1 else box_m + half_m
+            points = quarter(start, (arm + 2) % 4, to_arm, radius_m, end)
+        to = self.arms[at][to_arm]
+        if to is not None:
+            return points, (to, (to_arm + 2) % 4)
+        cap_m = box_m + self.open_length_m + END_CAP_M
+        points += [self._place(at, to_arm, cap_m, -half_m), self._place(at, to_arm, cap_m, half_m)]
+        return points, (at, to_arm)
+
+
+def quarter(start, direction, to_direction, radius_m, end):
+    """Points of a quarter circle from `start`, heading `direction`, to `end`, heading `to_direction`."""
+    (x, y), (ux, uy), (wx, wy) = start, AHEAD[direction], AHEAD[to_direction]
+    points = [(x + radius_m * (s * ux + c * wx), y + radius_m * (s * uy + c * wy)) for s, c in ARC]
+    # The same numbers as the neighbour's first point, not merely near them.
+    points[-1] = end
+    return points

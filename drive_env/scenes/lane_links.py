@@ -1,0 +1,85 @@
+"""Which lane leads into which, where a file does not say? Lanes joined end to start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import SceneError
+from .scene import ROAD_KIND_CODES, LaneGraph, Roads
+
+JOIN_GAP_M = 0.5
+"""Lanes that continue each other share a point to the millimetre in data cut from one map; parallel neighbours are
+at least a narrow lane apart."""
+
+JOIN_TURN_COS = 0.7071
+"""45 degrees. At a join the true turn is small, but thinned polylines show the chord, not the tangent."""
+
+CROWD_LIMIT = 64
+"""Lane starts near one lane end. Real forks have up to about ten; a hostile file could ask for n squared."""
+
+
+def no_links(roads: Roads) -> LaneGraph:
+    """The graph that joins nothing."""
+    return LaneGraph(np.zeros(roads.count + 1, np.int32), np.zeros(0, np.int32))
+
+
+def link_lanes(roads: Roads) -> LaneGraph:
+    """Joins lane a to lane b where a ends within `JOIN_GAP_M` of b's start and b sets out about where a points.
+
+    Args:
+        roads: coordinates finite and within the limit of the validator.
+
+    Raises:
+        SceneError: more than `CROWD_LIMIT` lanes start near the end of one.
+    """
+    xy_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
+    lane, first, last, direction_in, direction_out = _lane_ends(roads, xy_m)
+    before, after = _close_pairs(xy_m[last], xy_m[first], lane)
+    gap_m = np.linalg.norm(xy_m[last][before] - xy_m[first][after], axis=1)
+    turn_cos = np.sum(direction_out[before] * direction_in[after], axis=1)
+    joined = (gap_m <= JOIN_GAP_M) & (turn_cos >= JOIN_TURN_COS) & (before != after)
+    before, after = lane[before[joined]], lane[after[joined]]
+
+    order = np.lexsort((after, before))
+    start = np.zeros(roads.count + 1, np.int32)
+    np.cumsum(np.bincount(before, minlength=roads.count), out=start[1:])
+    return LaneGraph(start, after[order].astype(np.int32))
+
+
+def _lane_ends(roads, xy_m):
+    """Of each lane with a direction: road index, index of its first and last point, unit vectors in and out."""
+    # A point that repeats the one before it says nothing about direction.
+    moves = np.ones(len(xy_m), bool)
+    moves[1:] = (xy_m[1:] != xy_m[:-1]).any(axis=1)
+    moves[roads.start[:-1]] = True
+    kept = np.flatnonzero(moves)
+    start = np.searchsorted(kept, roads.start)
+
+    lane = np.flatnonzero((roads.kind == ROAD_KIND_CODES["lane"]) & (np.diff(start) >= 2))
+    first, last = kept[start[lane]], kept[start[lane + 1] - 1]
+    step_in = xy_m[kept[start[lane] + 1]] - xy_m[first]
+    step_out = xy_m[last] - xy_m[kept[start[lane + 1] - 2]]
+    return (lane, first, last, step_in / np.linalg.norm(step_in, axis=1, keepdims=True),
+            step_out / np.linalg.norm(step_out, axis=1, keepdims=True))
+
+
+def _close_pairs(ends_m, starts_m, lane):
+    """Pairs (i, j) with end i in the square cell of start j or in one of its eight neighbours."""
+    start_cell = np.floor(starts_m / JOIN_GAP_M).astype(np.int64)
+    end_cell = np.floor(ends_m / JOIN_GAP_M).astype(np.int64)
+    # Cells lie within 2**20 of the origin, so one number holds both indices.
+    order = np.argsort(start_cell[:, 0] * 2**32 + start_cell[:, 1], kind="stable")
+    keys = (start_cell[:, 0] * 2**32 + start_cell[:, 1])[order]
+    low, high = [], []
+    for column in (-1, 0, 1):
+        key = (end_cell[:, 0] + column) * 2**32 + end_cell[:, 1]
+        low.append(np.searchsorted(keys, key - 1, side="left"))
+        high.append(np.searchsorted(keys, key + 1, side="right"))
+    low, count = np.stack(low), np.stack(high) - np.stack(low)
+    crowd = count.sum(axis=0)
+    if (crowd > CROWD_LIMIT).any():
+        worst = int(np.argmax(crowd))
+        raise SceneError(f"road {lane[worst]} ends where {crowd[worst]} lanes start; at most {CROWD_LIMIT} may")
+    before = np.repeat(np.tile(np.arange(len(ends_m)), 3), count.ravel())
+    offset = np.arange(len(before)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
+    return before, order[np.repeat(low.ravel(), count.ravel()) + offset]

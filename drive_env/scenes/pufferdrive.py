@@ -1,0 +1,234 @@
+"""How is a PufferDrive `.bin` read? The early layout, told by its sizes alone: it has no magic and no version.
+
+`i32 num_objects, num_roads`, then objects, then roads. An entity is `i32 type, n`, `f32[n] x, y, z`, for an object
+also `f32[n] vx, vy, vz, heading` and `i32[n] valid`, and ends with `f32 width, length, height, goal x, y, z` and
+`i32 mark_as_expert`. Little-endian, nothing between the parts.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import PurePath
+
+import numpy as np
+
+from ..errors import SceneError
+from .lane_links import link_lanes
+from .scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
+from .validate import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+
+OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
+ROAD_TYPES = {4: "lane", 5: "line", 6: "edge", 7: "stop_sign", 8: "crosswalk", 9: "speed_bump", 10: "driveway"}
+
+FILE_DT_S = 0.1
+"""The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
+
+ROAD_LIMIT = 1_000_000
+HEAD_BYTES, TAIL_BYTES = 8, 28
+EMPTY_ENTITY_BYTES = HEAD_BYTES + TAIL_BYTES
+
+
+def read_early(data: bytes, source: str) -> Scene:
+    """The scene in `data`, if `data` is of the early layout to its last byte.
+
+    Coordinates come out relative to the rounded mean of the valid positions, subtracted in float64.
+
+    Raises:
+        SceneError: names the entity, its byte and the reason.
+    """
+    object_count, road_count = _read_head(data)
+    table, roads_at = _read_object_table(data, object_count)
+    road_parts = _read_road_parts(data, roads_at, road_count)
+    report = Report(notes=["z coordinates are not kept"])
+    report.make_up(f"dt_s {FILE_DT_S:g}, which the file does not say")
+    report.make_up("object ids: the place in the file", object_count)
+
+    ever_valid = (table["valid"] == 1).any(axis=1)
+    report.drop("objects valid at no frame", object_count - ever_valid.sum())
+    kept = np.flatnonzero(ever_valid)
+    _check_kept_objects(table, kept)
+    origin_m = _origin(table[kept])
+    objects = _objects(table, kept, origin_m)
+    roads = _roads(road_parts, origin_m, report)
+    lanes = link_lanes(roads)
+    report.make_up("lane successors, from lanes that end where another starts", len(lanes.successor))
+    return Scene(
+        name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m,
+        objects=objects, roads=roads, lanes=lanes, report=report)
+
+
+def _read_head(data):
+    if len(data) < 8:
+        raise SceneError(f"it has {len(data)} bytes; the two counts at byte 0 take 8")
+    object_count, road_count = struct.unpack_from("<ii", data, 0)
+    _check("byte 0: num_objects", object_count, 1, OBJECT_LIMIT)
+    _check("byte 4: num_roads", road_count, 0, ROAD_LIMIT)
+    least = 8 + EMPTY_ENTITY_BYTES * (object_count + road_count)
+    if least > len(data):
+        raise SceneError(f"byte 0: {object_count} objects and {road_count} roads take at least {least} bytes; "
+                         f"the file has {len(data)}")
+    return object_count, road_count
+
+
+def _read_object_table(data, count):
+    """All objects as one structured array, and the byte after them. They share one number of frames."""
+    frames = struct.unpack_from("<i", data, 12)[0]
+    _check("object 0 at byte 8: its number of frames", frames, 1, FRAME_LIMIT)
+    floats = [(name, "<f4", (frames,)) for name in ("x", "y", "z", "vx", "vy", "vz", "heading")]
+    entity = np.dtype([("type", "<i4"), ("n", "<i4"), *floats, ("valid", "<i4", (frames,)),
+                       ("width", "<f4"), ("length", "<f4"), ("height", "<f4"), ("goal", "<f4", (3,)),
+                       ("expert", "<i4")])
+    fitting = min(count, (len(data) - 8) // entity.itemsize)
+    table = np.frombuffer(data, entity, fitting, 8)
+    # A wrong length shifts all that follows, so it is the first fault to look for.
+    _check_column(table, table["n"], "n", frames, frames)
+    if fitting < count:
+        raise SceneError(f"{_object_place(table, fitting)}: it takes {entity.itemsize} bytes; "
+                         f"the file has {len(data) - 8 - fitting * entity.itemsize} left")
+    _check_column(table, table["type"], "type", min(OBJECT_TYPES), max(OBJECT_TYPES))
+    _check_column(table, table["valid"], "valid", 0, 1)
+    _check_column(table, table["expert"], "mark_as_expert", 0, 1)
+    return table, 8 + count * entity.itemsize
+
+
+def _read_road_parts(data, at, count):
+    """Of every road: byte, type, x, y as in the file."""
+    parts = []
+    for index in range(count):
+        place = f"road {index} at byte {at}"
+        if len(data) - at < EMPTY_ENTITY_BYTES:
+            raise SceneError(f"{place}: an entity takes at least {EMPTY_ENTITY_BYTES} bytes; "
+                             f"the file has {len(data) - at} left")
+        kind, points = struct.unpack_from("<ii", data, at)
+        _check(f"{place}: type", kind, min(ROAD_TYPES), max(ROAD_TYPES))
+        if not 0 <= points <= (len(data) - at - EMPTY_ENTITY_BYTES) // 12:
+            raise SceneError(f"{place}: it counts {points} points; the file has room for 0 to "
+                             f"{(len(data) - at - EMPTY_ENTITY_BYTES) // 12}")
+        x = np.frombuffer(data, "<f4", points, at + HEAD_BYTES)
+        y = np.frombuffer(data, "<f4", points, at + HEAD_BYTES + 4 * points)
+        parts.append((at, kind, x, y))
+        at += EMPTY_ENTITY_BYTES + 12 * points
+    if at != len(data):
+        raise SceneError(f"byte {at}: {len(data) - at} bytes are left after the last road; none may be")
+    return parts
+
+
+def _check_kept_objects(table, kept):
+    rows = table[kept]
+    valid = rows["valid"] == 1
+    for name, limit in (("x", math.inf), ("y", math.inf), ("vx", SPEED_LIMIT_MPS), ("vy", SPEED_LIMIT_MPS),
+                        # Beyond a full turn it is no angle in radians; degrees look like that.
+                        ("heading", 2 * math.pi)):
+        wrong = valid & ~(np.isfinite(rows[name]) & (np.abs(rows[name]) <= limit))
+        if wrong.any():
+            row, frame = (int(index) for index in np.unravel_index(np.argmax(wrong), wrong.shape))
+            allowed = "finite" if limit == math.inf else f"from {-limit:g} to {limit:g}"
+            raise SceneError(f"{_object_place(table, kept[row])}: {name} at frame {frame} is "
+                             f"{rows[name][row, frame]:g}; where valid it must be {allowed}")
+    for name in ("width", "length", "height"):
+        _check_column(table, rows[name], name, *SIZE_RANGE_M, kept)
+
+
+def _origin(rows):
+    """(2,) float64, whole metres: the mean of the valid positions, or 0 where nothing is ever valid."""
+    valid = rows["valid"] == 1
+    if not valid.any():
+        return np.zeros(2)
+    return np.round([rows["x"][valid].astype(np.float64).mean(), rows["y"][valid].astype(np.float64).mean()])
+
+
+def _objects(table, kept, origin_m):
+    rows = table[kept]
+    valid = rows["valid"] == 1
+    def track(name, offset=0.0):
+        values = np.zeros(valid.shape)
+        values[valid] = rows[name][valid].astype(np.float64) - offset
+        return values
+
+    def position_place(at):
+        return f"{_object_place(table, kept[at[0]])}: its position at frame {at[1]}"
+
+    def goal_place(at):
+        return f"{_object_place(table, kept[at[0]])}: its goal"
+
+    x_m = _near(track("x", origin_m[0]), position_place)
+    y_m = _near(track("y", origin_m[1]), position_place)
+    heading_rad = track("heading")
+    beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)
+    heading_rad[beyond] = (heading_rad[beyond] + math.pi) % (2 * math.pi) - math.pi
+    kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
+    kinds[list(OBJECT_TYPES)] = [OBJECT_KIND_CODES[kind] for kind in OBJECT_TYPES.values()]
+    return Objects(
+        id=kept.astype(np.int64), kind=kinds[rows["type"]],
+        length_m=_own(rows["length"]), width_m=_own(rows["width"]), height_m=_own(rows["height"]),
+        goal_m=_near(_offset(rows["goal"][:, :2], origin_m), goal_place), marked_expert=rows["expert"] == 1,
+        x_m=_time_major(x_m), y_m=_time_major(y_m), heading_rad=_time_major(heading_rad),
+        vx_mps=_time_major(track("vx")), vy_mps=_time_major(track("vy")),
+        valid=np.ascontiguousarray(valid.T))
+
+
+def _roads(parts, origin_m, report):
+    kept = [index for index, (_, _, x, _) in enumerate(parts) if len(x)]
+    report.drop("roads without points", len(parts) - len(kept))
+    report.make_up("road ids: the place in the file", len(kept))
+    start = np.zeros(len(kept) + 1, np.int32)
+    start[1:] = np.cumsum([len(parts[index][2]) for index in kept])
+
+    def points(column, axis):
+        def point_place(at):
+            row = int(np.searchsorted(start, at[0], side="right")) - 1
+            return f"road {kept[row]} at byte {parts[kept[row]][0]}: point {at[0] - start[row]}"
+
+        raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][column] for index in kept)])
+        return _near(_offset(raw, origin_m[axis]), point_place)
+
+    return Roads(
+        id=np.array(kept, np.int64),
+        kind=np.array([ROAD_KIND_CODES[ROAD_TYPES[parts[index][1]]] for index in kept], np.uint8),
+        start=start, x_m=points(2, 0), y_m=points(3, 1),
+        width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
+
+
+def _offset(raw_m, origin_m):
+    """float64 of coordinates relative to the origin; NaN where they are not finite."""
+    # Converting a signalling NaN raises a floating point flag, so only finite values are converted.
+    values_m = np.full(raw_m.shape, np.nan)
+    np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
+    return values_m - origin_m
+
+
+def _near(values_m, place):
+    """float32 of coordinates that lie within the limit; `place` names the one at an index."""
+    far = ~(np.abs(values_m) <= COORDINATE_LIMIT_M)
+    if far.any():
+        at = tuple(int(index) for index in np.unravel_index(np.argmax(far), far.shape))
+        raise SceneError(f"{place(at)} is {values_m[at]:g} m from the scene's origin; "
+                         f"it must be within {COORDINATE_LIMIT_M:g} m")
+    return values_m.astype(np.float32)
+
+
+def _time_major(values):
+    return np.ascontiguousarray(values.T, np.float32)
+
+
+def _own(column):
+    return np.ascontiguousarray(column, np.float32)
+
+
+def _object_place(table, index):
+    return f"object {index} at byte {8 + index * table.dtype.itemsize}"
+
+
+def _check(what, found, low, high):
+    if not low <= found <= high:
+        raise SceneError(f"{what} is {found}; it must be {low} to {high}")
+
+
+def _check_column(table, column, name, low, high, kept=None):
+    """Each value of a column in [low, high]; `kept` are the table's rows the column was taken from, None for all."""
+    fits = (column >= low) & (column <= high)
+    if not fits.all():
+        at = tuple(int(index) for index in np.unravel_index(np.argmin(fits), fits.shape))
+        index = at[0] if kept is None else int(kept[at[0]])
+        raise SceneError(f"{_object_place(table, index)}: {name} is {column[at]:g}; it must be {low:g} to {high:g}")

@@ -1,0 +1,147 @@
+"""Along which lanes does a car get from here to its goal? The shortest way over the lane graph, as a polyline."""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+import numpy as np
+
+from .scene import ROAD_KIND_CODES, Scene
+
+START_TURN_COS = 0.5
+"""A lane that points more than 60 degrees away from the car's heading is not the lane it drives on."""
+
+LANE_REACH_M = 15.0
+"""A point farther than this from every lane is on none: a parking lot, a driveway."""
+
+RIVAL_GAP_M = 2.0
+"""Lanes overlap in junctions, and logs run beside lane centres: lanes so much farther than the nearest one compete
+with it. Less than a lane width, so that the lane of the opposite direction does not."""
+
+RIVAL_LIMIT = 8
+SIDESTEP_COST = 5.0
+"""Metres of way that a metre between a point and its lane counts for: a near lane wins over a short way."""
+
+
+def lane_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndarray | None:
+    """The way from the start to the goal along lane centres; it never changes lanes sideways.
+
+    Args:
+        scene: a validated scene.
+        start_xy: (2,) m, where the car is.
+        start_heading: rad, where it points.
+        goal_xy: (2,) m, where it wants to be.
+
+    Returns:
+        (m, 2) float32 points from the lane point nearest the start to the one nearest the goal, or None where no
+        lane is near one of them or no lane sequence joins them. m is 1 only where both fall on one point.
+    """
+    lanes = _Lanes(scene)
+    start_xy, goal_xy = np.asarray(start_xy, np.float64), np.asarray(goal_xy, np.float64)
+    ahead = np.array([math.cos(start_heading), math.sin(start_heading)])
+    starts = lanes.near(start_xy, lanes.direction @ ahead >= START_TURN_COS)
+    goals = lanes.near(goal_xy, np.ones(len(lanes.direction), bool))
+    found = _shortest(scene, lanes.length_m, starts, goals)
+    if found is None:
+        return None
+    sequence, from_m, to_m = found
+    return lanes.polyline(sequence, from_m, to_m)
+
+
+class _Lanes:
+    """The segments of all lanes, and how far along its lane each one begins."""
+
+    def __init__(self, scene):
+        roads = scene.roads
+        self.start = roads.start
+        self.points = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
+        step = np.diff(self.points, axis=0)
+        step_m = np.sqrt((step * step).sum(axis=1))
+        road = np.repeat(np.arange(roads.count), np.diff(roads.start))
+        inside = (road[1:] == road[:-1]) & (roads.kind[road[1:]] == ROAD_KIND_CODES["lane"])
+        travelled = np.concatenate([[0.0], np.cumsum(np.where(inside, step_m, 0.0))])
+        self.along_m = travelled - travelled[roads.start[:-1]][road]
+        self.length_m = self.along_m[roads.start[1:] - 1]
+
+        drawn = inside & (step_m > 0)
+        self.point = np.flatnonzero(drawn)
+        self.lane = road[self.point]
+        self.step_m = step_m[drawn]
+        self.direction = step[drawn] / self.step_m[:, None]
+
+    def near(self, xy, allowed):
+        """Lanes that may be meant by a point, as {lane: (metres along, metres away)}."""
+        offset = xy - self.points[self.point]
+        along = np.clip((offset * self.direction).sum(axis=1), 0.0, self.step_m)
+        away = offset - along[:, None] * self.direction
+        away_m = np.where(allowed, np.sqrt((away * away).sum(axis=1)), np.inf)
+        rivals = {}
+        reach = min(LANE_REACH_M, away_m.min(initial=np.inf) + RIVAL_GAP_M)
+        close = np.flatnonzero(away_m <= reach)
+        for segment in close[np.argsort(away_m[close], kind="stable")]:
+            lane = int(self.lane[segment])
+            if lane not in rivals:
+                rivals[lane] = (float(self.along_m[self.point[segment]] + along[segment]), float(away_m[segment]))
+            if len(rivals) == RIVAL_LIMIT:
+                break
+        return rivals
+
+    def polyline(self, sequence, from_m, to_m):
+        """Points along the lanes of `sequence`, from `from_m` on the first to `to_m` on the last."""
+        pieces = []
+        for place, lane in enumerate(sequence):
+            first, last = self.start[lane], self.start[lane + 1]
+            along, points = self.along_m[first:last], self.points[first:last]
+            low = from_m if place == 0 else 0.0
+            high = to_m if place == len(sequence) - 1 else along[-1]
+            between = points[(along > low) & (along < high)]
+            ends = [np.array([np.interp(at, along, points[:, 0]), np.interp(at, along, points[:, 1])])[None]
+                    for at in (low, high)]
+            pieces += [ends[0], between, ends[1]]
+        route = np.concatenate(pieces).astype(np.float32)
+        moves = np.ones(len(route), bool)
+        moves[1:] = (route[1:] != route[:-1]).any(axis=1)
+        return route[moves]
+
+
+def _shortest(scene, length_m, starts, goals):
+    """Dijkstra over lanes: (lane sequence, metres along its first, metres along its last), or None."""
+    best_cost, best_end, best_direct = math.inf, None, None
+    for lane, (along, away) in starts.items():
+        if lane in goals and goals[lane][0] >= along:
+            cost = goals[lane][0] - along + SIDESTEP_COST * (away + goals[lane][1])
+            if cost < best_cost:
+                best_cost, best_direct = cost, lane
+    cost_to, came_from, queue = {}, {}, []
+
+    def offer(lane, cost, before):
+        """`cost` is that of standing at the lane's first point; a start lane is told as (lane,)."""
+        if cost < cost_to.get(lane, math.inf):
+            cost_to[lane], came_from[lane] = cost, before
+            heapq.heappush(queue, (cost, lane))
+
+    for lane, (along, away) in starts.items():
+        for after in scene.lanes.after(lane):
+            offer(int(after), length_m[lane] - along + SIDESTEP_COST * away, (lane,))
+    while queue:
+        cost, lane = heapq.heappop(queue)
+        if cost > cost_to[lane] or cost >= best_cost:
+            continue
+        if lane in goals:
+            arrival = cost + goals[lane][0] + SIDESTEP_COST * goals[lane][1]
+            if arrival < best_cost:
+                best_cost, best_end, best_direct = arrival, lane, None
+        for after in scene.lanes.after(lane):
+            offer(int(after), cost + length_m[lane], lane)
+
+    if best_direct is not None:
+        return [best_direct], starts[best_direct][0], goals[best_direct][0]
+    if best_end is None:
+        return None
+    sequence, lane = [best_end], came_from[best_end]
+    while not isinstance(lane, tuple):
+        sequence.append(lane)
+        lane = came_from[lane]
+    sequence.append(lane[0])
+    return sequence[::-1], starts[lane[0]][0], goals[best_end][0]

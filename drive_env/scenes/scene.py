@@ -1,0 +1,153 @@
+"""What a scene is in memory: the one shape that every importer and generator fills.
+
+Coordinates are metres in the scene's own frame; `origin_m` is what was taken off the file's coordinates, in
+float64. Angles are radians counter-clockwise from +x. A step of the log is a *frame*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
+"""Codes of `Objects.kind`; an observation shows them as code / 4."""
+
+ROAD_KINDS = {1: "lane", 2: "line", 3: "edge", 4: "crosswalk", 5: "stop_sign", 6: "speed_bump", 7: "driveway"}
+"""Codes of `Roads.kind`; an observation shows them as code / 8. Crossing an `edge` is leaving the road."""
+
+OBJECT_KIND_CODES = {name: code for code, name in OBJECT_KINDS.items()}
+ROAD_KIND_CODES = {name: code for code, name in ROAD_KINDS.items()}
+
+
+@dataclass
+class Report:
+    """What became of a source on its way into a scene. Counts by reason; nothing is lost in silence."""
+
+    dropped: dict[str, int] = field(default_factory=dict)
+    made_up: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        if count:
+            self.dropped[reason] = self.dropped.get(reason, 0) + int(count)
+
+    def make_up(self, reason: str, count: int = 1) -> None:
+        if count:
+            self.made_up[reason] = self.made_up.get(reason, 0) + int(count)
+
+    def __str__(self) -> str:
+        lines = [f"dropped: {reason}: {count}" for reason, count in self.dropped.items()]
+        lines += [f"made up: {reason}: {count}" for reason, count in self.made_up.items()]
+        return "\n".join(lines + self.notes) or "nothing dropped, nothing made up"
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """Everything that can move, n objects over t frames.
+
+    Attributes:
+        id: (n,) int64, as in the source.
+        kind: (n,) uint8, see `OBJECT_KINDS`.
+        length_m, width_m, height_m: (n,) float32, true sizes, above 0.
+        goal_m: (n, 2) float32, where the object wants to be.
+        marked_expert: (n,) bool, the source asks that its log be replayed.
+        x_m, y_m, heading_rad, vx_mps, vy_mps: (t, n) float32; meaningful where `valid`, 0 elsewhere.
+        valid: (t, n) bool.
+    """
+
+    id: np.ndarray
+    kind: np.ndarray
+    length_m: np.ndarray
+    width_m: np.ndarray
+    height_m: np.ndarray
+    goal_m: np.ndarray
+    marked_expert: np.ndarray
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    vx_mps: np.ndarray
+    vy_mps: np.ndarray
+    valid: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.id)
+
+    @property
+    def frame_count(self) -> int:
+        return len(self.valid)
+
+
+@dataclass(frozen=True, eq=False)
+class Roads:
+    """Polylines of the map, r of them, p points in all.
+
+    Attributes:
+        id: (r,) int64, as in the source or made up in file order.
+        kind: (r,) uint8, see `ROAD_KINDS`.
+        start: (r + 1,) int32; polyline i is points start[i] to start[i + 1]. A single point is allowed.
+        x_m, y_m: (p,) float32.
+        width_m: (r,) float32, lane width, 0 where unknown.
+        speed_limit_mps: (r,) float32, 0 where unknown.
+    """
+
+    id: np.ndarray
+    kind: np.ndarray
+    start: np.ndarray
+    x_m: np.ndarray
+    y_m: np.ndarray
+    width_m: np.ndarray
+    speed_limit_mps: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, eq=False)
+class LaneGraph:
+    """Which lane leads into which: successors of road i are successor[start[i]:start[i + 1]], road indices.
+
+    Attributes:
+        start: (r + 1,) int32, one entry a road and one more; roads that are no lanes have no successors.
+        successor: (e,) int32.
+    """
+
+    start: np.ndarray
+    successor: np.ndarray
+
+    def after(self, road: int) -> np.ndarray:
+        """Road indices of the lanes that lane `road` leads into."""
+        return self.successor[self.start[road] : self.start[road + 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is fixed: map, tracks, goals. Immutable, shared by every world that plays it.
+
+    Attributes:
+        name: short, unique among the scenes of a batch where that matters to the reader.
+        source: the file or the generator call it came from.
+        generated: True for `generate_scene`; such a scene has one frame and no logs.
+        dt_s: time between two frames, s.
+        origin_m: (2,) float64, taken off the source's coordinates.
+        sdc: object index of the recording vehicle, -1 where unknown.
+        tracks_to_predict: object indices the source names, may be empty.
+    """
+
+    name: str
+    source: str
+    generated: bool
+    dt_s: float
+    origin_m: np.ndarray
+    objects: Objects
+    roads: Roads
+    lanes: LaneGraph
+    sdc: int = -1
+    tracks_to_predict: tuple[int, ...] = ()
+    report: Report = field(default_factory=Report)
+
+    def __repr__(self) -> str:
+        return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "
+                f"{self.roads.count} roads)")

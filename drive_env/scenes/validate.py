@@ -1,0 +1,191 @@
+"""What must hold of every scene, whoever made it? One check that importers, generators and users' scenes all pass."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..errors import SceneError
+from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Report, Roads, Scene
+
+COORDINATE_LIMIT_M = 50_000.0
+"""Coordinates beyond this lose more than 4 mm in float32."""
+
+SIZE_RANGE_M = (0.01, 200.0)
+SPEED_LIMIT_MPS = 200.0
+LANE_WIDTH_LIMIT_M = 100.0
+DT_RANGE_S = (1e-4, 2.0)
+HEADING_LIMIT_RAD = float(np.float32(math.pi))
+"""float32 of pi lies above pi; a heading of that value is pi as float32 writes it."""
+
+OBJECT_LIMIT = 65_535
+FRAME_LIMIT = 1_000_000
+POINT_LIMIT = 1 << 24
+
+
+def validate_scene(scene: Scene) -> Scene:
+    """Returns `scene` as it came, once all that the core relies on is true of it.
+
+    Raises:
+        SceneError: names the scene, the first place where something is wrong, the value and the range.
+    """
+    if not isinstance(scene, Scene):
+        raise SceneError(f"scene is a {type(scene).__name__}; it must be a Scene")
+    try:
+        _check_head(scene)
+        _check_objects(scene.objects)
+        _check_roads(scene.roads)
+        _check_lanes(scene.lanes, scene.roads)
+        _check_references(scene)
+    except SceneError as error:
+        raise SceneError(f"scene {scene.name!r}: {error}") from None
+    return scene
+
+
+def _check_head(scene):
+    _check_type("name", scene.name, str)
+    _check_type("source", scene.source, str)
+    _check_type("generated", scene.generated, bool)
+    _check_type("objects", scene.objects, Objects)
+    _check_type("roads", scene.roads, Roads)
+    _check_type("lanes", scene.lanes, LaneGraph)
+    _check_type("report", scene.report, Report)
+    low, high = DT_RANGE_S
+    if isinstance(scene.dt_s, bool) or not isinstance(scene.dt_s, (int, float)) or not low <= scene.dt_s <= high:
+        raise SceneError(f"dt_s is {scene.dt_s!r}; it must be a number from {low:g} to {high:g}")
+    _check_array("origin_m", scene.origin_m, np.float64, (2,))
+    if not np.isfinite(scene.origin_m).all():
+        raise SceneError(f"origin_m is {scene.origin_m.tolist()}; it must be finite")
+
+
+def _check_objects(objects):
+    _check_array("objects.id", objects.id, np.int64, (None,))
+    _check_array("objects.valid", objects.valid, np.bool_, (None, objects.count))
+    _check_count("objects", objects.count, 0, OBJECT_LIMIT)
+    _check_count("frames", objects.frame_count, 1, FRAME_LIMIT)
+    _check_array("objects.kind", objects.kind, np.uint8, (objects.count,))
+    _check_array("objects.marked_expert", objects.marked_expert, np.bool_, (objects.count,))
+    _check_array("objects.goal_m", objects.goal_m, np.float32, (objects.count, 2))
+    for name in ("length_m", "width_m", "height_m"):
+        _check_array(f"objects.{name}", getattr(objects, name), np.float32, (objects.count,))
+        _check_range(f"objects.{name}", getattr(objects, name), *SIZE_RANGE_M)
+    for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
+        _check_array(f"objects.{name}", getattr(objects, name), np.float32, objects.valid.shape)
+
+    ids, counts = np.unique(objects.id, return_counts=True)
+    if (counts > 1).any():
+        raise SceneError(f"objects.id {ids[counts > 1][0]} stands {counts.max()} times; each must stand once")
+    _check_codes("objects.kind", objects.kind, OBJECT_KINDS)
+    _check_range("objects.goal_m", objects.goal_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+    for name, limit in (("x_m", COORDINATE_LIMIT_M), ("y_m", COORDINATE_LIMIT_M),
+                        ("heading_rad", HEADING_LIMIT_RAD),
+                        ("vx_mps", SPEED_LIMIT_MPS), ("vy_mps", SPEED_LIMIT_MPS)):
+        values = getattr(objects, name)
+        _check_range(f"objects.{name}", values, -limit, limit)
+        stale = (values != 0) & ~objects.valid
+        if stale.any():
+            at = _first(stale)
+            raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; it must be 0 there")
+    speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
+    if (speed_mps > SPEED_LIMIT_MPS).any():
+        at = _first(speed_mps > SPEED_LIMIT_MPS)
+        raise SceneError(f"objects.vx_mps and vy_mps{list(at)} make a speed of {speed_mps[at]:g} m/s; "
+                         f"it must be at most {SPEED_LIMIT_MPS:g}")
+
+
+def _check_roads(roads):
+    _check_array("roads.id", roads.id, np.int64, (None,))
+    _check_array("roads.kind", roads.kind, np.uint8, (roads.count,))
+    _check_array("roads.width_m", roads.width_m, np.float32, (roads.count,))
+    _check_array("roads.speed_limit_mps", roads.speed_limit_mps, np.float32, (roads.count,))
+    _check_array("roads.x_m", roads.x_m, np.float32, (None,))
+    _check_array("roads.y_m", roads.y_m, np.float32, (len(roads.x_m),))
+    _check_count("road points", len(roads.x_m), 0, POINT_LIMIT)
+    _check_starts("roads.start", roads.start, roads.count, len(roads.x_m), fewest=1)
+    _check_codes("roads.kind", roads.kind, ROAD_KINDS)
+    _check_range("roads.width_m", roads.width_m, 0.0, LANE_WIDTH_LIMIT_M)
+    _check_range("roads.speed_limit_mps", roads.speed_limit_mps, 0.0, SPEED_LIMIT_MPS)
+    _check_range("roads.x_m", roads.x_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+    _check_range("roads.y_m", roads.y_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+
+
+def _check_lanes(lanes, roads):
+    _check_array("lanes.successor", lanes.successor, np.int32, (None,))
+    _check_starts("lanes.start", lanes.start, roads.count, len(lanes.successor), fewest=0)
+    _check_range("lanes.successor", lanes.successor, 0, roads.count - 1)
+    is_lane = roads.kind == ROAD_KIND_CODES["lane"]
+    if not is_lane[lanes.successor].all():
+        at = _first(~is_lane[lanes.successor])[0]
+        road = lanes.successor[at]
+        raise SceneError(f"lanes.successor[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; "
+                         "it must be a lane")
+    leads_on = np.diff(lanes.start) > 0
+    if (leads_on & ~is_lane).any():
+        road = _first(leads_on & ~is_lane)[0]
+        raise SceneError(f"road {road} is a {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
+                         "only lanes have them")
+
+
+def _check_references(scene):
+    count = scene.objects.count
+    if isinstance(scene.sdc, bool) or not isinstance(scene.sdc, int) or not -1 <= scene.sdc < count:
+        raise SceneError(f"sdc is {scene.sdc!r}; it must be an object index from 0 to {count - 1}, or -1 (unknown)")
+    _check_type("tracks_to_predict", scene.tracks_to_predict, tuple)
+    for index in scene.tracks_to_predict:
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
+            raise SceneError(f"tracks_to_predict holds {index!r}; it must hold object indices from 0 to {count - 1}")
+
+
+def _check_type(name, value, kind):
+    if not isinstance(value, kind):
+        raise SceneError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}")
+
+
+def _check_array(name, array, dtype, shape):
+    """`shape` may hold None where any length will do."""
+    _check_type(name, array, np.ndarray)
+    if array.dtype != dtype:
+        raise SceneError(f"{name} is {array.dtype}; it must be {np.dtype(dtype)}")
+    fits = array.ndim == len(shape) and all(
+        wanted is None or found == wanted for found, wanted in zip(array.shape, shape, strict=True))
+    if not fits:
+        wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+        raise SceneError(f"{name} has shape {array.shape}; it must have shape {wanted}")
+
+
+def _check_count(name, found, low, high):
+    if not low <= found <= high:
+        raise SceneError(f"it has {found} {name}; it must have {low} to {high}")
+
+
+def _check_range(name, values, low, high):
+    # Written so that NaN, which compares as false, is out of every range.
+    fits = (values >= low) & (values <= high)
+    if not fits.all():
+        at = _first(~fits)
+        raise SceneError(f"{name}{list(at)} is {values[at]:g}; it must be from {low:g} to {high:g}")
+
+
+def _check_codes(name, codes, table):
+    known = np.isin(codes, list(table))
+    if not known.all():
+        at = _first(~known)[0]
+        offered = ", ".join(f"{code} {kind}" for code, kind in table.items())
+        raise SceneError(f"{name}[{at}] is {codes[at]}; it must be one of {offered}")
+
+
+def _check_starts(name, start, count, total, fewest):
+    _check_array(name, start, np.int32, (count + 1,))
+    if start[0] != 0 or start[-1] != total:
+        raise SceneError(f"{name} runs from {start[0]} to {start[-1]}; it must run from 0 to {total}")
+    short = start[1:] < start[:-1].astype(np.int64) + fewest
+    if short.any():
+        at = _first(short)[0]
+        raise SceneError(f"{name}[{at + 1}] is {start[at + 1]} after {start[at]}; "
+                         f"it must be at least {fewest} above it")
+
+
+def _first(mask):
+    """Index of the first True, one plain int an axis."""
+    return tuple(int(index) for index in np.unravel_index(np.argmax(mask), mask.shape))
