@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from .batch import OUTCOMES, Batch, Figure
 from .config import DriveConfig, RewardConfig
+from .env import DriveParallelEnv, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
 from .layout import Feature
 from .scenes import Report, Scene, generate_scene, load_scene
@@ -11,6 +12,6 @@ from .scenes import Report, Scene, generate_scene, load_scene
 __version__ = _version("drive-env")
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "Feature", "Figure",
-    "Report", "RewardConfig", "Scene", "SceneError", "generate_scene", "load_scene",
+    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveParallelEnv", "Feature", "Figure",
+    "Report", "RewardConfig", "Scene", "SceneError", "generate_scene", "load_scene", "parallel_env",
 ]

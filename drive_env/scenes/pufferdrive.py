@@ -82,7 +82,11 @@ def _read_object_table(data, count):
     fitting = min(count, (len(data) - 8) // entity.itemsize)
     table = np.frombuffer(data, entity, fitting, 8)
     # A wrong length shifts all that follows, so it is the first fault to look for.
-    _check_column(table, table["n"], "n", frames, frames)
+    other = table["n"] != frames
+    if other.any():
+        first = int(np.argmax(other))
+        raise SceneError(f"{_object_place(table, first)}: it counts {table['n'][first]} frames; "
+                         f"object 0 counts {frames}")
     if fitting < count:
         raise SceneError(f"{_object_place(table, fitting)}: it takes {entity.itemsize} bytes; "
                          f"the file has {len(data) - 8 - fitting * entity.itemsize} left")

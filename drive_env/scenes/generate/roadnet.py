@@ -20,7 +20,7 @@ AHEAD = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 HEADING_RAD = (0.0, math.pi / 2, -math.pi, -math.pi / 2)
 
 SPEED_LIMIT_MPS = 13.9
-CURB_GAP_M = 0.5
+CURB_GAP_M = 1.0
 """From the outer lane's border to the curb. Cars in a bend swing out their corners beyond the lane they keep."""
 
 RIGHT_TURN_M = 8.0

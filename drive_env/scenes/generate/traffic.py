@@ -72,9 +72,8 @@ def populate(dice: Dice, net: RoadNet, agents: int, wishes: Wishes) -> Objects:
 
     lane = np.array([place.lane for place in starts])
     along_m = np.array([place.along_m for place in starts]) + dice.uniform(-JITTER_M, JITTER_M, agents)
-    length_m = _on_grid(dice.uniform(*LENGTH_RANGE_M, agents))
-    width_m = _on_grid(dice.uniform(*WIDTH_RANGE_M, agents))
-    height_m = _on_grid(dice.uniform(*HEIGHT_RANGE_M, agents))
+    length_m, width_m, height_m = (dice.uniform(*size_range_m, agents).astype(np.float32)
+                                   for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
     speed_mps = np.minimum(np.maximum(dice.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
                            _calm_speed_mps(net, lane, along_m))
     # Eighths of a m/s, rounded down.
@@ -83,9 +82,8 @@ def populate(dice: Dice, net: RoadNet, agents: int, wishes: Wishes) -> Objects:
     goal_m = _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes)
     return Objects(
         id=np.arange(agents, dtype=np.int64), kind=np.full(agents, OBJECT_KIND_CODES["vehicle"], np.uint8),
-        length_m=length_m.astype(np.float32), width_m=width_m.astype(np.float32),
-        height_m=height_m.astype(np.float32), goal_m=goal_m.astype(np.float32),
-        marked_expert=np.zeros(agents, bool),
+        length_m=length_m, width_m=width_m, height_m=height_m,
+        goal_m=goal_m.astype(np.float32), marked_expert=np.zeros(agents, bool),
         x_m=_one_frame(xy_m[:, 0]), y_m=_one_frame(xy_m[:, 1]), heading_rad=_one_frame(heading_rad),
         vx_mps=_one_frame(speed_mps * ahead[:, 0] + 0.0), vy_mps=_one_frame(speed_mps * ahead[:, 1] + 0.0),
         valid=np.ones((1, agents), bool))
@@ -95,14 +93,12 @@ def _places(dice, net, start_lanes):
     places = []
     for street in net.streets:
         room_m = street.length_m - 2 * PLACE_INSET_M
-        if room_m < 0:
-            continue
         rows = int(room_m // PLACE_PITCH_M) + 1
         first_m = PLACE_INSET_M + float(dice.uniform(0.0, room_m - (rows - 1) * PLACE_PITCH_M, 1)[0])
         ways = [way for way in (street.out, street.back) if start_lanes.intersection(way)]
         for row in range(rows):
             out_m = first_m + row * PLACE_PITCH_M
-            calm_way = ways[dice.below(len(ways))] if ways and row % 2 == 0 else ()
+            calm_way = ways[dice.below(len(ways))] if row % 2 == 0 else ()
             places += [Place(lane, out_m, lane in calm_way) for lane in street.out]
             places += [Place(lane, street.length_m - out_m, lane in calm_way) for lane in street.back]
     return places

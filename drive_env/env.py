@@ -1,0 +1,294 @@
+"""One world with names: the PettingZoo face, a thin view of a one-world `Batch`."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import itemgetter
+
+import numpy as np
+from pettingzoo import ParallelEnv
+
+from .batch import OUTCOMES, Batch
+from .core import lib
+from .errors import ActionError, CallError, ConfigError
+from .spaces import action_space, observation_space
+
+INFO_FLAGS = {
+    "trial_ended": lib.DRV_CODE_TRIAL_ENDED,
+    "truncation": lib.DRV_CODE_TRUNCATION,
+    "removed": lib.DRV_CODE_REMOVED,
+    "invalid_step": lib.DRV_CODE_INVALID_STEP,
+    "stopped": lib.DRV_CODE_STOPPED,
+    "first": lib.DRV_CODE_FIRST,
+}
+"""Bits of `Batch.code` that `infos` shows by name."""
+
+
+def parallel_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True) -> DriveParallelEnv:
+    """The PettingZoo env of one world; see `DriveParallelEnv`."""
+    return DriveParallelEnv(scenes, config, render_mode, finished, copy)
+
+
+class DriveParallelEnv(ParallelEnv):
+    """One world as a PettingZoo `ParallelEnv`.
+
+    Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or truncation
+    is raised and does not come back before `reset`. An agent that waits for the next trial of the episode stays: its
+    action is ignored and may be missing. After the end, `step({})` returns empty dicts.
+
+    `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
+    `trial_index` (int) and `outcome` (str: "" except on the step that decides the agent's trial); docs/channels.md says
+    what they mean.
+
+    Args:
+        scenes, config: as for `Batch`.
+        render_mode: None is the only value of this version.
+        finished: "leave", or "wait": agents that are done stay until the episode ends for all and their flags are
+            raised then, for clients that need a constant set of agents.
+        copy: whether observations are copies; with False they are views that the next call overwrites.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
+    """
+
+    metadata = {"name": "drive_v0", "render_modes": [], "is_parallelizable": True}
+
+    def __init__(self, scenes="town", config=None, render_mode=None, finished="leave", copy=True):
+        if render_mode is not None:
+            raise ConfigError(f"render_mode is {render_mode!r}; this version offers None")
+        if finished not in ("leave", "wait"):
+            raise ConfigError(f"finished is {finished!r}; it must be 'leave' or 'wait'")
+        if not isinstance(copy, bool):
+            raise ConfigError(f"copy is {copy!r}; it must be True or False")
+        self.render_mode = None
+        self.finished = finished
+        self.copy = copy
+        self.batch = Batch(scenes, worlds=1, config=config, seed=None, threads=1, restart="caller")
+        self.possible_agents = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
+        self.agents = []
+        self.observation_spaces = {agent: observation_space(self.batch.observation_size) for agent in self.possible_agents}
+        self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
+        self._known = frozenset(self.possible_agents)
+        self._was_reset = False
+        self._rows = np.empty(0, np.intp)
+        self._flagged = np.zeros(self.batch.rows_per_world, bool)
+        self._look()
+
+    def _look(self) -> None:
+        """What is derived from the batch's memory: views, and caches that are right at any time."""
+        self._views = list(self.batch.observations)
+        self._infos_of_code = _InfoTemplates()
+        self._codes_seen = self._waits_seen = None
+        self._acting, self._acting_rows, self._pick = [], self._rows, None
+
+    # ---- calls ----
+
+    def reset(self, seed=None, options=None):
+        """Opens an episode: the first of `seed`, or the next of the stream; `options` are not used.
+
+        Returns:
+            observations and infos, one entry for each agent that has a vehicle.
+        """
+        self.batch.reset(seed=seed)
+        self._was_reset = True
+        self._keep(~self.batch.removed)
+        self._flagged[:] = False
+        self._see()
+        return self._observations(), self._infos()
+
+    def step(self, actions):
+        """One step of all agents.
+
+        Args:
+            actions: one for each agent that drives; those of waiting agents are neither read nor checked.
+
+        Returns:
+            observations, rewards, terminations, truncations, infos: one entry for each agent in `agents` at the call.
+
+        Raises:
+            ActionError: an action is missing, misshapen or out of range, or names no agent. Nothing has moved.
+            CallError: before `reset` or after `close`.
+        """
+        if not self._was_reset:
+            raise CallError("step was called before reset; call reset first")
+        if not self.agents:
+            if actions:
+                raise CallError(f"the episode is over and step was given {len(actions)} actions; call reset first")
+            return {}, {}, {}, {}, {}
+        batch = self.batch
+        self._read(actions)
+        batch.step(batch.actions)
+        self._see()
+        terminations, truncations = self._flags()
+        returned = self._observations(), self._rewards(), terminations, truncations, self._infos()
+        if self._staying is not None:
+            self._keep(self._staying)
+        return returned
+
+    def close(self):
+        """Gives the world's memory back; a second call does nothing."""
+        self.batch.close()
+
+    def render(self):
+        """This version draws nothing."""
+        raise CallError("render_mode is None; this version offers no rendering")
+
+    def observation_space(self, agent):
+        """The same space object at every call; float32, see docs/observation.md."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent):
+        """The same space object at every call, by `config.action_type`."""
+        return self.action_spaces[agent]
+
+    # ---- in ----
+
+    def _read(self, actions) -> None:
+        """Puts the actions of the agents that drive into the batch's array."""
+        batch = self.batch
+        waits = batch.waits.tobytes()
+        if waits != self._waits_seen:
+            drives = ~batch.waits
+            self._acting_rows = np.flatnonzero(drives)
+            self._acting = list(compress(self.possible_agents, drives))
+            self._pick = _picker(self._acting)
+            self._waits_seen = waits
+        try:
+            values = self._pick(actions)
+        except (KeyError, TypeError, IndexError):
+            raise ActionError(self._what_is_missing(actions)) from None
+        if len(actions) != len(self._acting):
+            unknown = [agent for agent in actions if agent not in self._known]
+            if unknown:
+                raise ActionError(f"actions has {unknown[0]!r}; agents are {self.possible_agents[0]} to {self.possible_agents[-1]}")
+        if not values:
+            return
+        try:
+            array = np.array(values)
+        except ValueError:
+            array = np.empty(0)
+        bound = batch.actions
+        wanted = (len(values), *bound.shape[1:])
+        if array.shape != wanted or not (array.dtype == bound.dtype or _fits(array.dtype, bound.dtype)):
+            raise ActionError(self._what_is_misshapen(values))
+        bound[self._acting_rows] = array
+
+    def _what_is_missing(self, actions) -> str:
+        if not isinstance(actions, dict):
+            return f"actions is a {type(actions).__name__}; it must be a dict by agent"
+        missing = [agent for agent in self._acting if agent not in actions]
+        return f"actions has none for {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''}, which drive"
+
+    def _what_is_misshapen(self, values) -> str:
+        space = self.action_spaces[self.possible_agents[0]]
+        for agent, value in zip(self._acting, values):
+            array = np.asarray(value, dtype=object) if isinstance(value, str) else np.asarray(value)
+            if array.shape != space.shape or not _fits(array.dtype, self.batch.actions.dtype):
+                return f"the action of {agent} is {value!r}; it must be in {space}"
+        return f"the actions do not stack into one array; each must be in {space}"
+
+    # ---- out ----
+
+    def _keep(self, stays: np.ndarray) -> None:
+        """Makes the rows that are marked the agents that can still act."""
+        self._rows = np.flatnonzero(stays)
+        self._all = len(self._rows) == len(stays)
+        self.agents = list(compress(self.possible_agents, stays))
+        # Most steps pay nothing and end nobody: copies of these are what they return.
+        self._codes_seen = None
+        self._all_false = dict.fromkeys(self.agents, False)
+        self._all_unpaid = dict.fromkeys(self.agents, 0.0)
+        self._no_reward = bytes(self.batch.rewards.nbytes)
+        self._all_views = dict(zip(self.agents, compress(self._views, stays)))
+
+    def _per_agent(self, array: np.ndarray) -> dict:
+        return dict(zip(self.agents, (array if self._all else array[self._rows]).tolist()))
+
+    def _rewards(self) -> dict:
+        rewards = self.batch.rewards
+        return self._all_unpaid.copy() if rewards.tobytes() == self._no_reward else self._per_agent(rewards)
+
+    def _observations(self) -> dict:
+        if not self.copy:
+            return self._all_views.copy()
+        observations = self.batch.observations
+        return dict(zip(self.agents, observations.copy() if self._all else observations[self._rows]))
+
+    def _see(self) -> None:
+        """Brings what is said of each agent up to date; most steps change nothing of it."""
+        codes, trial = self.batch.code.tobytes(), self.batch.trial_index.item(0)
+        if codes == self._codes_seen and trial == self._infos_of_code.trial:
+            return
+        self._infos_of_code.open(trial)
+        self._codes_seen = codes
+        of_row = self.batch.code[self._rows].tolist()
+        self._info_of_agent = [(agent, self._infos_of_code[code]) for agent, code in zip(self.agents, of_row)]
+        self._decides = bool((self.batch.code >> lib.DRV_CODE_OUTCOME_SHIFT).any())
+
+    def _infos(self) -> dict:
+        return {agent: info.copy() for agent, info in self._info_of_agent}
+
+    def _flags(self) -> tuple[dict, dict]:
+        """Terminations and truncations by agent; also who stays, where somebody goes."""
+        self._staying = None
+        if self._decides:
+            terminated, truncated = self.batch.terminations, self.batch.truncations
+            if self.finished == "wait":
+                self._flagged |= terminated
+                # The last trial's end is the episode's; flags are kept back until then.
+                over = self.batch.trial_ended.item(0) and self._infos_of_code.trial + 1 == self.batch.config.max_trials
+                if over:
+                    self._staying = np.zeros_like(terminated)
+                    return self._per_agent(self._flagged), self._per_agent(truncated)
+            elif terminated.any() or truncated.any():
+                self._staying = np.zeros_like(terminated)
+                self._staying[self._rows] = ~(terminated | truncated)[self._rows]
+                return self._per_agent(terminated), self._per_agent(truncated)
+        return self._all_false.copy(), self._all_false.copy()
+
+    # ---- life ----
+
+    def __getstate__(self) -> dict:
+        derived = ("_views", "_all_views", "_infos_of_code", "_info_of_agent", "_decides", "_codes_seen", "_waits_seen", "_acting", "_acting_rows", "_pick")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._look()
+        self._all_views = {agent: self._views[row] for agent, row in zip(self.agents, self._rows)}
+
+    def __repr__(self) -> str:
+        return f"DriveParallelEnv({len(self.possible_agents)} agents on {len(self.batch.scenes)} scenes)"
+
+
+class _InfoTemplates(dict):
+    """What an info says, by the row's code; made when first met in a trial, copied for each agent."""
+
+    trial = -1
+
+    def open(self, trial: int) -> None:
+        """Forgets what was said of another trial."""
+        if trial != self.trial:
+            self.clear()
+            self.trial = trial
+
+    def __missing__(self, code: int) -> dict:
+        info = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+        info["trial_index"] = self.trial
+        info["outcome"] = OUTCOMES[code >> lib.DRV_CODE_OUTCOME_SHIFT]
+        self[code] = info
+        return info
+
+
+def _fits(given: np.dtype, bound: np.dtype) -> bool:
+    """Whether actions of one type may be put into an array of the other without losing their meaning."""
+    return given != np.bool_ and np.can_cast(given, bound, "same_kind")
+
+
+def _picker(agents: list[str]):
+    """What takes these agents' entries out of a dict as a tuple."""
+    if not agents:
+        return lambda actions: ()
+    if len(agents) == 1:
+        return lambda actions: (actions[agents[0]],)
+    return itemgetter(*agents)
