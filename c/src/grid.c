@@ -8,8 +8,8 @@
 /* Room for the rounding of a few float32 operations on coordinates of up to 100 km. */
 static const float rounding_m = 0.05f;
 
-/* A bracket this small is sorted instead of being halved further. */
-enum { bracket_small = 24 };
+/* A bracket this small is sorted instead of being narrowed further. */
+enum { bracket_small = 8 };
 
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
     drv_grid grid = {left_m, bottom_m, cell_m, 1, 1};
@@ -188,7 +188,12 @@ int32_t drv_nearest(const float *distance2, int32_t count, int32_t wanted, drv_b
         between += distance2[i] > range.low && distance2[i] <= range.high;
     }
     const float threshold = select_rank(room, between, wanted - range.below - 1);
-    int32_t smaller = 0;
-    for (int32_t i = 0; i < between; i++) smaller += room[i] < threshold;
-    return keep_below(distance2, count, threshold, wanted - range.below - smaller, kept);
+    int32_t smaller = 0, equal = 0;
+    for (int32_t i = 0; i < between; i++) {
+        smaller += room[i] < threshold;
+        equal += room[i] == threshold;
+    }
+    const int32_t ties = wanted - range.below - smaller;
+    if (ties == equal) return keep_at_most(distance2, count, threshold, kept);
+    return keep_below(distance2, count, threshold, ties, kept);
 }

@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 typedef float drv_float4 __attribute__((vector_size(16)));
 typedef int32_t drv_int4 __attribute__((vector_size(16)));
 
@@ -25,16 +29,16 @@ static inline drv_float4 drv_swap_pairs4(drv_float4 value) {
 #endif
 }
 
-/* Each value where the mask is set, the other's elsewhere. */
-static inline drv_float4 drv_blend4(drv_int4 mask, drv_float4 value, drv_float4 otherwise) {
-    return (drv_float4)((mask & (drv_int4)value) | (~mask & (drv_int4)otherwise));
-}
-
-/* Clipped to [-1, 1]. */
+/* Clipped to [-1, 1]; the values are finite, so every form gives the same bits. */
 static inline drv_float4 drv_limited4(drv_float4 value) {
     const drv_float4 one = {1.0f, 1.0f, 1.0f, 1.0f};
-    value = drv_blend4(value > one, one, value);
-    return drv_blend4(value < -one, -one, value);
+#if defined(__SSE2__)
+    return (drv_float4)_mm_max_ps(_mm_min_ps((__m128)value, (__m128)one), (__m128)-one);
+#else
+    const drv_int4 above = value > one, below = value < -one;
+    value = (drv_float4)((above & (drv_int4)one) | (~above & (drv_int4)value));
+    return (drv_float4)((below & (drv_int4)-one) | (~below & (drv_int4)value));
+#endif
 }
 
 #endif
