@@ -19,6 +19,9 @@ from .scenes import Report, Scene, resolve_scenes
 from .spaces import action_space, observation_space
 from .threads import usable_threads
 
+ISA_VARIABLE = "DRIVE_ENV_ISA"
+"""Environment variable that forces an instruction set: "baseline", "v3" or "v4" (levels of x86-64)."""
+
 OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
 """Names of the codes in `Batch.outcome`; the empty name is 0."""
 
@@ -110,7 +113,8 @@ class Batch:
             config=native[0], world_count=self.world_count, rows_per_world=self.rows_per_world,
             scene_count=len(self.scenes), seed=self.seed, thread_count=min(self.threads, self.world_count),
             scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
-            world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
+            world_ids=ffi.from_buffer("int64_t[]", self.world_ids),
+            instruction_set=(isa := ffi.new("char[]", os.environ.get(ISA_VARIABLE, "").encode()))))
         needs = ffi.new("drv_batch_needs *")
         check(lib.drv_batch_plan(setup, needs, message), message)
         self.row_count: int = needs.row_count
@@ -118,7 +122,7 @@ class Batch:
         self._block = aligned_block(needs.block_bytes)
         out = ffi.new("drv_batch **")
         check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
-        del scene_list
+        del scene_list, isa
         self._handle = ffi.gc(out[0], lib.drv_batch_free)
         self._message = message
         self._bind(arrays, needs)
@@ -228,6 +232,12 @@ class Batch:
         for trial in range(1, self.config.max_trials):
             report[f"ada_delta_trial_{trial}_minus_0"] = _figure(lib.drv_batch_adaptation(handle, trial))
         return report
+
+    @property
+    def instruction_set(self) -> str:
+        """Which copy of the step this batch runs: "baseline", "v3" or "v4"; all give the same bytes."""
+        self._check_open()
+        return ffi.string(lib.drv_batch_instruction_set(self._handle)).decode()
 
     def close(self) -> None:
         """Gives threads and memory back; arrays stay readable. A second call does nothing."""

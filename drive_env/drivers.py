@@ -1,76 +1,123 @@
-"""How does a car without a policy get to its goal? Along its lane, behind whom it follows, after whom it gives way to."""
+"""How do cars without a policy get on? Along a lane, behind who is ahead, after who is first."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from .batch import Batch
 from .cast import Cast
+from .config import DriveConfig
 from .core import lib
 from .scenes.routes import lane_route
 
-# ---- the car ----
+# ---- ways and paths ----
+
+PITCH_M = 1.0
+"""Ways are points this far apart: fine enough for the sharpest bend a car can drive."""
+
+RUN_OUT_M = 80.0
+"""Ways go on straight behind the goal, so that a row which misses it still has something to look along."""
+
+OFF_LANE_M = 1.0
+"""A goal farther than this from the end of its lane is driven to straight on from there."""
+
+SIGHT_POINTS = 60
+"""60 m: at the fastest of generated scenes a car stops in half of it."""
+
+WRONG_WAY_M = 6.0
+"""What it costs to point against the way, when a car's place on a way that crosses itself is looked for."""
+
+BEND_POINTS = 6
+"""Curvature is measured over so many points: less would see the corners of polylines."""
+
+STRAIGHT_PER_M = 1e-4
+"""Curvature that is none; it keeps a division from 0."""
+
+# ---- speed and steering ----
 
 WHEELBASE_SHARE = 0.6
 """Of the length, as in the core's vehicle model."""
 
-# ---- its path ----
-
-PITCH_M = 1.0
-"""Paths are points this far apart: half a car's width is a bend's finest detail that matters."""
-
-SIGHT_M = 45.0
-"""Far enough to stop from 15 m/s at `BRAKING_MPS2`, reaction included."""
-
-OFF_PATH_M = 1.0
-"""A goal this far from the end of its lane is driven to straight on."""
-
-RUN_OUT_M = 70.0
-"""Paths go on straight behind the goal, so that there is always something to aim at: sight and lookahead fit in."""
-
-AIM_S, NEAREST_AIM_M, FARTHEST_AIM_M = 0.6, 4.0, 12.0
-"""Pure pursuit aims this much time ahead. Nearer than 4 m a 13 bin steering wheel wavers, farther it cuts bends."""
-
-WRONG_WAY_M = 6.0
-"""What pointing against the path costs, in metres, when the place on a path that crosses itself is looked for."""
-
-# ---- its speed ----
-
-CRUISE_MPS = 9.0
-FASTEST_MPS = 25.0
+CRUISE_MPS, FASTEST_MPS = 9.0, 25.0
 HASTE = 1.15
-"""Logs go to their goals at their own speed: cruise leaves this much more than the time a trial needs."""
+"""A way that `CRUISE_MPS` does not finish within a trial is driven this much faster than just in time."""
 
 SIDE_MPS2 = 3.0
 """Comfortable in a bend: 4.9 m/s at the radius of 8 m of a right turn."""
 
-PULL_MPS2, BRAKING_MPS2 = 2.5, 2.5
+GOAL_SPEED_SHARE, CREEP_MPS = 0.8, 0.1
+"""Of the speed below which a goal counts, where the config sets one; never quite a standstill before it."""
+
+PULL_MPS2, BRAKING_MPS2, HARDEST_BRAKING_MPS2 = 2.5, 2.5, 5.0
+
 SETTLE_S = 0.5
 """A speed that is off is corrected within this time."""
 
-GAP_M, HEADWAY_S = 1.5, 0.8
-"""Bumper to bumper at rest, and the time kept behind a car that moves (IDM, Treiber et al. 2000)."""
+AIM_S, NEAREST_AIM_M, FARTHEST_AIM_M = 0.6, 4.0, 20.0
+"""Steering aims this much time ahead. Nearer than 4 m, 13 steering bins make a car waver; far off, it cuts
+bends."""
 
-# ---- the others ----
+# ---- others ----
+
+GAP_M, HEADWAY_S = 1.5, 0.8
+"""Kept to whoever is ahead: at rest from bumper to bumper, and in time."""
 
 FORESIGHT_S = np.arange(0.0, 4.01, 0.5, dtype=np.float32)
+"""Times for which everybody's place is foreseen."""
+
+LOOK_STEP = 2
+LOOK_PITCH_M = LOOK_STEP * PITCH_M
+"""Others are looked for at every second point of a path, which halves the work."""
+
 ROOM_M = 0.4
-"""Free on both sides of a car's body for a path to count as clear."""
+"""A path is clear where this much is free on both sides of the car."""
 
 AFTER_S = 0.5
-"""A crossing is free this long after the one who went first has left it."""
+"""Who gives way waits until the other has been gone for this long."""
 
-BEHIND_COS = math.cos(math.radians(45.0))
+ALONG_COS = math.cos(math.radians(45.0))
+"""Headings closer than 45 degrees are those of one direction of traffic."""
+
+RESTING_MPS = 0.3
+
+PASSING_ROOM_M, PASSING_RAMP_M, PASSING_POINTS = 0.6, 10.0, 15
+"""Whoever will never drive on is passed on the left with this much room, moving over within the ramp; what lies
+up to so many points behind a car's middle still counts."""
+
+MOVED_OVER_M = 0.8
+LATE_S = 60.0
+"""A car that has yet to move over foresees to arrive this late, so that all others go first."""
+
+
+class Path(NamedTuple):
+    """The next `SIGHT_POINTS` points of every row: (rows, points, 2), the others (rows, points)."""
+
+    xy_m: np.ndarray
+    heading_rad: np.ndarray
+    moved_m: np.ndarray
+    """To the left of the way, for passing."""
+
+
+class Pairs(NamedTuple):
+    """A driving row and a vehicle near it, (pairs,) each."""
+
+    own: np.ndarray
+    other: np.ndarray
+    ahead_m: np.ndarray
+    """How far ahead of the row the vehicle is."""
+    turn_cos: np.ndarray
+    """Cosine of the angle between their headings."""
 
 
 class LaneDriver:
-    """Drives the rows of a batch by rule: a lane's centre, a speed that suits the bend, a gap to whoever is ahead.
+    """Drives the rows of a batch by rule: on a lane's centre, at a speed that suits the bend and with a gap.
 
-    The way is `lane_route`; where no lanes lead to the goal, the object's own logged track; where it has none, the
-    straight line. Where two ways cross, whoever gets there first goes first. The driver reads the state of the world
-    and keeps none: the same state gives the same actions.
+    The way is the shortest one along lanes; where no lanes lead to the goal, the object's own logged track;
+    where it has none, the straight line. Where two ways cross, who gets there first goes first. The driver reads
+    the world and remembers nothing of it: the same state gives the same actions.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -81,7 +128,7 @@ class LaneDriver:
         self._ways: dict[int, _Ways] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the rows of one world, in the form of `batch.actions`; those of rows that wait mean nothing."""
+        """Actions for the rows of one world, in the form of `batch.actions`; rows that wait get any."""
         batch = self.batch
         scene_index = int(batch.scene_index[world])
         if scene_index not in self._ways:
@@ -144,17 +191,18 @@ class _Ways:
     """The paths of the rows of one scene, as points `PITCH_M` apart, all of one length.
 
     Attributes:
-        xy_m: (rows, points, 2). heading_rad: (rows, points). speed_mps: (rows, points), what suits the bends to come.
+        xy_m: (rows, points, 2).
+        heading_rad: (rows, points), to the next point.
+        speed_mps: (rows, points), what suits the bends to come.
     """
 
-    def __init__(self, cast: Cast, config):
-        self.count, self.dt_s = cast.row_count, cast.dt_s
+    def __init__(self, cast: Cast, config: DriveConfig):
+        self.count, self.expert_count, self.dt_s = cast.row_count, cast.expert_count, cast.dt_s
         polylines = [_way(cast, row) for row in range(cast.row_count)]
         lengths_m = [float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in polylines]
         points = int((max(lengths_m) + RUN_OUT_M) / PITCH_M) + 1
         self.xy_m = np.stack([_resampled(line, points) for line in polylines])
-        step = np.diff(self.xy_m, axis=1, append=2 * self.xy_m[:, -1:] - self.xy_m[:, -2:-1])
-        self.heading_rad = np.arctan2(step[..., 1], step[..., 0])
+        self.heading_rad = _headings(self.xy_m)
         trial_s = cast.trial_steps * cast.dt_s
         cruise_mps = np.clip(HASTE * np.array(lengths_m) / trial_s, CRUISE_MPS, FASTEST_MPS)
         self.speed_mps = _suitable_speed(self.heading_rad, cruise_mps, np.array(lengths_m), config)
@@ -170,7 +218,7 @@ def _way(cast, row):
         valid = frames.valid[:, item]
         line = np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
     line = line.astype(np.float64)
-    if np.linalg.norm(line[-1] - goal_m) > OFF_PATH_M:
+    if np.linalg.norm(line[-1] - goal_m) > OFF_LANE_M:
         line = np.concatenate([line, goal_m[None]])
     # Logged cars that stand still jitter; points closer than this tell no direction.
     kept = [line[0]]
@@ -181,6 +229,12 @@ def _way(cast, row):
         heading_rad = float(frames.heading_rad[0, item])
         kept.append(line[0] + [math.cos(heading_rad), math.sin(heading_rad)])
     return np.array(kept)
+
+
+def _headings(xy_m):
+    """(rows, points) directions from each point to the next."""
+    step_m = np.diff(xy_m, axis=1, append=2 * xy_m[:, -1:] - xy_m[:, -2:-1])
+    return np.arctan2(step_m[..., 1], step_m[..., 0])
 
 
 def _resampled(line, points):
@@ -194,13 +248,15 @@ def _resampled(line, points):
 
 def _suitable_speed(heading_rad, cruise_mps, length_m, config):
     """(rows, points): cruise, less in a bend, and less before it than braking in time asks for."""
-    reach = 3
-    turn = np.zeros_like(heading_rad)
-    turn[:, reach:-reach] = _wrapped(heading_rad[:, 2 * reach :] - heading_rad[:, : -2 * reach]) / (2 * reach * PITCH_M)
-    speed_mps = np.minimum(cruise_mps[:, None], np.sqrt(SIDE_MPS2 / np.maximum(np.abs(turn), 1e-3)))
+    reach = BEND_POINTS // 2
+    curvature = np.full_like(heading_rad, STRAIGHT_PER_M)
+    turn_rad = _wrapped(heading_rad[:, 2 * reach :] - heading_rad[:, : -2 * reach])
+    curvature[:, reach:-reach] += np.abs(turn_rad) / (2 * reach * PITCH_M)
+    speed_mps = np.minimum(cruise_mps[:, None], np.sqrt(SIDE_MPS2 / curvature))
     if config.goal_max_speed_mps is not None:
         at_goal = np.arange(heading_rad.shape[1]) * PITCH_M >= length_m[:, None] - config.goal_radius_m
-        speed_mps = np.where(at_goal, np.minimum(speed_mps, max(0.8 * config.goal_max_speed_mps, 0.1)), speed_mps)
+        slow_mps = max(GOAL_SPEED_SHARE * config.goal_max_speed_mps, CREEP_MPS)
+        speed_mps = np.where(at_goal, np.minimum(speed_mps, slow_mps), speed_mps)
     for point in range(speed_mps.shape[1] - 2, -1, -1):
         in_time = np.sqrt(speed_mps[:, point + 1] ** 2 + 2 * BRAKING_MPS2 * PITCH_M)
         speed_mps[:, point] = np.minimum(speed_mps[:, point], in_time)
@@ -211,32 +267,73 @@ def _suitable_speed(heading_rad, cruise_mps, length_m, config):
 
 
 def _decide(ways, cars, drives):
-    """(rows,) acceleration, m/s2, and steering, rad."""
+    """(rows,) acceleration, m/s2, and steering, rad; `drives` tells the rows that are not waiting."""
     rows = np.arange(ways.count)
-    at = _places(ways, cars)
     speed_mps = cars["speed_mps"][rows]
-    steering_rad = _pursuit(ways, cars, at)
+    at = _places(ways, cars)
+    path = _path_ahead(ways, cars, drives, at)
     wanted_mps = ways.speed_mps[rows, at + 1]
-    free_mps2 = np.clip((wanted_mps - speed_mps) / SETTLE_S, -2 * BRAKING_MPS2, PULL_MPS2)
-    acceleration_mps2 = np.minimum(free_mps2, _room_for_others(ways, cars, drives, at, wanted_mps))
+    acceleration_mps2 = np.clip(
+        (wanted_mps - speed_mps) / max(SETTLE_S, ways.dt_s), -HARDEST_BRAKING_MPS2, PULL_MPS2)
+    pairs = _pairs(cars, drives, ways.count)
+    if len(pairs.own):
+        taken = _taken(path, cars, drives, wanted_mps, pairs)
+        for limit_mps2 in (_follow(cars, pairs, taken), _give_way(path, cars, wanted_mps, pairs, taken)):
+            np.minimum.at(acceleration_mps2, pairs.own, limit_mps2)
     # Braking ends at rest, also where the config lets cars reverse.
-    return np.maximum(acceleration_mps2, -speed_mps / ways.dt_s), steering_rad
+    return np.maximum(acceleration_mps2, -speed_mps / ways.dt_s), _pursuit(path, cars, ways.dt_s)
 
 
 def _places(ways, cars):
-    """(rows,) index of the point of its path that each row is at."""
+    """(rows,) index of the point of its way that each row is at."""
     x_m, y_m, heading_rad = (cars[name][: ways.count, None] for name in ("x_m", "y_m", "heading_rad"))
     away_m = np.hypot(ways.xy_m[..., 0] - x_m, ways.xy_m[..., 1] - y_m)
     away_m = away_m + WRONG_WAY_M * (1.0 - np.cos(ways.heading_rad - heading_rad))
-    last = ways.xy_m.shape[1] - 1 - int(RUN_OUT_M / PITCH_M) // 2
-    return np.minimum(np.argmin(away_m, axis=1), last)
+    return np.argmin(away_m[:, :-SIGHT_POINTS], axis=1)
 
 
-def _pursuit(ways, cars, at):
-    """(rows,) steering that leads through the aim: the arc of a bicycle about its middle (Coulter 1992)."""
-    rows = np.arange(ways.count)
-    aim_m = np.clip(AIM_S * cars["speed_mps"][rows], NEAREST_AIM_M, FARTHEST_AIM_M)
-    aim = ways.xy_m[rows, at + np.rint(aim_m / PITCH_M).astype(np.int64)]
+def _path_ahead(ways, cars, drives, at):
+    """The ways from the rows' places on, moved to the left round whoever will never drive on."""
+    rows, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
+    here = at[:, None] + points
+    xy_m, heading_rad = ways.xy_m[rows, here], ways.heading_rad[rows, here]
+    stands = cars["present"].copy()
+    stands[: ways.count] &= ~drives
+    stands[ways.count : ways.count + ways.expert_count] = False
+    if not stands.any():
+        return Path(xy_m, heading_rad, np.zeros_like(heading_rad))
+    moved_m = _passing_shift(ways, cars, at, np.flatnonzero(stands))
+    xy_m = xy_m + moved_m[..., None] * np.stack([-np.sin(heading_rad), np.cos(heading_rad)], axis=2)
+    return Path(xy_m, _headings(xy_m), moved_m)
+
+
+def _passing_shift(ways, cars, at, stands):
+    """(rows, points) metres to the left that clear the vehicles of index `stands`."""
+    rows, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
+    around = np.maximum(at[:, None] + np.arange(-PASSING_POINTS, SIGHT_POINTS), 0)
+    dx_m = cars["x_m"][stands][:, None] - ways.xy_m[rows, around, 0][:, None]
+    dy_m = cars["y_m"][stands][:, None] - ways.xy_m[rows, around, 1][:, None]
+    nearest = np.argmin(dx_m * dx_m + dy_m * dy_m, axis=2)[..., None]
+    dx_m, dy_m = (np.take_along_axis(offset, nearest, axis=2)[..., 0] for offset in (dx_m, dy_m))
+    facing_rad = ways.heading_rad[rows, around[rows, nearest[..., 0]]]
+    left_m = dy_m * np.cos(facing_rad) - dx_m * np.sin(facing_rad)
+    ahead_m = dx_m * np.cos(facing_rad) + dy_m * np.sin(facing_rad)
+
+    apart_m = 0.5 * (cars["width_m"][: ways.count, None] + cars["width_m"][stands]) + PASSING_ROOM_M
+    beside_m = 0.5 * (cars["length_m"][: ways.count, None] + cars["length_m"][stands])
+    in_the_way = (np.abs(left_m) < apart_m) & (np.abs(ahead_m) < LOOK_PITCH_M)
+    place_m = (nearest[..., 0] - PASSING_POINTS) * PITCH_M + ahead_m
+    away_m = np.abs(place_m[..., None] - points * PITCH_M) - beside_m[..., None]
+    share = np.clip(1.0 - away_m / PASSING_RAMP_M, 0.0, 1.0)
+    smooth = share * share * (3.0 - 2.0 * share)
+    return (np.where(in_the_way, left_m + apart_m, 0.0)[..., None] * smooth).max(axis=1)
+
+
+def _pursuit(path, cars, dt_s):
+    """(rows,) steering that leads through the aim: pure pursuit (Coulter 1992) with the bicycle's own arc."""
+    rows = np.arange(len(path.xy_m))
+    aim_m = np.clip(max(AIM_S, 2 * dt_s) * cars["speed_mps"][rows], NEAREST_AIM_M, FARTHEST_AIM_M)
+    aim = path.xy_m[rows, np.rint(aim_m / PITCH_M).astype(np.int64)]
     dx_m, dy_m = aim[:, 0] - cars["x_m"][rows], aim[:, 1] - cars["y_m"][rows]
     bearing_rad = np.arctan2(dy_m, dx_m) - cars["heading_rad"][rows]
     wheelbase_m = WHEELBASE_SHARE * cars["length_m"][rows]
@@ -246,73 +343,90 @@ def _pursuit(ways, cars, at):
     return np.arctan2(2 * wheelbase_m * np.sin(bearing_rad), ahead_m)
 
 
-def _room_for_others(ways, cars, drives, at, wanted_mps):
-    """(rows,) acceleration that keeps clear of whoever is, or will first be, on the path ahead."""
-    rows, count = np.arange(ways.count), ways.count
-    sight = np.arange(int(SIGHT_M / PITCH_M))
-    path_xy = ways.xy_m[rows[:, None], at[:, None] + sight]
-    half_length_m, half_width_m = 0.5 * cars["length_m"], 0.5 * cars["width_m"]
-    speed_mps = cars["speed_mps"]
-
-    near = np.hypot(cars["x_m"][:count, None] - cars["x_m"], cars["y_m"][:count, None] - cars["y_m"])
-    own, other = np.nonzero((near < 2 * SIGHT_M) & cars["present"] & drives[:, None])
-    own, other = own[own != other], other[own != other]
-    if len(own) == 0:
-        return np.full(count, np.inf)
-    heading_gap = cars["heading_rad"][other] - cars["heading_rad"][own]
-    dx_m, dy_m = cars["x_m"][other] - cars["x_m"][own], cars["y_m"][other] - cars["y_m"][own]
-    own_heading = cars["heading_rad"][own]
-    ahead_m = dx_m * np.cos(own_heading) + dy_m * np.sin(own_heading)
-
-    xy, heading = _foreseen(ways, cars, drives, at, wanted_mps)
-    offset = path_xy[own][:, :, None, :] - xy[other][:, None, :, :]
-    cosine, sine = np.cos(heading[other])[:, None, :], np.sin(heading[other])[:, None, :]
-    along = np.abs(offset[..., 0] * cosine + offset[..., 1] * sine)
-    across = np.abs(offset[..., 1] * cosine - offset[..., 0] * sine)
-    taken = (along < half_length_m[other][:, None, None] + ROOM_M) & (
-        across < (half_width_m[other] + half_width_m[own] + ROOM_M)[:, None, None])
-
-    least = np.full(count, np.inf)
-    # Whoever is on the path now is followed.
-    now = taken[:, :, 0]
-    follows = now.any(axis=1) & (ahead_m > 0)
-    gap_m = np.argmax(now, axis=1) * PITCH_M - half_length_m[own]
-    lead_mps = np.maximum(speed_mps[other] * np.cos(heading_gap), 0.0)
-    np.minimum.at(least, own[follows], _idm(speed_mps[own], lead_mps, gap_m)[follows])
-
-    # Whoever will be on it is given way to, if he is there first.
-    later = taken[:, :, 1:] & ~now[:, :, None]
-    crosses = later.any(axis=(1, 2)) & ~((ahead_m < 0) & (np.cos(heading_gap) > BEHIND_COS)) & ~follows
-    first_point = np.argmax(later.any(axis=2), axis=1)
-    times = later.any(axis=1)
-    enters_s = FORESIGHT_S[1:][np.argmax(times, axis=1)]
-    leaves_s = FORESIGHT_S[::-1][np.argmax(times[:, ::-1], axis=1)]
-    leaves_s = np.where(times[:, -1], np.inf, leaves_s)
-    gap_m = first_point * PITCH_M - half_length_m[own]
-    arrival_s = _arrival(speed_mps[own], wanted_mps[own], np.maximum(gap_m, 0.0))
-    table = np.full((count, len(speed_mps)), np.nan)
-    table[own, other] = np.where(crosses, arrival_s, np.nan)
-    is_row = other < count
-    mutual = np.where(is_row, table[np.where(is_row, other, 0), own], np.nan)
-    enters_s = np.where(np.isnan(mutual), enters_s, mutual)
-    later_than = (enters_s < arrival_s) | ((enters_s == arrival_s) & (other < own))
-    yields = crosses & later_than & (arrival_s < leaves_s + AFTER_S)
-    np.minimum.at(least, own[yields], _idm(speed_mps[own], 0.0, gap_m)[yields])
-    return least
+# ---- others ----
 
 
-def _foreseen(ways, cars, drives, at, wanted_mps):
-    """Where every vehicle will be at the times of `FORESIGHT_S`: (vehicles, times, 2) and headings."""
-    speed = cars["speed_mps"][:, None]
-    heading = np.repeat(cars["heading_rad"][:, None], len(FORESIGHT_S), axis=1)
-    xy = np.stack([cars["x_m"][:, None] + speed * np.cos(heading) * FORESIGHT_S,
-                   cars["y_m"][:, None] + speed * np.sin(heading) * FORESIGHT_S], axis=2)
-    rows = np.flatnonzero(drives)
-    reach_m = _reach(cars["speed_mps"][rows, None], wanted_mps[rows, None], FORESIGHT_S[1:])
-    point = np.minimum(at[rows, None] + np.rint(reach_m / PITCH_M).astype(np.int64), ways.xy_m.shape[1] - 1)
-    xy[rows, 1:] = ways.xy_m[rows[:, None], point]
-    heading[rows, 1:] = ways.heading_rad[rows[:, None], point]
-    return xy, heading
+def _pairs(cars, drives, count):
+    x_m, y_m, heading_rad = cars["x_m"], cars["y_m"], cars["heading_rad"]
+    near = np.hypot(x_m[:count, None] - x_m, y_m[:count, None] - y_m) < SIGHT_POINTS * PITCH_M
+    near[np.arange(count), np.arange(count)] = False
+    own, other = np.nonzero(near & cars["present"] & drives[:, None])
+    ahead_m = ((x_m[other] - x_m[own]) * np.cos(heading_rad[own])
+               + (y_m[other] - y_m[own]) * np.sin(heading_rad[own]))
+    return Pairs(own, other, ahead_m, np.cos(heading_rad[other] - heading_rad[own]))
+
+
+def _taken(path, cars, drives, wanted_mps, pairs):
+    """(pairs, points, times) bool: the other's box at that time covers that point of the row's path."""
+    xy_m, heading_rad = _foreseen(path, cars, drives, wanted_mps)
+    points_m = path.xy_m[:, ::LOOK_STEP].astype(np.float32)[pairs.own]
+    dx_m = points_m[:, :, None, 0] - xy_m[pairs.other][:, None, :, 0]
+    dy_m = points_m[:, :, None, 1] - xy_m[pairs.other][:, None, :, 1]
+    cosine, sine = np.cos(heading_rad)[pairs.other][:, None], np.sin(heading_rad)[pairs.other][:, None]
+    half_length_m = 0.5 * (cars["length_m"][pairs.other] + LOOK_PITCH_M)
+    half_width_m = 0.5 * (cars["width_m"][pairs.other] + cars["width_m"][pairs.own]) + ROOM_M
+    return ((np.abs(dx_m * cosine + dy_m * sine) < half_length_m[:, None, None])
+            & (np.abs(dy_m * cosine - dx_m * sine) < half_width_m[:, None, None]))
+
+
+def _foreseen(path, cars, drives, wanted_mps):
+    """Where every vehicle will be at the times of `FORESIGHT_S`: (vehicles, times, 2) and headings, float32.
+
+    Rows that drive pull up to their speed along their paths, all others go straight on.
+    """
+    heading_rad = np.repeat(cars["heading_rad"][:, None], len(FORESIGHT_S), axis=1)
+    way_m = cars["speed_mps"][:, None] * FORESIGHT_S
+    xy_m = np.stack([cars["x_m"][:, None] + way_m * np.cos(heading_rad),
+                     cars["y_m"][:, None] + way_m * np.sin(heading_rad)], axis=2)
+    rows, later = np.flatnonzero(drives)[:, None], np.arange(1, len(FORESIGHT_S))
+    reach_m = _reach(cars["speed_mps"][rows], wanted_mps[rows], FORESIGHT_S[later])
+    point = np.minimum(np.rint(reach_m / PITCH_M).astype(np.int64), SIGHT_POINTS - 1)
+    xy_m[rows, later], heading_rad[rows, later] = path.xy_m[rows, point], path.heading_rad[rows, point]
+    return xy_m, heading_rad
+
+
+def _is_ahead(cars, pairs, taken):
+    """(pairs,) bool: the other is on the row's path already and does not come the other way."""
+    comes = (pairs.turn_cos < -ALONG_COS) & (cars["speed_mps"][pairs.other] > RESTING_MPS)
+    return taken[:, :, 0].any(axis=1) & (pairs.ahead_m > 0) & ~comes
+
+
+def _follow(cars, pairs, taken):
+    """(pairs,) acceleration that keeps the gap to whoever is ahead; infinite where the other is not."""
+    gap_m = np.argmax(taken[:, :, 0], axis=1) * LOOK_PITCH_M - 0.5 * cars["length_m"][pairs.own]
+    lead_mps = np.maximum(cars["speed_mps"][pairs.other] * pairs.turn_cos, 0.0)
+    kept_mps2 = _gap_term(cars["speed_mps"][pairs.own], lead_mps, gap_m)
+    return np.where(_is_ahead(cars, pairs, taken), kept_mps2, np.inf)
+
+
+def _give_way(path, cars, wanted_mps, pairs, taken):
+    """(pairs,) acceleration that lets pass who is there first; infinite where that is the row."""
+    own, other = pairs.own, pairs.other
+    follows_the_row = (pairs.ahead_m < 0) & (pairs.turn_cos > ALONG_COS)
+    meets = taken.any(axis=(1, 2)) & ~_is_ahead(cars, pairs, taken) & ~follows_the_row
+
+    times, point = taken.any(axis=1), np.argmax(taken.any(axis=2), axis=1)
+    leaves_s = np.where(times[:, -1], np.inf, FORESIGHT_S[::-1][np.argmax(times[:, ::-1], axis=1)])
+    gap_m = point * LOOK_PITCH_M - 0.5 * cars["length_m"][own]
+    arrives_s = _arrival(cars["speed_mps"][own], wanted_mps[own], np.maximum(gap_m, 0.0))
+    # Who has yet to move over for passing comes last, who has moved over already comes first.
+    passes = path.moved_m[own, point * LOOK_STEP] > MOVED_OVER_M
+    has_moved = path.moved_m[own, 0] > MOVED_OVER_M
+    arrives_s = np.where(passes, np.where(has_moved, 0.0, LATE_S), arrives_s)
+
+    # Two rows compare the arrivals that both foresee, so that exactly one of them goes first.
+    count = len(wanted_mps)
+    arrivals_s = np.full((count, len(cars["x_m"])), np.nan)
+    arrivals_s[own[meets], other[meets]] = arrives_s[meets]
+    mutual_s = np.where(other < count, arrivals_s[np.minimum(other, count - 1), own], np.nan)
+    other_s = np.where(np.isnan(mutual_s), FORESIGHT_S[np.argmax(times, axis=1)], mutual_s)
+    is_second = (other_s < arrives_s) | ((other_s == arrives_s) & (other < own))
+    still_there = passes | (arrives_s < leaves_s + AFTER_S)
+    stopped_mps2 = _gap_term(cars["speed_mps"][own], 0.0, gap_m)
+    return np.where(meets & is_second & still_there, stopped_mps2, np.inf)
+
+
+# ---- along a line ----
 
 
 def _reach(speed_mps, wanted_mps, time_s):
@@ -331,8 +445,8 @@ def _arrival(speed_mps, wanted_mps, way_m):
     return pull_s + np.maximum(way_m - rise_m, 0.0) / top_mps
 
 
-def _idm(speed_mps, lead_mps, gap_m):
-    """The gap term of the intelligent driver model (Treiber et al. 2000)."""
+def _gap_term(speed_mps, lead_mps, gap_m):
+    """The intelligent driver model (Treiber et al. 2000) without its wish for speed, m/s2."""
     closing_mps = speed_mps - lead_mps
     wished_m = GAP_M + np.maximum(
         HEADWAY_S * speed_mps + speed_mps * closing_mps / (2 * math.sqrt(PULL_MPS2 * BRAKING_MPS2)), 0.0)

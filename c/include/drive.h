@@ -171,6 +171,7 @@ typedef struct drv_batch_setup {
     const int64_t *world_ids; /* world_count */
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
+    const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
 } drv_batch_setup;
 
 /* The caller's arrays, bound once. Rows unless said otherwise; flags are 0 or 1. */
@@ -259,6 +260,9 @@ drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t tria
 /* Mean over rows that have both of score in trial `trial` minus score in trial 0. */
 drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial);
 int64_t drv_batch_trials(const drv_batch *batch);
+
+/* "baseline", "v3" or "v4" (the x86-64 levels): which copy of the step this batch runs. All give the same bytes. */
+const char *drv_batch_instruction_set(const drv_batch *batch);
 
 /* Time spent by phase, in nanoseconds summed over threads, while measuring is on. */
 void drv_batch_time_phases(drv_batch *batch, int32_t on);

@@ -6,10 +6,11 @@
 
 #include "drive.h"
 #include "error.h"
+#include "kernels.h"
 #include "layout.h"
-#include "metrics.h"
-#include "phases.h"
 #include "pool.h"
+#include "report.h"
+#include "vector.h"
 
 enum { world_limit = 1 << 20, thread_limit = 1024, trial_limit = 10000, slot_limit = 4096 };
 
@@ -24,6 +25,7 @@ typedef struct worker {
 
 struct drv_batch {
     drv_config config;
+    const drv_kernels *kernels;
     int32_t world_count, scene_count, thread_count;
     drv_scene **scenes;
     drv_sizes sizes;
@@ -56,6 +58,12 @@ static void in_range(range_check *check, const char *name, double found, double 
                                  high);
 }
 
+/* The name of an instruction set on offer, or `before` where that is not empty; "" where there is none. */
+static const char *set_name(int32_t index, const char *before) {
+    const char *name = drv_kernels_offered(index);
+    return !name ? "" : before[0] ? before : name;
+}
+
 static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     const drv_config *config = &setup->config;
     range_check check = {message, DRV_OK};
@@ -85,6 +93,10 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "reward collision", (double)config->reward_collision, -1e6, 1e6);
     in_range(&check, "reward offroad", (double)config->reward_offroad, -1e6, 1e6);
     in_range(&check, "log_ema_alpha", (double)config->log_ema_alpha, 0, 1);
+    if (check.status == DRV_OK && !drv_kernels_choose(setup->instruction_set))
+        return drv_fail(message, DRV_ERROR_CONFIG, "the instruction set is %.40s; this processor offers %s%s%s%s%s",
+                        setup->instruction_set, set_name(0, ""), set_name(1, ", "), set_name(1, ""), set_name(2, ", "),
+                        set_name(2, ""));
     for (int32_t i = 0; check.status == DRV_OK && i < setup->world_count; i++)
         if (setup->world_ids[i] < 0)
             return drv_fail(message, DRV_ERROR_CONFIG, "world id %d is %lld; it must be 0 or above", i,
@@ -191,9 +203,9 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     out->member = base ? (void *)(base + used) : NULL;       \
     used += ((uint64_t)(bytes) + 63u) / 64u * 64u
     CUT(world, batch->world_bytes);
-    CUT(distance2, items * (int64_t)sizeof(float));
-    CUT(room, (items + 1) * (int64_t)sizeof(float));
-    CUT(kept, (slots + 1) * (int64_t)sizeof(int32_t));
+    CUT(distance2, (items + DRV_LANES) * (int64_t)sizeof(float));
+    CUT(room, (items + DRV_LANES) * (int64_t)sizeof(float));
+    CUT(kept, (slots + DRV_LANES) * (int64_t)sizeof(int32_t));
     CUT(runs, grid_rows * 2 * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
@@ -226,6 +238,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     drv_scene **scenes = calloc((size_t)setup->scene_count, sizeof(drv_scene *));
     if (batch) {
         batch->config = setup->config;
+        batch->kernels = drv_kernels_choose(setup->instruction_set);
         batch->world_count = setup->world_count;
         batch->scene_count = setup->scene_count;
         batch->thread_count = setup->thread_count;
@@ -295,7 +308,7 @@ static drv_status check_ages(const drv_batch *batch, char *message) {
         const drv_world world = world_at(batch, number);
         const uint64_t seed = batch->seed ? *batch->seed : *world.seed;
         const int64_t episode = batch->seed ? 0 : *world.episode + 1;
-        const drv_scene *scene = batch->scenes[drv_trial_next_scene(&world, seed, episode)];
+        const drv_scene *scene = batch->scenes[batch->kernels->next_scene(&world, seed, episode)];
         if (batch->ages[number] < 0 || batch->ages[number] >= scene->trial_steps)
             return drv_fail(message, DRV_ERROR_CALL, "initial_ages of world %d is %d; it must be 0 to %d", number,
                             batch->ages[number], scene->trial_steps - 1);
@@ -314,8 +327,8 @@ static void reset_world(void *context, int32_t number, int32_t worker_number) {
     } else {
         ++*world.episode;
     }
-    drv_trial_open_episode(&world, scratch, batch->ages ? batch->ages[number] : 0);
-    drv_observe_write(&world, scratch);
+    batch->kernels->open_episode(&world, scratch, batch->ages ? batch->ages[number] : 0);
+    batch->kernels->observe_write(&world, scratch);
 }
 
 drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seed, const uint8_t *worlds, const int32_t *ages,
@@ -343,7 +356,7 @@ static void step_world(void *context, int32_t number, int32_t worker_number) {
     drv_batch *batch = context;
     worker *own = &batch->workers[worker_number];
     drv_world world = world_at(batch, number);
-    drv_step_world(&world, &own->scratch, batch->times_phases ? own->phase_ns : NULL);
+    batch->kernels->step_world(&world, &own->scratch, batch->times_phases ? own->phase_ns : NULL);
 }
 
 static drv_status check_step(const drv_batch *batch, char *message) {
@@ -354,7 +367,7 @@ static drv_status check_step(const drv_batch *batch, char *message) {
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d is over; with restart=\"caller\" call reset(worlds=mask) for it first",
                             number);
-        drv_status status = drv_trial_check_actions(&world, number, message);
+        drv_status status = batch->kernels->check_actions(&world, number, message);
         if (status != DRV_OK) return status;
     }
     return DRV_OK;
@@ -381,10 +394,10 @@ static void look_ahead(void *context, int32_t number, int32_t worker_number) {
     if (*world.trial + 1 == batch->config.max_trials) return;
     memcpy(scratch->world, block_of(batch, number), (size_t)batch->world_bytes);
     drv_world copy = world_of(batch, number, scratch->world);
-    drv_trial_rewind(&copy, scratch);
+    batch->kernels->rewind(&copy, scratch);
     for (int32_t row = 0; row < world.scene->row_count; row++)
         scratch->chosen[row] = world.status[row] != DRV_DRIVING || *world.pending == DRV_OPENS_TRIAL;
-    drv_observe_rows(&copy, scratch->chosen, scratch, out);
+    batch->kernels->observe_rows(&copy, scratch->chosen, scratch, out);
 }
 
 drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message) {
@@ -410,7 +423,7 @@ drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t tria
     drv_mean mean = {0.0, 0};
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
-        drv_metrics_gather(&world, metric, trial, &mean);
+        drv_report_metric(&world, metric, trial, &mean);
     }
     return figure_of(mean);
 }
@@ -419,7 +432,7 @@ drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial) {
     drv_mean mean = {0.0, 0};
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
-        drv_metrics_gather_adaptation(&world, trial, &mean);
+        drv_report_adaptation(&world, trial, &mean);
     }
     return figure_of(mean);
 }
@@ -428,7 +441,7 @@ int64_t drv_batch_trials(const drv_batch *batch) {
     int64_t sum = 0;
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
-        sum += drv_metrics_trials(&world);
+        sum += drv_report_trials(&world);
     }
     return sum;
 }
@@ -438,6 +451,12 @@ void drv_batch_time_phases(drv_batch *batch, int32_t on) {
     for (int32_t i = 0; i < batch->thread_count; i++)
         memset(batch->workers[i].phase_ns, 0, sizeof batch->workers[i].phase_ns);
 }
+
+int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
+
+const char *drv_phase_name(int32_t phase) { return drv_kernels_choose(NULL)->phase_name(phase); }
+
+const char *drv_batch_instruction_set(const drv_batch *batch) { return batch->kernels->isa; }
 
 int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase) {
     int64_t sum = 0;

@@ -7,6 +7,7 @@
 
 #include "geometry.h"
 #include "phases.h"
+#include "vector.h"
 
 /* A sweep holds headings over pieces of the step in which neither box turns by more than this. At the corner of a
  * 5 m car it is 12 cm of path that is only approximated; end poses are always exact. */
@@ -67,13 +68,14 @@ static float path_m(sweep motion) {
 
 /* ---- contacts ---- */
 
-/* How far from its centre now a vehicle may have been felt during the step; below 0 if it is not on the map. */
+/* How far from its centre now a vehicle may have been felt during the step; NaN, which is near to nothing, if it is not
+ * on the map. */
 static void measure_reach(const drv_world *world, float *reach_m) {
     for (int32_t vehicle = 0; vehicle < world->scene->vehicle_count; vehicle++) {
         float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
         float dy = world->y_m[vehicle] - world->before_y_m[vehicle];
         float path = world->before_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
-        reach_m[vehicle] = world->present[vehicle] ? world->scene->radius_m[vehicle] + path : -1.0f;
+        reach_m[vehicle] = world->present[vehicle] ? world->scene->radius_m[vehicle] + path : NAN;
     }
 }
 
@@ -82,18 +84,14 @@ static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, co
     const int32_t left = world->scene->vehicle_count - first, count = left < 64 ? left : 64;
     const float *xs_m = world->x_m + first, *ys_m = world->y_m + first;
     const float x_m = world->x_m[row], y_m = world->y_m[row], own_m = reach_m[row];
+    float excess[64]; /* squared distance beyond what could have met */
     uint64_t bits = 0;
-    /* By eights: eight comparisons make eight bytes of 0 or 1, one multiplication gathers them into eight bits. */
-    for (int32_t eight = 0; eight < count; eight += 8) {
-        uint8_t near[8] = {0};
-        const int32_t end = count - eight < 8 ? count - eight : 8;
-        for (int32_t i = 0; i < end; i++) {
-            float dx = xs_m[eight + i] - x_m, dy = ys_m[eight + i] - y_m;
-            float other_m = reach_m[first + eight + i], sum_m = own_m + other_m;
-            near[i] = (other_m >= 0.0f) & (dx * dx + dy * dy <= sum_m * sum_m);
-        }
-        for (int32_t i = 0; i < 8; i++) bits |= (uint64_t)near[i] << (eight + i);
+    for (int32_t i = 0; i < count; i++) {
+        float dx = xs_m[i] - x_m, dy = ys_m[i] - y_m, sum_m = own_m + reach_m[first + i];
+        excess[i] = dx * dx + dy * dy - sum_m * sum_m;
     }
+    for (int32_t i = count; i < 64; i++) excess[i] = INFINITY;
+    for (int32_t i = 0; i < count; i += DRV_LANES) bits |= (uint64_t)drv_at_most16(excess + i, 0.0f) << i;
     if (row >= first && row < first + count) bits &= ~((uint64_t)1 << (row - first));
     return bits;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa.h"
+
 static const float drv_pi = 3.14159265358979f;
 
 typedef struct drv_point {

@@ -4,12 +4,13 @@
 #include <math.h>
 
 #include "geometry.h"
+#include "vector.h"
 
 /* Room for the rounding of a few float32 operations on coordinates of up to 100 km. */
 static const float rounding_m = 0.05f;
 
-/* A bracket this small is sorted instead of being narrowed further. */
-enum { bracket_small = 8 };
+/* After so many rounds a bracket is sorted instead of being narrowed further: its values are nearly equal. */
+enum { round_limit = 20 };
 
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
     drv_grid grid = {left_m, bottom_m, cell_m, 1, 1};
@@ -121,7 +122,12 @@ void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, 
 
 static int32_t count_at_most(const float *values, int32_t count, float limit) {
     int32_t found = 0;
+#if defined(__AVX2__)
+    for (int32_t i = 0; i < count; i += DRV_LANES) found += __builtin_popcount(drv_at_most16(values + i, limit));
+#else
+    /* Without an instruction that counts bits the compiler's own sum of comparisons is faster. */
     for (int32_t i = 0; i < count; i++) found += values[i] <= limit;
+#endif
     return found;
 }
 
@@ -131,9 +137,9 @@ typedef struct bracket {
     int32_t below, inside;
 } bracket;
 
-/* Narrows until exactly `wanted` are inside, or few enough are left to sort, or the bracket cannot be split. */
+/* Narrows until exactly `wanted` are inside, or the bracket cannot be split, or it is not worth it. */
 static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
-    for (int32_t round = 0; range.inside > wanted && range.inside - range.below > bracket_small; round++) {
+    for (int32_t round = 0; range.inside > wanted && round < round_limit; round++) {
         /* Squared distances spread evenly over an area, so counts grow nearly linearly; halving guards the rest. */
         float share = (round & 3) == 3 ? 0.5f : (float)(wanted - range.below) / (float)(range.inside - range.below);
         float middle = range.low + share * (range.high - range.low);
@@ -151,10 +157,8 @@ static bracket narrow(const float *values, int32_t count, int32_t wanted, bracke
 /* The positions of all values at most `limit`. */
 static int32_t keep_at_most(const float *values, int32_t count, float limit, int32_t *kept) {
     int32_t found = 0;
-    for (int32_t i = 0; i < count; i++) {
-        kept[found] = i;
-        found += values[i] <= limit;
-    }
+    for (int32_t i = 0; i < count; i += DRV_LANES)
+        found += drv_append16(kept + found, drv_at_most16(values + i, limit), i);
     return found;
 }
 
@@ -170,9 +174,10 @@ static int32_t keep_below(const float *values, int32_t count, float limit, int32
     return found;
 }
 
-int32_t drv_nearest(const float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
+int32_t drv_nearest(float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
                     int32_t *kept) {
     if (wanted <= 0) return 0;
+    for (int32_t i = 0; i < DRV_LANES; i++) distance2[count + i] = INFINITY;
     bracket range = {-1.0f, bounds.high, 0, count_at_most(distance2, count, bounds.high)};
     if (range.inside <= wanted) return keep_at_most(distance2, count, range.high, kept);
     if (bounds.low > 0.0f && bounds.low < bounds.high) {

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa.h"
+
 typedef struct drv_grid {
     float left_m, bottom_m, cell_m;
     int32_t columns, rows;
@@ -16,7 +18,7 @@ typedef struct drv_grid {
 /* Segments of one purpose in grid order. Arrays are owned by the scene. */
 typedef struct drv_segments {
     int32_t count;
-    float *middle_x_m, *middle_y_m; /* count */
+    float *middle_x_m, *middle_y_m; /* count, and DRV_LANES that are read but not used */
     float *along_x, *along_y;       /* count, unit vector; zero for a single point */
     float *half_length_m;           /* count */
     int32_t *cell_start;            /* columns * rows + 1 */
@@ -53,10 +55,11 @@ typedef struct drv_bracket {
     float low, high;
 } drv_bracket;
 
-/* Of `count` squared distances in ascending index order keeps the `wanted` smallest that are at most `bounds.high`, ties
- * by index, and writes their positions in ascending order to `kept` (room for wanted + 1). Returns how many. `room` is
- * count floats. `bounds.low` is a hint: a good one saves time, a bad one costs some. */
-int32_t drv_nearest(const float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
+/* Of `count` squared distances in ascending index order keeps the `wanted` smallest that are at most `bounds.high` (which
+ * is finite), ties by index, and writes their positions in ascending order to `kept`. Returns how many. `bounds.low` is
+ * a hint: a good one saves time, a bad one costs some. `distance2` and `kept` have 16 entries of room behind the last,
+ * which are overwritten; `room` is as long as `distance2`. */
+int32_t drv_nearest(float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
                     int32_t *kept);
 
 #endif

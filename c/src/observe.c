@@ -121,10 +121,12 @@ static int32_t gather_segments(const drv_scene *scene, frame ego, float reach_m,
         const int32_t first = cells[window.first_column], length = cells[window.last_column + 1] - first;
         const float *x_m = segments->middle_x_m + first, *y_m = segments->middle_y_m + first;
         float *out = distance2 + count;
-        for (int32_t i = 0; i < length; i++) {
-            float dx = x_m[i] - ego.origin.x, dy = y_m[i] - ego.origin.y;
-            out[i] = dx * dx + dy * dy;
-        }
+        /* By sixteens, past the run's end: the next run overwrites what is too much. */
+        for (int32_t first_lane = 0; first_lane < length; first_lane += DRV_LANES)
+            for (int32_t i = first_lane; i < first_lane + DRV_LANES; i++) {
+                float dx = x_m[i] - ego.origin.x, dy = y_m[i] - ego.origin.y;
+                out[i] = dx * dx + dy * dy;
+            }
         *runs = (run){count + length, first - count};
         count += length;
     }

@@ -2,6 +2,7 @@
 #ifndef DRV_PHASES_H
 #define DRV_PHASES_H
 
+#include "isa.h"
 #include "state.h"
 
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
@@ -30,6 +31,7 @@ void drv_trial_rewind(drv_world *world, drv_scratch *scratch);  /* state of the 
 /* Opens the episode that `episode` counts, its clock `age_steps` on. */
 void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
 int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
+/* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* The observations of the chosen rows of a world, each at its place from `out` on. */
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out);

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "geometry.h"
 #include "layout.h"
+#include "vector.h"
 
 /* One walk over all arrays of a scene serves to size its block and to lay it out. */
 typedef struct arena {
@@ -26,8 +27,8 @@ static void *take(arena *block, int64_t count, size_t item_bytes) {
 
 static void lay_out_segments(drv_segments *segments, arena *block, int32_t count, int32_t cell_count) {
     segments->count = count;
-    TAKE(block, segments->middle_x_m, count);
-    TAKE(block, segments->middle_y_m, count);
+    TAKE(block, segments->middle_x_m, count + DRV_LANES);
+    TAKE(block, segments->middle_y_m, count + DRV_LANES);
     TAKE(block, segments->along_x, count);
     TAKE(block, segments->along_y, count);
     TAKE(block, segments->half_length_m, count);
@@ -100,8 +101,8 @@ static void check_roads(checker *check, const drv_scene_input *in) {
     for (int32_t i = 0; check->status == DRV_OK && i < in->road_count; i++)
         if (in->road_start[i + 1] <= in->road_start[i])
             check->status = drv_fail(check->message, DRV_ERROR_SCENE,
-                                     "scene %.80s: road %d has %d points; it must have at least 1", check->name, i,
-                                     in->road_start[i + 1] - in->road_start[i]);
+                                     "scene %.80s: road %d has %lld points; it must have at least 1", check->name, i,
+                                     (long long)in->road_start[i + 1] - in->road_start[i]);
 }
 
 /* Faster than any road vehicle; what logs hold beyond it is noise. */

@@ -6,7 +6,7 @@
 #define DRV_CONTACT_WORDS (sizes.rows * sizes.contact_words)
 #define DRV_REWARDS (sizes.rows * DRV_REWARD_TERMS)
 #define DRV_TRIALS (sizes.rows * sizes.max_trials)
-#define DRV_AVERAGES (sizes.rows * sizes.max_trials * DRV_METRIC_COUNT)
+#define DRV_AVERAGES ((int64_t)sizes.rows * sizes.max_trials * DRV_METRIC_COUNT)
 
 /* Arrays begin on 32 bytes, so that a vector load never splits a line twice. */
 static uint64_t padded(uint64_t bytes) { return (bytes + 31u) / 32u * 32u; }

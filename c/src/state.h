@@ -105,9 +105,9 @@ typedef struct drv_world {
 
 /* Room for one thread's searches. */
 typedef struct drv_scratch {
-    float *distance2;       /* the larger of segments and vehicles */
+    float *distance2;       /* the larger of segments and vehicles, and DRV_LANES */
     float *room;            /* as many */
-    int32_t *kept;          /* slots + 1 */
+    int32_t *kept;          /* slots and DRV_LANES */
     struct run *runs;       /* rows of the largest grid */
     float *vehicle_record;  /* vehicles x 8 */
     uint8_t *chosen;        /* rows */

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "clock.h"
+#include "kernels.h"
 #include "phases.h"
 
 typedef struct named_phase {
@@ -23,9 +24,7 @@ static const named_phase phases[DRV_PHASE_COUNT] = {
 static const int driving[] = {1, 2, 3, 4, 5, 6, 7};
 static const int restarting[] = {0, 7};
 
-int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
-
-const char *drv_phase_name(int32_t phase) { return phase >= 0 && phase < DRV_PHASE_COUNT ? phases[phase].name : ""; }
+static const char *phase_name(int32_t phase) { return phase >= 0 && phase < DRV_PHASE_COUNT ? phases[phase].name : ""; }
 
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
     const bool restarts = *world->pending != DRV_GOES_ON;
@@ -40,3 +39,15 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
         before_ns = now_ns;
     }
 }
+
+const drv_kernels drv_kernels_here = {
+    .isa = DRV_ISA_TEXT,
+    .phase_name = phase_name,
+    .check_actions = drv_trial_check_actions,
+    .next_scene = drv_trial_next_scene,
+    .open_episode = drv_trial_open_episode,
+    .rewind = drv_trial_rewind,
+    .step_world = drv_step_world,
+    .observe_write = drv_observe_write,
+    .observe_rows = drv_observe_rows,
+};

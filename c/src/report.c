@@ -1,0 +1,56 @@
+/* What do we report? Means over rows of what metrics.c keeps for each. */
+#include "report.h"
+
+static const char *const names[DRV_METRIC_COUNT] = {
+    [DRV_METRIC_SCORE] = "score",
+    [DRV_METRIC_GOAL] = "goal",
+    [DRV_METRIC_COLLISION] = "collision",
+    [DRV_METRIC_OFFROAD] = "offroad",
+    [DRV_METRIC_TIMEOUT] = "timeout",
+    [DRV_METRIC_TRIAL_LENGTH] = "trial_length",
+    [DRV_METRIC_DISTANCE] = "distance_m",
+    [DRV_METRIC_MEAN_SPEED] = "mean_speed_mps",
+    [DRV_METRIC_REWARD] = "reward",
+    [DRV_METRIC_REWARD_GOAL] = "reward_goal",
+    [DRV_METRIC_REWARD_COLLISION] = "reward_collision",
+    [DRV_METRIC_REWARD_OFFROAD] = "reward_offroad",
+};
+
+int32_t drv_metric_count(void) { return DRV_METRIC_COUNT; }
+
+const char *drv_metric_name(int32_t metric) { return metric >= 0 && metric < DRV_METRIC_COUNT ? names[metric] : ""; }
+
+static void add(drv_mean *mean, double value) {
+    mean->sum += value;
+    mean->n++;
+}
+
+static double average_of(const drv_world *world, int32_t row, int32_t trial, int32_t metric) {
+    return (double)world->average[((int64_t)row * world->sizes.max_trials + trial) * DRV_METRIC_COUNT + metric];
+}
+
+static bool has_data(const drv_world *world, int32_t row, int32_t trial) {
+    return world->trials[row * world->sizes.max_trials + trial] > 0;
+}
+
+void drv_report_metric(const drv_world *world, int32_t metric, int32_t trial, drv_mean *mean) {
+    for (int32_t row = 0; row < world->sizes.rows; row++) {
+        const int32_t first = trial < 0 ? 0 : trial, end = trial < 0 ? world->sizes.max_trials : trial + 1;
+        drv_mean own = {0.0, 0};
+        for (int32_t k = first; k < end; k++)
+            if (has_data(world, row, k)) add(&own, average_of(world, row, k, metric));
+        if (own.n > 0) add(mean, own.sum / (double)own.n);
+    }
+}
+
+void drv_report_adaptation(const drv_world *world, int32_t trial, drv_mean *mean) {
+    for (int32_t row = 0; row < world->sizes.rows; row++)
+        if (has_data(world, row, 0) && has_data(world, row, trial))
+            add(mean, average_of(world, row, trial, DRV_METRIC_SCORE) - average_of(world, row, 0, DRV_METRIC_SCORE));
+}
+
+int64_t drv_report_trials(const drv_world *world) {
+    int64_t sum = 0;
+    for (int32_t slot = 0; slot < world->sizes.rows * world->sizes.max_trials; slot++) sum += world->trials[slot];
+    return sum;
+}
