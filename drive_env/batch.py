@@ -152,8 +152,8 @@ class Batch:
         """Opens an episode: the first of `seed`, or, without one, the next of each world's stream.
 
         Args:
-            seed: a whole number from 0 to 2**64 - 1: episode 0 of that seed. None: each world's next episode; the
-                first call opens episode 0 of the constructor's seed.
+            seed: a whole number from 0 to 2**64 - 1, or one a world: episode 0 of that seed. None: each world's next
+                episode; the first call opens episode 0 of the constructor's seed.
             worlds: (W,) bool, the worlds to reset; the others' arrays stay as they are. The first call needs all.
             initial_ages: (W,) driving steps, each below the trial's steps, that the clock of the first trial has
                 behind it already, so that time limits do not fall together. Such a trial enters no metric.
@@ -161,16 +161,15 @@ class Batch:
         Raises:
             CallError: the batch is closed, or an argument does not fit; nothing has changed.
         """
-        seed_pointer = ffi.NULL
-        if seed is not None:
-            seed_pointer = ffi.new("uint64_t *", _whole("seed", seed, 0, (1 << 64) - 1))
+        seeds = None if seed is None else _seeds(seed, self.world_count)
         worlds = _per_world("worlds", worlds, self.world_count, np.bool_)
         ages = _per_world("initial_ages", initial_ages, self.world_count, np.int32)
         self._check_open()
         check(lib.drv_batch_reset(
-            self._handle, seed_pointer, ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
+            self._handle, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
+            ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
             ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), self._message), self._message)
-        if seed is not None and worlds is None:
+        if seeds is not None and worlds is None and np.ndim(seed) == 0:
             self.seed = int(seed)
 
     def step(self, actions) -> None:
@@ -349,6 +348,14 @@ def _whole(name: str, value, low: int, high: int) -> int:
     if whole is None or isinstance(value, bool) or not low <= whole <= high:
         raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
     return whole
+
+
+def _seeds(seed, world_count: int) -> np.ndarray:
+    if np.ndim(seed) == 0:
+        return np.full(world_count, _whole("seed", seed, 0, (1 << 64) - 1), np.uint64)
+    if len(seed) != world_count:
+        raise ConfigError(f"seed has {len(seed)} entries; it must be one whole number, or one for each of {world_count} worlds")
+    return np.array([_whole("seed", entry, 0, (1 << 64) - 1) for entry in seed], np.uint64)
 
 
 def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:

@@ -84,8 +84,8 @@ ALONG_COS = math.cos(math.radians(45.0))
 RESTING_MPS = 0.3
 
 PASSING_ROOM_M, PASSING_RAMP_M, PASSING_POINTS = 0.6, 10.0, 15
-"""Whoever will never drive on is passed on the left with this much room, moving over within the ramp; what lies
-up to so many points behind a car's middle still counts."""
+"""Whoever will never drive on is passed on the left with this much room, moving over within the ramp; what
+lies up to so many points behind a car's middle still counts."""
 
 MOVED_OVER_M = 0.8
 LATE_S = 60.0
@@ -116,8 +116,8 @@ class LaneDriver:
     """Drives the rows of a batch by rule: on a lane's centre, at a speed that suits the bend and with a gap.
 
     The way is the shortest one along lanes; where no lanes lead to the goal, the object's own logged track;
-    where it has none, the straight line. Where two ways cross, who gets there first goes first. The driver reads
-    the world and remembers nothing of it: the same state gives the same actions.
+    where it has none, the straight line. Where two ways cross, who gets there first goes first. The driver
+    reads the world and remembers nothing of it: the same state gives the same actions.
 
     Args:
         batch: any batch; `env.batch` for an env.

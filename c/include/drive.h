@@ -240,9 +240,9 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
                             char *message);
 void drv_batch_free(drv_batch *batch);
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
-/* Opens the next episode of each chosen world, or episode 0 of `seed` where seeds is given.
- * worlds: world_count flags or NULL for all. ages: world_count driving steps or NULL. */
-drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seed, const uint8_t *worlds, const int32_t *ages,
+/* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
+ * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
+drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
                            char *message);
 /* One step of every world. Nothing has moved unless it returns DRV_OK. */
 drv_status drv_batch_step(drv_batch *batch, char *message);

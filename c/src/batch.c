@@ -40,7 +40,7 @@ struct drv_batch {
     atomic_flag busy;
     /* The call in progress. */
     const uint8_t *chosen;   /* worlds to reset, NULL all */
-    const uint64_t *seed;    /* NULL: next episode */
+    const uint64_t *seeds;   /* one a world; NULL: next episode */
     const int32_t *ages;     /* NULL: none */
     float *restart_out;
 };
@@ -306,8 +306,8 @@ static drv_status check_ages(const drv_batch *batch, char *message) {
     for (int32_t number = 0; batch->ages && number < batch->world_count; number++) {
         if (batch->chosen && !batch->chosen[number]) continue;
         const drv_world world = world_at(batch, number);
-        const uint64_t seed = batch->seed ? *batch->seed : *world.seed;
-        const int64_t episode = batch->seed ? 0 : *world.episode + 1;
+        const uint64_t seed = batch->seeds ? batch->seeds[number] : *world.seed;
+        const int64_t episode = batch->seeds ? 0 : *world.episode + 1;
         const drv_scene *scene = batch->scenes[batch->kernels->next_scene(&world, seed, episode)];
         if (batch->ages[number] < 0 || batch->ages[number] >= scene->trial_steps)
             return drv_fail(message, DRV_ERROR_CALL, "initial_ages of world %d is %d; it must be 0 to %d", number,
@@ -321,8 +321,8 @@ static void reset_world(void *context, int32_t number, int32_t worker_number) {
     if (batch->chosen && !batch->chosen[number]) return;
     drv_world world = world_at(batch, number);
     drv_scratch *scratch = &batch->workers[worker_number].scratch;
-    if (batch->seed) {
-        *world.seed = *batch->seed;
+    if (batch->seeds) {
+        *world.seed = batch->seeds[number];
         *world.episode = 0;
     } else {
         ++*world.episode;
@@ -331,11 +331,11 @@ static void reset_world(void *context, int32_t number, int32_t worker_number) {
     batch->kernels->observe_write(&world, scratch);
 }
 
-drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seed, const uint8_t *worlds, const int32_t *ages,
+drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
                            char *message) {
     drv_status status = enter(batch, message);
     if (status != DRV_OK) return status;
-    batch->seed = seed;
+    batch->seeds = seeds;
     batch->chosen = worlds;
     batch->ages = ages;
     if (!batch->was_reset)

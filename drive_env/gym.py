@@ -1,0 +1,226 @@
+"""One ego a world: the Gymnasium faces, a single env and a vector env, both thin views of a `Batch`."""
+
+from __future__ import annotations
+
+import secrets
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from .batch import OUTCOMES, Batch
+from .config import DriveConfig
+from .errors import ActionError, CallError, ConfigError
+
+ENV_ID = "drive_env/Drive-v0"
+
+INFO_CHANNELS = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first", "trial_index")
+"""What an info says besides `outcome`; docs/channels.md has the meanings."""
+
+
+def _one_ego(config) -> DriveConfig:
+    """The config with one row a world."""
+    if config is None:
+        return DriveConfig(agents_per_world=1)
+    if not isinstance(config, DriveConfig):
+        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+    if config.agents_per_world not in (None, 1):
+        raise ConfigError(f"agents_per_world is {config.agents_per_world}; the Gymnasium faces have 1, use Batch or "
+                          "parallel_env for more")
+    return config.replace(agents_per_world=1)
+
+
+def _no_rendering(render_mode) -> None:
+    if render_mode is not None:
+        raise ConfigError(f"render_mode is {render_mode!r}; this version offers None")
+
+
+class DriveEnv(gymnasium.Env):
+    """One ego vehicle in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
+
+    An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
+    ignored (`info["invalid_step"]`). `terminated` and `truncated` speak of the episode. After either, call `reset`.
+
+    Args:
+        scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
+        render_mode: None is the only value of this version.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, scenes="town", config=None, render_mode=None):
+        _no_rendering(render_mode)
+        self.render_mode = render_mode
+        self.batch = Batch(scenes, worlds=1, config=_one_ego(config), seed=None, threads=1, restart="caller")
+        self.observation_space = self.batch.single_observation_space
+        self.action_space = self.batch.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
+        super().reset(seed=seed)
+        self.batch.reset(seed=seed)
+        return self.batch.observations[0].copy(), self._info()
+
+    def step(self, action):
+        """One step; returns observation, reward, terminated, truncated, info."""
+        batch = self.batch
+        action = np.asarray(action)
+        if action.shape != self.action_space.shape:
+            raise ActionError(f"the action has shape {action.shape}; it must be in {self.action_space}")
+        batch.step(action[None])
+        return (batch.observations[0].copy(), float(batch.rewards[0]), bool(batch.terminations[0]),
+                bool(batch.truncations[0]), self._info())
+
+    def _info(self) -> dict:
+        info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
+        info["outcome"] = OUTCOMES[self.batch.outcome[0]]
+        return info
+
+    def close(self):
+        """Gives the world's memory back; a second call does nothing."""
+        self.batch.close()
+
+
+class DriveVectorEnv(VectorEnv):
+    """Many one-ego worlds as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
+
+    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Restarts
+    between trials stay steps of their own in all modes; `autoreset_mode` says what happens after an episode:
+
+    * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.
+    * SAME_STEP: the step that ends it returns the new episode's first observation; the last one is in
+      `infos["final_obs"]`, its channels in `infos["final_info"]`.
+    * DISABLED: the caller passes `reset(options={"reset_mask": mask})`.
+
+    Args:
+        num_envs: how many worlds.
+        scenes, config, threads: as for `Batch`; `agents_per_world` is 1.
+        autoreset_mode: an `AutoresetMode` or its value.
+        copy: whether observations are copies; with False they are views that the next call overwrites.
+        render_mode: None is the only value of this version.
+        max_episode_steps: accepted because `make_vec` passes it; time limits come from `config.trial_steps`, so only
+            None fits.
+    """
+
+    def __init__(self, num_envs=1, scenes="town", config=None, threads=0, autoreset_mode=AutoresetMode.NEXT_STEP,
+                 copy=True, render_mode=None, max_episode_steps=None):
+        _no_rendering(render_mode)
+        if max_episode_steps is not None:
+            raise ConfigError(f"max_episode_steps is {max_episode_steps}; give the config trial_steps instead")
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            offered = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise ConfigError(f"autoreset_mode is {autoreset_mode!r}; it must be one of {offered}") from None
+        self.render_mode = render_mode
+        self.autoreset_mode = mode
+        self.metadata = {"render_modes": [], "autoreset_mode": mode}
+        self.copy = copy
+        self.num_envs = num_envs
+        self.batch = Batch(
+            scenes, worlds=num_envs, config=_one_ego(config), seed=None, threads=threads,
+            world_ids=np.zeros(num_envs, np.int64) if isinstance(num_envs, int) else None,
+            restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
+        self.single_observation_space = self.batch.single_observation_space
+        self.single_action_space = self.batch.single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._was_reset = False
+
+    def reset(self, *, seed=None, options=None):
+        """Opens an episode in every sub-environment, or in those of `options["reset_mask"]`.
+
+        Args:
+            seed: a whole number s (sub-environment i gets s + i), a list with one whole number or None for each, or
+                None: the next episode of each stream (fresh entropy at the first call).
+            options: may hold `reset_mask`, (num_envs,) bool with at least one True.
+        """
+        mask = None if options is None else options.get("reset_mask")
+        if mask is not None:
+            mask = _reset_mask(mask, self.num_envs)
+        seeds = _seeds(seed, self.num_envs)
+        if seeds is None and not self._was_reset:
+            seeds = [None] * self.num_envs
+        if seeds is None:
+            self.batch.reset(worlds=mask)
+        else:
+            self._reset_seeded(seeds, mask)
+        self._was_reset = True
+        chosen = np.ones(self.num_envs, bool) if mask is None else mask
+        return self._observations(), self._infos(chosen)
+
+    def _reset_seeded(self, seeds: list, mask) -> None:
+        """Worlds with a seed open its first episode; those without go on in their stream, or begin a fresh one."""
+        chosen = np.ones(self.num_envs, bool) if mask is None else mask
+        given = np.array([seed is not None for seed in seeds])
+        fresh = [secrets.randbits(64) if seed is None else seed for seed in seeds]
+        if not self._was_reset:
+            self.batch.reset(seed=fresh, worlds=mask)
+            return
+        if (given & chosen).any():
+            self.batch.reset(seed=fresh, worlds=given & chosen)
+        if (~given & chosen).any():
+            self.batch.reset(worlds=~given & chosen)
+
+    def step(self, actions):
+        """One step of every sub-environment; returns observations, rewards, terminations, truncations, infos."""
+        batch = self.batch
+        batch.step(actions)
+        rewards = batch.rewards.astype(np.float64)
+        terminations, truncations = batch.terminations.copy(), batch.truncations.copy()
+        done = terminations | truncations
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP or not done.any():
+            return self._observations(), rewards, terminations, truncations, self._infos(np.ones(self.num_envs, bool))
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for env in np.flatnonzero(done):
+            final_obs[env] = batch.observations[env].copy()
+        final = {"final_obs": final_obs, "_final_obs": done.copy(),
+                 "final_info": self._infos(done), "_final_info": done.copy()}
+        batch.reset(worlds=done)
+        infos = self._infos(np.ones(self.num_envs, bool))
+        return self._observations(), rewards, terminations, truncations, infos | final
+
+    def _observations(self) -> np.ndarray:
+        return self.batch.observations.copy() if self.copy else self.batch.observations
+
+    def _infos(self, mask: np.ndarray) -> dict:
+        """Channels by the book: one array a key, and under `_key` which sub-environments it speaks of."""
+        infos = {}
+        for name in INFO_CHANNELS:
+            values = getattr(self.batch, name)
+            infos[name] = np.where(mask, values, np.zeros_like(values))
+            infos[f"_{name}"] = mask.copy()
+        outcome = np.full(self.num_envs, None, dtype=object)
+        for env in np.flatnonzero(mask):
+            outcome[env] = OUTCOMES[self.batch.outcome[env]]
+        infos["outcome"], infos["_outcome"] = outcome, mask.copy()
+        return infos
+
+    def close_extras(self, **kwargs):
+        """Gives threads and memory back."""
+        self.batch.close()
+
+
+def _reset_mask(mask, num_envs: int) -> np.ndarray:
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (num_envs,) or not mask.any():
+        found = f"{mask.dtype} of shape {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise CallError(f"reset_mask is {found}; it must be a bool array of shape ({num_envs},) with at least one True")
+    return mask
+
+
+def _seeds(seed, num_envs: int) -> list | None:
+    if seed is None:
+        return None
+    if np.ndim(seed) == 0:
+        return [seed + env for env in range(num_envs)]
+    if len(seed) != num_envs:
+        raise ConfigError(f"seed has {len(seed)} entries; it must be a whole number, or one entry for each of {num_envs}")
+    return list(seed)
+
+
+def register() -> None:
+    """Makes the env known to Gymnasium as `drive_env/Drive-v0`; importing the package does so."""
+    if ENV_ID not in gymnasium.registry:
+        gymnasium.register(ENV_ID, entry_point="drive_env.gym:DriveEnv",
+                           vector_entry_point="drive_env.gym:DriveVectorEnv")
