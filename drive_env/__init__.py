@@ -1,18 +1,23 @@
 """drive-env: a fast, bit-reproducible multi-agent driving environment whose episodes are made of trials."""
 
-from importlib.metadata import version as _version
-
 from .batch import OUTCOMES, Batch, Figure
 from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
-from .gym import register as _register
 from .layout import Feature
+from .registration import register as _register
 from .scenes import Report, Scene, generate_scene, load_scene
 
-__version__ = _version("drive-env")
-
 _register()
+
+
+def __getattr__(name):
+    if name == "__version__":  # read when asked: it takes longer than the rest of the import
+        from importlib.metadata import version
+
+        return version("drive-env")
+    raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
+
 
 __all__ = [
     "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveParallelEnv", "Feature", "Figure",

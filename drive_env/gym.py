@@ -13,8 +13,6 @@ from .batch import OUTCOMES, Batch
 from .config import DriveConfig
 from .errors import ActionError, CallError, ConfigError
 
-ENV_ID = "drive_env/Drive-v0"
-
 INFO_CHANNELS = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first", "trial_index")
 """What an info says besides `outcome`; docs/channels.md has the meanings."""
 
@@ -217,10 +215,3 @@ def _seeds(seed, num_envs: int) -> list | None:
     if len(seed) != num_envs:
         raise ConfigError(f"seed has {len(seed)} entries; it must be a whole number, or one entry for each of {num_envs}")
     return list(seed)
-
-
-def register() -> None:
-    """Makes the env known to Gymnasium as `drive_env/Drive-v0`; importing the package does so."""
-    if ENV_ID not in gymnasium.registry:
-        gymnasium.register(ENV_ID, entry_point="drive_env.gym:DriveEnv",
-                           vector_entry_point="drive_env.gym:DriveVectorEnv")

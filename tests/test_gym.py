@@ -9,8 +9,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics
 
-import drive_env
 from drive_env import CallError, ConfigError, DriveConfig, generate_scene
+from drive_env.gym import DriveVectorEnv
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
 SHORT = DriveConfig(trial_steps=15, max_trials=2)
@@ -153,7 +153,7 @@ def test_seeds_may_be_one_for_each_or_none():
 ])
 def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
     with pytest.raises(ConfigError, match=complaint):
-        drive_env.gym.DriveVectorEnv(**{"scenes": TOWNS, **settings})
+        DriveVectorEnv(**{"scenes": TOWNS, **settings})
 
 
 def test_the_caller_who_owes_a_reset_is_told():
