@@ -1,8 +1,10 @@
-"""Where do scenes come from? From files, from generators, or from the user's own hands; all end as `Scene`."""
+"""Where do scenes come from? From files, from generators, from the user's own hands; all end as `Scene`."""
 
 from .generate import generate_scene
 from .load import load_scene
 from .resolve import resolve_scenes
 from .scene import LaneGraph, Objects, Report, Roads, Scene
 
-__all__ = ["LaneGraph", "Objects", "Report", "Roads", "Scene", "generate_scene", "load_scene", "resolve_scenes"]
+__all__ = [
+    "LaneGraph", "Objects", "Report", "Roads", "Scene", "generate_scene", "load_scene", "resolve_scenes",
+]

@@ -8,8 +8,8 @@ from ..errors import SceneError
 from .scene import ROAD_KIND_CODES, LaneGraph, Roads
 
 JOIN_GAP_M = 0.5
-"""Lanes that continue each other share a point to the millimetre in data cut from one map; parallel neighbours are
-at least a narrow lane apart."""
+"""Lanes that continue each other share a point to the millimetre in data cut from one map; parallel
+neighbours are at least a narrow lane apart."""
 
 JOIN_TURN_COS = 0.7071
 """45 degrees. At a join the true turn is small, but thinned polylines show the chord, not the tangent."""
@@ -24,7 +24,7 @@ def no_links(roads: Roads) -> LaneGraph:
 
 
 def link_lanes(roads: Roads) -> LaneGraph:
-    """Joins lane a to lane b where a ends within `JOIN_GAP_M` of b's start and b sets out about where a points.
+    """Joins lane a to lane b where a ends within `JOIN_GAP_M` of b's start and b sets out the way a points.
 
     Args:
         roads: coordinates finite and within the limit of the validator.
@@ -47,7 +47,7 @@ def link_lanes(roads: Roads) -> LaneGraph:
 
 
 def _lane_ends(roads, xy_m):
-    """Of each lane with a direction: road index, index of its first and last point, unit vectors in and out."""
+    """Of each lane with a direction: road index, index of first and last point, unit vectors in and out."""
     # A point that repeats the one before it says nothing about direction.
     moves = np.ones(len(xy_m), bool)
     moves[1:] = (xy_m[1:] != xy_m[:-1]).any(axis=1)
@@ -79,7 +79,8 @@ def _close_pairs(ends_m, starts_m, lane):
     crowd = count.sum(axis=0)
     if (crowd > CROWD_LIMIT).any():
         worst = int(np.argmax(crowd))
-        raise SceneError(f"road {lane[worst]} ends where {crowd[worst]} lanes start; at most {CROWD_LIMIT} may")
+        raise SceneError(f"road {lane[worst]} ends where {crowd[worst]} lanes start; "
+                         f"at most {CROWD_LIMIT} may")
     before = np.repeat(np.tile(np.arange(len(ends_m)), 3), count.ravel())
     offset = np.arange(len(before)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
     return before, order[np.repeat(low.ravel(), count.ravel()) + offset]

@@ -14,7 +14,7 @@ FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; what is larger is no scene and is not read into memory."""
 
 IMPORTERS = {"PufferDrive .bin, early layout": read_early}
-"""Format to its reader: (bytes, source) to a Scene, or a SceneError that says why the bytes are not of the format."""
+"""Format to its reader: (bytes, source) to a Scene, or a SceneError that says why it is not of the format."""
 
 
 def load_scene(path: str | os.PathLike) -> Scene:

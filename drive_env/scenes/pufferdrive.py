@@ -1,8 +1,8 @@
-"""How is a PufferDrive `.bin` read? The early layout, told by its sizes alone: it has no magic and no version.
+"""How is a PufferDrive `.bin` read? The early layout, told by its sizes alone: it has no magic, no version.
 
-`i32 num_objects, num_roads`, then objects, then roads. An entity is `i32 type, n`, `f32[n] x, y, z`, for an object
-also `f32[n] vx, vy, vz, heading` and `i32[n] valid`, and ends with `f32 width, length, height, goal x, y, z` and
-`i32 mark_as_expert`. Little-endian, nothing between the parts.
+`i32 num_objects, num_roads`, then objects, then roads. An entity is `i32 type, n`, `f32[n] x, y, z`, for an
+object also `f32[n] vx, vy, vz, heading` and `i32[n] valid`, and ends with `f32 width, length, height`,
+`f32 goal x, y, z` and `i32 mark_as_expert`. Little-endian, nothing between the parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from .scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, S
 from .validate import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
-ROAD_TYPES = {4: "lane", 5: "line", 6: "edge", 7: "stop_sign", 8: "crosswalk", 9: "speed_bump", 10: "driveway"}
+ROAD_TYPES = {
+    4: "lane", 5: "line", 6: "edge", 7: "stop_sign", 8: "crosswalk", 9: "speed_bump", 10: "driveway",
+}
 
 FILE_DT_S = 0.1
 """The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
@@ -66,8 +68,8 @@ def _read_head(data):
     _check("byte 4: num_roads", road_count, 0, ROAD_LIMIT)
     least = 8 + EMPTY_ENTITY_BYTES * (object_count + road_count)
     if least > len(data):
-        raise SceneError(f"byte 0: {object_count} objects and {road_count} roads take at least {least} bytes; "
-                         f"the file has {len(data)}")
+        raise SceneError(f"byte 0: {object_count} objects and {road_count} roads take at least {least} "
+                         f"bytes; the file has {len(data)}")
     return object_count, road_count
 
 
@@ -145,6 +147,7 @@ def _origin(rows):
 def _objects(table, kept, origin_m):
     rows = table[kept]
     valid = rows["valid"] == 1
+
     def track(name, offset=0.0):
         values = np.zeros(valid.shape)
         values[valid] = rows[name][valid].astype(np.float64) - offset
@@ -230,9 +233,10 @@ def _check(what, found, low, high):
 
 
 def _check_column(table, column, name, low, high, kept=None):
-    """Each value of a column in [low, high]; `kept` are the table's rows the column was taken from, None for all."""
+    """Each value of a column in [low, high]; `kept` are the table rows it was taken from."""
     fits = (column >= low) & (column <= high)
     if not fits.all():
         at = tuple(int(index) for index in np.unravel_index(np.argmin(fits), fits.shape))
         index = at[0] if kept is None else int(kept[at[0]])
-        raise SceneError(f"{_object_place(table, index)}: {name} is {column[at]:g}; it must be {low:g} to {high:g}")
+        raise SceneError(f"{_object_place(table, index)}: {name} is {column[at]:g}; "
+                         f"it must be {low:g} to {high:g}")

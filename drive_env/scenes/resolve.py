@@ -21,8 +21,9 @@ def resolve_scenes(scenes, agents_per_world: int | None = None) -> tuple[Scene, 
     """Validated scenes, in the order given; a generator's name stands for `NAMED_SEEDS`.
 
     Args:
-        scenes: a generator's name, a path (str or os.PathLike), a `Scene`, or a non-empty list or tuple of these.
-            A string that is a generator's name means the generator; write `./town` for a file of that name.
+        scenes: a generator's name, a path (str or os.PathLike), a `Scene`, or a non-empty list or tuple of
+            these. A string that is a generator's name means the generator; write `./town` for a file of that
+            name.
         agents_per_world: generated scenes get this many vehicles, but at least `LEAST_AGENTS`.
 
     Raises:

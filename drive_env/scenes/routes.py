@@ -1,4 +1,4 @@
-"""Along which lanes does a car get from here to its goal? The shortest way over the lane graph, as a polyline."""
+"""Along which lanes does a car get from here to its goal? The shortest way over the lane graph."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LANE_REACH_M = 15.0
 """A point farther than this from every lane is on none: a parking lot, a driveway."""
 
 RIVAL_GAP_M = 2.0
-"""Lanes overlap in junctions, and logs run beside lane centres: lanes so much farther than the nearest one compete
-with it. Less than a lane width, so that the lane of the opposite direction does not."""
+"""Lanes overlap in junctions, and logs run beside lane centres: lanes so much farther than the nearest one
+compete with it. Less than a lane width, so that the lane of the opposite direction does not."""
 
 RIVAL_LIMIT = 8
 SIDESTEP_COST = 5.0
@@ -34,8 +34,9 @@ def lane_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndar
         goal_xy: (2,) m, where it wants to be.
 
     Returns:
-        (m, 2) float32 points from the lane point nearest the start to the one nearest the goal, or None where no
-        lane is near one of them or no lane sequence joins them. m is 1 only where both fall on one point.
+        (m, 2) float32 points from the lane point nearest the start to the one nearest the goal, or None
+        where no lane is near one of them or no lane sequence joins them. m is 1 only where both fall on one
+        point.
     """
     lanes = _Lanes(scene)
     start_xy, goal_xy = np.asarray(start_xy, np.float64), np.asarray(goal_xy, np.float64)
@@ -82,7 +83,8 @@ class _Lanes:
         for segment in close[np.argsort(away_m[close], kind="stable")]:
             lane = int(self.lane[segment])
             if lane not in rivals:
-                rivals[lane] = (float(self.along_m[self.point[segment]] + along[segment]), float(away_m[segment]))
+                along_m = self.along_m[self.point[segment]] + along[segment]
+                rivals[lane] = (float(along_m), float(away_m[segment]))
             if len(rivals) == RIVAL_LIMIT:
                 break
         return rivals

@@ -1,4 +1,4 @@
-"""What must hold of every scene, whoever made it? One check that importers, generators and users' scenes all pass."""
+"""What must hold of every scene, whoever made it? One check for importers, generators and users' own."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def _check_head(scene):
     _check_type("lanes", scene.lanes, LaneGraph)
     _check_type("report", scene.report, Report)
     low, high = DT_RANGE_S
-    if isinstance(scene.dt_s, bool) or not isinstance(scene.dt_s, (int, float)) or not low <= scene.dt_s <= high:
+    is_number = isinstance(scene.dt_s, (int, float)) and not isinstance(scene.dt_s, bool)
+    if not is_number or not low <= scene.dt_s <= high:
         raise SceneError(f"dt_s is {scene.dt_s!r}; it must be a number from {low:g} to {high:g}")
     _check_array("origin_m", scene.origin_m, np.float64, (2,))
     if not np.isfinite(scene.origin_m).all():
@@ -86,7 +87,8 @@ def _check_objects(objects):
         stale = (values != 0) & ~objects.valid
         if stale.any():
             at = _first(stale)
-            raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; it must be 0 there")
+            raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; "
+                             "it must be 0 there")
     speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
     if (speed_mps > SPEED_LIMIT_MPS).any():
         at = _first(speed_mps > SPEED_LIMIT_MPS)
@@ -130,11 +132,13 @@ def _check_lanes(lanes, roads):
 def _check_references(scene):
     count = scene.objects.count
     if isinstance(scene.sdc, bool) or not isinstance(scene.sdc, int) or not -1 <= scene.sdc < count:
-        raise SceneError(f"sdc is {scene.sdc!r}; it must be an object index from 0 to {count - 1}, or -1 (unknown)")
+        raise SceneError(f"sdc is {scene.sdc!r}; it must be an object index from 0 to {count - 1}, "
+                         "or -1 (unknown)")
     _check_type("tracks_to_predict", scene.tracks_to_predict, tuple)
     for index in scene.tracks_to_predict:
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            raise SceneError(f"tracks_to_predict holds {index!r}; it must hold object indices from 0 to {count - 1}")
+            raise SceneError(f"tracks_to_predict holds {index!r}; "
+                             f"it must hold object indices from 0 to {count - 1}")
 
 
 def _check_type(name, value, kind):

@@ -30,10 +30,12 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters) -> 
         **parameters: those of the generator, see its PARAMETERS.
 
     Raises:
-        SceneError: an unknown name or parameter, a value out of range, or more agents than fit (it says how many do).
+        SceneError: an unknown name or parameter, a value out of range, or more agents than fit (it says how
+            many do).
     """
     if not isinstance(name, str) or name not in GENERATORS:
-        raise SceneError(f"generator is {name!r}; it must be one of {', '.join(repr(known) for known in GENERATORS)}")
+        known = ", ".join(repr(known) for known in GENERATORS)
+        raise SceneError(f"generator is {name!r}; it must be one of {known}")
     generator = GENERATORS[name]
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     agents = check_whole("agents", agents, 1, AGENT_LIMIT)

@@ -1,4 +1,4 @@
-"""Where do a generator's random numbers come from? From PCG64's raw output, whose stream numpy keeps for good.
+"""Where do a generator's random numbers come from? PCG64's raw output, whose stream numpy keeps for good.
 
 The methods of `numpy.random.Generator` may change between numpy versions; a town must not.
 """

@@ -1,4 +1,4 @@
-"""What is an intersection? One four-way crossing; every car drives in on one arm and out to the far end of another."""
+"""What is an intersection? One four-way crossing; cars drive in on one arm and out to the end of another."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ class Parameter(NamedTuple):
         span = f"from {self.low:g} to {self.high:g}"
         if isinstance(self.default, tuple):
             return f"a pair of whole numbers {span}"
-        return f"a whole number {span}" if isinstance(self.default, int) else f"a number {span}, in {self.unit}"
+        if isinstance(self.default, int):
+            return f"a whole number {span}"
+        return f"a number {span}, in {self.unit}"
 
 
 def fill_parameters(generator: str, offered: dict[str, Parameter], given: dict) -> dict:
@@ -46,7 +48,8 @@ def check_whole(name: str, value, low: int, high: int) -> int:
 def _checked(name, parameter, value):
     if isinstance(parameter.default, tuple):
         items = [_plain(item) for item in value] if isinstance(value, (tuple, list)) else []
-        if len(items) == 2 and all(_is_whole(item) and parameter.low <= item <= parameter.high for item in items):
+        fits = [_is_whole(item) and parameter.low <= item <= parameter.high for item in items]
+        if len(fits) == 2 and all(fits):
             return tuple(items)
     else:
         plain = _plain(value)

@@ -1,7 +1,8 @@
 """How do junctions and streets become lanes, lines and curbs?
 
-Streets run east-west or north-south between junctions, traffic keeps to the right. A junction is a square box; its
-turns are quarter circles. Every line comes out of one `CrossSection`, so no curb can stand in a lane.
+Streets run east-west or north-south between junctions, traffic keeps to the right. A junction is a square
+box; its turns are quarter circles. Every line comes out of one `CrossSection`, so that no curb can stand in
+a lane.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ HEADING_RAD = (0.0, math.pi / 2, -math.pi, -math.pi / 2)
 
 SPEED_LIMIT_MPS = 13.9
 CURB_GAP_M = 1.0
-"""From the outer lane's border to the curb. Cars in a bend swing out their corners beyond the lane they keep."""
+"""From the outer lane's border to the curb. In bends a car swings its corners out beyond its lane."""
 
 RIGHT_TURN_M = 8.0
 """Radius of the lane centre of the sharpest turn. A 5.2 m car with 0.6 rad of steering turns at 4.8 m."""
@@ -30,13 +31,13 @@ END_CAP_M = 4.0
 """From the end of a lane that leads nowhere to the curb across: a car whose middle stands at the end fits."""
 
 GRID_PER_M = 1024
-"""Coordinates are rounded to this grid: exact in float32, and the last digits of no platform's arithmetic count."""
+"""Coordinates are rounded to this grid: exact in float32, and no platform's last digits count."""
 
-ARC = tuple(zip(
-    (0.0, 0.1305261922, 0.3826834324, 0.6087614290, 0.7933533403, 0.9238795325, 0.9914448614, 1.0),
-    (0.0, 0.0085551386, 0.0761204675, 0.2066466597, 0.3912385710, 0.6173165676, 0.8694738078, 1.0), strict=True))
-"""A quarter circle as (sin a, 1 - cos a), a in steps of 15 degrees, 7.5 at both ends so that the first chord is within
-0.07 rad of the tangent. Written out because sin and cos differ between platforms."""
+ARC = (
+    (0.0, 0.0), (0.1305261922, 0.0085551386), (0.3826834324, 0.0761204675), (0.6087614290, 0.2066466597),
+    (0.7933533403, 0.3912385710), (0.9238795325, 0.6173165676), (0.9914448614, 0.8694738078), (1.0, 1.0))
+"""A quarter circle as (sin a, 1 - cos a), a in steps of 15 degrees, 7.5 at both ends so that the first chord
+is within 0.07 rad of the tangent. Written out because sin and cos differ between platforms."""
 
 
 class CrossSection(NamedTuple):
@@ -90,7 +91,7 @@ class RoadNet:
     Args:
         section: of every street.
         centres: of the junctions.
-        arms: for each junction, direction to the index of the next junction, or to None for a street that ends.
+        arms: for each junction, direction to the index of the next junction, or to None where a street ends.
         open_length_m: length of the lanes of streets that end.
     """
 
@@ -159,14 +160,15 @@ class RoadNet:
         return abs(far_x - x) + abs(far_y - y) - 2 * self.section.half_box_m
 
     def _add_street_lanes(self, at, arm):
-        to, length_m, box_m = self.arms[at][arm], self._street_length_m(at, arm), self.section.half_box_m
+        to, length_m, near_m = self.arms[at][arm], self._street_length_m(at, arm), self.section.half_box_m
+        far_m = near_m + length_m
         out, back = [], []
         for lane in range(self.section.lanes):
             left_m = self.section.offset_m(lane)
-            near, far = (self._place(at, arm, box_m, -left_m), self._place(at, arm, box_m + length_m, -left_m))
-            out.append(self._add_street_lane(near, far, arm, length_m))
-            near, far = (self._place(at, arm, box_m, left_m), self._place(at, arm, box_m + length_m, left_m))
-            back.append(self._add_street_lane(far, near, (arm + 2) % 4, length_m))
+            start, end = self._place(at, arm, near_m, -left_m), self._place(at, arm, far_m, -left_m)
+            out.append(self._add_street_lane(start, end, arm, length_m))
+            start, end = self._place(at, arm, far_m, left_m), self._place(at, arm, near_m, left_m)
+            back.append(self._add_street_lane(start, end, (arm + 2) % 4, length_m))
         self._exits[at, arm], self._entries[at, arm] = out, back
         if to is not None:
             self._entries[to, (arm + 2) % 4], self._exits[to, (arm + 2) % 4] = out, back
@@ -188,7 +190,8 @@ class RoadNet:
                     for before, after in zip(entries, exits, strict=True):
                         self._add_connector(before, after, None)
                 elif turn == 3:
-                    self._add_connector(entries[0], exits[0], self.section.half_box_m + self.section.offset_m(0))
+                    radius_m = self.section.half_box_m + self.section.offset_m(0)
+                    self._add_connector(entries[0], exits[0], radius_m)
 
     def _add_connector(self, before, after, radius_m):
         """`radius_m` is None for a lane straight on."""
@@ -206,7 +209,8 @@ class RoadNet:
         far_m = near_m + self._street_length_m(at, arm)
         for border in range(1 - self.section.lanes, self.section.lanes):
             left_m = border * self.section.lane_width_m
-            self._polylines.append(("line", [self._place(at, arm, out_m, left_m) for out_m in (near_m, far_m)]))
+            ends = [self._place(at, arm, out_m, left_m) for out_m in (near_m, far_m)]
+            self._polylines.append(("line", ends))
 
     def _add_line_through(self, at):
         """Where only two arms meet, the road bends or runs on, and so does its centre line."""
@@ -220,7 +224,7 @@ class RoadNet:
             ("line", [start, end] if straight else quarter(start, (arm + 2) % 4, to_arm, box_m, end)))
 
     def _add_curbs(self):
-        """Walks round every block with the road on one side: corner, street, corner, until the walk closes."""
+        """Walks round every block with the road on one side, corner after corner, until the walk closes."""
         unseen = {(at, arm) for at, ways in enumerate(self.arms) for arm in ways}
         for first in sorted(unseen):
             points, here = [], first
@@ -232,9 +236,9 @@ class RoadNet:
                 self._polylines.append(("edge", [*points, points[0]]))
 
     def _curb_corner(self, at, arm):
-        """The curb from an arm's left side to the next arm's right side and on, and the arm where it arrives."""
+        """The curb from an arm's left side to the next arm's right side, and where the walk goes on."""
         box_m, half_m = self.section.half_box_m, self.section.half_road_m
-        to_arm = next((arm + turn) % 4 for turn in (1, 2, 3, 4) if (arm + turn) % 4 in self.arms[at])
+        to_arm = next((arm + turn) % 4 for turn in (1, 2, 3) if (arm + turn) % 4 in self.arms[at])
         start, end = self._place(at, arm, box_m, half_m), self._place(at, to_arm, box_m, -half_m)
         turn = (to_arm - arm) % 4
         if turn == 2:

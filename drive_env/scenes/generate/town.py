@@ -1,4 +1,4 @@
-"""What is a town? A grid of junctions with uneven blocks and some streets left out; every lane lies on a loop."""
+"""What is a town? A grid of junctions, uneven blocks, some streets left out; every lane lies on a loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def build(dice: Dice, agents: int, blocks: tuple[int, int], block_m: float,
                     NORTH: (row < rows, at + columns + 1, (column, row, NORTH)),
                     WEST: (column > 0, at - 1, (column - 1, row, EAST)),
                     SOUTH: (row > 0, at - columns - 1, (column, row - 1, NORTH))}
-            arms.append({way: to for way, (inside, to, street) in ways.items() if inside and street not in left_out})
+            arms.append({way: to for way, (inside, to, street) in ways.items()
+                         if inside and street not in left_out})
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
     objects = populate(dice, net, agents, Wishes(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
@@ -60,8 +61,9 @@ def _spread(dice, blocks, block_m):
 def _left_out(dice, columns, rows):
     """Streets to leave out, as (column, row, direction) of their west or south junction.
 
-    Leaving a street out makes one block of the two beside it. That is allowed while it is the only street the two
-    share: a street with one block on both its sides would be a bridge, and a lane over a bridge lies on no loop.
+    Leaving a street out makes one block of the two beside it. That is allowed while it is the only street
+    the two share: a street with one block on both its sides would be a bridge, and a lane over a bridge lies
+    on no loop.
     """
     sides = {}
     for row in range(rows + 1):

@@ -1,7 +1,7 @@
 """Where do the cars of a generated scene start, how fast, and where do they want to go?
 
-Streets are cut into rows of places 8 m apart, one place a lane. A car starts on one place and its goal is another,
-on which nobody starts. Routes are measured over the lane graph.
+Streets are cut into rows of places 8 m apart, one place a lane. A car starts on one place and its goal is
+another, on which nobody starts. Routes are measured over the lane graph.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Place(NamedTuple):
     lane: int
     along_m: float
     calm: bool
-    """Cars on calm places only, 16 m from row to row and never on both ways of a street in one row, can be passed
-    even if they stand for ever. They are filled first."""
+    """Calm places lie 16 m from row to row and never on both ways of a street in one row: cars on them can be
+    passed even if they stand for ever. They are filled first."""
 
 
 class Wishes(NamedTuple):
@@ -145,7 +145,8 @@ def _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes):
             if suits.any():
                 break
         else:
-            raise SceneError(f"car {car} reaches no goal at least {GOAL_DISTANCE_M:g} m away; these roads are too short")
+            raise SceneError(f"car {car} reaches no goal at least {GOAL_DISTANCE_M:g} m away; "
+                             "these roads are too short")
         suiting = np.flatnonzero(suits)
         goal = int(suiting[dice.below(len(suiting))])
         if wishes.far_goals:

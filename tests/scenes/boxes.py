@@ -1,0 +1,69 @@
+"""How far are boxes from lines and from each other? Geometry of its own, to judge scenes by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+HALF = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
+
+
+def corners(xy_m, heading_rad, length_m, width_m):
+    """(n, 4, 2) corners of n boxes, counter-clockwise from the front left one."""
+    local = HALF * np.stack(np.broadcast_arrays(length_m, width_m), axis=-1)[..., None, :]
+    cos, sin = np.cos(heading_rad)[..., None], np.sin(heading_rad)[..., None]
+    return np.stack([local[..., 0] * cos - local[..., 1] * sin, local[..., 0] * sin + local[..., 1] * cos],
+                    axis=-1) + np.asarray(xy_m)[..., None, :]
+
+
+def segments_of(roads, kinds):
+    """(m, 2, 2) segments of the polylines whose kind code is in `kinds`."""
+    points = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
+    lines = [points[roads.start[i]:roads.start[i + 1]] for i in range(roads.count) if roads.kind[i] in kinds]
+    return np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
+
+
+def point_segment_m(points, segments):
+    """(n, m) distances."""
+    a, step = segments[:, 0], segments[:, 1] - segments[:, 0]
+    offset = points[:, None] - a
+    share = np.clip((offset * step).sum(-1) / np.maximum((step * step).sum(-1), 1e-12), 0, 1)
+    return np.linalg.norm(offset - share[..., None] * step, axis=-1)
+
+
+def box_segment_gap_m(box, segments):
+    """Smallest distance between one (4, 2) box and (m, 2, 2) segments; 0 where they touch."""
+    reach = np.linalg.norm(box[0] - box[2])
+    near = segments[point_segment_m(box.mean(axis=0)[None], segments)[0] < reach + 2.0]
+    if not len(near):
+        return np.inf
+    sides = np.stack([box, np.roll(box, -1, axis=0)], axis=1)
+    if cross(sides, near).any() or inside(near.reshape(-1, 2), box).any():
+        return 0.0
+    return min(point_segment_m(box, near).min(), point_segment_m(near.reshape(-1, 2), sides).min())
+
+
+def cross(first, second):
+    """(n, m) bool: which segments cross."""
+    a, b, c, d = first[:, None, 0], first[:, None, 1], second[None, :, 0], second[None, :, 1]
+    return (turn(a, b, c) * turn(a, b, d) <= 0) & (turn(c, d, a) * turn(c, d, b) <= 0)
+
+
+def turn(a, b, c):
+    """Above 0 where c lies to the left of the way from a to b."""
+    ahead, aside = b - a, c - a
+    return ahead[..., 0] * aside[..., 1] - ahead[..., 1] * aside[..., 0]
+
+
+def inside(points, box):
+    sides = [turn(box[i], box[(i + 1) % 4], points) for i in range(4)]
+    return np.all(np.array(sides) >= 0, axis=0)
+
+
+def on_road(points, edges):
+    """(n,) bool: an odd number of curbs lies between a point and the far east, so it is between them."""
+    y = points[:, None, 1]
+    a, b = edges[None, :, 0], edges[None, :, 1]
+    spans = (a[..., 1] > y) != (b[..., 1] > y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = a[..., 0] + (y - a[..., 1]) / (b[..., 1] - a[..., 1]) * (b[..., 0] - a[..., 0])
+    return (spans & (x > points[:, None, 0])).sum(axis=1) % 2 == 1

@@ -1,0 +1,75 @@
+"""Does `scenes` take a name, a path, a Scene or a list, and refuse the rest with what is allowed?"""
+
+from __future__ import annotations
+
+import pytest
+from bin_writer import small_file
+from small_scene import changed, small_scene
+
+from drive_env.errors import SceneError
+from drive_env.scenes import resolve_scenes
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "small.bin"
+    path.write_bytes(small_file())
+    return path
+
+
+@pytest.mark.parametrize("name", ["town", "intersection"])
+def test_a_name_stands_for_64_seeds(name):
+    scenes = resolve_scenes(name)
+    assert [scene.name for scene in scenes] == [f"{name}/{seed}" for seed in range(64)]
+    assert {scene.objects.count for scene in scenes} == {32}
+
+
+@pytest.mark.parametrize(("asked", "made"), [(None, 32), (1, 32), (32, 32), (33, 33), (64, 64)])
+def test_named_scenes_have_at_least_32_agents(asked, made):
+    assert {scene.objects.count for scene in resolve_scenes("intersection", asked)} == {made}
+
+
+def test_more_agents_than_a_named_scene_holds_is_an_error_with_the_number():
+    with pytest.raises(SceneError, match="at most"):
+        resolve_scenes("town", 500)
+
+
+def test_a_path_a_scene_and_a_list_of_them_keep_their_order(path):
+    scene = small_scene()
+    assert [found.source for found in resolve_scenes(str(path))] == [str(path)]
+    assert [found.source for found in resolve_scenes(path)] == [str(path)]
+    assert resolve_scenes(scene) == (scene,)
+    names = [found.name for found in resolve_scenes([scene, path, "town", scene])]
+    assert names == ["small", "small", *(f"town/{seed}" for seed in range(64)), "small"]
+    assert resolve_scenes((scene,)) == (scene,)
+
+
+def test_a_scene_made_by_hand_is_validated():
+    with pytest.raises(SceneError, match="dt_s is 0"):
+        resolve_scenes([changed(small_scene(), dt_s=0.0)])
+
+
+def test_a_string_that_is_neither_file_nor_name_gets_the_names():
+    with pytest.raises(SceneError, match="'twon'; it is neither a file nor one of 'town', 'intersection'"):
+        resolve_scenes("twon")
+
+
+def test_a_file_that_cannot_be_read_keeps_its_reason(tmp_path):
+    with pytest.raises(SceneError, match="it is a directory"):
+        resolve_scenes(str(tmp_path))
+    with pytest.raises(SceneError, match="No such file"):
+        resolve_scenes(tmp_path / "gone.bin")
+    with pytest.raises(SceneError, match="too long"):
+        resolve_scenes("x" * 300)
+
+
+@pytest.mark.parametrize("scenes", [[], ()])
+def test_an_empty_list_is_refused(scenes):
+    with pytest.raises(SceneError, match="at least one scene"):
+        resolve_scenes(scenes)
+
+
+@pytest.mark.parametrize("scenes", [None, 3, {"town": 1}, [["town"]], ["town", None], b"town"])
+def test_other_things_are_refused_with_what_is_allowed(scenes):
+    with pytest.raises(SceneError, match="a path, a Scene, or a list of these"):
+        resolve_scenes(scenes)

@@ -1,0 +1,117 @@
+"""Does the validator let sound scenes through and name what is wrong with each broken one?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_scene import changed, small_scene
+
+from drive_env.errors import SceneError
+from drive_env.scenes.validate import validate_scene
+
+
+def f4(*values):
+    return np.array(values, np.float32)
+
+
+def i4(*values):
+    return np.array(values, np.int32)
+
+
+def track(first, second):
+    return np.array([[first], [second]], np.float32)
+
+
+BROKEN = {
+    "name is a int": {"name": 3},
+    "generated is a str": {"generated": "no"},
+    "report is a NoneType": {"report": None},
+    "dt_s is 0": {"dt_s": 0},
+    "dt_s is nan": {"dt_s": float("nan")},
+    "dt_s is 2.5; it must be a number from 0.0001 to 2": {"dt_s": 2.5},
+    "dt_s is True": {"dt_s": True},
+    "origin_m is float32": {"origin_m": f4(0, 0)},
+    "origin_m is [inf, 0.0]": {"origin_m": np.array([np.inf, 0.0])},
+    "sdc is 1": {"sdc": 1},
+    "sdc is -2": {"sdc": -2},
+    "tracks_to_predict holds 1": {"tracks_to_predict": (0, 1)},
+    "tracks_to_predict is a list": {"tracks_to_predict": [0]},
+    "objects.id is int32": {"objects": {"id": i4(0)}},
+    "objects.kind[0] is 5; it must be one of 1 vehicle": {"objects": {"kind": np.array([5], np.uint8)}},
+    "objects.kind[0] is 0": {"objects": {"kind": np.zeros(1, np.uint8)}},
+    "objects.length_m[0] is 0; it must be from 0.01 to 200": {"objects": {"length_m": f4(0)}},
+    "objects.width_m[0] is nan": {"objects": {"width_m": f4(np.nan)}},
+    "objects.height_m[0] is 201": {"objects": {"height_m": f4(201)}},
+    "objects.length_m has shape (2,)": {"objects": {"length_m": f4(1, 1)}},
+    "objects.goal_m[0, 1] is inf": {"objects": {"goal_m": np.array([[0, np.inf]], np.float32)}},
+    "objects.goal_m has shape (2,); it must have shape (1, 2)": {"objects": {"goal_m": f4(0, 0)}},
+    "objects.valid is uint8": {"objects": {"valid": np.ones((2, 1), np.uint8)}},
+    "0 frames": {"objects": {name: np.zeros((0, 1), kind) for name, kind in (
+        ("valid", bool), ("x_m", "f4"), ("y_m", "f4"), ("heading_rad", "f4"), ("vx_mps", "f4"),
+        ("vy_mps", "f4"))}},
+    "objects.x_m is a list": {"objects": {"x_m": [[5.0], [5.0]]}},
+    "objects.x_m is float64": {"objects": {"x_m": np.zeros((2, 1))}},
+    "objects.x_m has shape (1, 2)": {"objects": {"x_m": f4(5, 5)[None]}},
+    "objects.x_m[1, 0] is nan": {"objects": {"x_m": track(5, np.nan)}},
+    "objects.y_m[0, 0] is 50001; it must be from -50000 to 50000": {"objects": {"y_m": track(50_001, 0)}},
+    "objects.heading_rad[0, 0] is 90": {"objects": {"heading_rad": track(90, 0)}},
+    "objects.vx_mps[0, 0] is 201": {"objects": {"vx_mps": track(201, 0)}},
+    "make a speed of 212": {"objects": {"vx_mps": track(0, 150), "vy_mps": track(0, -150)}},
+    "objects.x_m[1, 0] is 5 where valid is False": {"objects": {"valid": np.array([[True], [False]])}},
+    "roads.kind[1] is 9": {"roads": {"kind": np.array([1, 9, 3], np.uint8)}},
+    "roads.start is int64": {"roads": {"start": np.array([0, 2, 4, 7])}},
+    "roads.start has shape (3,)": {"roads": {"start": i4(0, 2, 7)}},
+    "roads.start runs from 1 to 7; it must run from 0 to 7": {"roads": {"start": i4(1, 2, 4, 7)}},
+    "roads.start runs from 0 to 6": {"roads": {"start": i4(0, 2, 4, 6)}},
+    "roads.start[2] is 2 after 2; it must be at least 1 above": {"roads": {"start": i4(0, 2, 2, 7)}},
+    "roads.start[2] is 1 after 4": {"roads": {"start": i4(0, 4, 1, 7)}},
+    "roads.x_m[0] is inf": {"roads": {"x_m": f4(np.inf, 0, 0, 0, 0, 0, 0)}},
+    "roads.y_m has shape (6,)": {"roads": {"y_m": f4(0, 0, 0, 0, 0, 0)}},
+    "roads.width_m[2] is -1": {"roads": {"width_m": f4(0, 0, -1)}},
+    "roads.speed_limit_mps[0] is 500": {"roads": {"speed_limit_mps": f4(500, 0, 0)}},
+    "lanes.start runs from 0 to 2": {"lanes": {"start": i4(0, 1, 1, 2)}},
+    "lanes.start[2] is 0 after 1": {"lanes": {"start": i4(0, 1, 0, 1)}},
+    "lanes.successor[0] is 3; it must be from 0 to 2": {"lanes": {"successor": i4(3)}},
+    "lanes.successor[0] is -1": {"lanes": {"successor": i4(-1)}},
+    "lanes.successor[0] is road 2, a edge": {"lanes": {"successor": i4(2)}},
+    "road 2 is a edge and has successors": {"lanes": {"start": i4(0, 0, 0, 1)}},
+}
+
+
+def test_a_sound_scene_comes_back_as_it_is():
+    scene = small_scene()
+    assert validate_scene(scene) is scene
+
+
+@pytest.mark.parametrize("changes", [
+    {"dt_s": 2.0}, {"dt_s": 1}, {"sdc": 0, "tracks_to_predict": (0,)},
+    {"objects": {"heading_rad": track(np.pi, -np.pi)}},
+    {"objects": {"x_m": track(50_000, -50_000), "length_m": f4(200), "width_m": f4(0.01)}},
+    {"roads": {"start": i4(0, 1, 2, 7)}},
+])
+def test_the_borders_of_every_range_are_inside(changes):
+    validate_scene(changed(small_scene(), **changes))
+
+
+@pytest.mark.parametrize("words", BROKEN)
+def test_a_broken_scene_is_refused_with_the_value_and_the_range(words):
+    with pytest.raises(SceneError) as caught:
+        validate_scene(changed(small_scene(), **BROKEN[words]))
+    assert str(caught.value).startswith("scene ")
+    assert words in str(caught.value)
+
+
+def test_two_objects_with_one_id_are_refused():
+    scene = small_scene()
+    names = ("id", "kind", "length_m", "width_m", "height_m", "goal_m", "marked_expert")
+    twice = {name: np.repeat(getattr(scene.objects, name), 2, axis=0) for name in names}
+    tracks = {name: np.repeat(getattr(scene.objects, name), 2, axis=1)
+              for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")}
+    with pytest.raises(SceneError, match="objects.id 7 stands 2 times"):
+        validate_scene(changed(scene, objects=twice | tracks))
+
+
+@pytest.mark.parametrize("thing", [None, "town", {}])
+def test_what_is_no_scene_is_refused(thing):
+    with pytest.raises(SceneError, match="must be a Scene"):
+        validate_scene(thing)
