@@ -126,45 +126,59 @@ static void detect_contacts(drv_world *world, int32_t row, const float *reach_m)
 
 /* ---- road edges ---- */
 
-/* Whether the box meets an edge at its pose now, or, where `swept`, on its way there. */
-static bool meets_edge(const drv_world *world, int32_t row, bool swept) {
-    const drv_scene *scene = world->scene;
-    const drv_segments *edges = &scene->edges;
-    if (edges->count == 0) return false;
-    const sweep motion = sweep_of(world, row);
-    const drv_box box = box_now(world, row);
-    const float reach_m = scene->radius_m[row] + (swept ? path_m(motion) : 0.0f);
+/* Whether the sweep meets the edge on its way. */
+static bool sweep_meets_edge(sweep motion, const drv_segments *edges, int32_t edge) {
     const int32_t pieces = piece_count(motion.turn_rad);
     const drv_point path = {(motion.to.x - motion.from.x) / (float)pieces,
                             (motion.to.y - motion.from.y) / (float)pieces};
-    const drv_window window =
-        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, reach_m + 0.5f * drv_segment_limit_m);
-    for (int32_t y = window.first_row; y <= window.last_row; y++) {
-        const int32_t *cells = edges->cell_start + y * scene->grid.columns;
-        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
-            drv_point middle = {edges->middle_x_m[i], edges->middle_y_m[i]};
-            drv_point along = {edges->along_x[i], edges->along_y[i]};
-            float dx = middle.x - box.centre.x, dy = middle.y - box.centre.y;
-            float near_m = reach_m + edges->half_length_m[i];
-            if (dx * dx + dy * dy > near_m * near_m) continue;
-            if (!swept) {
-                if (drv_moving_box_meets_segment(box, (drv_point){0.0f, 0.0f}, middle, along, edges->half_length_m[i]))
-                    return true;
-                continue;
-            }
-            for (int32_t piece = 0; piece < pieces; piece++)
-                if (drv_moving_box_meets_segment(box_in_piece(motion, piece, pieces), path, middle, along,
-                                                 edges->half_length_m[i]))
-                    return true;
-        }
-    }
+    const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
+    const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
+    for (int32_t piece = 0; piece < pieces; piece++)
+        if (drv_moving_box_meets_segment(box_in_piece(motion, piece, pieces), path, middle, along,
+                                         edges->half_length_m[edge]))
+            return true;
     return false;
 }
 
+static bool box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge) {
+    const drv_point rest = {0.0f, 0.0f};
+    const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
+    const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
+    return drv_moving_box_meets_segment(box, rest, middle, along, edges->half_length_m[edge]);
+}
+
+typedef struct edge_facts {
+    bool over; /* the box meets an edge at its pose now */
+    bool met;  /* it does, or did on its way there; not looked for where `sweeps` is false */
+} edge_facts;
+
+static edge_facts find_edges(const drv_world *world, int32_t row, bool sweeps) {
+    const drv_scene *scene = world->scene;
+    const drv_segments *edges = &scene->edges;
+    const sweep motion = sweep_of(world, row);
+    const drv_box box = box_now(world, row);
+    const float reach_m = scene->radius_m[row] + (sweeps ? path_m(motion) : 0.0f);
+    const drv_window window =
+        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, reach_m + 0.5f * drv_segment_limit_m);
+    edge_facts facts = {false, false};
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = edges->cell_start + y * scene->grid.columns;
+        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
+            float dx = edges->middle_x_m[i] - box.centre.x, dy = edges->middle_y_m[i] - box.centre.y;
+            float near_m = reach_m + edges->half_length_m[i];
+            if (dx * dx + dy * dy > near_m * near_m) continue;
+            if (box_meets_edge(box, edges, i)) return (edge_facts){true, true};
+            facts.met = facts.met || (sweeps && sweep_meets_edge(motion, edges, i));
+        }
+    }
+    return facts;
+}
+
 static void detect_crossing(drv_world *world, int32_t row) {
-    bool was_over = world->over_edge[row], is_over = meets_edge(world, row, false);
-    world->crossed[row] = !was_over && (is_over || meets_edge(world, row, true));
-    world->over_edge[row] = is_over;
+    const bool was_over = world->over_edge[row];
+    const edge_facts facts = find_edges(world, row, !was_over);
+    world->crossed[row] = !was_over && facts.met;
+    world->over_edge[row] = facts.over;
 }
 
 /* ---- goals ---- */
@@ -203,7 +217,7 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         if (row >= scene->row_count) continue;
         drv_point start = {world->x_m[row], world->y_m[row]};
         world->goal_spent[row] = within_goal(world, row, start, start);
-        world->over_edge[row] = meets_edge(world, row, false);
+        world->over_edge[row] = find_edges(world, row, false).over;
         for (int32_t first = 0; first < scene->vehicle_count; first += 64)
             for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
                 const int32_t bit = lowest_bit(near);
