@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import ConfigError
+from .errors import ConfigError, shown
 
 ALIGNMENT_BYTES = 64
 """A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
@@ -57,10 +57,13 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     Raises:
         ConfigError: an array given has an unknown name, or a type, shape or layout the core cannot write to.
     """
+    if given is not None and not isinstance(given, dict):
+        raise ConfigError(f"arrays is {shown(given)}; it must be a dict of numpy arrays by name")
     given = dict(given or {})
-    unknown = sorted(set(given) - {shared.name for shared in table})
+    names = {shared.name for shared in table}
+    unknown = [name for name in given if name not in names]
     if unknown:
-        raise ConfigError(f"arrays has {unknown[0]!r}; it may have {', '.join(shared.name for shared in table)}")
+        raise ConfigError(f"arrays has {shown(unknown[0])}; it may have {', '.join(shared.name for shared in table)}")
     shapes = {shared.name: tuple(sizes[letter] for letter in shared.shape) for shared in table}
     for shared in table:
         if shared.name in given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 import weakref
@@ -13,7 +14,7 @@ from .arrays import aligned_block, allocate, shared_table
 from .cast import Cast, cast_scene
 from .config import DriveConfig
 from .core import check, ffi, lib, native_config, native_scene, new_message
-from .errors import ActionError, CallError, ConfigError
+from .errors import ActionError, CallError, ConfigError, shown
 from .layout import Feature, observation_layout
 from .scenes import Report, Scene, resolve_scenes
 from .spaces import action_space, observation_space
@@ -91,8 +92,8 @@ class Batch:
             config = DriveConfig()
         if not isinstance(config, DriveConfig):
             raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
-        if restart not in ("auto", "caller"):
-            raise ConfigError(f"restart is {restart!r}; it must be 'auto' or 'caller'")
+        if not isinstance(restart, str) or restart not in ("auto", "caller"):
+            raise ConfigError(f"restart is {shown(restart)}; it must be 'auto' or 'caller'")
         self.config: DriveConfig = config
         self.restart: str = restart
         self.world_count: int = _whole("worlds", worlds, 1, 1 << 20)
@@ -184,21 +185,28 @@ class Batch:
                 shape or type. Nothing has moved.
             CallError: before `reset`, after `close`, or where the caller owes a `reset(worlds=mask)`.
         """
-        if actions is not self.actions:
-            self._copy_actions(actions)
-        status = lib.drv_batch_step(self._handle, self._message)
+        pointer = ffi.NULL if actions is self.actions else self._pointer_to(actions)
+        status = lib.drv_batch_step(self._handle, pointer, self._message)
         if status:
             self._check_open()
             check(status, self._message)
 
-    def _copy_actions(self, actions) -> None:
-        actions = np.asarray(actions)
-        if actions.shape != self.actions.shape:
-            raise ActionError(f"actions have shape {actions.shape}; it must be {self.actions.shape}")
-        if not np.can_cast(actions.dtype, self.actions.dtype, "same_kind") or actions.dtype == np.bool_:
-            kind = "a whole number type" if self.actions.dtype == np.int64 else "a floating point type"
-            raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
-        self.actions[...] = actions
+    def _pointer_to(self, actions):
+        """Foreign actions in the form of the bound array; the core copies them once it has the batch to itself."""
+        bound = self.actions
+        try:
+            actions = np.asarray(actions)
+        except ValueError:
+            raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
+        if actions.shape != bound.shape:
+            raise ActionError(f"actions have shape {actions.shape}; it must be {bound.shape}")
+        if actions.dtype != bound.dtype:
+            if not np.can_cast(actions.dtype, bound.dtype, "same_kind") or actions.dtype == np.bool_:
+                kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
+                raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
+            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, which the core refuses
+                actions = actions.astype(bound.dtype)
+        return ffi.from_buffer(np.ascontiguousarray(actions))
 
     def restart_observations(self, out=None) -> np.ndarray:
         """What each row that waits will see at its world's next inner restart, (R, observation size) float32.
@@ -241,7 +249,7 @@ class Batch:
     def close(self) -> None:
         """Gives threads and memory back; arrays stay readable. A second call does nothing."""
         if self._handle:
-            ffi.release(self._handle)
+            lib.drv_batch_close(self._handle)
             self._handle = ffi.NULL
             self._scene_handles = []
 
@@ -342,16 +350,24 @@ def _figure(figure) -> Figure:
 
 def _whole(name: str, value, low: int, high: int) -> int:
     try:
-        whole = value.__index__()
-    except AttributeError:
+        whole = operator.index(value)
+    except TypeError:
         whole = None
-    if whole is None or isinstance(value, bool) or not low <= whole <= high:
-        raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    if whole is None or isinstance(value, (bool, np.ndarray)) or not low <= whole <= high:
+        raise ConfigError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
     return whole
 
 
+def _array(name: str, values, error) -> np.ndarray:
+    """What a caller gave for an array; ragged lists are no array."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise error(f"{name} is {shown(values)}; it must form an array") from None
+
+
 def _seeds(seed, world_count: int) -> np.ndarray:
-    if np.ndim(seed) == 0:
+    if np.isscalar(seed) or not hasattr(seed, "__len__"):
         return np.full(world_count, _whole("seed", seed, 0, (1 << 64) - 1), np.uint64)
     if len(seed) != world_count:
         raise ConfigError(f"seed has {len(seed)} entries; it must be one whole number, or one for each of {world_count} worlds")
@@ -361,7 +377,7 @@ def _seeds(seed, world_count: int) -> np.ndarray:
 def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
     if values is None:
         return None
-    found = np.asarray(values)
+    found = _array(name, values, CallError)
     fits = found.dtype == np.bool_ if dtype is np.bool_ else np.issubdtype(found.dtype, np.integer)
     if not fits or found.shape != (world_count,):
         wanted = "bool" if dtype is np.bool_ else "whole numbers"
@@ -375,7 +391,7 @@ def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
 def _world_ids(world_ids, world_count: int) -> np.ndarray:
     if world_ids is None:
         return np.arange(world_count, dtype=np.int64)
-    found = np.asarray(world_ids)
+    found = _array("world_ids", world_ids, ConfigError)
     if not np.issubdtype(found.dtype, np.integer) or found.shape != (world_count,):
         raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; it must be whole numbers of shape ({world_count},)")
     if found.min() < 0 or found.max() > np.iinfo(np.int64).max:

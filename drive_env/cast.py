@@ -118,7 +118,7 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
             chosen &= ~excluded
     else:
         chosen = np.zeros(objects.count, bool)
-        chosen[_named(scene, config)] = True
+        chosen[_named(scene, config, report)] = True
         report.drop("no row: named by control, not valid at the start", int((chosen & ~valid).sum()))
         chosen &= valid
     if not chosen.any():
@@ -128,7 +128,7 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
     return np.flatnonzero(chosen)
 
 
-def _named(scene: Scene, config: DriveConfig) -> list[int]:
+def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
     if config.control == "sdc":
         if scene.sdc < 0:
             raise SceneError(f"scene {scene.name} does not say which object is the sdc; use another control")
@@ -140,6 +140,8 @@ def _named(scene: Scene, config: DriveConfig) -> list[int]:
     found = np.flatnonzero(np.isin(scene.objects.id, config.control))
     if len(found) == 0:
         raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
+    for missing in sorted(set(config.control) - set(scene.objects.id.tolist())):
+        report.drop(f"no row: control names id {missing}, which no object has")
     return list(found)
 
 

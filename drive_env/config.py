@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from .errors import ConfigError
+from .errors import ConfigError, shown
 
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named answers to `control`; a tuple of object ids is the other way to answer it."""
@@ -80,7 +80,7 @@ class _Checked:
                 object.__setattr__(self, field.name, value)
             check = field.metadata["check"]
             if not check(value):
-                raise ConfigError(f"{field.name} is {value!r}; it must be {check.allowed}")
+                raise ConfigError(f"{field.name} is {shown(value)}; it must be {check.allowed}")
 
     def replace(self, **changes):
         """The same choices with some of them changed; the result is checked like any other."""
@@ -108,8 +108,8 @@ class DriveConfig(_Checked):
     """Every choice of a batch or env. Frozen; a value out of range is a `ConfigError` that says the range."""
 
     dt_s: float | None = _setting(
-        None, "s", "simulated time of one step", _number(0.0, 2.0, low_open=True, none="the scene's own"))
-    max_trials: int = _setting(1, "1", "trials in an episode", _count(1, 1_000_000))
+        None, "s", "simulated time of one step", _number(0.001, 2.0, none="the scene's own"))
+    max_trials: int = _setting(1, "1", "trials in an episode", _count(1, 10_000))
     trial_steps: int | None = _setting(
         None, "steps", "driving steps after which a trial ends",
         _count(1, 1_000_000, none="the frames a log has left after start_step; 200 for generated scenes"))
@@ -125,14 +125,14 @@ class DriveConfig(_Checked):
     action_type: str = _setting(
         "discrete", "", "form of an action", _choice("discrete", "multi_discrete", "continuous"))
     max_acceleration_mps2: float = _setting(
-        4.0, "m/s2", "acceleration and braking at full throttle", _number(0.0, 50.0, low_open=True))
+        4.0, "m/s2", "acceleration and braking at full throttle", _number(0.01, 50.0))
     max_steering_rad: float = _setting(
-        0.6, "rad", "front wheel angle at full steering", _number(0.0, 1.2, low_open=True))
-    max_speed_mps: float = _setting(40.0, "m/s", "speed above which a row does not go", _number(0.0, 150.0, low_open=True))
+        0.6, "rad", "front wheel angle at full steering", _number(0.01, 1.2))
+    max_speed_mps: float = _setting(40.0, "m/s", "speed above which a row does not go", _number(0.1, 150.0))
     min_speed_mps: float = _setting(
         0.0, "m/s", "speed below which a row does not go; negative allows reverse", _number(-50.0, 0.0))
     goal_radius_m: float = _setting(
-        2.0, "m", "distance from the goal at which it is reached", _number(0.0, 100.0, low_open=True))
+        2.0, "m", "distance from the goal at which it is reached", _number(0.01, 100.0))
     goal_max_speed_mps: float | None = _setting(
         None, "m/s", "speed above which passing the goal does not reach it", _number(0.0, 150.0, none="any speed"))
     on_goal: str = _setting("remove", "", "what becomes of a row that reaches its goal", _choice("ignore", "stop", "remove"))

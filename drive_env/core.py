@@ -117,5 +117,7 @@ def native_scene(cast: Cast, config):
     out, message = ffi.new("drv_scene **"), new_message()
     check(lib.drv_scene_create(source, config, out, message), message)
     facts = lib.drv_scene_describe(out[0])
-    cast.report.make_up("start speeds brought within min_speed_mps and max_speed_mps", facts.clipped_start_speeds)
+    if facts.clipped_start_speeds:
+        # Set, not added: a cast may be handed over again, to a copy of its batch.
+        cast.report.made_up["start speeds brought within min_speed_mps and max_speed_mps"] = facts.clipped_start_speeds
     return ffi.gc(out[0], lib.drv_scene_release, facts.bytes)

@@ -87,18 +87,12 @@ PASSING_ROOM_M, PASSING_RAMP_M, PASSING_POINTS = 0.6, 10.0, 15
 """Whoever will never drive on is passed on the left with this much room, moving over within the ramp; what
 lies up to so many points behind a car's middle still counts."""
 
-MOVED_OVER_M = 0.8
-LATE_S = 60.0
-"""A car that has yet to move over foresees to arrive this late, so that all others go first."""
-
 
 class Path(NamedTuple):
-    """The next `SIGHT_POINTS` points of every row: (rows, points, 2), the others (rows, points)."""
+    """The next `SIGHT_POINTS` points of every row, (rows, points, 2), and their headings, (rows, points)."""
 
     xy_m: np.ndarray
     heading_rad: np.ndarray
-    moved_m: np.ndarray
-    """To the left of the way, for passing."""
 
 
 class Pairs(NamedTuple):
@@ -129,12 +123,11 @@ class LaneDriver:
 
     def act(self, world: int = 0) -> np.ndarray:
         """Actions for the rows of one world, in the form of `batch.actions`; rows that wait get any."""
-        batch = self.batch
+        batch, cars = self.batch, self.batch.vehicles(world)
         scene_index = int(batch.scene_index[world])
         if scene_index not in self._ways:
             self._ways[scene_index] = _Ways(batch.casts[scene_index], batch.config)
         ways = self._ways[scene_index]
-        cars = batch.vehicles(world)
         waits = batch.waits[world * batch.rows_per_world :][: ways.count]
         acceleration_mps2, steering_rad = _decide(ways, cars, ~waits)
         actions = np.zeros((batch.rows_per_world, *batch.actions.shape[1:]), batch.actions.dtype)
@@ -278,7 +271,7 @@ def _decide(ways, cars, drives):
     pairs = _pairs(cars, drives, ways.count)
     if len(pairs.own):
         taken = _taken(path, cars, drives, wanted_mps, pairs)
-        for limit_mps2 in (_follow(cars, pairs, taken), _give_way(path, cars, wanted_mps, pairs, taken)):
+        for limit_mps2 in (_follow(cars, pairs, taken), _give_way(cars, wanted_mps, pairs, taken)):
             np.minimum.at(acceleration_mps2, pairs.own, limit_mps2)
     # Braking ends at rest, also where the config lets cars reverse.
     return np.maximum(acceleration_mps2, -speed_mps / ways.dt_s), _pursuit(path, cars, ways.dt_s)
@@ -301,10 +294,10 @@ def _path_ahead(ways, cars, drives, at):
     stands[: ways.count] &= ~drives
     stands[ways.count : ways.count + ways.expert_count] = False
     if not stands.any():
-        return Path(xy_m, heading_rad, np.zeros_like(heading_rad))
+        return Path(xy_m, heading_rad)
     moved_m = _passing_shift(ways, cars, at, np.flatnonzero(stands))
     xy_m = xy_m + moved_m[..., None] * np.stack([-np.sin(heading_rad), np.cos(heading_rad)], axis=2)
-    return Path(xy_m, _headings(xy_m), moved_m)
+    return Path(xy_m, _headings(xy_m))
 
 
 def _passing_shift(ways, cars, at, stands):
@@ -399,7 +392,7 @@ def _follow(cars, pairs, taken):
     return np.where(_is_ahead(cars, pairs, taken), kept_mps2, np.inf)
 
 
-def _give_way(path, cars, wanted_mps, pairs, taken):
+def _give_way(cars, wanted_mps, pairs, taken):
     """(pairs,) acceleration that lets pass who is there first; infinite where that is the row."""
     own, other = pairs.own, pairs.other
     follows_the_row = (pairs.ahead_m < 0) & (pairs.turn_cos > ALONG_COS)
@@ -409,10 +402,6 @@ def _give_way(path, cars, wanted_mps, pairs, taken):
     leaves_s = np.where(times[:, -1], np.inf, FORESIGHT_S[::-1][np.argmax(times[:, ::-1], axis=1)])
     gap_m = point * LOOK_PITCH_M - 0.5 * cars["length_m"][own]
     arrives_s = _arrival(cars["speed_mps"][own], wanted_mps[own], np.maximum(gap_m, 0.0))
-    # Who has yet to move over for passing comes last, who has moved over already comes first.
-    passes = path.moved_m[own, point * LOOK_STEP] > MOVED_OVER_M
-    has_moved = path.moved_m[own, 0] > MOVED_OVER_M
-    arrives_s = np.where(passes, np.where(has_moved, 0.0, LATE_S), arrives_s)
 
     # Two rows compare the arrivals that both foresee, so that exactly one of them goes first.
     count = len(wanted_mps)
@@ -421,7 +410,7 @@ def _give_way(path, cars, wanted_mps, pairs, taken):
     mutual_s = np.where(other < count, arrivals_s[np.minimum(other, count - 1), own], np.nan)
     other_s = np.where(np.isnan(mutual_s), FORESIGHT_S[np.argmax(times, axis=1)], mutual_s)
     is_second = (other_s < arrives_s) | ((other_s == arrives_s) & (other < own))
-    still_there = passes | (arrives_s < leaves_s + AFTER_S)
+    still_there = arrives_s < leaves_s + AFTER_S
     stopped_mps2 = _gap_term(cars["speed_mps"][own], 0.0, gap_m)
     return np.where(meets & is_second & still_there, stopped_mps2, np.inf)
 

@@ -19,3 +19,12 @@ class ActionError(DriveError, ValueError):
 
 class CallError(DriveError, RuntimeError):
     """A call came out of order, such as `step` before `reset` or after `close`."""
+
+
+def shown(value) -> str:
+    """A value as a sentence may hold it: its repr, cut where it is long; its type where it has none."""
+    try:
+        text = repr(value)
+    except Exception:  # a whole number of thousands of digits, or an object that cannot say what it is
+        text = f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -176,8 +176,8 @@ typedef struct drv_batch_setup {
 
 /* The caller's arrays, bound once. Rows unless said otherwise; flags are 0 or 1. */
 typedef struct drv_arrays {
-    const int64_t *discrete_actions;  /* row_count x action_width, for the two discrete action types */
-    const float *continuous_actions;  /* row_count x 2 in [-1, 1]: throttle, steering */
+    int64_t *discrete_actions;  /* row_count x action_width, for the two discrete action types */
+    float *continuous_actions;  /* row_count x 2 in [-1, 1]: throttle, steering */
     float *observations;              /* row_count x observation_size */
     float *rewards;
     uint8_t *terminations;
@@ -238,14 +238,17 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
 /* Begins a batch in the caller's block, which must outlive it and is cleared. Keeps a reference to each scene. */
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
                             char *message);
-void drv_batch_free(drv_batch *batch);
+/* Waits for a call in progress, then gives back threads and scenes; later calls are told that the batch is closed. */
+void drv_batch_close(drv_batch *batch);
+void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
 /* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
  * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
 drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
                            char *message);
-/* One step of every world. Nothing has moved unless it returns DRV_OK. */
-drv_status drv_batch_step(drv_batch *batch, char *message);
+/* One step of every world. `actions` are copied into the bound array first; NULL takes that array as it is. Nothing has
+ * moved unless it returns DRV_OK. */
+drv_status drv_batch_step(drv_batch *batch, const void *actions, char *message);
 /* row_count x observation_size: what each waiting row will see at its next inner restart, zeros elsewhere. */
 drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message);
 /* Marks a batch whose block was filled from a copy as one that was reset already. */

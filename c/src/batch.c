@@ -35,8 +35,9 @@ struct drv_batch {
     drv_arrays arrays;
     drv_pool *pool;
     worker *workers;
+    drv_control *controls; /* row_count */
     uint8_t *scratch_block;
-    bool was_reset, times_phases;
+    bool was_reset, closed, times_phases;
     atomic_flag busy;
     /* The call in progress. */
     const uint8_t *chosen;   /* worlds to reset, NULL all */
@@ -158,6 +159,7 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
                        .scene_count = batch->scene_count,
                        .sizes = batch->sizes,
                        .out = *all};
+    world.control = batch->controls + row;
     drv_state_attach(&world, world_block);
     world.scene = batch->scenes[*world.scene_number];
     if (all->discrete_actions) world.out.discrete_actions += row * batch->action_width;
@@ -218,7 +220,9 @@ static bool make_scratch(drv_batch *batch) {
     const uint64_t bytes = cut_scratch(batch, NULL, &measured);
     batch->workers = calloc((size_t)batch->thread_count, sizeof *batch->workers);
     batch->scratch_block = calloc((size_t)batch->thread_count, (size_t)bytes);
-    if (!batch->workers || !batch->scratch_block) return false;
+    const size_t rows = (size_t)batch->world_count * (size_t)batch->sizes.rows;
+    batch->controls = calloc(rows, sizeof *batch->controls);
+    if (!batch->workers || !batch->scratch_block || !batch->controls) return false;
     for (int32_t i = 0; i < batch->thread_count; i++)
         cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, &batch->workers[i].scratch);
     return true;
@@ -272,20 +276,34 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     return DRV_OK;
 }
 
-void drv_batch_free(drv_batch *batch) {
-    if (!batch) return;
+/* Ends all but the handle itself, which another thread may still hold. */
+static void release(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
     free(batch->scenes);
     free(batch->workers);
     free(batch->scratch_block);
+    free(batch->controls);
+    batch->closed = true;
+}
+
+void drv_batch_close(drv_batch *batch) {
+    /* A call in progress in another thread ends first. */
+    while (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire)) drv_pool_let_others_run();
+    if (!batch->closed) release(batch);
+    atomic_flag_clear_explicit(&batch->busy, memory_order_release);
+}
+
+void drv_batch_free(drv_batch *batch) {
+    if (!batch) return;
+    drv_batch_close(batch);
     free(batch);
 }
 
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays) { batch->arrays = *arrays; }
 
 void drv_batch_forked(drv_batch *batch) {
-    drv_pool_forked(batch->pool);
+    if (!batch->closed) drv_pool_forked(batch->pool);
     atomic_flag_clear(&batch->busy);
 }
 
@@ -293,14 +311,21 @@ void drv_batch_resume(drv_batch *batch) { batch->was_reset = true; }
 
 /* ---- calls ---- */
 
-/* One call at a time: a second thread is told so instead of tearing the state. */
-static drv_status enter(drv_batch *batch, char *message) {
-    if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
-        return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
-    return DRV_OK;
+static void leave(drv_batch *batch) { atomic_flag_clear_explicit(&batch->busy, memory_order_release); }
+
+static drv_status is_closed(char *message) {
+    return drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one");
 }
 
-static void leave(drv_batch *batch) { atomic_flag_clear_explicit(&batch->busy, memory_order_release); }
+/* One call at a time: a second thread is told so instead of tearing the state. */
+static drv_status enter(drv_batch *batch, char *message) {
+    if (!batch) return is_closed(message);
+    if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
+        return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
+    if (!batch->closed) return DRV_OK;
+    leave(batch);
+    return is_closed(message);
+}
 
 static drv_status check_ages(const drv_batch *batch, char *message) {
     for (int32_t number = 0; batch->ages && number < batch->world_count; number++) {
@@ -367,16 +392,25 @@ static drv_status check_step(const drv_batch *batch, char *message) {
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d is over; with restart=\"caller\" call reset(worlds=mask) for it first",
                             number);
-        drv_status status = batch->kernels->check_actions(&world, number, message);
+        drv_status status = batch->kernels->read_actions(&world, number, message);
         if (status != DRV_OK) return status;
     }
     return DRV_OK;
 }
 
-drv_status drv_batch_step(drv_batch *batch, char *message) {
-    if (!batch) return drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one");
+/* Copies the caller's actions into the bound array. */
+static void take_actions(drv_batch *batch, const void *actions) {
+    const size_t count = (size_t)batch->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
+    if (batch->config.action_type == DRV_CONTINUOUS)
+        memcpy(batch->arrays.continuous_actions, actions, count * sizeof(float));
+    else
+        memcpy(batch->arrays.discrete_actions, actions, count * sizeof(int64_t));
+}
+
+drv_status drv_batch_step(drv_batch *batch, const void *actions, char *message) {
     drv_status status = enter(batch, message);
     if (status != DRV_OK) return status;
+    if (actions) take_actions(batch, actions);
     status = check_step(batch, message);
     if (status == DRV_OK) drv_pool_run(batch->pool, step_world, batch, batch->world_count);
     leave(batch);
@@ -421,7 +455,7 @@ static drv_figure figure_of(drv_mean mean) {
 
 drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t trial) {
     drv_mean mean = {0.0, 0};
-    for (int32_t number = 0; number < batch->world_count; number++) {
+    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         drv_report_metric(&world, metric, trial, &mean);
     }
@@ -430,7 +464,7 @@ drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t tria
 
 drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial) {
     drv_mean mean = {0.0, 0};
-    for (int32_t number = 0; number < batch->world_count; number++) {
+    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         drv_report_adaptation(&world, trial, &mean);
     }
@@ -439,7 +473,7 @@ drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial) {
 
 int64_t drv_batch_trials(const drv_batch *batch) {
     int64_t sum = 0;
-    for (int32_t number = 0; number < batch->world_count; number++) {
+    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         sum += drv_report_trials(&world);
     }
@@ -448,7 +482,7 @@ int64_t drv_batch_trials(const drv_batch *batch) {
 
 void drv_batch_time_phases(drv_batch *batch, int32_t on) {
     batch->times_phases = on != 0;
-    for (int32_t i = 0; i < batch->thread_count; i++)
+    for (int32_t i = 0; !batch->closed && i < batch->thread_count; i++)
         memset(batch->workers[i].phase_ns, 0, sizeof batch->workers[i].phase_ns);
 }
 
@@ -460,7 +494,7 @@ const char *drv_batch_instruction_set(const drv_batch *batch) { return batch->ke
 
 int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase) {
     int64_t sum = 0;
-    for (int32_t i = 0; i < batch->thread_count; i++) sum += batch->workers[i].phase_ns[phase];
+    for (int32_t i = 0; !batch->closed && i < batch->thread_count; i++) sum += batch->workers[i].phase_ns[phase];
     return sum;
 }
 

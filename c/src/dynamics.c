@@ -53,24 +53,6 @@ drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_
     };
 }
 
-static drv_control control_of(const drv_world *world, int32_t row) {
-    const drv_config *config = world->config;
-    switch (config->action_type) {
-    case DRV_DISCRETE: {
-        int32_t action = (int32_t)world->out.discrete_actions[row];
-        return drv_discrete_control(config, action / DRV_STEERING_BINS, action % DRV_STEERING_BINS);
-    }
-    case DRV_MULTI_DISCRETE: {
-        const int64_t *action = world->out.discrete_actions + 2 * row;
-        return drv_discrete_control(config, (int32_t)action[0], (int32_t)action[1]);
-    }
-    default: {
-        const float *action = world->out.continuous_actions + 2 * row;
-        return (drv_control){action[0] * config->max_acceleration_mps2, action[1] * config->max_steering_rad};
-    }
-    }
-}
-
 void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const drv_scene *scene = world->scene;
@@ -79,7 +61,7 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         if (world->status[row] != DRV_DRIVING) continue;
         float wheelbase_m = drv_wheelbase_share * scene->length_m[row];
         drv_motion before = {world->x_m[row], world->y_m[row], world->heading_rad[row], world->speed_mps[row]};
-        drv_control control = control_of(world, row);
+        drv_control control = world->control[row];
         drv_motion after = drv_bicycle_advance(before, control, wheelbase_m, limits, scene->dt_s);
         drv_point ahead = drv_direction(after.heading_rad);
         world->x_m[row] = after.x_m;

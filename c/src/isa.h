@@ -23,7 +23,7 @@
 #define drv_trial_open_episode DRV_OF_ISA(drv_trial_open_episode)
 #define drv_trial_next_scene DRV_OF_ISA(drv_trial_next_scene)
 #define drv_trial_judge DRV_OF_ISA(drv_trial_judge)
-#define drv_trial_check_actions DRV_OF_ISA(drv_trial_check_actions)
+#define drv_actions_read DRV_OF_ISA(drv_actions_read)
 #define drv_traffic_begin DRV_OF_ISA(drv_traffic_begin)
 #define drv_traffic_plan DRV_OF_ISA(drv_traffic_plan)
 #define drv_dynamics_integrate DRV_OF_ISA(drv_dynamics_integrate)

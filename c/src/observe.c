@@ -30,11 +30,13 @@ static void show_record(const float *record, view from, float *out) {
     drv_store4(out + 4, drv_load4(record + 4));
 }
 
+/* Whether the row overlaps a vehicle that is still on the map after the verdicts of the step. */
 static bool touches_any(const drv_world *world, int32_t row) {
     const uint64_t *words = world->touching + row * world->sizes.contact_words;
-    uint64_t any = 0;
-    for (int32_t i = 0; i < world->sizes.contact_words; i++) any |= words[i];
-    return any != 0;
+    for (int32_t word = 0; word < world->sizes.contact_words; word++)
+        for (int32_t bit = 0; bit < 64 && words[word] >> bit != 0; bit++)
+            if ((words[word] >> bit & 1u) && world->present[64 * word + bit]) return true;
+    return false;
 }
 
 static void write_head(const drv_world *world, int32_t row, frame ego, const drv_head_scales *head, float *out) {

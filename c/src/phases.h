@@ -35,7 +35,8 @@ int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t epis
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* The observations of the chosen rows of a world, each at its place from `out` on. */
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out);
-drv_status drv_trial_check_actions(const drv_world *world, int32_t world_number, char *message);
+/* Checks the actions of the rows that drive and reads them into their controls; the first bad one is told. */
+drv_status drv_actions_read(const drv_world *world, int32_t world_number, char *message);
 
 enum { DRV_PHASE_COUNT = 8 };
 

@@ -133,6 +133,8 @@ void drv_pool_free(drv_pool *pool) {
     free(pool);
 }
 
+void drv_pool_let_others_run(void) { sched_yield(); }
+
 void drv_pool_forked(drv_pool *pool) { begin(pool); }
 
 void drv_pool_run(drv_pool *pool, drv_job *job, void *context, int32_t count) {
@@ -153,5 +155,5 @@ void drv_pool_run(drv_pool *pool, drv_job *job, void *context, int32_t count) {
     }
     work(pool, 0);
     for (int32_t spins = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < count; spins++)
-        if (spins > spins_before_yield) sched_yield();
+        if (spins > spins_before_yield) drv_pool_let_others_run();
 }

@@ -17,6 +17,9 @@ void drv_pool_free(drv_pool *pool);
 /* Runs the job on items 0 .. count - 1, count below 2^24, and returns when all are done. */
 void drv_pool_run(drv_pool *pool, drv_job *job, void *context, int32_t count);
 
+/* Gives this thread's core to others for a moment: what to do between two looks at what another thread holds. */
+void drv_pool_let_others_run(void);
+
 /* In a forked child: the threads are gone, start anew when there is work. */
 void drv_pool_forked(drv_pool *pool);
 

@@ -6,6 +6,7 @@
 #define DRV_STATE_H
 
 #include "drive.h"
+#include "dynamics.h"
 #include "grid.h"
 #include "scene.h"
 
@@ -98,6 +99,7 @@ typedef struct drv_world {
     const drv_scene *scene;
     drv_sizes sizes;
     drv_arrays out;
+    drv_control *control; /* of each row in the step that comes */
 #define X(type, letter, name, count, unit, phase) type *name;
     DRV_STATE(X)
 #undef X

@@ -43,7 +43,7 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
 const drv_kernels drv_kernels_here = {
     .isa = DRV_ISA_TEXT,
     .phase_name = phase_name,
-    .check_actions = drv_trial_check_actions,
+    .read_actions = drv_actions_read,
     .next_scene = drv_trial_next_scene,
     .open_episode = drv_trial_open_episode,
     .rewind = drv_trial_rewind,

@@ -1,5 +1,4 @@
 /* What does it mean? Clocks, verdicts, restarts; and the channels, of which this file is the only writer. */
-#include "error.h"
 #include "geometry.h"
 #include "phases.h"
 #include "random.h"
@@ -170,39 +169,4 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
         out->outcome[row] = world->booked[row] ? world->outcome[row] : DRV_OUTCOME_NONE;
         announce_state(world, row, false);
     }
-}
-
-/* ---- the border ---- */
-
-static bool in_table(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
-
-drv_status drv_trial_check_actions(const drv_world *world, int32_t world_number, char *message) {
-    const drv_arrays *out = &world->out;
-    if (*world->pending != DRV_GOES_ON) return DRV_OK;
-    for (int32_t row = 0; row < world->scene->row_count; row++) {
-        if (world->status[row] != DRV_DRIVING) continue;
-        const int32_t number = world_number * world->sizes.rows + row;
-        if (world->config->action_type == DRV_DISCRETE) {
-            const int32_t bins = DRV_ACCELERATION_BINS * DRV_STEERING_BINS;
-            if (!in_table(out->discrete_actions[row], bins))
-                return drv_fail(message, DRV_ERROR_ACTION,
-                                "the action of row %d (world %d) is %lld; it must be a whole number from 0 to %d", number,
-                                world_number, (long long)out->discrete_actions[row], bins - 1);
-        } else if (world->config->action_type == DRV_MULTI_DISCRETE) {
-            const int64_t *bin = out->discrete_actions + 2 * row;
-            if (!in_table(bin[0], DRV_ACCELERATION_BINS) || !in_table(bin[1], DRV_STEERING_BINS))
-                return drv_fail(message, DRV_ERROR_ACTION,
-                                "the action of row %d (world %d) is (%lld, %lld); it must be whole numbers from (0, 0) "
-                                "to (%d, %d)",
-                                number, world_number, (long long)bin[0], (long long)bin[1], DRV_ACCELERATION_BINS - 1,
-                                DRV_STEERING_BINS - 1);
-        } else {
-            const float *share = out->continuous_actions + 2 * row;
-            if (!(share[0] >= -1.0f && share[0] <= 1.0f && share[1] >= -1.0f && share[1] <= 1.0f))
-                return drv_fail(message, DRV_ERROR_ACTION,
-                                "the action of row %d (world %d) is (%g, %g); both must be finite and in -1 to 1",
-                                number, world_number, (double)share[0], (double)share[1]);
-        }
-    }
-    return DRV_OK;
 }
