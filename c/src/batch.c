@@ -39,6 +39,7 @@ struct drv_batch {
     uint8_t *scratch_block;
     bool was_reset, closed, times_phases;
     atomic_flag busy;
+    atomic_bool closing; /* lets no further call in, or whoever closes might wait for ever */
     /* The call in progress. */
     const uint8_t *chosen;   /* worlds to reset, NULL all */
     const uint64_t *seeds;   /* one a world; NULL: next episode */
@@ -254,6 +255,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         batch->world_bytes = drv_state_world_bytes(batch->sizes);
         batch->pool = drv_pool_create(setup->thread_count);
         atomic_flag_clear(&batch->busy);
+        atomic_init(&batch->closing, false);
         for (int32_t i = 0; scenes && i < setup->scene_count; i++) {
             scenes[i] = setup->scenes[i];
             drv_scene_retain(scenes[i]);
@@ -288,6 +290,7 @@ static void release(drv_batch *batch) {
 }
 
 void drv_batch_close(drv_batch *batch) {
+    atomic_store(&batch->closing, true);
     /* A call in progress in another thread ends first. */
     while (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire)) drv_pool_let_others_run();
     if (!batch->closed) release(batch);
@@ -319,7 +322,7 @@ static drv_status is_closed(char *message) {
 
 /* One call at a time: a second thread is told so instead of tearing the state. */
 static drv_status enter(drv_batch *batch, char *message) {
-    if (!batch) return is_closed(message);
+    if (!batch || atomic_load(&batch->closing)) return is_closed(message);
     if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
         return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
     if (!batch->closed) return DRV_OK;

@@ -1,0 +1,99 @@
+"""How many pictures a second are drawn on one core? The scene and the follow view, at 720p and 1080p.
+
+Two worlds are drawn while they are played with random actions: a town of 64 rows, and, where a file is given,
+its scene with a row for everything that can have one. Only the time of `frame` counts. The step is timed
+before and after views were made, which must not differ. Run it on a quiet machine:
+
+    python benchmarks/render.py [SCENE]
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+from drive_env import Batch, DriveConfig, generate_scene, load_scene
+from drive_env.drivers import RandomDriver
+from drive_env.render import SceneView
+from drive_env.render.canvas import cv2
+
+SIZES = ((1280, 720), (1920, 1080))
+
+LEAST_FRAMES_PER_S = {("scene", 720): 150, ("scene", 1080): 60}
+"""What the scene view owes its users."""
+
+WARM_UP_FRAMES = 5
+
+
+def one_core() -> None:
+    """Drawing takes one core here, whatever the library would do."""
+    cv2.setNumThreads(1)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def worlds(path: str | None) -> list[tuple[str, Batch]]:
+    """Named batches of one world, reset."""
+    config = DriveConfig(control="all", on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+    scenes = [generate_scene("town", seed=0, agents=64)] + ([load_scene(path)] if path else [])
+    batches = [(scene.name, Batch([scene], config=config, threads=1)) for scene in scenes]
+    for _, batch in batches:
+        batch.reset(seed=0)
+    return batches
+
+
+def frame_ms(batch: Batch, view: SceneView, frames: int) -> list[float]:
+    """Milliseconds of processor time that each frame took, while the world goes on."""
+    driver, spent_ms = RandomDriver(batch), []
+    for number in range(WARM_UP_FRAMES + frames):
+        batch.step(driver.act_all())
+        begin = time.process_time()
+        view.frame()
+        if number >= WARM_UP_FRAMES:
+            spent_ms.append((time.process_time() - begin) * 1e3)
+    return spent_ms
+
+
+def step_us(batch: Batch, steps: int = 2000) -> float:
+    """Median microseconds of a step."""
+    actions, spent_us = RandomDriver(batch).act_all(), []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        batch.step(actions)
+        spent_us.append((time.perf_counter() - begin) * 1e6)
+    return statistics.median(spent_us)
+
+
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scene", nargs="?", help="a scene file to draw besides the town")
+    parser.add_argument("--frames", type=int, default=200, help="frames of each measurement (default 200)")
+    choices = parser.parse_args()
+    one_core()
+    print(f"{processor()}, one core, Python {platform.python_version()}, OpenCV {cv2.__version__}")
+    for name, batch in worlds(choices.scene):
+        rows = batch.casts[0].row_count
+        print(f"{name}: {rows} rows and {len(batch.casts[0].objects) - rows} others")
+        before_us = step_us(batch)
+        for kind in ("scene", "follow"):
+            for size in SIZES:
+                view = SceneView(batch, size=size, view=kind)
+                spent_ms = frame_ms(batch, view, choices.frames)
+                median_ms, worst_ms = statistics.median(spent_ms), statistics.quantiles(spent_ms, n=20)[-1]
+                least = LEAST_FRAMES_PER_S.get((kind, size[1]))
+                owed = f"  owed {least}: {'met' if 1e3 / median_ms >= least else 'MISSED'}" if least else ""
+                print(f"  {kind:6} {size[0]} x {size[1]:4}  {1e3 / median_ms:6.0f} frames/s  "
+                      f"median {median_ms:5.2f} ms  95% {worst_ms:5.2f} ms{owed}")
+        print(f"  a step: {before_us:.1f} us before a view was made, {step_us(batch):.1f} us after")
+
+
+if __name__ == "__main__":
+    main()

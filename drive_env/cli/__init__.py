@@ -1,0 +1,27 @@
+"""What does the command `drive-env` need, and what becomes of its errors?
+
+Nothing here is imported by `import drive_env`: typer and rich come with the extra [cli].
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import DriveError
+
+EXTRA = ("typer", "rich")
+"""The packages of the extra [cli]."""
+
+
+def main() -> None:
+    """Runs the command; an error is one sentence on stderr and exit code 1, a wrong option exit code 2."""
+    try:
+        from .app import app
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in EXTRA:
+            raise
+        sys.exit(f'drive-env: the command needs {error.name}; install it with: pip install "drive-env[cli]"')
+    try:
+        app(prog_name="drive-env")
+    except DriveError as error:
+        sys.exit(f"drive-env: {error}")

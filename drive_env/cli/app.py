@@ -1,0 +1,84 @@
+"""Which subcommands are there, and what may be asked of each?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..config import DriveConfig
+from ..scenes.generate import GENERATORS
+from . import bench as bench_command
+from . import demo as demo_command
+from . import inspection
+
+SCENE_HELP = f"A scene file, or a generator's name ({', '.join(GENERATORS)})."
+DEFAULTS = DriveConfig()
+
+app = typer.Typer(
+    help="A multi-agent driving environment whose episodes are made of trials.",
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"drive-env {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _command(
+    version: Annotated[bool, typer.Option(
+        "--version", callback=_show_version, is_eager=True, help="Show the version and leave.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    scene: Annotated[str | None, typer.Argument(
+        metavar="SCENE", help=f"Played after the town. {SCENE_HELP}")] = None,
+    episodes: Annotated[int, typer.Option(min=1, max=1000, help="Episodes for each driver.")] = 6,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed plays the same demo.")] = 0,
+) -> None:
+    """Play the town, and your SCENE, through the PettingZoo API: random actions, then a rule.
+
+    Every episode is two trials of the same scene.
+    Shown are the metrics of both drivers, agent-steps a second, and where the time went.
+    """
+    demo_command.run(scene, episodes, seed)
+
+
+@app.command()
+def inspect(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
+    agents: Annotated[int, typer.Option(min=1, max=4096, help="Vehicles of a generated scene.")] = 32,
+) -> None:
+    """Say what a scene holds, what was dropped or made up in reading it, and who would drive."""
+    inspection.run(scene, seed, agents)
+
+
+@app.command()
+def bench(
+    scene: Annotated[str, typer.Option(help=SCENE_HELP)] = "town",
+    worlds: Annotated[int, typer.Option(min=1, max=65536, help="Worlds stepped together.")] = 64,
+    agents: Annotated[int | None, typer.Option(
+        min=1, max=4096, help="Rows of each world.", show_default="as many as the scene has")] = None,
+    threads: Annotated[int, typer.Option(
+        min=0, max=1024, help="Threads; 0 takes as many as this process may use.")] = 0,
+    partners: Annotated[int, typer.Option(min=0, max=255, help="Vehicles a row sees.")] = DEFAULTS.partners,
+    roads: Annotated[int, typer.Option(min=0, max=1024, help="Road segments a row sees.")] = DEFAULTS.roads,
+    action: Annotated[bench_command.Action, typer.Option(
+        help="Form of an action.")] = bench_command.Action.discrete,
+    seconds: Annotated[float, typer.Option(min=0.05, max=600.0, help="Time of each of five repeats.")] = 2.0,
+) -> None:
+    """Measure agent-steps a second of the array API under random actions: the median of five repeats.
+
+    An agent-step is one row that acted in one step.
+    Events are ignored, so that only the steps which restart a trial do not count.
+    Phases are timed in a sixth repeat.
+    """
+    bench_command.run(scene, worlds, agents, threads, partners, roads, action, seconds)

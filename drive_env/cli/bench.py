@@ -1,0 +1,118 @@
+"""How many agent-steps a second? The array API under random actions, and the time of each phase."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from ..batch import Batch
+from ..config import DriveConfig
+from ..drivers import RandomDriver
+from . import show
+
+REPEATS = 5
+WARM_UP_SHARE, LEAST_WARM_UP_S = 0.25, 0.2
+
+DRAWS = 64
+"""Sets of actions drawn beforehand and taken in turn, so that drawing is not measured."""
+
+
+class Action(str, Enum):
+    """The values of `DriveConfig.action_type`, as an option."""
+
+    discrete = "discrete"
+    multi_discrete = "multi_discrete"
+    continuous = "continuous"
+
+
+class Measured(NamedTuple):
+    """What a stretch of steps came to."""
+
+    agent_steps: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.agent_steps / self.seconds
+
+
+def run(scene: str, worlds: int, agents: int | None, threads: int, partners: int, roads: int, action: Action,
+        seconds: float) -> None:
+    config = DriveConfig(
+        on_goal="ignore", on_collision="ignore", on_offroad="ignore", agents_per_world=agents,
+        partners=partners, roads=roads, action_type=action.value)
+    with Batch(scenes=scene, worlds=worlds, config=config, seed=0, threads=threads) as batch:
+        batch.reset()
+        draws = [RandomDriver(batch, seed=draw).act_all() for draw in range(DRAWS)]
+        with show.progress() as bars:
+            bar = bars.add_task("measuring", total=REPEATS + 2)
+
+            def play_on(stretch_s: float) -> Measured:
+                measured = play(batch, draws, stretch_s)
+                bars.advance(bar)
+                return measured
+
+            play_on(max(LEAST_WARM_UP_S, WARM_UP_SHARE * seconds))
+            repeats = [play_on(seconds) for _ in range(REPEATS)]
+            batch.phase_times(True)
+            timed = play_on(seconds)
+            phase_s = batch.phase_times(False)
+        report(batch, repeats)
+        report_phases(batch, timed, phase_s)
+
+
+def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
+    """Steps for about `seconds`."""
+    agent_steps, step = 0, 0
+    begin = now = time.perf_counter()
+    while now - begin < seconds:
+        batch.step(draws[step % len(draws)])
+        agent_steps += batch.row_count - np.count_nonzero(batch.invalid_step)
+        step += 1
+        now = time.perf_counter()
+    return Measured(agent_steps, now - begin)
+
+
+def report(batch: Batch, repeats: list[Measured]) -> None:
+    config, scenes = batch.config, batch.scenes[0].source
+    if len(batch.scenes) > 1:
+        scenes += f" and {len(batch.scenes) - 1} like it"
+    show.facts([
+        ("machine", show.machine()),
+        ("scenes", scenes),
+        ("worlds", f"{batch.world_count} of {batch.rows_per_world} rows, {thread_count(batch)}"),
+        ("actions", f"random, {config.action_type}"),
+        ("observation", f"{batch.observation_size} floats: {config.partners} partners, {config.roads} roads"),
+        ("slots filled", filled(batch)),
+    ])
+    rates = [measured.rate for measured in repeats]
+    show.heading(f"{show.count(statistics.median(rates))} agent-steps/s")
+    show.lines(f"median of {len(rates)} repeats of {repeats[0].seconds:.2g} s, "
+               f"lowest {show.count(min(rates))}, highest {show.count(max(rates))}")
+
+
+def filled(batch: Batch) -> str:
+    """The share of the slots that show something; empty ones cost less."""
+    layout = batch.observation_layout()
+    shares = []
+    for block in ("partners", "roads"):
+        kind = layout[f"{block}/kind"]
+        if kind.slots:
+            shares.append(f"{100 * float((batch.observations[:, kind.slice] > 0).mean()):.0f}% of {block}")
+    return ", ".join(shares) or "there are none"
+
+
+def thread_count(batch: Batch) -> str:
+    return show.some(min(batch.threads, batch.world_count), "thread")
+
+
+def report_phases(batch: Batch, timed: Measured, phase_s: dict[str, float]) -> None:
+    total_s = timed.seconds * min(batch.threads, batch.world_count)
+    parts = phase_s | {"calls and waiting": total_s - sum(phase_s.values()), "all": total_s}
+    rows = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]
+            for part, seconds in parts.items()]
+    show.table(f"where the time of {thread_count(batch)} went", ["", "ns an agent-step", "share"], rows)

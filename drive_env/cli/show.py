@@ -1,0 +1,77 @@
+"""How is something shown in a terminal? Tables on stdout; progress on stderr, and gone when done."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from .. import __version__
+from ..threads import usable_threads
+
+console = Console(highlight=False)
+
+
+def heading(text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold"), soft_wrap=True)
+
+
+def lines(text: str) -> None:
+    """Text as it is: nothing is read as markup, and the terminal alone breaks long lines."""
+    console.print(Text(text), soft_wrap=True)
+
+
+def facts(pairs: list[tuple[str, str]]) -> None:
+    """One fact a line, with the names in a column of their own."""
+    width = max(len(name) for name, _ in pairs)
+    lines("\n".join(f"{name.ljust(width)}   {value}" for name, value in pairs))
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """A table under a heading: its first column is text, the others are numbers."""
+    shown = Table(header_style="dim", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for place, column in enumerate(columns):
+        shown.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=True)
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    heading(title)
+    console.print(shown)
+
+
+def progress() -> Progress:
+    stderr = Console(stderr=True)
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                    console=stderr, transient=True, disable=not stderr.is_terminal)
+
+
+def machine() -> str:
+    """The machine in one line; figures of speed mean nothing without it."""
+    return (f"drive-env {__version__}, Python {platform.python_version()}, {platform.system()} "
+            f"{platform.machine()}, {processor()}, {some(usable_threads(), 'usable thread')}")
+
+
+def processor() -> str:
+    """The processor's model as the system names it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or f"{os.cpu_count()} processors"
+
+
+def some(count: int, thing: str) -> str:
+    """1 thread, 2 threads."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def count(value: float) -> str:
+    """1.23 million, or 345,678."""
+    return f"{value / 1e6:.3g} million" if value >= 1e6 else f"{value:,.0f}"

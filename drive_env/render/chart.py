@@ -1,0 +1,246 @@
+"""How are a scene and the figures of a run put on paper? As charts; the path's ending says the format."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..cast import Cast, cast_scene
+from ..config import DriveConfig
+from ..errors import ConfigError
+from ..scenes.scene import ROAD_KIND_CODES, Scene
+from . import colours
+from .extra import need
+from .ground import UNKNOWN_WIDTH_M
+from .traffic import BODY, placed_shape
+
+CHART_ENDINGS = (".png", ".svg", ".pdf")
+DOTS_PER_INCH = 150
+LONG_SIDE_INCHES = 13.0
+LEAST_SIDE_SHARE = 0.4
+
+LINE_STYLES = {  # kind: colour, points wide
+    "driveway": (colours.DRIVEWAY, 0.8),
+    "line": (colours.FAINT, 0.5),
+    "speed_bump": (colours.SPEED_BUMP, 2.0),
+    "edge": (colours.INK, 0.9),
+    "crosswalk": (colours.STATE_COLOURS[colours.TIMEOUT], 0.7),
+}
+
+LANE_INK = (90, 105, 200)
+"""The lane graph stands out from what is painted."""
+
+PARTS = (("rows", colours.DRIVING), ("experts", colours.EXPERT), ("standing", colours.STATIC))
+
+
+def plot_scene(scene: Scene, path: str | os.PathLike, config: DriveConfig | None = None) -> None:
+    """Draws what a scene holds: map by kind, lane graph, starts with headings, goals, logged tracks.
+
+    An arrow lies on every lane and points where it leads; a cross ends a lane that leads into no other.
+    Starts, goals and tracks have the colour of the part that the config gives them.
+
+    Args:
+        scene: any valid scene.
+        path: ends in .png, .svg or .pdf.
+        config: says who has a row; None takes the defaults.
+
+    Raises:
+        ConfigError, SceneError: another ending, or the config does not fit the scene.
+        MissingExtraError: the packages of the extra `render` are not installed.
+    """
+    path = _checked_path(path)
+    cast = cast_scene(scene, config or DriveConfig())
+    low, high = _box(scene, cast)
+    inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
+    figure = need("matplotlib.figure").Figure(figsize=inches + 1.0)
+    axes = figure.add_subplot()
+    axes.set_aspect("equal")
+    axes.set_facecolor(_rgb(colours.LAND))
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x, m", ylabel="y, m")
+    axes.set_title(f"{scene.name}: {scene.roads.count} roads, {scene.objects.count} objects x "
+                   f"{scene.objects.frame_count} frames of {scene.dt_s:g} s")
+    _plot_roads(axes, scene)
+    _plot_lanes(axes, scene)
+    _plot_objects(axes, cast)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
+
+
+def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
+    """Draws the figures of a run as curves: how trials end, scores by trial, motion, reward.
+
+    Args:
+        history: reports of `Batch.metrics()` in the order of time, or dicts of names and plain numbers.
+        path: ends in .png, .svg or .pdf.
+
+    Raises:
+        ConfigError: the history is empty, or the path has another ending.
+        MissingExtraError: the packages of the extra `render` are not installed.
+    """
+    path = _checked_path(path)
+    if not history:
+        raise ConfigError("history is empty; it must hold at least one report of metrics")
+    names = list(dict.fromkeys(name for report in history for name in report))
+    curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}
+    place = curves.pop("trials", np.arange(len(history), dtype=float))
+    panels = _panels(list(curves))
+    rows = -(-len(panels) // 2)
+    figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * rows), layout="constrained")
+    grid = figure.subplots(rows, 2, squeeze=False)
+    for axes, (title, members) in zip(grid.flat, panels.items(), strict=False):
+        for number, name in enumerate(members):
+            style = _curve_style(name, number, len(members), len(history))
+            axes.plot(place, curves[name], label=name, **style)
+        axes.set_title(title)
+        axes.set_xlabel("trials" if "trials" in names else "report")
+        axes.grid(color=_rgb(colours.ASPHALT), linewidth=0.6)
+        axes.legend(fontsize=8, frameon=False)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    figure.savefig(path, dpi=DOTS_PER_INCH)
+
+
+# ---- the scene ----
+
+
+def _box(scene, cast):
+    valid = cast.frames.valid
+    points = np.concatenate([
+        np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
+        np.stack([cast.frames.x_m[valid], cast.frames.y_m[valid]], axis=1),
+        scene.objects.goal_m[cast.objects[: cast.row_count]]])
+    low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
+    # A straight road is no reason for a picture that is all width.
+    missing = np.maximum(LEAST_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
+    return low - missing / 2, high + missing / 2
+
+
+def _lines_of(scene, kind):
+    roads = scene.roads
+    return [np.stack([roads.x_m[first:last], roads.y_m[first:last]], axis=1)
+            for road, first, last in zip(range(roads.count), roads.start[:-1], roads.start[1:], strict=True)
+            if roads.kind[road] == ROAD_KIND_CODES[kind]]
+
+
+def _plot_roads(axes, scene):
+    line_collection = need("matplotlib.collections").LineCollection
+    for kind, (colour, width) in LINE_STYLES.items():
+        lines = [line for line in _lines_of(scene, kind) if len(line) > 1]
+        if lines:
+            axes.add_collection(line_collection(lines, colors=[_rgb(colour)], linewidths=width, zorder=2,
+                                                label=f"{kind} {len(lines)}"))
+    signs = [line[0] for line in _lines_of(scene, "stop_sign")]
+    if signs:
+        axes.scatter(*np.array(signs).T, s=18, marker="8", color=_rgb(colours.STOP_SIGN), zorder=3,
+                     label=f"stop_sign {len(signs)}")
+
+
+def _plot_lanes(axes, scene):
+    roads = scene.roads
+    ends = []
+    middles, directions = [], []
+    lanes = np.flatnonzero(roads.kind == ROAD_KIND_CODES["lane"])
+    lines = []
+    for lane in lanes.tolist():
+        points = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[lane] : roads.start[lane + 1]]
+        if len(points) < 2:
+            continue
+        lines.append(points)
+        step = np.diff(points, axis=0)
+        along = np.cumsum(np.hypot(*step.T))
+        segment = int(np.searchsorted(along, along[-1] / 2))
+        middles.append((points[segment] + points[segment + 1]) / 2)
+        directions.append(step[segment] / max(float(np.hypot(*step[segment])), 1e-6))
+        if not len(scene.lanes.after(lane)):
+            ends.append(points[-1])
+    if not lines:
+        return
+    width_m = float(np.median(roads.width_m[lanes])) or UNKNOWN_WIDTH_M
+    axes.add_collection(need("matplotlib.collections").LineCollection(
+        lines, colors=[_rgb(LANE_INK)], linewidths=0.7, alpha=0.7, zorder=2,
+        label=f"lane {len(lines)}, successors {len(scene.lanes.successor)}"))
+    middles, directions = np.array(middles), np.array(directions)
+    axes.quiver(*middles.T, *directions.T, color=_rgb(LANE_INK), angles="xy", units="xy", scale_units="xy",
+                scale=1 / width_m, width=0.08 * width_m, headwidth=6, headlength=6, pivot="mid", zorder=2)
+    if ends:
+        axes.scatter(*np.array(ends).T, s=22, marker="x", linewidths=1.0, color=_rgb(colours.STOP_SIGN),
+                     zorder=3, label=f"lane ends {len(ends)}")
+
+
+def _plot_objects(axes, cast: Cast):
+    collections = need("matplotlib.collections")
+    frames, objects = cast.frames, cast.scene.objects
+    bounds = np.cumsum([0, cast.row_count, cast.expert_count, cast.static_count])
+    for (part, state), first, last in zip(PARTS, bounds[:-1], bounds[1:], strict=True):
+        members, colour = cast.objects[first:last], _rgb(colours.STATE_COLOURS[state])
+        if not len(members):
+            continue
+        tracks = [np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
+                  for item in members.tolist() if (valid := frames.valid[:, item]).sum() > 1]
+        axes.add_collection(collections.LineCollection(
+            tracks, colors=[colour], linewidths=1.2, alpha=0.5, zorder=4))
+        start = frames.valid[:, members].argmax(axis=0)
+        xy_m = np.stack([frames.x_m[start, members], frames.y_m[start, members]], axis=1)
+        heading_rad = frames.heading_rad[start, members]
+        size_m = np.stack([objects.length_m[members], objects.width_m[members]], axis=1)
+        axes.add_collection(collections.PolyCollection(
+            placed_shape(BODY, xy_m, heading_rad, size_m), facecolors=[colour],
+            edgecolors=[_rgb(colours.INK)], linewidths=0.4, zorder=5, label=f"{part} {len(members)}"))
+        ahead_m = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1) * size_m[:, :1]
+        axes.add_collection(collections.LineCollection(
+            np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
+        if part == "rows":
+            goals = objects.goal_m[members]
+            axes.scatter(*goals.T, s=30, marker="o", facecolors="none", edgecolors=[colour], zorder=5,
+                         label="goals")
+            axes.add_collection(collections.LineCollection(
+                np.stack([xy_m, goals], axis=1), colors=[colour], linewidths=0.4, alpha=0.35, zorder=4))
+
+
+# ---- the metrics ----
+
+
+def _panels(names):
+    """Titles and the curves that share a unit, in the order of `names`."""
+    ends = ("score", "goal", "collision", "offroad", "timeout")
+    panels = {"share of trials": [name for name in names if name in ends],
+              "score by trial": [name for name in names if re.fullmatch(r"trial_\d+_score", name)],
+              "score above that of trial 0": [name for name in names if name.startswith("ada_delta_")],
+              "reward": [name for name in names if name.startswith("reward")]}
+    taken = {name for members in panels.values() for name in members}
+    panels |= {name: [name] for name in names if name not in taken}
+    return {title: members for title, members in panels.items() if members}
+
+
+def _curve_style(name, number, count, points):
+    style = {"linewidth": 1.6, "marker": "o" if points < 30 else None, "markersize": 3}
+    event = name.removeprefix("reward_")
+    if event in colours.STATE_NAMES:
+        # A little ink, without which the yellow is lost on white.
+        colour = colours.mixed(colours.STATE_COLOURS[colours.STATE_NAMES.index(event)], colours.INK, 0.85)
+    elif name in ("score", "reward"):
+        colour = colours.INK
+    else:
+        # Later trials darker: one hue by lightness is read in order, and by everybody.
+        share = 0.25 + 0.75 * (number + 1) / count
+        colour = colours.mixed(colours.STATE_COLOURS[colours.DRIVING], colours.PAPER, share)
+    return style | {"color": _rgb(colour)}
+
+
+def _value(figure):
+    """A `Figure`, a number or None, as a float."""
+    return float("nan") if figure is None else float(getattr(figure, "value", figure))
+
+
+def _checked_path(path):
+    path = os.fspath(path)
+    if os.path.splitext(path)[1].lower() not in CHART_ENDINGS:
+        raise ConfigError(f"path is {path!r}; a chart's path must end in {', '.join(CHART_ENDINGS)}")
+    return path
+
+
+def _rgb(colour):
+    return tuple(channel / 255 for channel in colour)

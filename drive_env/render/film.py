@@ -1,0 +1,154 @@
+"""How do frames become a film or a sheet? MP4 by PyAV, GIF and PNG by Pillow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+
+from ..errors import CallError, ConfigError
+from . import colours
+from .colours import mixed
+from .extra import need
+
+FILM_ENDINGS = (".mp4", ".gif")
+
+H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
+"""Flat colours and thin lines: at 20 no seam shows, and 20 s at 720p take about a megabyte."""
+
+GIF_TICKS_PER_S = 100
+"""A GIF's delays are whole hundredths of a second."""
+
+GIF_COLOURS = 128
+
+SHEET_GAP_PX = 4
+
+
+def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], path: str | os.PathLike,
+                fps: float = 10.0) -> int:
+    """Writes a film: H.264 for a path that ends in ".mp4", or ".gif".
+
+    Frames are written as they come; none is kept but the last.
+
+    Args:
+        frames: (h, w, 3) uint8 RGB arrays of one size, or a function that returns the next one and None at
+            the end.
+        path: an existing file is replaced.
+        fps: frames per second; `1 / dt_s` shows the world at its own pace.
+
+    Returns:
+        How many frames were written.
+
+    Raises:
+        ConfigError: another ending, fps not in (0, 240], or a frame that does not fit the first one.
+        CallError: there is no frame.
+        MissingExtraError: the packages of the extra `render` are not installed.
+        OSError: the file cannot be written.
+    """
+    path = os.fspath(path)
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in FILM_ENDINGS:
+        raise ConfigError(f"path is {path!r}; a film's path must end in {' or '.join(FILM_ENDINGS)}")
+    if not 0 < fps <= 240:
+        raise ConfigError(f"fps is {fps!r}; it must be above 0 and at most 240")
+    checked = _checked(_called(frames) if callable(frames) else iter(frames))
+    first = next(checked, None)
+    if first is None:
+        raise CallError(f"there is no frame to write to {path}")
+    write = _write_mp4 if ending == ".mp4" else _write_gif
+    return write(first, chain([first], checked), path, fps)
+
+
+def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
+    """Frames of one size side by side, row by row, as one picture (h, w, 3) uint8."""
+    if not 1 <= columns:
+        raise ConfigError(f"columns is {columns!r}; it must be 1 or more")
+    frames = list(_checked(iter(frames)))
+    if not frames:
+        raise CallError("there is no frame to put on a sheet")
+    height, width = frames[0].shape[:2]
+    columns = min(columns, len(frames))
+    rows = -(-len(frames) // columns)
+    down, across = height + SHEET_GAP_PX, width + SHEET_GAP_PX
+    sheet = np.full((rows * down, columns * across, 3), colours.FAINT, np.uint8)
+    for place, frame in enumerate(frames):
+        top, left = place // columns * down, place % columns * across
+        sheet[top : top + height, left : left + width] = frame
+    return np.ascontiguousarray(sheet[:-SHEET_GAP_PX, :-SHEET_GAP_PX])
+
+
+def write_picture(picture: np.ndarray, path: str | os.PathLike) -> None:
+    """Writes (h, w, 3) uint8 RGB as a PNG."""
+    need("PIL.Image").fromarray(picture).save(path, format="PNG", optimize=True)
+
+
+def _called(make_frame):
+    while (frame := make_frame()) is not None:
+        yield frame
+
+
+def _checked(frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    shape = None
+    for number, frame in enumerate(frames):
+        frame = np.asarray(frame)
+        if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3 or 0 in frame.shape:
+            raise ConfigError(
+                f"frame {number} is {frame.dtype} of shape {frame.shape}; it must be uint8 (h, w, 3)")
+        shape = shape or frame.shape
+        if frame.shape != shape:
+            raise ConfigError(f"frame {number} has shape {frame.shape}; the first one has {shape}")
+        yield frame
+
+
+# ---- the formats ----
+
+
+def _write_mp4(first, frames, path, fps):
+    av = need("av")
+    height, width = first.shape[:2]
+    # H.264 with halved colours, which every player shows, has even sides.
+    padding = ((0, height % 2), (0, width % 2), (0, 0))
+    count = 0
+    with av.open(path, "w", format="mp4", options={"movflags": "faststart"}) as film:
+        stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options=H264_OPTIONS)
+        stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
+        for frame in frames:
+            picture = np.ascontiguousarray(np.pad(frame, padding, "edge") if (height | width) % 2 else frame)
+            film.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            count += 1
+        film.mux(stream.encode())
+    return count
+
+
+def _write_gif(first, frames, path, fps):
+    image = need("PIL.Image")
+    palette = _gif_palette(image, first)
+    count = 0
+
+    def pages():
+        nonlocal count
+        for frame in frames:
+            count += 1
+            yield image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE)
+
+    page = pages()
+    next(page).save(path, format="GIF", save_all=True, append_images=page, loop=0, optimize=False,
+                    duration=max(2, round(GIF_TICKS_PER_S / fps)) * 1000 // GIF_TICKS_PER_S)
+    return count
+
+
+def _gif_palette(image, first):
+    """The colours of all frames: what a world can show, so that a crash late in the film is not grey, and the
+    first frame's own. More would make smoother borders and files of twice the size."""
+    known = [colours.INK, colours.PAPER, colours.GLASS, colours.SEEN, colours.SEEN_ROAD]
+    for colour in colours.STATE_COLOURS:
+        known += [colour, mixed(colour, colours.ASPHALT, 0.5), mixed(colour, colours.INK, 0.42)]
+    own = image.fromarray(first).quantize(GIF_COLOURS - len(known), dither=image.Dither.NONE)
+    values = [value for colour in known for value in colour]
+    values += own.getpalette()[: 3 * GIF_COLOURS - len(values)]
+    palette = image.new("P", (1, 1))
+    palette.putpalette(values + list(colours.INK) * (256 - len(values) // 3))
+    return palette

@@ -1,0 +1,133 @@
+"""What is written round the picture? Above: the trial and its clock. Below: how many of what, by colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import colours
+from .canvas import Canvas, text_width
+from .snapshot import Snapshot
+
+TEXT_SHARE = 1 / 48
+"""Of the picture's height: 15 pixels at 720, 22 at 1080."""
+
+LEAST_TEXT_PX, MOST_TEXT_PX = 10, 32
+
+MOST_TRIAL_BOXES = 16
+"""Episodes of more trials are counted in words only."""
+
+BAR_LENGTHS_M = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+BAR_SHARE = 0.12
+"""The scale is the longest of these within so much of the width."""
+
+ROW_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
+STATE_WORDS = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road", colours.STATIC: "standing"}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of the written parts of a picture, in pixels.
+
+    Attributes:
+        text: of the letters. gap: between two things.
+        top, bottom: heights of the bars.
+    """
+
+    text: int
+    gap: int
+    top: int
+    bottom: int
+
+
+def panel_sizes(width: int, height: int) -> Sizes:
+    """Sizes that can be read; narrow pictures get a second line below."""
+    text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), LEAST_TEXT_PX, MOST_TEXT_PX))
+    line = round(1.7 * text)
+    shown = (*ROW_STATES, colours.EXPERT, colours.STATIC)
+    longest = sum(text_width(f"{STATE_WORDS[state]} 00", text) + 2.4 * text for state in shown)
+    lines = max(1, int(np.ceil(longest / (width - 2 * text))))
+    return Sizes(text=text, gap=text, top=line, bottom=line * lines)
+
+
+def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
+             goal_shares: list[float | None]) -> None:
+    """The title, the trial as boxes that fill with the share of rows at their goal, and the trial's clock.
+
+    Args:
+        goal_shares: of each trial up to this one, from 0 to 1; None for one that was not watched.
+    """
+    width, text, gap = canvas.picture.shape[1], sizes.text, sizes.gap
+    canvas.bar(0, 0, width, sizes.top, colours.PAPER)
+    middle = sizes.top / 2
+    dt_s, trial_steps = snapshot.cast.dt_s, snapshot.cast.trial_steps
+    clock = f"{snapshot.steps * dt_s:.1f} of {trial_steps * dt_s:.1f} s"
+    count = f"trial {snapshot.trial + 1} of {snapshot.max_trials}"
+    boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MOST_TRIAL_BOXES else 0
+    box = round(0.95 * text)
+
+    clock_left = width - gap - text_width("000.0 of 000.0 s", text)
+    canvas.text(width - gap, middle, clock, text, colours.INK, align=1.0)
+    bar_left = clock_left - gap - 7 * text
+    canvas.bar(bar_left, middle - 0.2 * text, bar_left + 7 * text, middle + 0.2 * text, colours.ASPHALT)
+    share = min(snapshot.steps / trial_steps, 1.0)
+    canvas.bar(bar_left, middle - 0.2 * text, bar_left + share * 7 * text, middle + 0.2 * text, colours.INK)
+
+    count_left = bar_left - 2 * gap - boxes * (box + 2) - gap - text_width(count, text)
+    end = canvas.text(count_left, middle, count, text, colours.INK) + gap
+    for trial in range(boxes):
+        left = end + trial * (box + 2)
+        _draw_box(canvas, left, middle, box, trial == snapshot.trial,
+                  goal_shares[trial] if trial < len(goal_shares) else None)
+    if text_width(title, text) + 2 * gap < count_left:
+        canvas.text(gap, middle, title, text, colours.INK)
+
+
+def _draw_box(canvas, left, middle, box, is_now, share):
+    low, high = middle - box / 2, middle + box / 2
+    canvas.bar(left, low, left + box, high, colours.INK if is_now else colours.FAINT)
+    canvas.bar(left + 1, low + 1, left + box - 1, high - 1, colours.PAPER)
+    if share is not None:
+        full = high - 1 - share * (box - 2)
+        canvas.bar(left + 1, full, left + box - 1, high - 1, colours.STATE_COLOURS[colours.GOAL])
+
+
+def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: float) -> None:
+    """The legend with its counts, and a scale.
+
+    Counted is every row by how its trial stands, on the map or not; then the others on the map.
+    """
+    height, width = canvas.picture.shape[:2]
+    text = sizes.text
+    canvas.bar(0, height - sizes.bottom, width, height, colours.PAPER)
+    cast = snapshot.cast
+    counts = [(state, int((snapshot.row_state == state).sum())) for state in ROW_STATES]
+    others, on_map = snapshot.state[cast.row_count :], snapshot.present[cast.row_count :]
+    if cast.expert_count:
+        counts.append((colours.EXPERT, int(on_map[others == colours.EXPERT].sum())))
+    if cast.static_count:
+        counts.append((colours.STATIC, int(on_map[others == colours.STATIC].sum())))
+    drives = snapshot.row_state == colours.DRIVING
+    mean_mps = float(snapshot.speed_mps[: cast.row_count][drives].mean()) if drives.any() else 0.0
+
+    line = round(1.7 * text)
+    x, y = float(text), height - sizes.bottom + line / 2
+    for state, count in counts:
+        words = f"{STATE_WORDS[state]} {count}"
+        if x + 1.3 * text + text_width(words, text) > width:
+            x, y = float(text), y + line
+        canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[state])
+        x = canvas.text(x + 1.2 * text, y, words, text, colours.INK) + 1.2 * text
+    speed = f"mean {mean_mps:.1f} m/s"
+    if x + text_width(speed, text) < width:
+        x = canvas.text(x, y, speed, text, colours.FAINT)
+
+    bar_m = max((length for length in BAR_LENGTHS_M if length * pixels_per_m < BAR_SHARE * width), default=0)
+    words, right = f"{bar_m} m", width - sizes.gap
+    left = right - bar_m * pixels_per_m
+    if bar_m and x + sizes.gap + text_width(words, text) < left - 0.5 * text:
+        canvas.text(left - 0.5 * text, y, words, text, colours.FAINT, align=1.0)
+        canvas.bar(left, y - 1, right, y + 1, colours.FAINT)
+        for end in (left, right):
+            canvas.bar(end - 1, y - 0.35 * text, end + 1, y + 0.35 * text, colours.FAINT)

@@ -1,0 +1,153 @@
+"""How does one watch a policy drive? One world, some trials, a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..batch import Batch, Figure
+from ..config import DriveConfig
+from ..drivers import LaneDriver, RandomDriver
+from ..errors import ConfigError
+from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
+from .view import SceneView
+
+POLICIES = ("lane", "random", "replay")
+
+FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
+
+HOLD_S = 0.8
+"""A film rests this long on the last moment of a trial."""
+
+SHEET_COLUMNS = 5
+
+FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
+"""Continuous: throttle and steering of one row."""
+
+
+def play(scenes, path: str | os.PathLike, policy: str | Callable[[Batch], np.ndarray] = "lane",
+         agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", row: int = 0,
+         size: tuple[int, int] | None = None, config: DriveConfig | None = None,
+         progress: Callable[[int, int], None] | None = None) -> dict[str, Figure]:
+    """Plays one episode and writes it: a film (".mp4", ".gif"), or a sheet (".png").
+
+    Args:
+        scenes: as for `Batch`.
+        policy: "lane" drives by rule; "random" draws actions; "replay" shows the log: all but one row replay
+            it or stand, and that row drives to its goal by rule and stops there, whatever happens on its way.
+            Or a function that is given the batch and returns actions for every row.
+        agents: rows of the world, as `DriveConfig.agents_per_world`; not for "replay".
+        trials: of the episode.
+        seed: of the episode and of the random policy.
+        view, row: as for `SceneView`.
+        size: of a frame, pixels; None takes 1280 x 720 for films and 400 x 300 for each picture of a sheet.
+        config: everything else.
+        progress: called after every step with the steps done and the most there can be.
+
+    Returns:
+        The metrics of the batch at the end.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
+        MissingExtraError: the packages of the extra `render` are not installed.
+    """
+    path = os.fspath(path)
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (*FILM_ENDINGS, ".png"):
+        raise ConfigError(
+            f"path is {path!r}; it must end in .png or, for a film, {' or '.join(FILM_ENDINGS)}")
+    if not callable(policy) and policy not in POLICIES:
+        offered = ", ".join(map(repr, POLICIES))
+        raise ConfigError(f"policy is {policy!r}; it must be a function or one of {offered}")
+    config = _config(config or DriveConfig(), policy, agents, trials)
+    with Batch(scenes, config=config, seed=seed, threads=1) as batch:
+        act = _actor(batch, policy, seed)
+        film = ending in FILM_ENDINGS
+        look = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, row=row)
+        batch.reset()
+        moments = _moments(batch, act, look, progress)
+        if film:
+            dt_s = batch.casts[int(batch.scene_index[0])].dt_s
+            write_video(_with_holds(moments, round(HOLD_S / dt_s)), path, fps=1 / dt_s)
+        else:
+            write_picture(_sheet(moments), path)
+        return batch.metrics()
+
+
+def _config(config, policy, agents, trials):
+    config = config.replace(max_trials=trials)
+    if policy != "replay":
+        return config if agents is None else config.replace(agents_per_world=agents)
+    if agents not in (None, 1):
+        raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one row, so it must be 1 or None")
+    # A row that stopped or left would end the trial before the log does.
+    return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",
+                          on_offroad="ignore", action_type="continuous")
+
+
+def _actor(batch, policy, seed):
+    if callable(policy):
+        return lambda: policy(batch)
+    if policy == "random":
+        return RandomDriver(batch, seed).act_all
+    driver = LaneDriver(batch)
+    if policy == "lane":
+        return driver.act_all
+    return lambda: FULL_BRAKE if batch.trial_state()["had_goal"][0] else driver.act_all()
+
+
+def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
+    """Frames of one episode, and whether each is the last of its trial."""
+    trials, trial_steps = batch.config.max_trials, batch.casts[int(batch.scene_index[0])].trial_steps
+    yield look.frame(), False
+    ended = done = 0
+    while ended < trials:
+        batch.step(act())
+        closes = bool(batch.trial_ended[0])
+        ended += closes
+        done += 1
+        if progress:
+            # A restart is a step of its own; trials that end early leave steps out.
+            most = trials * (trial_steps + 1) - 1
+            progress(ended * (trial_steps + 1) - 1 if closes else done, most)
+            done = ended * (trial_steps + 1) - 1 if closes else done
+        yield look.frame(), closes
+
+
+def _with_holds(moments, hold_frames):
+    for frame, closes in moments:
+        for _ in range(1 + hold_frames * closes):
+            yield frame
+
+
+def _sheet(moments):
+    """One line of pictures a trial, evenly spaced from its first moment to its last."""
+    lines, kept = [], _Spread(SHEET_COLUMNS)
+    for frame, closes in moments:
+        kept.add(frame)
+        if closes:
+            lines += kept.chosen(frame)
+            kept = _Spread(SHEET_COLUMNS)
+    return contact_sheet(lines, SHEET_COLUMNS)
+
+
+class _Spread:
+    """Keeps evenly spaced frames of a trial of unknown length: of too many, every second one goes."""
+
+    def __init__(self, count: int):
+        self._count, self._stride, self._seen = count, 1, 0
+        self._kept: list[np.ndarray] = []
+
+    def add(self, frame: np.ndarray) -> None:
+        if self._seen % self._stride == 0:
+            self._kept.append(frame)
+        self._seen += 1
+        if len(self._kept) > 16 * self._count:
+            self._kept = self._kept[::2]
+            self._stride *= 2
+
+    def chosen(self, last: np.ndarray) -> list[np.ndarray]:
+        places = np.linspace(0, len(self._kept) - 1, self._count).round().astype(int)
+        return [*(self._kept[place] for place in places[:-1]), last]

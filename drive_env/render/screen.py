@@ -1,0 +1,75 @@
+"""What may `render_mode` be, and what does an env's `render` do? Importing this needs no extra."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import CallError, ConfigError
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+
+RENDER_MODES = ("human", "rgb_array")
+_OFFERED = ", ".join(map(repr, RENDER_MODES))
+
+
+class Screen:
+    """One world of an env's batch, as the env's render mode asks for it.
+
+    Args:
+        batch: of the env.
+        mode: the env's `render_mode`; None draws nothing.
+        world: which of the batch's worlds.
+
+    Nothing is imported or opened before the first `show`.
+
+    Raises:
+        ConfigError: another mode.
+    """
+
+    def __init__(self, batch: Batch, mode: str | None, world: int = 0):
+        if mode is not None and mode not in RENDER_MODES:
+            raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_OFFERED}")
+        self.batch, self.mode, self.world = batch, mode, world
+        self._view = self._window = None
+
+    @property
+    def fps(self) -> float:
+        """Pictures a second at which the world goes at its own pace."""
+        return 1.0 / self.batch.casts[0].dt_s
+
+    def show(self) -> np.ndarray | None:
+        """(h, w, 3) uint8 for "rgb_array"; None for "human", whose window keeps the world's own pace.
+
+        Raises:
+            CallError: the mode is None, or "human" where no window opens.
+            MissingExtraError: the packages of the extra `render` are not installed.
+        """
+        if self.mode is None:
+            raise CallError(f"render_mode is None; make the env with one of {_OFFERED}")
+        if self._view is None:
+            self._open()
+        picture = self._view.frame()
+        if self._window is None:
+            return picture
+        self._window.show(picture, 1.0 / self.fps)
+        return None
+
+    def close(self) -> None:
+        """Closes the window; a second call does nothing."""
+        if self._window is not None:
+            self._window.close()
+
+    def _open(self) -> None:
+        from .view import SceneView
+        from .window import Window
+
+        self._view = SceneView(self.batch, self.world)
+        if self.mode == "human":
+            self._window = Window("drive-env", self._view.width, self._view.height)
+
+    def __getstate__(self) -> dict:
+        """A copy draws for itself: trails and windows do not travel."""
+        return {"batch": self.batch, "mode": self.mode, "world": self.world, "_view": None, "_window": None}

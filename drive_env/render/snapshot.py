@@ -1,0 +1,82 @@
+"""What is there to see of a world now? Read through the batch's public names, changed by nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..batch import OUTCOMES, Batch
+from ..cast import Cast
+from ..errors import CallError
+from .colours import DRIVING, EXPERT, STATE_NAMES, STATIC
+
+STATE_OF_OUTCOME = np.array([STATE_NAMES.index(name) if name else DRIVING for name in OUTCOMES], np.uint8)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One world at one moment. Vehicle i < `cast.row_count` is row i of the world.
+
+    Attributes:
+        cast: who plays which part in the scene.
+        episode, trial, steps: from 0; `steps` is what the trial's clock has behind it.
+        max_trials: of the episode.
+        xy_m: (vehicles, 2). heading_rad, speed_mps, length_m, width_m, kind: (vehicles,).
+        present: (vehicles,) bool, on the map.
+        state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
+        goal_m: (rows, 2).
+        had_goal: (rows,) bool, in this trial.
+        had_collision, had_offroad: (vehicles,) bool, in this trial; False for all but rows.
+    """
+
+    cast: Cast
+    episode: int
+    trial: int
+    steps: int
+    max_trials: int
+    xy_m: np.ndarray
+    heading_rad: np.ndarray
+    speed_mps: np.ndarray
+    length_m: np.ndarray
+    width_m: np.ndarray
+    kind: np.ndarray
+    present: np.ndarray
+    state: np.ndarray
+    goal_m: np.ndarray
+    had_goal: np.ndarray
+    had_collision: np.ndarray
+    had_offroad: np.ndarray
+
+    @property
+    def row_state(self) -> np.ndarray:
+        """(rows,) the state of every row, on the map or not."""
+        return self.state[: self.cast.row_count]
+
+
+def take_snapshot(batch: Batch, world: int) -> Snapshot:
+    """Copies what can be seen of a world.
+
+    Raises:
+        CallError: the batch was never reset, or is closed.
+    """
+    trial = batch.trial_state(world)
+    if trial["episode"] < 0:
+        raise CallError("a picture was asked for before reset; call reset first")
+    cast = batch.casts[int(batch.scene_index[world])]
+    rows = cast.row_count
+    vehicles = batch.vehicles(world)
+    state = np.full(len(cast.objects), EXPERT, np.uint8)
+    state[:rows] = STATE_OF_OUTCOME[trial["outcome"][:rows]]
+    state[rows + cast.expert_count :] = STATIC
+    infractions = np.zeros((2, len(cast.objects)), bool)
+    infractions[:, :rows] = trial["had_collision"][:rows], trial["had_offroad"][:rows]
+    return Snapshot(
+        cast=cast, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
+        max_trials=batch.config.max_trials,
+        xy_m=np.stack([vehicles["x_m"], vehicles["y_m"]], axis=1).astype(np.float64),
+        heading_rad=vehicles["heading_rad"].astype(np.float64), speed_mps=vehicles["speed_mps"],
+        length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
+        present=vehicles["present"], state=state,
+        goal_m=cast.scene.objects.goal_m[cast.objects[:rows]].astype(np.float64),
+        had_goal=trial["had_goal"][:rows], had_collision=infractions[0], had_offroad=infractions[1])

@@ -1,0 +1,133 @@
+"""How are vehicles, their trails and their goals drawn?"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ..scenes.scene import OBJECT_KIND_CODES
+from . import colours
+from .camera import Camera
+from .canvas import Canvas, fixed
+from .colours import mixed
+from .snapshot import Snapshot
+
+LEAST_LENGTH_PX = 9.0
+"""Smaller vehicles are drawn this long, else a picture of 400 pixels would show specks."""
+
+DETAIL_PIXELS_PER_M = 2.6
+"""At smaller scales vehicles have neither outline nor mark, which would be all that is left of them."""
+
+NUMBER_HEIGHT_M, LEAST_NUMBER_PX = 2.4, 9
+"""The numbers of rows are as high as a car is wide, and left out where that is too small to read."""
+
+LEAST_GOAL_PX = 3.0
+DRIVEN_TO, GIVEN_UP = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
+                       for state in (colours.DRIVING, colours.STATIC))
+"""Goals are paler than the vehicles that drive to them."""
+
+TRAIL_WIDTH_M = 0.35
+TRAIL_BANDS = 3
+"""A trail fades in so many steps; each takes one call, whatever the number of vehicles."""
+
+BODY = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
+WINDSCREEN = np.array([[0.32, 0.36], [0.32, -0.36], [0.1, -0.4], [0.1, 0.4]])
+CROSS = np.array([[0.42, 0.42], [-0.42, -0.42], [0.42, -0.42], [-0.42, 0.42]])
+"""Corners and line ends of a vehicle, as shares of its length ahead and of its width to the left."""
+
+DARK_COLOURS = [mixed(colour, colours.INK, 0.42) for colour in colours.STATE_COLOURS]
+"""Of outlines, by state."""
+
+CROSS_STROKES = np.array([0, 1, 2, 2])
+"""Strokes that mark a vehicle's infractions without a colour: 0 none, 1 off-road, 2 collision, 3 both."""
+
+
+def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: np.ndarray) -> None:
+    """Where the vehicles on the map have been.
+
+    Args:
+        past_xy_m: (moments, vehicles, 2), oldest first, NaN where a vehicle was not on the map.
+    """
+    moments = len(past_xy_m)
+    if moments < 2:
+        return
+    points = camera.to_pixels(past_xy_m)
+    edges = np.linspace(0, moments - 1, TRAIL_BANDS + 1).round().astype(int)
+    moving = np.flatnonzero(snapshot.present & (snapshot.state != colours.STATIC))
+    for band, (first, last) in enumerate(pairwise(edges)):
+        share = (band + 1) / (TRAIL_BANDS + 1)
+        for state in np.unique(snapshot.state[moving]):
+            lines = [points[first : last + 1, vehicle] for vehicle in moving[snapshot.state[moving] == state]]
+            lines = [line[~np.isnan(line[:, 0])] for line in lines]
+            colour = mixed(colours.STATE_COLOURS[state], colours.ASPHALT, share)
+            lines = [line for line in lines if len(line) > 1]
+            canvas.lines(lines, colour, TRAIL_WIDTH_M * camera.pixels_per_m)
+
+
+def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
+    """A ring for a goal somebody drives to, a disc for one that was reached, a grey ring for one given up."""
+    radius = max(radius_m * camera.pixels_per_m, LEAST_GOAL_PX)
+    width = max(1.0, 0.25 * camera.pixels_per_m)
+    for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.row_state.tolist(),
+                                     snapshot.had_goal.tolist(), strict=True):
+        if reached:
+            canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
+        else:
+            canvas.ring(place, radius, DRIVEN_TO if state == colours.DRIVING else GIVEN_UP, width)
+
+
+def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
+    """Every vehicle on the map, by its state; nobody's vehicles first, so that rows lie on top."""
+    true_px = snapshot.length_m * camera.pixels_per_m
+    enlarged = np.maximum(1.0, LEAST_LENGTH_PX / true_px)
+    size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlarged[:, None]
+    shapes = {"body": BODY, "windscreen": WINDSCREEN, "cross": CROSS}
+    placed = {name: fixed(camera.to_pixels(placed_shape(shape, snapshot.xy_m, snapshot.heading_rad, size_m)))
+              for name, shape in shapes.items()}
+    middles = camera.to_pixels(snapshot.xy_m)
+    in_detail = camera.pixels_per_m >= DETAIL_PIXELS_PER_M
+    strokes = CROSS_STROKES[snapshot.had_offroad + 2 * snapshot.had_collision]
+    for vehicle in np.flatnonzero(snapshot.present)[::-1]:
+        state = snapshot.state[vehicle]
+        colour, dark = colours.STATE_COLOURS[state], DARK_COLOURS[state]
+        if snapshot.kind[vehicle] == OBJECT_KIND_CODES["pedestrian"]:
+            canvas.disc(middles[vehicle], max(true_px[vehicle] / 2, LEAST_LENGTH_PX / 3), colour)
+            continue
+        canvas.fill(placed["body"][vehicle], colour)
+        if in_detail:
+            canvas.lines(placed["body"][vehicle, None], dark, 1, closed=True)
+        if state != colours.STATIC:
+            canvas.fill(placed["windscreen"][vehicle], colours.GLASS if in_detail else dark)
+        if in_detail and strokes[vehicle]:
+            lines = placed["cross"][vehicle].reshape(-1, 2, 2)[: strokes[vehicle]]
+            canvas.lines(lines, colours.INK, max(1.0, 0.25 * camera.pixels_per_m))
+
+
+def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
+                 size_m: np.ndarray) -> np.ndarray:
+    """A shape given in shares of length ahead and width to the left, at every pose.
+
+    Args:
+        shape: (n, 2). xy_m: (vehicles, 2). heading_rad: (vehicles,). size_m: (vehicles, 2), length and width.
+
+    Returns:
+        (vehicles, n, 2), in the frame of the poses.
+    """
+    cosine, sine = np.cos(heading_rad)[:, None], np.sin(heading_rad)[:, None]
+    ahead, left = shape[:, 0] * size_m[:, :1], shape[:, 1] * size_m[:, 1:]
+    return np.stack([ahead * cosine - left * sine, ahead * sine + left * cosine], axis=2) + xy_m[:, None]
+
+
+def draw_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """The number of each row beside its vehicle and in its goal, `most` pixels at most, if there is room."""
+    size = min(most, round(NUMBER_HEIGHT_M * camera.pixels_per_m))
+    if size < LEAST_NUMBER_PX:
+        return
+    places, goals = camera.to_pixels(snapshot.xy_m), camera.to_pixels(snapshot.goal_m)
+    for row, state in enumerate(snapshot.row_state.tolist()):
+        if snapshot.present[row]:
+            x, y = places[row] + 0.5 * size
+            canvas.text(x, y - 1.6 * size, str(row), size, colours.INK)
+        if state == colours.DRIVING:
+            canvas.text(*goals[row], str(row), size, colours.INK, align=0.5)

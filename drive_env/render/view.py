@@ -1,0 +1,178 @@
+"""What does a world look like now? A picture of the whole scene, or of a row and what it was given."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import CallError, ConfigError
+from . import colours
+from .camera import Camera, fitted
+from .canvas import Canvas
+from .ground import Ground
+from .panel import draw_bottom, draw_top, panel_sizes
+from .seen import draw_own_words, draw_seen_goal, draw_seen_roads, draw_seen_vehicles
+from .sight import read_sight
+from .snapshot import Snapshot, take_snapshot
+from .traffic import draw_goals, draw_numbers, draw_trails, draw_vehicles
+
+VIEWS = ("scene", "follow")
+SIDE_LIMITS_PX = (160, 7680)
+
+TRAIL_S = 3.0
+"""Long enough to show a turn; longer ones knot."""
+
+MARGIN_M = 12.0
+"""Shown round everything that starts, is logged or wants to be somewhere."""
+
+
+class SceneView:
+    """Draws one world of a batch: reads it, never changes it, and costs nothing until `frame` is called.
+
+    Trails, and the boxes of trials that are over, are made of what earlier calls of `frame` have seen.
+
+    Args:
+        batch: any batch that was reset.
+        world: which of its worlds.
+        size: width and height of the picture, pixels.
+        view: "scene", north up; or "follow", the row's heading up, with its observation drawn over.
+        row: the row of the world that "follow" follows.
+        span_m: metres from the bottom to the top of the "follow" view.
+
+    Raises:
+        MissingExtraError: the packages of the extra `render` are not installed.
+        ConfigError: an argument is out of its range.
+    """
+
+    def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
+                 row: int = 0, span_m: float = 90.0):
+        if view not in VIEWS:
+            raise ConfigError(f"view is {view!r}; it must be one of {', '.join(map(repr, VIEWS))}")
+        self.width, self.height = (_whole(name, side, *SIDE_LIMITS_PX)
+                                   for name, side in zip(("width", "height"), size, strict=True))
+        self.batch, self.view = batch, view
+        self.world = _whole("world", world, 0, batch.world_count - 1)
+        self.row = _whole("row", row, 0, batch.rows_per_world - 1)
+        if not 5.0 <= span_m <= 2000.0:
+            raise ConfigError(f"span_m is {span_m!r}; it must be a number from 5 to 2000")
+        self.span_m = float(span_m)
+        self._sizes = panel_sizes(self.width, self.height)
+        self._layout = batch.observation_layout()
+        self._ground: Ground | None = None
+        self._background: np.ndarray | None = None
+        self._camera: Camera | None = None
+        self._seen = (-1, -1, -1)
+        self._past: deque[np.ndarray] = deque()
+        self._goal_shares: list[float | None] = []
+        self._followed_pose = (0.0, 0.0, 0.0)
+
+    def frame(self, out: np.ndarray | None = None) -> np.ndarray:
+        """The world as it is now.
+
+        Args:
+            out: a C-contiguous uint8 array (height, width, 3) to draw into; None makes a new one.
+
+        Returns:
+            The picture, (height, width, 3) uint8, RGB.
+
+        Raises:
+            CallError: the batch was never reset, or is closed; or `out` does not fit.
+        """
+        shape = (self.height, self.width, 3)
+        if out is None:
+            out = np.empty(shape, np.uint8)
+        if not (isinstance(out, np.ndarray) and out.dtype == np.uint8 and out.shape == shape
+                and out.flags.c_contiguous and out.flags.writeable):
+            raise CallError(f"out must be a writeable C-contiguous uint8 array of shape {shape}")
+        snapshot = take_snapshot(self.batch, self.world)
+        self._remember(snapshot)
+        np.copyto(out, self._background)
+        canvas = Canvas(out)
+        if self.view == "scene":
+            self._draw_scene(canvas, snapshot)
+        else:
+            self._draw_followed(canvas, snapshot)
+        return out
+
+    # ---- the two views ----
+
+    def _draw_scene(self, canvas: Canvas, snapshot: Snapshot) -> None:
+        camera = self._camera
+        draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
+        self._draw_vehicles(canvas, camera, snapshot)
+        self._draw_panel(canvas, camera, snapshot)
+
+    def _draw_followed(self, canvas: Canvas, snapshot: Snapshot) -> None:
+        if self.row < snapshot.cast.row_count and snapshot.present[self.row]:
+            self._followed_pose = (*snapshot.xy_m[self.row].tolist(), float(snapshot.heading_rad[self.row]))
+        x_m, y_m, heading_rad = self._followed_pose
+        free = self.height - self._sizes.top - self._sizes.bottom
+        camera = Camera(
+            centre_m=(x_m, y_m), pixels_per_m=free / self.span_m, up_rad=heading_rad,
+            # More of what lies ahead than of what lies behind.
+            middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
+        number = self.world * self.batch.rows_per_world + self.row
+        sight = read_sight(self.batch.observations[number], self._layout)
+        self._ground.draw(canvas, camera, smooth=False)
+        draw_seen_roads(canvas, camera, sight, self._followed_pose)
+        self._draw_vehicles(canvas, camera, snapshot)
+        draw_seen_vehicles(canvas, camera, sight, self._followed_pose, self._sizes.text)
+        draw_seen_goal(canvas, camera, sight, self._followed_pose, self.batch.config.goal_radius_m)
+        self._draw_panel(canvas, camera, snapshot)
+        if self.row < snapshot.cast.row_count:
+            draw_own_words(canvas, self._sizes, sight, f"row {self.row}", int(snapshot.state[self.row]),
+                           bool(self.batch.waits[number]))
+
+    def _draw_vehicles(self, canvas, camera, snapshot):
+        draw_trails(canvas, camera, snapshot, np.stack(self._past))
+        draw_vehicles(canvas, camera, snapshot)
+        draw_numbers(canvas, camera, snapshot, self._sizes.text)
+
+    def _draw_panel(self, canvas, camera, snapshot):
+        title = f"{snapshot.cast.scene.name}  world {self.world}  episode {snapshot.episode}"
+        draw_top(canvas, self._sizes, snapshot, title, self._goal_shares)
+        draw_bottom(canvas, self._sizes, snapshot, camera.pixels_per_m)
+
+    # ---- what is kept between frames ----
+
+    def _remember(self, snapshot: Snapshot) -> None:
+        if self._ground is None or self._ground.scene is not snapshot.cast.scene:
+            self._enter(snapshot)
+        moment = (snapshot.episode, snapshot.trial, snapshot.steps)
+        if moment[:2] != self._seen[:2] or moment < self._seen or snapshot.steps == 0:
+            self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.cast.dt_s) + 1))
+        if snapshot.episode != self._seen[0]:
+            self._goal_shares = []
+        self._seen = moment
+        self._past.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))
+        # Trials that were not watched have no share; those of a run before this one are forgotten.
+        shares = self._goal_shares[: snapshot.trial]
+        shares += [None] * (snapshot.trial - len(shares))
+        self._goal_shares = [*shares, float(snapshot.had_goal.mean())]
+
+    def _enter(self, snapshot: Snapshot) -> None:
+        """Draws once what all frames of a scene share: the map under "scene", bare land under "follow"."""
+        self._ground = Ground(snapshot.cast.scene)
+        self._background = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
+        if self.view == "scene":
+            area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
+            self._camera = fitted(_interesting_box(snapshot.cast), area)
+            self._ground.draw(Canvas(self._background), self._camera)
+
+
+def _interesting_box(cast) -> tuple[float, float, float, float]:
+    """Low and high corner of all starts, logs and goals, m."""
+    frames, valid = cast.frames, cast.frames.valid[:, cast.objects]
+    points = np.concatenate([
+        np.stack([frames.x_m[:, cast.objects][valid], frames.y_m[:, cast.objects][valid]], axis=1),
+        cast.scene.objects.goal_m[cast.objects[: cast.row_count]]])
+    low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+
+def _whole(name, value, low, high):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    return int(value)

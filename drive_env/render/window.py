@@ -1,0 +1,56 @@
+"""How does a picture get before one's eyes? In a window, by the toolkit that comes with Python."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+
+import numpy as np
+
+from ..errors import CallError
+
+
+class Window:
+    """A window that shows pictures of one size; once its user has closed it, it stays closed.
+
+    Raises:
+        CallError: there is no display, or Python came without its toolkit.
+    """
+
+    def __init__(self, title: str, width: int, height: int):
+        try:
+            self._toolkit = import_module("tkinter")
+        except ImportError as error:
+            raise CallError(
+                f"render_mode is 'human' and this Python has no tkinter ({error}); install it, such as by "
+                "'apt install python3-tk', or use 'rgb_array'") from error
+        try:
+            self._root = self._toolkit.Tk(className="drive-env")
+        except self._toolkit.TclError as error:
+            raise CallError(
+                f"render_mode is 'human' and no window opens here ({error}); use 'rgb_array'") from error
+        self._root.title(title)
+        self._root.resizable(False, False)
+        self._label = self._toolkit.Label(self._root, width=width, height=height, borderwidth=0)
+        self._label.pack()
+        self._root.protocol("WM_DELETE_WINDOW", self.close)
+        self._due_s = time.monotonic()
+
+    def show(self, picture: np.ndarray, pace_s: float) -> None:
+        """Shows a picture, not sooner than `pace_s` after the one before."""
+        if self._root is None:
+            return
+        height, width = picture.shape[:2]
+        # Kept on the label: the toolkit does not hold pictures by itself.
+        self._label.picture = self._toolkit.PhotoImage(
+            data=b"P6 %d %d 255\n" % (width, height) + picture.tobytes(), format="PPM", master=self._root)
+        self._label.configure(image=self._label.picture)
+        time.sleep(max(0.0, self._due_s - time.monotonic()))
+        self._due_s = time.monotonic() + pace_s
+        self._root.update()
+
+    def close(self) -> None:
+        """Closes the window; a second call does nothing."""
+        if self._root is not None:
+            self._root.destroy()
+            self._root = None

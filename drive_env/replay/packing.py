@@ -1,0 +1,155 @@
+"""How do the arrays of a recording become few bytes? Rounded, differenced along time, split into planes, deflated."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+
+import numpy as np
+
+from ..batch import OUTCOMES
+from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from .recorder import own_features
+from .recording import EVENTS, FLAGS, Recording, Trial
+
+CENTIMETRE = 0.01
+HEADING_QUANTUM_RAD = np.pi / 2**15
+SPEED_QUANTUM_MPS = 0.01
+OBSERVED_QUANTUM = 1.0 / 2**15
+"""Observations lie in [-1, 1]; this is 1.2 mm/s of a speed and 1.2 cm of the distance to a goal."""
+ACTION_QUANTUM = 1.0 / 2**12
+
+SMOOTH = 2
+"""Differences of differences: small where something moves evenly."""
+STEADY = 1
+"""Differences: zero where something keeps its value."""
+
+EXACT = 0.0
+"""As a quantum: the bits of a float32 as they are."""
+
+COUNT_LIMIT = 2.0**31 - 1
+"""Counts are 32-bit numbers; differences may wrap, sums of them wrap back."""
+
+
+def pack_recording(recording: Recording) -> bytes:
+    """Everything the page shows, deflated (zlib): length of the header as uint32, the header as JSON, the arrays.
+
+    The header's `arrays` has, by name, what `coded` was told and where the array stands behind the header.
+    """
+    store = _Store()
+    for number, cast in enumerate(recording.casts):
+        _put_scene(store, f"scene{number}/", cast)
+    for number, trial in enumerate(recording.trials):
+        _put_trial(store, f"trial{number}/", trial)
+    header = json.dumps(_header(recording) | {"arrays": store.index}, separators=(",", ":"), allow_nan=False).encode()
+    return zlib.compress(struct.pack("<I", len(header)) + header + b"".join(store.parts), 9)
+
+
+def coded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
+    """Values as byte planes, (planes, series, frames) uint8, the lowest first; planes that hold only zeros are left out.
+
+    Args:
+        values: (series, frames).
+        quantum: what one count stands for; `EXACT` takes the bits of float32 values for counts.
+        order: how many times counts are replaced by their differences along the frames, from 0 on.
+    """
+    if quantum == EXACT:
+        counts = np.ascontiguousarray(values, np.float32).view(np.int32)
+    else:
+        counts = np.clip(np.rint(values.astype(np.float64) / quantum), -COUNT_LIMIT, COUNT_LIMIT).astype(np.int32)
+    for _ in range(order):
+        counts = np.diff(counts, axis=1, prepend=np.int32(0))
+    # The sign goes to the lowest bit, so that small differences of both signs have empty upper planes.
+    unsigned = ((counts << 1) ^ (counts >> 31)).view(np.uint32)
+    planes = np.stack([(unsigned >> np.uint32(8 * place)).astype(np.uint8) for place in range(4)])
+    filled = [place + 1 for place in range(4) if planes[place].any()]
+    return planes[: max(filled, default=0)]
+
+
+class _Store:
+    """Coded arrays one after another, and where each is."""
+
+    def __init__(self):
+        self.index: dict[str, dict] = {}
+        self.parts: list[bytes] = []
+        self._at = 0
+
+    def put(self, name: str, values: np.ndarray, quantum: float = 1.0, order: int = STEADY) -> None:
+        """Values of shape (series, frames), or (n,), which is one series."""
+        values = np.atleast_2d(values)
+        planes = coded(values, quantum, order)
+        self.index[name] = {"at": self._at, "series": values.shape[0], "frames": values.shape[1], "planes": len(planes),
+                            "quantum": quantum, "order": order}
+        self.parts.append(planes.tobytes())
+        self._at += planes.nbytes
+
+
+# ---- what there is ----
+
+
+def _put_scene(store, name, cast):
+    roads, objects = cast.scene.roads, cast.scene.objects
+    # Exact, so that the page finds the same nearest segments as the core.
+    for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
+        store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
+    store.put(f"{name}road_start", roads.start)
+    store.put(f"{name}road_kind", roads.kind)
+    store.put(f"{name}length_m", objects.length_m[cast.objects], EXACT)
+    store.put(f"{name}width_m", objects.width_m[cast.objects], EXACT)
+    store.put(f"{name}kind", objects.kind[cast.objects])
+    store.put(f"{name}goal_m", objects.goal_m[cast.objects[: cast.row_count]].T, EXACT)
+
+
+def _put_trial(store, name, trial):
+    store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SMOOTH)
+    store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SMOOTH)
+    store.put(f"{name}heading_rad", np.unwrap(trial.heading_rad.astype(np.float64), axis=0).T, HEADING_QUANTUM_RAD, SMOOTH)
+    store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SMOOTH)
+    store.put(f"{name}present", trial.present.T)
+    store.put(f"{name}rewards", trial.rewards.T, EXACT)
+    store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
+    store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
+    store.put(f"{name}outcome", trial.outcome.T)
+    store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
+    store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SMOOTH)
+
+
+def _bits(arrays):
+    """Bool arrays as one array of numbers, the first of them as the lowest bit."""
+    return sum(np.asarray(array, np.int32) << place for place, array in enumerate(arrays))
+
+
+def _series(values):
+    """(frames, R, n) as (R n, frames)."""
+    return values.reshape(len(values), -1).T
+
+
+def _header(recording: Recording) -> dict:
+    config = recording.config
+    chosen = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m", "action_type", "max_acceleration_mps2",
+              "max_steering_rad")
+    return {
+        "config": {name: getattr(config, name) for name in chosen},
+        "reward": {event: getattr(config.reward, event) for event in EVENTS},
+        "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES, "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
+        "own": [_shown(feature) for feature in own_features(recording.layout)],
+        "slots": [_shown(feature) for feature in recording.layout.values() if feature not in own_features(recording.layout)],
+        "scenes": [_scene_header(cast) for cast in recording.casts],
+        "trials": [_trial_header(trial) for trial in recording.trials],
+    }
+
+
+def _shown(feature):
+    return {"name": feature.name, "unit": feature.unit, "meaning": feature.meaning, "scale": feature.scale}
+
+
+def _scene_header(cast):
+    # Ids are 64-bit numbers; a page's numbers are not.
+    return {"name": cast.scene.name, "source": cast.scene.source, "dt_s": cast.dt_s, "trial_steps": cast.trial_steps,
+            "rows": cast.row_count, "experts": cast.expert_count, "ids": [str(id) for id in cast.scene.objects.id[cast.objects]]}
+
+
+def _trial_header(trial: Trial):
+    return {"episode": trial.episode, "index": trial.index, "scene": trial.scene, "complete": trial.complete,
+            "frames": trial.frame_count}

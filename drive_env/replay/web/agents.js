@@ -1,0 +1,70 @@
+/* Who did what in which trial? The panel while no agent is chosen: counts, which are the legend too, and all agents. */
+
+class AgentsPanel {
+  constructor(root) {
+    this.root = root;
+    this.cells = new LiveCells();
+  }
+
+  build() {
+    this.cells = new LiveCells();
+    this.root.replaceChildren(
+      element("h2", {}, "Outcomes"), this.countsTable(),
+      element("p", {class: "hint"}, "Choose an agent here or on the map to see what it did, was paid and was given."),
+      element("h2", {}, "Agents"), this.agentsTable());
+  }
+
+  columns() {
+    const manyEpisodes = trials[trials.length - 1].episode > 0;
+    return trials.map((trial) => (manyEpisodes ? `${trial.episode}/${trial.index}` : `trial ${trial.index}`));
+  }
+
+  countsTable() {
+    const occurring = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter((state) => state !== OTHER
+      || trials.some((trial) => countStates(trial, trial.lastStep)[OTHER]));
+    const rows = occurring.map((state) => element("tr", {},
+      element("th", {scope: "row"}, markOf(state), ` ${STATE_NAMES[state]}`),
+      ...trials.map((trial) => element("td", {}, String(countStates(trial, trial.lastStep)[state])))));
+    const rest = [EXPERT, STATIC].filter((state) => scenes.some((scene) => countOthers(scene)[state]));
+    const others = rest.map((state) => element("span", {class: "other"},
+      element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
+    return element("div", {class: "wide"}, table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}),
+      ...(others.length ? [element("p", {class: "others"}, "Without an agent: ", ...others)] : []));
+  }
+
+  agentsTable() {
+    const most = Math.max(...scenes.map((scene) => scene.rows));
+    const rows = Array.from({length: most}, (_, row) => element("tr", {},
+      element("th", {scope: "row"}, element("button", {class: "link", onclick: () => choose(row)}, `agent_${row}`)),
+      ...trials.map((trial) => element("td", {}, ...this.outcomeOf(trial, row)))));
+    return element("div", {class: "wide"}, table("What became of each", ["", ...this.columns()], rows, {class: "agents"}));
+  }
+
+  outcomeOf(trial, row) {
+    if (row >= trial.rows) return [];
+    const state = stateOf(trial, row, trial.lastStep), frame = trial.ends[row]?.frame ?? trial.lastStep;
+    const title = `${STATE_NAMES[state]} at step ${frame}`;
+    return [element("button", {class: "outcome", title, "aria-label": `agent_${row}, ${trialName(recording, trial)}: ${title}`,
+      onclick: () => showMoment(trial.number, row, frame)}, markOf(state, ""), element("small", {}, String(frame)))];
+  }
+
+  refresh() {
+    this.cells.refresh();
+  }
+}
+
+function countOthers(scene) {
+  const statics = scene.ids.length - scene.rows - scene.experts;
+  return {[EXPERT]: scene.experts, [STATIC]: statics};
+}
+
+/* Shortly before something happened, with the agent chosen. */
+const LEAD_S = 1.5;
+
+function showMoment(number, row, frame) {
+  const lead = Math.round(LEAD_S / trials[number].scene.dt_s), shownAt = view.trials.indexOf(number);
+  play(false);
+  if (shownAt >= 0) view.active = shownAt;
+  showTrial(number, Math.max(0, frame - lead));
+  choose(row);
+}

@@ -1,0 +1,62 @@
+/* Where on the screen is a metre? The scene's y points up, the screen's down; the scale is in pixels a metre. */
+
+const LARGEST_SCALE = 80;
+const SMALLEST_SCALE = 0.2;
+const FIT_MARGIN_M = 12;
+
+class Camera {
+  constructor() {
+    this.x = 0;
+    this.y = 0;
+    this.scale = 4;
+  }
+
+  toScreen(x, y, size) {
+    return [size.width / 2 + (x - this.x) * this.scale, size.height / 2 - (y - this.y) * this.scale];
+  }
+
+  toScene(right, down, size) {
+    return [this.x + (right - size.width / 2) / this.scale, this.y - (down - size.height / 2) / this.scale];
+  }
+
+  moveBy(right, down) {
+    this.x -= right / this.scale;
+    this.y += down / this.scale;
+  }
+
+  /* Zooms so that the place under a pixel stays under it. */
+  zoomAt(factor, right, down, size) {
+    const [x, y] = this.toScene(right, down, size);
+    this.scale = Math.max(SMALLEST_SCALE, Math.min(this.scale * factor, LARGEST_SCALE));
+    const [newX, newY] = this.toScene(right, down, size);
+    this.x += x - newX;
+    this.y += y - newY;
+  }
+
+  fit(box, size) {
+    this.x = (box.left + box.right) / 2;
+    this.y = (box.low + box.high) / 2;
+    const wide = box.right - box.left + 2 * FIT_MARGIN_M, high = box.high - box.low + 2 * FIT_MARGIN_M;
+    this.scale = Math.max(SMALLEST_SCALE, Math.min(size.width / wide, size.height / high, LARGEST_SCALE));
+  }
+}
+
+/* What the rows of a scene are about: where they are in any trial, and their goals. */
+function boxOfRows(scene) {
+  const box = {left: Infinity, right: -Infinity, low: Infinity, high: -Infinity};
+  for (const trial of trials.filter((one) => one.scene === scene))
+    for (let row = 0; row < trial.rows; row++)
+      for (let frame = 0; frame < trial.frames; frame++) {
+        const i = at(trial, row, frame);
+        if (trial.present[i]) widen(box, trial.x[i], trial.y[i]);
+      }
+  for (let row = 0; row < scene.rows; row++) widen(box, scene.goal[row], scene.goal[scene.rows + row]);
+  return box;
+}
+
+function widen(box, x, y) {
+  box.left = Math.min(box.left, x);
+  box.right = Math.max(box.right, x);
+  box.low = Math.min(box.low, y);
+  box.high = Math.max(box.high, y);
+}

@@ -1,0 +1,190 @@
+/* How is the page worked? Pointer, keys and buttons; all of them only change what is being looked at. */
+
+const CLICK_SLACK_PX = 5;
+const WHEEL_ZOOM = 0.0015;
+const KEY_ZOOM = 1.25;
+const KEY_MOVE_PX = 60;
+const FAR_STEPS = 10;
+
+/* ---- pointer on a pane ---- */
+
+class PanePointer {
+  constructor(pane) {
+    this.pane = pane;
+    this.down = new Map();
+    this.moved = 0;
+    const {canvas} = pane;
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerup", (event) => this.release(event));
+    canvas.addEventListener("pointercancel", (event) => this.down.delete(event.pointerId));
+    canvas.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
+  }
+
+  press(event) {
+    if (event.button !== 0) return;
+    this.pane.canvas.setPointerCapture(event.pointerId);
+    if (!this.down.size) this.moved = 0;
+    this.down.set(event.pointerId, [event.offsetX, event.offsetY]);
+    if (view.active !== this.pane.place) change({active: this.pane.place});
+  }
+
+  move(event) {
+    const before = this.down.get(event.pointerId);
+    if (!before) return;
+    const now = [event.offsetX, event.offsetY], dx = now[0] - before[0], dy = now[1] - before[1];
+    this.moved += Math.hypot(dx, dy);
+    if (this.moved < CLICK_SLACK_PX) return;
+    if (this.down.size === 2) this.pinch(event.pointerId, now);
+    else drag(this.pane, dx, dy);
+    this.down.set(event.pointerId, now);
+  }
+
+  pinch(id, now) {
+    const [other] = [...this.down].filter(([otherId]) => otherId !== id).map(([, place]) => place), before = this.down.get(id);
+    const was = Math.hypot(before[0] - other[0], before[1] - other[1]), is = Math.hypot(now[0] - other[0], now[1] - other[1]);
+    zoom(this.pane, is / Math.max(was, 1), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+    drag(this.pane, (now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
+  }
+
+  release(event) {
+    if (!this.down.delete(event.pointerId) || this.moved >= CLICK_SLACK_PX || this.down.size) return;
+    choose(this.pane.rowAt(event.offsetX, event.offsetY));
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    zoom(this.pane, Math.exp(-WHEEL_ZOOM * event.deltaY * (event.deltaMode ? 30 : 1)), event.offsetX, event.offsetY);
+  }
+}
+
+/* Who drags or zooms away looks elsewhere than at the agent followed; a zoom while following keeps it in the middle. */
+function drag(pane, dx, dy) {
+  leaveFollowing(pane);
+  cameraOf(pane.trial.scene, pane.size).moveBy(dx, dy);
+  askForPicture();
+}
+
+function leaveFollowing(pane) {
+  if (!view.follow) return;
+  const {x, y} = pane.camera();
+  Object.assign(cameraOf(pane.trial.scene, pane.size), {x, y});
+  change({follow: false});
+}
+
+function zoom(pane, factor, right = pane.size.width / 2, down = pane.size.height / 2) {
+  cameraOf(pane.trial.scene, pane.size).zoomAt(factor, right, down, pane.size);
+  askForPicture();
+}
+
+function fitAll(panes) {
+  change({follow: false});
+  for (const pane of panes) cameraOf(pane.trial.scene, pane.size).fit(boxOfRows(pane.trial.scene), pane.size);
+}
+
+/* ---- commands, by the names that keys and buttons use ---- */
+
+function makeCommands(page) {
+  const activePane = () => page.panes[Math.min(view.active, page.panes.length - 1)];
+  const move = (right, down) => drag(activePane(), KEY_MOVE_PX * right, KEY_MOVE_PX * down);
+  const speedBy = (places) => {
+    const place = SPEEDS.indexOf(view.speed) + places;
+    change({speed: SPEEDS[Math.max(0, Math.min(place, SPEEDS.length - 1))]});
+  };
+  const nextRow = (places) => {
+    const rows = Math.min(...shownTrials().map((trial) => trial.rows));
+    choose(view.row < 0 ? (places > 0 ? 0 : rows - 1) : (view.row + places + rows) % rows);
+  };
+  const toggle = (name) => () => change({[name]: !view[name]});
+  return {
+    play: () => play(!view.playing),
+    back: () => goBy(-1), on: () => goBy(1), farBack: () => goBy(-FAR_STEPS), farOn: () => goBy(FAR_STEPS),
+    start: () => goTo(0), end: () => goTo(lastShownStep()),
+    trialBack: () => showTrial(view.trials[view.active] - 1, 0), trialOn: () => showTrial(view.trials[view.active] + 1, 0),
+    slower: () => speedBy(-1), faster: () => speedBy(1),
+    rowOn: () => nextRow(1), rowBack: () => nextRow(-1),
+    follow: () => view.row >= 0 && change({follow: !view.follow}),
+    compare: () => trials.length > 1 && compare(!isComparing()),
+    sight: toggle("sight"), trails: toggle("trails"), goals: toggle("goals"), names: toggle("names"),
+    fit: () => fitAll(page.panes), zoomIn: () => zoom(activePane(), KEY_ZOOM), zoomOut: () => zoom(activePane(), 1 / KEY_ZOOM),
+    left: () => move(1, 0), right: () => move(-1, 0), up: () => move(0, 1), down: () => move(0, -1),
+    theme: switchTheme, help: () => page.help.showModal(), letGo: () => choose(-1),
+  };
+}
+
+/* ---- keys ---- */
+
+const KEYS = {
+  " ": "play", k: "play", ArrowLeft: "back", ArrowRight: "on", "Shift+ArrowLeft": "farBack", "Shift+ArrowRight": "farOn",
+  Home: "start", End: "end", "[": "trialBack", "]": "trialOn", "<": "slower", ">": "faster", n: "rowOn", p: "rowBack",
+  f: "follow", c: "compare", o: "sight", t: "trails", g: "goals", i: "names", 0: "fit", "+": "zoomIn", "=": "zoomIn",
+  "-": "zoomOut", a: "left", d: "right", w: "up", s: "down", l: "theme", "?": "help", Escape: "letGo",
+};
+
+function listenToKeys(commands, help) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open || keepsKey(event)) return;
+    const arrow = event.key.startsWith("Arrow") && event.shiftKey;
+    const name = KEYS[arrow ? `Shift+${event.key}` : event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!name) return;
+    event.preventDefault();
+    commands[name]();
+  });
+}
+
+/* Whether the element with the focus has a use for the key itself. */
+function keepsKey(event) {
+  const {tagName} = event.target;
+  if (tagName === "SELECT" || tagName === "INPUT") return event.key !== "Escape";
+  return (tagName === "BUTTON" || tagName === "SUMMARY") && (event.key === " " || event.key === "Enter");
+}
+
+/* ---- buttons ---- */
+
+/* Buttons say with `data-does` what they do, and with `data-shows` which part of the view they switch. */
+function connectButtons(commands) {
+  for (const button of document.querySelectorAll("[data-does]"))
+    button.addEventListener("click", () => commands[button.dataset.does]());
+  document.getElementById("speed").addEventListener("change", (event) => change({speed: Number(event.target.value)}));
+}
+
+function refreshButtons() {
+  for (const button of document.querySelectorAll("[data-shows]")) {
+    const {shows} = button.dataset, isOn = shows === "compare" ? isComparing() : Boolean(view[shows]);
+    setIfOther(button, "aria-pressed", String(isOn));
+  }
+  const isAgent = view.row >= 0;
+  document.querySelector('[data-does="follow"]').disabled = !isAgent;
+  document.querySelector('[data-does="compare"]').disabled = trials.length < 2;
+  setIfOther(document.querySelector('[data-does="play"]'), "aria-label", view.playing ? "Pause" : "Play");
+  document.body.classList.toggle("playing", view.playing);
+  const speed = document.getElementById("speed");
+  if (speed.value !== String(view.speed)) speed.value = String(view.speed);
+}
+
+function setIfOther(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+/* ---- theme ---- */
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+let hasChosenTheme = false;
+
+/* The system's theme, until the reader chooses. */
+function followSystemTheme() {
+  const adopt = () => hasChosenTheme || setTheme(prefersDark.matches ? "dark" : "light");
+  prefersDark.addEventListener("change", adopt);
+  adopt();
+}
+
+function switchTheme() {
+  hasChosenTheme = true;
+  setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+}
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  forgetColours();
+  askForPicture();
+}

@@ -1,0 +1,86 @@
+/* How are the page's parts made? Elements, the marks of states, and cells that keep themselves up to date. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/* Marks on a field of 16 by 16, by state: what hangs on a colour hangs on a shape as well. */
+const MARKS = [
+  "M5.5 4.2L11.5 8L5.5 11.8Z", "M3.8 8.6L6.8 11.4L12.2 4.8", "M4.5 4.5L11.5 11.5M11.5 4.5L4.5 11.5",
+  "M8 3.4L12.6 8L8 12.6L3.4 8Z", "M8 3A5 5 0 1 0 8 13A5 5 0 1 0 8 3M8 5.4V8.2L10 9.4", "M5 8H11",
+];
+const MARK_SIZE = 16;
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/* A disc in a state's colour with its mark on it. */
+function markOf(state, title = STATE_NAMES[state]) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${MARK_SIZE} ${MARK_SIZE}`);
+  svg.setAttribute("class", `mark state-${state}`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", title);
+  const disc = document.createElementNS(SVG, "circle");
+  for (const [name, value] of [["cx", 8], ["cy", 8], ["r", 7.5]]) disc.setAttribute(name, value);
+  const shape = document.createElementNS(SVG, "path");
+  shape.setAttribute("d", MARKS[state]);
+  svg.append(disc, shape);
+  return svg;
+}
+
+/* Cells that are told anew what they show whenever something has changed. */
+class LiveCells {
+  constructor() {
+    this.cells = [];
+  }
+
+  /* An element whose text is what `say()` returns. */
+  text(tag, say, attributes) {
+    const made = element(tag, attributes);
+    this.cells.push({shown: null, say, show: (text) => (made.textContent = text)});
+    return made;
+  }
+
+  /* An element whose only child is made by `make(value)` when the value of `say()` changes. */
+  part(tag, say, make, attributes) {
+    const made = element(tag, attributes);
+    this.cells.push({shown: null, say, show: (value) => made.replaceChildren(make(value))});
+    return made;
+  }
+
+  refresh() {
+    for (const cell of this.cells) {
+      const value = cell.say();
+      if (value === cell.shown) continue;
+      cell.shown = value;
+      cell.show(value);
+    }
+  }
+}
+
+function table(caption, columns, rows, attributes = {}) {
+  const head = columns.length
+    ? [element("thead", {}, element("tr", {}, ...columns.map((name) => element("th", {scope: "col"}, name))))] : [];
+  return element("table", attributes, element("caption", {}, caption), ...head, element("tbody", {}, ...rows));
+}
+
+function tableRow(name, cells, title) {
+  return element("tr", {}, element("th", {scope: "row", title}, name), ...cells);
+}
+
+/* ---- numbers ---- */
+
+const MINUS = "\u2212";
+
+function shown(value, digits, withSign = false) {
+  const text = Math.abs(value).toFixed(digits);
+  const isZero = Number(text) === 0;
+  return (value < 0 && !isZero ? MINUS : withSign && !isZero ? "+" : "") + text;
+}

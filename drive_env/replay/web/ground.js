@@ -1,0 +1,130 @@
+/* How is the map drawn? Asphalt under the lanes, then what is painted on it, then the curbs; once a zoom, on a layer of
+ * its own that is larger than the pane, so that a picture is one copy. */
+
+/* A common lane, where a file does not say; and asphalt beyond a lane's border, about what lies between it and the curb. */
+const UNKNOWN_WIDTH_M = 3.6;
+const SHOULDER_M = 0.9;
+const STOP_SIGN_M = 0.9;
+
+/* Kind, colour, and width in metres and at least in pixels of what is drawn as a line, lowest first. */
+const PAINT = [
+  ["driveway", "--driveway", 0.3, 0.75], ["lane", "--lane", 0.15, 0.75], ["line", "--line", 0.2, 0.75],
+  ["speed_bump", "--bump", 0.4, 1], ["edge", "--edge", 0.3, 1],
+];
+
+/* The layer reaches this share of the pane beyond each of its sides. */
+const LAYER_MARGIN = 0.3;
+/* While the zoom changes, the layer is stretched; it is drawn anew when the zoom has rested. */
+const ZOOM_REST_MS = 90;
+const LARGEST_STRETCH = 1.6;
+
+class Ground {
+  constructor(scene, roadKinds) {
+    this.lines = new Map(Object.values(roadKinds).map((kind) => [kind, new Path2D()]));
+    this.asphalt = new Map();
+    this.signs = [];
+    for (let road = 0; road < scene.roadKind.length; road++) this.addRoad(scene, road, roadKinds[scene.roadKind[road]]);
+  }
+
+  addRoad(scene, road, kind) {
+    const first = scene.roadStart[road], end = scene.roadStart[road + 1];
+    if (kind === "stop_sign") this.signs.push([scene.roadX[first], scene.roadY[first]]);
+    if (end - first < 2) return;
+    const path = new Path2D();
+    for (let i = first; i < end; i++) path.lineTo(scene.roadX[i], scene.roadY[i]);
+    if (kind === "crosswalk" || kind === "driveway" || kind === "speed_bump") path.closePath();
+    this.lines.get(kind).addPath(path);
+    if (kind !== "lane") return;
+    const width = (scene.roadWidth[road] || UNKNOWN_WIDTH_M) + 2 * SHOULDER_M;
+    if (!this.asphalt.has(width)) this.asphalt.set(width, new Path2D());
+    this.asphalt.get(width).addPath(path);
+  }
+
+  /* On a context whose unit is a metre; `pixel_m` is the size of a pixel. */
+  draw(context, pixel_m) {
+    context.lineJoin = context.lineCap = "round";
+    context.strokeStyle = colour("--asphalt");
+    for (const [width, path] of this.asphalt) this.stroke(context, path, width);
+    context.fillStyle = colour("--driveway-fill");
+    context.fill(this.lines.get("driveway"));
+    context.fillStyle = colour("--crosswalk");
+    context.fill(this.lines.get("crosswalk"));
+    for (const [kind, name, width_m, leastPixels] of PAINT) {
+      context.strokeStyle = colour(name);
+      this.stroke(context, this.lines.get(kind), Math.max(width_m, leastPixels * pixel_m));
+    }
+    context.fillStyle = colour("--stop");
+    for (const [x, y] of this.signs) {
+      context.beginPath();
+      context.arc(x, y, Math.max(STOP_SIGN_M, 3 * pixel_m), 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  stroke(context, path, width) {
+    context.lineWidth = width;
+    context.stroke(path);
+  }
+}
+
+/* A picture of the ground round a place, at one scale. */
+class GroundLayer {
+  constructor() {
+    this.canvas = document.createElement("canvas");
+    this.drawn = null;
+    this.scaleSince_ms = 0;
+  }
+
+  show(context, ground, camera, size, now_ms) {
+    if (this.isDue(ground, camera, size, now_ms)) this.render(ground, camera, size);
+    const {left, high, scale} = this.drawn, [right, down] = camera.toScreen(left, high, size);
+    const stretch = camera.scale / scale / size.ratio;
+    // On whole pixels, so that an unstretched layer is copied and not blurred.
+    const whole = (place) => Math.round(place * size.ratio) / size.ratio;
+    context.drawImage(this.canvas, whole(right), whole(down), this.canvas.width * stretch, this.canvas.height * stretch);
+  }
+
+  isDue(ground, camera, size, now_ms) {
+    const drawn = this.drawn;
+    if (!drawn || drawn.ground !== ground || drawn.colours !== colours || drawn.ratio !== size.ratio) return true;
+    const [left, high] = camera.toScene(0, 0, size), [right, low] = camera.toScene(size.width, size.height, size);
+    const isInside = left >= drawn.left && right <= drawn.right && low >= drawn.low && high <= drawn.high;
+    const stretch = camera.scale / drawn.scale;
+    if (stretch === 1) return !isInside;
+    if (camera.scale !== this.lastScale) {
+      this.lastScale = camera.scale;
+      this.scaleSince_ms = now_ms;
+    }
+    const isResting = now_ms - this.scaleSince_ms > ZOOM_REST_MS;
+    if (!isResting) askForPicture();
+    return isResting || !isInside || stretch > LARGEST_STRETCH;
+  }
+
+  render(ground, camera, size) {
+    const {canvas} = this, {ratio} = size, scale = camera.scale * ratio;
+    canvas.width = Math.ceil(size.width * (1 + 2 * LAYER_MARGIN) * ratio);
+    canvas.height = Math.ceil(size.height * (1 + 2 * LAYER_MARGIN) * ratio);
+    const wide = canvas.width / scale, tall = canvas.height / scale;
+    const left = camera.x - wide / 2, high = camera.y + tall / 2;
+    const context = canvas.getContext("2d", {alpha: false});
+    context.fillStyle = colour("--land");
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(scale, 0, 0, -scale, -left * scale, high * scale);
+    ground.draw(context, 1 / camera.scale);
+    this.drawn = {ground, colours, ratio, scale: camera.scale, left, right: left + wide, low: high - tall, high};
+  }
+}
+
+/* ---- colours ---- */
+
+/* The values of the page's custom properties, read once a theme. */
+let colours = new Map();
+
+function colour(name) {
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return colours.get(name);
+}
+
+function forgetColours() {
+  colours = new Map();
+}

@@ -1,0 +1,114 @@
+/* What is drawn of the chosen agent? Its way and goal, the other trial's way, and what it was given. */
+
+const FRAME_GAP_M = 0.7;
+
+function drawChosenBelow(brush, trial, other, step) {
+  const {row} = view;
+  if (view.sight) drawSeenRoads(brush, trial, row, step);
+  if (other && other.scene === trial.scene) drawWay(brush, other, row, 0, other.lastStep, "--way-other", [2, 6], 3);
+  const frame = clampStep(trial, step);
+  drawWay(brush, trial, row, frame, trial.lastStep, "--way", [1, 5], 2);
+  drawWay(brush, trial, row, 0, frame, "--way", [], 2.5);
+  drawGoal(brush, trial, row, step);
+}
+
+function drawWay(brush, trial, row, first, last, colourName, dashes, width) {
+  const {context} = brush, end = Math.min(last, trial.ends[row]?.frame ?? last);
+  if (end <= first) return;
+  context.save();
+  context.beginPath();
+  for (let frame = first; frame <= end; frame++) {
+    const i = at(trial, row, frame);
+    context.lineTo(...place(brush, trial.x[i], trial.y[i]));
+  }
+  context.setLineDash(dashes);
+  context.lineCap = context.lineJoin = "round";
+  context.lineWidth = width;
+  context.strokeStyle = colour(colourName);
+  context.stroke();
+  context.restore();
+}
+
+function drawGoal(brush, trial, row, step) {
+  const {context, camera} = brush, {goal} = trial.scene;
+  const [right, down] = place(brush, goal[row], goal[trial.rows + row]);
+  const pose = poseAt(trial, row, step), [fromRight, fromDown] = place(brush, pose.x, pose.y);
+  context.save();
+  context.strokeStyle = colour("--way");
+  context.globalAlpha = 0.55;
+  context.setLineDash([6, 6]);
+  context.lineWidth = 1;
+  if (stateOf(trial, row, clampStep(trial, step)) === DRIVING) {
+    context.beginPath();
+    context.moveTo(fromRight, fromDown);
+    context.lineTo(right, down);
+    context.stroke();
+  }
+  context.restore();
+  context.beginPath();
+  context.arc(right, down, Math.max(5, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
+  context.lineWidth = 2.5;
+  context.strokeStyle = colour("--state-1");
+  context.stroke();
+}
+
+function drawChosenAbove(brush, trial, step) {
+  const frame = clampStep(trial, step), {row} = view;
+  if (view.sight) drawSeenVehicles(brush, trial, row, step);
+  if (!trial.present[at(trial, row, frame)]) return;
+  frameVehicle(brush, trial, row, step, "--ink", 2.5);
+}
+
+function frameVehicle(brush, trial, vehicle, step, colourName, width) {
+  const {context, camera} = brush, pose = poseAt(trial, vehicle, step), {scene} = trial;
+  const grown = Math.max(1, SHORTEST_PX / (scene.length[vehicle] * camera.scale));
+  const long = Math.max((scene.length[vehicle] * grown + 2 * FRAME_GAP_M) * camera.scale, 14);
+  const wide = Math.max((scene.width[vehicle] * grown + 2 * FRAME_GAP_M) * camera.scale, 10);
+  context.save();
+  context.translate(...place(brush, pose.x, pose.y));
+  context.rotate(-pose.heading);
+  context.lineWidth = width;
+  context.lineJoin = "round";
+  context.strokeStyle = colour(colourName);
+  context.strokeRect(-long / 2, -wide / 2, long, wide);
+  context.restore();
+}
+
+function drawSeenRoads(brush, trial, row, step) {
+  const sight = sightOf(trial, row, clampStep(trial, step)), {context} = brush;
+  if (!sight.present) return;
+  context.save();
+  context.beginPath();
+  for (const one of sight.roads) {
+    const [right, down] = place(brush, one.x - one.dx, one.y - one.dy);
+    if (one.dx === 0 && one.dy === 0) context.rect(right - 3, down - 3, 6, 6);
+    else {
+      context.moveTo(right, down);
+      context.lineTo(...place(brush, one.x + one.dx, one.y + one.dy));
+    }
+  }
+  context.lineCap = "round";
+  context.lineWidth = 2;
+  context.strokeStyle = colour("--seen-road");
+  context.stroke();
+  context.restore();
+}
+
+function drawSeenVehicles(brush, trial, row, step) {
+  const sight = sightOf(trial, row, clampStep(trial, step)), {context} = brush;
+  if (!sight.present) return;
+  const pose = poseAt(trial, row, step), from = place(brush, pose.x, pose.y);
+  context.save();
+  context.strokeStyle = colour("--seen");
+  context.globalAlpha = 0.35;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const {vehicle} of sight.vehicles) {
+    const other = poseAt(trial, vehicle, step);
+    context.moveTo(...from);
+    context.lineTo(...place(brush, other.x, other.y));
+  }
+  context.stroke();
+  context.restore();
+  for (const {vehicle} of sight.vehicles) frameVehicle(brush, trial, vehicle, step, "--seen", 1.5);
+}

@@ -1,0 +1,133 @@
+/* What shows one trial? A canvas with a line of words above it; two panes of one scene share a camera. */
+
+const LARGEST_RATIO = 2;
+/* A click this far beside a vehicle still means it. */
+const CLICK_REACH_PX = 14;
+
+class Pane {
+  constructor(place) {
+    this.place = place;
+    this.layer = new GroundLayer();
+    this.size = {width: 1, height: 1, ratio: 1};
+    this.canvas = element("canvas", {role: "img", tabindex: "-1"});
+    this.context = this.canvas.getContext("2d", {alpha: false});
+    this.choice = element("select", {
+      "aria-label": place ? "Trial on the second side" : "Trial",
+      onchange: (event) => {
+        view.active = this.place;
+        showTrial(Number(event.target.value));
+      },
+    }, ...trials.map((trial) => element("option", {value: trial.number}, trialName(recording, trial))));
+    this.cells = new LiveCells();
+    this.root = element("div", {class: "pane"}, this.canvas,
+      element("div", {class: "caption"}, this.choice, this.cells.text("span", () => this.stepText(), {class: "step"}),
+        ...[DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT].map((state) => this.countOf(state))));
+  }
+
+  get trial() {
+    return trials[view.trials[this.place]];
+  }
+
+  countOf(state) {
+    const count = () => countStates(this.trial, clampStep(this.trial, view.step))[state];
+    return element("span", {class: "count"}, markOf(state), this.cells.text("span", () => String(count())));
+  }
+
+  stepText() {
+    const {trial} = this, step = clampStep(trial, view.step);
+    const ended = step === trial.lastStep && view.step > trial.lastStep ? "ended at " : "step ";
+    return `${ended}${step} of ${trial.lastStep}`;
+  }
+
+  fitToRoot() {
+    const ratio = Math.min(window.devicePixelRatio || 1, LARGEST_RATIO);
+    const width = Math.max(1, this.root.clientWidth), height = Math.max(1, this.root.clientHeight);
+    if (this.size.width === width && this.size.height === height && this.size.ratio === ratio) return;
+    this.size = {width, height, ratio};
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+  }
+
+  /* Follows the chosen agent, or looks where the scene's camera looks. */
+  camera() {
+    const shared = cameraOf(this.trial.scene, this.size);
+    if (!view.follow || view.row < 0) return shared;
+    const own = Object.assign(new Camera(), shared), pose = poseAt(this.trial, view.row, view.step);
+    own.x = pose.x;
+    own.y = pose.y;
+    return own;
+  }
+
+  draw(now_ms) {
+    const {context, size, trial} = this, step = Math.min(view.step, trial.lastStep);
+    const brush = {context, size, camera: this.camera()};
+    context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+    this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
+    const other = isComparing() ? trials[view.trials[1 - this.place]] : null;
+    if (view.row >= 0) drawChosenBelow(brush, trial, other, step);
+    drawTraffic(brush, trial, step);
+    if (view.row >= 0) drawChosenAbove(brush, trial, step);
+    drawScaleBar(brush);
+    this.refreshWords();
+  }
+
+  refreshWords() {
+    this.cells.refresh();
+    const number = String(this.trial.number);
+    if (this.choice.value !== number) this.choice.value = number;
+    const isActive = isComparing() && view.active === this.place;
+    if (this.root.classList.contains("active") !== isActive) this.root.classList.toggle("active", isActive);
+  }
+
+  /* The row under a place of the pane, or -1. */
+  rowAt(right, down) {
+    const {trial, size} = this, camera = this.camera(), frame = clampStep(trial, view.step);
+    let found = -1, least = Infinity;
+    for (let row = 0; row < trial.rows; row++) {
+      if (!trial.present[at(trial, row, frame)]) continue;
+      const pose = poseAt(trial, row, view.step), [rowRight, rowDown] = camera.toScreen(pose.x, pose.y, size);
+      const away = Math.hypot(rowRight - right, rowDown - down);
+      const reach = Math.max(CLICK_REACH_PX, 0.5 * trial.scene.length[row] * camera.scale);
+      if (away < reach && away < least) [found, least] = [row, away];
+    }
+    return found;
+  }
+}
+
+/* ---- one camera and one ground a scene ---- */
+
+const cameras = new Map();
+const grounds = new Map();
+
+function cameraOf(scene, size) {
+  if (!cameras.has(scene)) {
+    const camera = new Camera();
+    camera.fit(boxOfRows(scene), size);
+    cameras.set(scene, camera);
+  }
+  return cameras.get(scene);
+}
+
+function groundOf(scene) {
+  if (!grounds.has(scene)) grounds.set(scene, new Ground(scene, recording.road_kinds));
+  return grounds.get(scene);
+}
+
+/* ---- scale ---- */
+
+const SCALE_BARS_M = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+const SCALE_BAR_PX = 110;
+
+function drawScaleBar({context, camera, size}) {
+  const length_m = SCALE_BARS_M.filter((one) => one * camera.scale <= SCALE_BAR_PX).pop() ?? SCALE_BARS_M[0];
+  const right = size.width - 12, left = right - length_m * camera.scale, down = size.height - 12;
+  context.beginPath();
+  context.moveTo(left, down - 4);
+  context.lineTo(left, down);
+  context.lineTo(right, down);
+  context.lineTo(right, down - 4);
+  context.lineWidth = 1.5;
+  context.strokeStyle = colour("--ink");
+  context.stroke();
+  writeText(context, `${length_m} m`, (left + right) / 2, down - 9);
+}

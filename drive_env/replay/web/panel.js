@@ -1,0 +1,213 @@
+/* What about the chosen agent? Its numbers, rewards, channels, events and observation, one column a pane. */
+
+const PARTED_M = 1;
+
+const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
+const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
+
+class AgentPanel {
+  constructor(root) {
+    this.root = root;
+    this.cells = new LiveCells();
+    this.key = "";
+    this.open = new Set(["now", "reward", "events"]);
+  }
+
+  /* Builds the panel where the agent or the trials are others than before; then shows what is true now. */
+  refresh() {
+    const key = `${view.row}|${view.trials}|${view.active}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.build();
+    }
+    this.cells.refresh();
+  }
+
+  build() {
+    this.cells = new LiveCells();
+    const columns = isComparing() ? shownTrials().map((trial) => trialName(recording, trial)) : [];
+    this.root.replaceChildren(
+      this.head(), this.outcomes(), ...this.parting(),
+      this.section("now", "Now", this.now(columns)),
+      this.section("reward", "Reward", this.reward(columns)),
+      this.section("events", "Events so far", this.events()),
+      this.section("channels", "Channels of the step", this.channels(columns)),
+      this.section("own", "Observation: itself", this.own(columns)),
+      this.section("vehicles", "Observation: vehicles", this.vehicles()),
+      this.section("roads", "Observation: roads", this.roads(columns)));
+  }
+
+  section(name, title, ...content) {
+    const made = element("details", {open: this.open.has(name), id: `section-${name}`}, element("summary", {}, title), ...content);
+    made.addEventListener("toggle", () => {
+      this.open[made.open ? "add" : "delete"](name);
+      askForPicture();
+    });
+    return made;
+  }
+
+  /* One cell a shown trial; `say(trial, frame)` gives its text. */
+  each(say, attributes) {
+    return shownTrials().map((trial) =>
+      this.cells.text("td", () => say(trial, clampStep(trial, view.step)), attributes));
+  }
+
+  /* ---- who ---- */
+
+  head() {
+    const {scene} = shownTrials()[0], {row} = view;
+    const kind = recording.object_kinds[scene.kind[row]];
+    return element("div", {class: "who"},
+      element("h2", {}, vehicleName(scene, row)),
+      element("span", {class: "hint"}, `${kind}, ${shown(scene.length[row], 1)} by ${shown(scene.width[row], 1)} m`),
+      element("button", {class: "close", title: "All agents (Escape)", "aria-label": "All agents", onclick: () => choose(-1)}, "\u00d7"));
+  }
+
+  /* What became of it in every trial; a click shows the moment. */
+  outcomes() {
+    const chips = trials.filter((trial) => view.row < trial.rows).map((trial) => {
+      const state = stateOf(trial, view.row, trial.lastStep), frame = trial.ends[view.row]?.frame ?? trial.lastStep;
+      return element("button", {class: view.trials.includes(trial.number) ? "chip shown" : "chip",
+        title: `${STATE_NAMES[state]} at step ${frame}`, onclick: () => showMoment(trial.number, view.row, frame)},
+      markOf(state), element("span", {}, `${trialName(recording, trial)} \u00b7 ${frame}`));
+    });
+    return element("div", {class: "chips"}, ...chips);
+  }
+
+  /* Where the ways of two trials part. */
+  parting() {
+    if (!isComparing()) return [];
+    const [one, other] = shownTrials(), step = partingStep(one, other, view.row, PARTED_M);
+    if (one.scene !== other.scene) return [];
+    if (step === null) return [element("p", {class: "hint"}, `Never more than ${PARTED_M} m apart while both last.`)];
+    return [element("p", {class: "hint"}, `More than ${PARTED_M} m apart from `,
+      element("button", {class: "link", onclick: () => goTo(step)}, `step ${step}`), " on.")];
+  }
+
+  /* ---- numbers ---- */
+
+  now(columns) {
+    const {row} = view;
+    const action = (place) => (trial, frame) => {
+      if (frame === 0 || hasFlag(recording, trial, row, frame, "invalid_step")) return "none";
+      return shown(trial.actions[at(trial, 2 * row + place, frame)], 2, true);
+    };
+    const rows = [
+      tableRow("state", shownTrials().map((trial) => this.cells.part(
+        "td", () => stateOf(trial, row, clampStep(trial, view.step)),
+        (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
+      tableRow("speed", this.each((trial, frame) => `${shown(trial.speed[at(trial, row, frame)], 1)} m/s`)),
+      tableRow("goal", this.each((trial, frame) => `${shown(goalDistance(trial, row, frame), 1)} m`)),
+      tableRow("throttle", this.each(action(0)), "of the action just taken, as a share of the largest"),
+      tableRow("steering", this.each(action(1)), "of the action just taken, as a share of the largest; to the left above 0"),
+    ];
+    return table("State and action", columns.length ? ["", ...columns] : [], rows);
+  }
+
+  reward(columns) {
+    const {row} = view, digits = 2;
+    const term = (bit, from) => (trial, frame) =>
+      shown(rewardUpTo(recording, trial, row, frame, from ? frame : 0).terms[bit], digits, true);
+    const rows = recording.events.map((event, bit) =>
+      tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))],
+        `${shown(recording.reward[event], 2, true)} each`));
+    rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
+      ...this.each((trial, frame) => shown(trial.rewards[at(trial, row, frame)], digits, true)),
+      ...this.each((trial, frame) => shown(rewardUpTo(recording, trial, row, frame).sum, digits, true))));
+    const names = columns.length
+      ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
+      : ["", "this step", "this trial so far"];
+    return table("Reward by term", names, rows);
+  }
+
+  /* ---- events ---- */
+
+  events() {
+    const lists = shownTrials().map((trial) => {
+      const all = eventsOfRow(trial, view.row);
+      const count = () => all.filter((event) => event.frame <= clampStep(trial, view.step)).length;
+      return this.cells.part("div", count, (shownCount) => this.eventList(trial, all.slice(0, shownCount)), {class: "column"});
+    });
+    return element("div", {class: "columns"}, ...lists);
+  }
+
+  eventList(trial, events) {
+    if (!events.length) return element("p", {class: "hint"}, "none yet");
+    return element("ul", {class: "events"}, ...events.map((event) => element("li", {},
+      element("button", {class: "link", onclick: () => goTo(event.frame)}, `step ${event.frame}`),
+      markOf(event.state), element("span", {}, event.words))));
+  }
+
+  /* ---- channels ---- */
+
+  channels(columns) {
+    const flagRow = (name) => tableRow(name, this.each((trial, frame) =>
+      (hasFlag(recording, trial, view.row, frame, name) ? "true" : "\u00b7")));
+    const outcome = tableRow("outcome", this.each((trial, frame) =>
+      recording.outcomes[trial.outcome[at(trial, view.row, frame)]] || "\u00b7"));
+    const reward = tableRow("rewards", this.each((trial, frame) => shown(trial.rewards[at(trial, view.row, frame)], 2, true)));
+    const index = tableRow("trial_index", this.each((trial) => String(trial.index)));
+    const names = columns.length ? ["", ...columns] : [];
+    return element("div", {},
+      table("Of the action just taken", names, [...ACTION_CHANNELS.map(flagRow), outcome, reward], {class: "channels"}),
+      table("Of the observation just returned", names, [...OBSERVATION_CHANNELS.map(flagRow), index], {class: "channels"}));
+  }
+
+  /* ---- observation ---- */
+
+  isOpen(name) {
+    return this.open.has(name);
+  }
+
+  own(columns) {
+    const say = (feature) => (trial, frame) => {
+      if (!this.isOpen("own")) return "";
+      const unit = feature.unit === "1" ? "" : ` ${feature.unit}`;
+      return shown(sightOf(trial, view.row, frame).own[feature.name], 2) + unit;
+    };
+    const rows = recording.own.map((feature) => tableRow(feature.name, this.each(say(feature)), feature.meaning));
+    return table("As given, in units", columns.length ? ["", ...columns] : [], rows, {class: "channels"});
+  }
+
+  vehicles() {
+    const lists = shownTrials().map((trial) => this.cells.part(
+      "div", () => (this.isOpen("vehicles") ? clampStep(trial, view.step) : -1),
+      (frame) => (frame < 0 ? element("span") : this.vehicleTable(trial, sightOf(trial, view.row, frame)))));
+    return element("div", {}, ...lists);
+  }
+
+  vehicleTable(trial, sight) {
+    const rows = sight.vehicles.map((one) => tableRow(vehicleName(trial.scene, one.vehicle),
+      [one.ahead, one.left, one.distance, one.speed].map((value) => element("td", {}, shown(value, 1)))));
+    const name = isComparing() ? `${trialName(recording, trial)}: ` : "";
+    return table(`${name}${rows.length} of ${recording.config.partners} slots filled`, ["", "ahead m", "left m", "away m", "m/s"], rows);
+  }
+
+  roads(columns) {
+    const kinds = Object.entries(recording.road_kinds);
+    const count = (code) => (trial, frame) => {
+      if (!this.isOpen("roads")) return "";
+      return String(sightOf(trial, view.row, frame).roads.filter((one) => one.kind === Number(code)).length);
+    };
+    const rows = kinds.map(([code, kind]) => tableRow(kind.replace("_", " "), this.each(count(code))));
+    const all = (trial, frame) => (this.isOpen("roads") ? String(sightOf(trial, view.row, frame).roads.length) : "");
+    rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, `of ${recording.config.roads} slots`), ...this.each(all)));
+    return table("Segments by kind", columns.length ? ["", ...columns] : [], rows);
+  }
+}
+
+/* The events of a row in words, and the end of its trial where that was none of them. */
+function eventsOfRow(trial, row) {
+  const events = trial.events.filter((event) => event.row === row).map((event) => ({...event, words: eventWords(trial, event)}));
+  const end = trial.ends[row];
+  if (end && !events.some((event) => event.frame === end.frame && event.state === end.outcome))
+    events.push({frame: end.frame, state: end.outcome, words: STATE_NAMES[end.outcome]});
+  return events;
+}
+
+function eventWords(trial, event) {
+  const paid = shown(recording.reward[recording.events[event.bit]], 2, true);
+  const hit = event.state === COLLISION ? contactsBegun(trial, event.row, event.frame) : [];
+  const whom = hit.length ? ` with ${hit.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
+  return `${STATE_NAMES[event.state]}${whom}, ${paid}`;
+}

@@ -1,0 +1,107 @@
+/* What was a row given? Its own numbers are recorded; whom and what of the road it sees follows from the state by the rules
+ * of docs/observation.md. */
+
+/* The frame whose observation a row holds: who waits keeps the one it had when it last acted. */
+function seenFrame(trial, row, frame) {
+  while (frame > 0 && hasFlag(recording, trial, row, frame, "invalid_step")) frame--;
+  return frame;
+}
+
+/* A picture asks for the same sight several times. */
+const lastSights = new Map();
+
+function sightOf(trial, row, frame) {
+  const last = lastSights.get(trial);
+  if (last && last.row === row && last.frame === frame) return last.sight;
+  const sight = findSight(trial, row, frame);
+  lastSights.set(trial, {row, frame, sight});
+  return sight;
+}
+
+/* {present, own: quantity by name, vehicles: [...], roads: [...]}; places in the row's frame, x ahead and y left. */
+function findSight(trial, row, frame) {
+  const own = ownFeatures(trial, row, frame);
+  if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: []};
+  const seen = seenFrame(trial, row, frame), i = at(trial, row, seen);
+  const pose = {x: trial.x[i], y: trial.y[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
+  return {present: true, own, vehicles: seenVehicles(trial, row, seen, pose), roads: seenRoads(trial, pose)};
+}
+
+function ownFeatures(trial, row, frame) {
+  const values = {}, own = trial.own(), count = recording.own.length;
+  recording.own.forEach((feature, place) => {
+    values[feature.name] = own[at(trial, row * count + place, frame)] / feature.scale;
+  });
+  return values;
+}
+
+function seenVehicles(trial, row, frame, pose) {
+  const candidates = [];
+  for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
+    const i = at(trial, vehicle, frame);
+    if (vehicle === row || !trial.present[i]) continue;
+    candidates.push({index: vehicle, distance: Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y)});
+  }
+  return nearest(candidates, recording.config.partners).map(({index, distance}) => {
+    const i = at(trial, index, frame);
+    return {vehicle: index, distance, speed: trial.speed[i], ...inFrame(pose, trial.x[i], trial.y[i])};
+  });
+}
+
+/* At most `slots` of the candidates, none beyond the view, in ascending index. */
+function nearest(candidates, slots) {
+  return candidates
+    .filter((one) => one.distance <= recording.config.view_radius_m)
+    .sort((a, b) => a.distance - b.distance || a.index - b.index)
+    .slice(0, slots)
+    .sort((a, b) => a.index - b.index);
+}
+
+function inFrame(pose, x, y) {
+  const dx = x - pose.x, dy = y - pose.y;
+  return {ahead: dx * pose.cos + dy * pose.sin, left: dy * pose.cos - dx * pose.sin};
+}
+
+function seenRoads(trial, pose) {
+  const segments = segmentsOf(trial.scene);
+  const candidates = segments.map((segment, index) => (
+    {index, distance: Math.hypot(segment.x - pose.x, segment.y - pose.y)}));
+  return nearest(candidates, recording.config.roads).map(({index}) => segments[index]);
+}
+
+const segmentsByScene = new Map();
+
+function segmentsOf(scene) {
+  if (!segmentsByScene.has(scene)) segmentsByScene.set(scene, splitRoads(scene, segmentLimit()));
+  return segmentsByScene.get(scene);
+}
+
+/* Roads as an observation has them: straight pieces of at most `limit_m`. */
+function splitRoads(scene, limit_m) {
+  const segments = [];
+  for (let road = 0; road < scene.roadKind.length; road++) {
+    const first = scene.roadStart[road], end = scene.roadStart[road + 1], kind = scene.roadKind[road];
+    const before = segments.length;
+    for (let i = first; i + 1 < end; i++) addPieces(segments, scene, i, kind, limit_m);
+    if (segments.length === before) segments.push({x: scene.roadX[first], y: scene.roadY[first], dx: 0, dy: 0, kind});
+  }
+  return segments;
+}
+
+function addPieces(segments, scene, i, kind, limit_m) {
+  const {roadX, roadY} = scene, dx = roadX[i + 1] - roadX[i], dy = roadY[i + 1] - roadY[i];
+  const length = Math.fround(Math.hypot(dx, dy));
+  if (length < 1e-4) return; // a repeated point
+  const pieces = Math.ceil(Math.fround(length / limit_m));
+  for (let piece = 0; piece < pieces; piece++) {
+    const share = (piece + 0.5) / pieces;
+    segments.push({
+      x: roadX[i] + share * dx, y: roadY[i] + share * dy, dx: (0.5 * dx) / pieces, dy: (0.5 * dy) / pieces, kind});
+  }
+}
+
+/* The layout shows half a segment's length as a share of half the limit. */
+function segmentLimit() {
+  const feature = recording.slots.find((one) => one.name === "roads/half_length");
+  return 2 / feature.scale;
+}

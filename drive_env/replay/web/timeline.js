@@ -1,0 +1,196 @@
+/* How did the trials go, side by side in time? One strip a trial, all from step 0; below it the way of the chosen agent. */
+
+const STRIP_PX = 22, LANE_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
+const LABEL_PX = 62, COUNT_PX = 104, SIDE_PX = 10;
+/* Narrower than this there is no room for the counts. */
+const WIDE_PX = 560;
+const TICK_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+const TICK_PX = 60;
+
+/* What piles up from the bottom of a strip: goals first, failures on top. */
+const PILE = [GOAL, DRIVING, TIMEOUT, OTHER, OFFROAD, COLLISION];
+
+class Timeline {
+  constructor(root) {
+    this.root = root;
+    this.canvas = element("canvas", {role: "slider", tabindex: "0", "aria-label": "Step of the trial", "aria-valuemin": "0"});
+    this.context = this.canvas.getContext("2d");
+    this.still = document.createElement("canvas");
+    this.stillKey = "";
+    this.longest = Math.max(1, ...trials.map((trial) => trial.lastStep));
+    root.append(this.canvas);
+    this.canvas.addEventListener("pointerdown", (event) => this.grab(event));
+    this.canvas.addEventListener("pointermove", (event) => this.canvas.hasPointerCapture(event.pointerId) && this.scrub(event));
+  }
+
+  get pitch() {
+    return STRIP_PX + GAP_PX + (view.row >= 0 ? LANE_PX : 0);
+  }
+
+  fitToRoot() {
+    const ratio = Math.min(window.devicePixelRatio || 1, LARGEST_RATIO);
+    const width = this.root.clientWidth, height = TOP_PX + trials.length * this.pitch + AXIS_PX;
+    if (this.width === width && this.height === height && this.ratio === ratio) return;
+    Object.assign(this, {width, height, ratio});
+    for (const canvas of [this.canvas, this.still]) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    this.canvas.style.height = `${height}px`;
+    this.stillKey = "";
+  }
+
+  get left() {
+    return LABEL_PX;
+  }
+
+  get right() {
+    return this.width - (this.width >= WIDE_PX ? COUNT_PX : SIDE_PX);
+  }
+
+  toX(step) {
+    return this.left + (step / this.longest) * (this.right - this.left);
+  }
+
+  topOf(number) {
+    return TOP_PX + number * this.pitch;
+  }
+
+  /* ---- pointer ---- */
+
+  grab(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    const number = Math.floor((event.offsetY - TOP_PX) / this.pitch);
+    const shownAt = view.trials.indexOf(number);
+    play(false);
+    if (shownAt >= 0) view.active = shownAt;
+    else showTrial(number);
+    this.scrub(event);
+  }
+
+  scrub(event) {
+    goTo(Math.round(((event.offsetX - this.left) / (this.right - this.left)) * this.longest));
+  }
+
+  /* ---- picture ---- */
+
+  draw() {
+    this.fitToRoot();
+    const key = [view.row, view.trials, view.active, colour("--ink"), this.width, this.height].join("|");
+    if (key !== this.stillKey) {
+      this.stillKey = key;
+      this.drawStill();
+    }
+    const {context} = this;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.drawImage(this.still, 0, 0);
+    context.scale(this.ratio, this.ratio);
+    this.drawHead(context);
+    this.tell();
+  }
+
+  drawStill() {
+    const context = this.still.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.textBaseline = "middle";
+    for (const trial of trials) {
+      this.drawStrip(context, trial);
+      if (view.row >= 0 && view.row < trial.rows) this.drawLane(context, trial);
+    }
+    this.drawAxis(context);
+  }
+
+  drawStrip(context, trial) {
+    const top = this.topOf(trial.number), isShown = view.trials.includes(trial.number);
+    context.globalAlpha = isShown ? 1 : 0.6;
+    for (let x = Math.floor(this.left); x < this.toX(trial.lastStep); x++)
+      this.drawColumn(context, trial, x, Math.round(((x - this.left) / (this.right - this.left)) * this.longest), top);
+    context.globalAlpha = 1;
+    const width = this.toX(trial.lastStep) - this.left;
+    context.lineWidth = isShown ? 2 : 1;
+    context.strokeStyle = colour(isShown ? "--ink" : "--hairline");
+    context.strokeRect(this.left, top, width, STRIP_PX);
+    context.font = `${isShown ? 600 : 400} 12px system-ui, sans-serif`;
+    context.fillStyle = colour(isShown ? "--ink" : "--faint");
+    context.textAlign = "left";
+    context.fillText(this.labelOf(trial), SIDE_PX, top + STRIP_PX / 2);
+    if (this.width < WIDE_PX) return;
+    context.fillText(`${countStates(trial, trial.lastStep)[GOAL]} of ${trial.rows} goals`, this.right + SIDE_PX, top + STRIP_PX / 2);
+  }
+
+  labelOf(trial) {
+    const manyEpisodes = trials[trials.length - 1].episode > 0;
+    return manyEpisodes ? `${trial.episode} / ${trial.index}` : `trial ${trial.index}`;
+  }
+
+  drawColumn(context, trial, x, frame, top) {
+    const counts = countStates(trial, Math.min(frame, trial.lastStep));
+    let below = top + STRIP_PX;
+    for (const state of PILE) {
+      const height = (STRIP_PX * counts[state]) / trial.rows;
+      context.fillStyle = colour(state === DRIVING ? "--strip" : `--state-${state}`);
+      context.fillRect(x, below - height, 1, height);
+      below -= height;
+    }
+  }
+
+  /* The chosen agent: a line while it drives, a bar in the colour of what became of it, and its events. */
+  drawLane(context, trial) {
+    const middle = this.topOf(trial.number) + STRIP_PX + LANE_PX / 2 + 1, end = trial.ends[view.row];
+    const endX = this.toX(end ? end.frame : trial.lastStep);
+    context.fillStyle = colour("--state-0");
+    context.fillRect(this.left, middle - 1, endX - this.left, 2);
+    if (end) {
+      context.fillStyle = colour(`--state-${end.outcome}`);
+      context.fillRect(endX, middle - 2, this.toX(trial.lastStep) - endX, 4);
+      drawMark(context, end.outcome, endX, middle, 6, 1);
+    }
+    for (const event of trial.events)
+      if (event.row === view.row) drawMark(context, event.state, this.toX(event.frame), middle, 6, 1);
+  }
+
+  drawAxis(context) {
+    const perPixel = this.longest / (this.right - this.left);
+    const pitch = TICK_STEPS.find((steps) => steps / perPixel >= TICK_PX) ?? this.longest;
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = colour("--faint");
+    context.textAlign = "center";
+    const down = this.height - AXIS_PX / 2;
+    for (let step = 0; step <= this.longest; step += pitch) context.fillText(String(step), this.toX(step), down);
+    context.textAlign = "left";
+    context.fillText("step", SIDE_PX, down);
+  }
+
+  drawHead(context) {
+    context.strokeStyle = colour("--hairline");
+    context.lineWidth = 1;
+    line(context, this.toX(view.step), TOP_PX, this.height - AXIS_PX);
+    context.strokeStyle = context.fillStyle = colour("--head");
+    context.lineWidth = 2;
+    for (const trial of shownTrials()) {
+      const x = this.toX(Math.min(view.step, trial.lastStep)), top = this.topOf(trial.number);
+      line(context, x, top - 3, top + this.pitch - GAP_PX + 3);
+      context.beginPath();
+      context.arc(x, top - 1, 4, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  /* What a screen reader hears of the slider. */
+  tell() {
+    const trial = trials[view.trials[view.active]], step = clampStep(trial, view.step);
+    const values = {"aria-valuemax": trial.lastStep, "aria-valuenow": step,
+      "aria-valuetext": `${trialName(recording, trial)}, step ${step} of ${trial.lastStep}`};
+    for (const [name, value] of Object.entries(values))
+      if (this.canvas.getAttribute(name) !== String(value)) this.canvas.setAttribute(name, value);
+  }
+}
+
+function line(context, x, top, bottom) {
+  context.beginPath();
+  context.moveTo(x, top);
+  context.lineTo(x, bottom);
+  context.stroke();
+}

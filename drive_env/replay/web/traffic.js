@@ -1,0 +1,174 @@
+/* How are vehicles drawn? A body that shows where its front is, in the colour of what has become of it. */
+
+/* Smaller than this a vehicle could not be seen or hit. */
+const SHORTEST_PX = 9;
+const DETAIL_PX = 16;
+
+const TRAIL_S = 2;
+/* An event is pointed at for so long, and a row that left keeps its mark for so long. */
+const FLASH_S = 0.8;
+const LEFT_MARK_S = 2;
+
+const KIND_PEDESTRIAN = 2;
+
+/* Draws everything that moves in a trial at a step; `scene` is what a pane draws with. */
+function drawTraffic(brush, trial, step) {
+  const frame = clampStep(trial, step);
+  if (view.goals) drawGoals(brush, trial, frame);
+  if (view.trails) for (let row = 0; row < trial.rows; row++) drawTrail(brush, trial, row, step);
+  for (let vehicle = trial.vehicles - 1; vehicle >= 0; vehicle--)
+    if (trial.present[at(trial, vehicle, frame)]) drawVehicle(brush, trial, vehicle, step);
+  for (let row = 0; row < trial.rows; row++) drawEndMark(brush, trial, row, step);
+  for (const event of trial.events) drawFlash(brush, trial, event, step);
+  if (view.names) for (let row = 0; row < trial.rows; row++) drawName(brush, trial, row, step);
+}
+
+/* A brush draws in pixels of the pane: {context, camera, size}. */
+function place(brush, x, y) {
+  return brush.camera.toScreen(x, y, brush.size);
+}
+
+function drawVehicle(brush, trial, vehicle, step) {
+  const {context, camera, size} = brush, pose = poseAt(trial, vehicle, step), [right, down] = place(brush, pose.x, pose.y);
+  const grown = Math.max(1, SHORTEST_PX / (trial.scene.length[vehicle] * camera.scale));
+  const length = trial.scene.length[vehicle] * camera.scale * grown;
+  const width = Math.max(trial.scene.width[vehicle] * camera.scale * Math.min(grown, 2), 0.4 * SHORTEST_PX);
+  if (right < -length || down < -length || right > size.width + length || down > size.height + length) return;
+  const state = stateOf(trial, vehicle, clampStep(trial, step));
+  context.save();
+  context.translate(right, down);
+  context.rotate(-pose.heading);
+  traceBody(context, trial.scene.kind[vehicle], length, width);
+  context.fillStyle = colour(`--state-${state}`);
+  context.fill();
+  context.lineWidth = state === DRIVING ? 1 : 1.25;
+  context.strokeStyle = colour("--outline");
+  context.stroke();
+  if (length >= DETAIL_PX && trial.scene.kind[vehicle] === 1) drawWindscreen(context, length, width);
+  context.restore();
+}
+
+function traceBody(context, kind, length, width) {
+  context.beginPath();
+  if (kind === KIND_PEDESTRIAN) return context.arc(0, 0, Math.max(length, width) / 2, 0, 2 * Math.PI);
+  const l = length / 2, w = width / 2, nose = Math.min(0.32 * width, 0.2 * length), tail = 0.12 * width;
+  context.moveTo(-l + tail, -w);
+  context.lineTo(l - nose, -w);
+  context.quadraticCurveTo(l, -w, l, -w + nose);
+  context.lineTo(l, w - nose);
+  context.quadraticCurveTo(l, w, l - nose, w);
+  context.lineTo(-l + tail, w);
+  context.quadraticCurveTo(-l, w, -l, w - tail);
+  context.lineTo(-l, -w + tail);
+  context.quadraticCurveTo(-l, -w, -l + tail, -w);
+}
+
+function drawWindscreen(context, length, width) {
+  context.fillStyle = colour("--glass");
+  context.beginPath();
+  context.moveTo(0.26 * length, -0.4 * width);
+  context.lineTo(0.26 * length, 0.4 * width);
+  context.lineTo(0.1 * length, 0.33 * width);
+  context.lineTo(0.1 * length, -0.33 * width);
+  context.fill();
+}
+
+/* The way of the last seconds of a row that drives. */
+function drawTrail(brush, trial, row, step) {
+  const frame = clampStep(trial, step), {context} = brush;
+  if (stateOf(trial, row, frame) !== DRIVING || !trial.present[at(trial, row, frame)]) return;
+  const first = Math.max(0, frame - Math.round(TRAIL_S / trial.scene.dt_s));
+  if (first === frame) return;
+  context.beginPath();
+  for (let i = first; i <= frame; i++) context.lineTo(...place(brush, trial.x[at(trial, row, i)], trial.y[at(trial, row, i)]));
+  const pose = poseAt(trial, row, step);
+  context.lineTo(...place(brush, pose.x, pose.y));
+  context.strokeStyle = colour("--trail");
+  context.lineWidth = Math.max(1.5, 0.5 * brush.camera.scale);
+  context.lineCap = context.lineJoin = "round";
+  context.stroke();
+}
+
+function drawGoals(brush, trial, frame) {
+  const {context, camera} = brush, {scene} = trial;
+  context.lineWidth = 1.5;
+  for (let row = 0; row < trial.rows; row++) {
+    if (stateOf(trial, row, frame) !== DRIVING) continue;
+    const [right, down] = place(brush, scene.goal[row], scene.goal[trial.rows + row]);
+    context.beginPath();
+    context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
+    context.strokeStyle = colour("--state-0");
+    context.stroke();
+  }
+}
+
+/* The mark of a row whose trial is decided; one that left the map keeps it for a while. */
+function drawEndMark(brush, trial, row, step) {
+  const frame = clampStep(trial, step), end = trial.ends[row];
+  if (!end || frame < end.frame || end.outcome === TIMEOUT) return;
+  const age_s = (step - end.frame) * trial.scene.dt_s, stays = trial.present[at(trial, row, frame)];
+  if (!stays && age_s > LEFT_MARK_S) return;
+  const i = at(trial, row, end.frame), [right, down] = place(brush, trial.x[i], trial.y[i]);
+  const radius = Math.max(5, Math.min(1.1 * brush.camera.scale, 10));
+  drawMark(brush.context, end.outcome, right, down, radius, stays ? 1 : 1 - age_s / LEFT_MARK_S);
+}
+
+function drawMark(context, state, right, down, radius, alpha) {
+  context.save();
+  context.globalAlpha = alpha;
+  context.translate(right - radius, down - radius);
+  context.scale((2 * radius) / MARK_SIZE, (2 * radius) / MARK_SIZE);
+  context.beginPath();
+  context.arc(8, 8, 7.5, 0, 2 * Math.PI);
+  context.fillStyle = colour(`--state-${state}`);
+  context.fill();
+  context.strokeStyle = colour("--outline");
+  context.lineWidth = 1;
+  context.stroke();
+  context.strokeStyle = colour(`--on-state-${state}`);
+  context.lineWidth = 2.2;
+  context.lineCap = context.lineJoin = "round";
+  context.stroke(markPath(state));
+  context.restore();
+}
+
+const markPaths = new Map();
+
+function markPath(state) {
+  if (!markPaths.has(state)) markPaths.set(state, new Path2D(MARKS[state]));
+  return markPaths.get(state);
+}
+
+/* A ring that grows from where an event happened. */
+function drawFlash(brush, trial, event, step) {
+  const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
+  if (age < 0 || age >= 1) return;
+  const i = at(trial, event.row, event.frame), [right, down] = place(brush, trial.x[i], trial.y[i]), {context} = brush;
+  context.save();
+  context.globalAlpha = 1 - age;
+  context.beginPath();
+  context.arc(right, down, 6 + 22 * age, 0, 2 * Math.PI);
+  context.lineWidth = 3;
+  context.strokeStyle = colour(`--state-${event.state}`);
+  context.stroke();
+  context.restore();
+}
+
+function drawName(brush, trial, row, step) {
+  if (!trial.present[at(trial, row, clampStep(trial, step))]) return;
+  const pose = poseAt(trial, row, step), [right, down] = place(brush, pose.x, pose.y);
+  writeText(brush.context, String(row), right, down - Math.max(8, 0.55 * trial.scene.length[row] * brush.camera.scale));
+}
+
+/* Text with a rim of the ground's colour, so that it can be read on anything. */
+function writeText(context, text, right, down, align = "center") {
+  context.font = "600 11px system-ui, sans-serif";
+  context.textAlign = align;
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 3;
+  context.strokeStyle = colour("--land");
+  context.strokeText(text, right, down);
+  context.fillStyle = colour("--ink");
+  context.fillText(text, right, down);
+}

@@ -1,0 +1,163 @@
+/* What happened to whom, and when? Facts that the recorded arrays imply. */
+
+/* States of a vehicle: a row's are the outcomes, of which 0 is "not decided: it drives"; the last two have no row. */
+const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, EXPERT = 6, STATIC = 7;
+const STATE_NAMES = ["driving", "goal", "collision", "off-road", "timeout", "other", "replays its log", "stands"];
+const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
+
+/* Boxes this much apart still count as touching: positions are rounded to centimetres. */
+const TOUCH_M = 0.03;
+
+function makeScene(recording, number) {
+  const read = (name) => recording.array(`scene${number}/${name}`);
+  return {
+    ...recording.scenes[number],
+    roadX: read("road_x_m"), roadY: read("road_y_m"), roadStart: read("road_start"), roadKind: read("road_kind"),
+    roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
+    length: read("length_m"), width: read("width_m"), kind: read("kind"), goal: read("goal_m"),
+  };
+}
+
+function makeTrial(recording, scenes, number) {
+  const head = recording.trials[number], scene = scenes[head.scene];
+  const read = (name) => recording.array(`trial${number}/${name}`);
+  const trial = {
+    ...head, number, scene, rows: scene.rows, vehicles: scene.ids.length, lastStep: head.frames - 1,
+    x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
+    rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
+    actions: read("actions"), own: once(() => read("own")),
+  };
+  trial.ends = rowEnds(trial);
+  trial.events = listEvents(trial);
+  return trial;
+}
+
+function once(make) {
+  let made = null;
+  return () => (made ??= make());
+}
+
+const at = (trial, series, frame) => series * trial.frames + frame;
+const clampStep = (trial, step) => Math.max(0, Math.min(Math.floor(step), trial.lastStep));
+
+/* By row: the frame in which its trial was decided and the outcome, or null. */
+function rowEnds(trial) {
+  return Array.from({length: trial.rows}, (_, row) => {
+    for (let frame = 0; frame < trial.frames; frame++) {
+      const outcome = trial.outcome[at(trial, row, frame)];
+      if (outcome) return {frame, outcome};
+    }
+    return null;
+  });
+}
+
+function listEvents(trial) {
+  const events = [];
+  for (let frame = 0; frame < trial.frames; frame++)
+    for (let row = 0; row < trial.rows; row++)
+      EVENT_STATES.forEach((state, bit) => {
+        if (trial.eventBits[at(trial, row, frame)] & (1 << bit)) events.push({frame, row, state, bit});
+      });
+  return events;
+}
+
+function stateOf(trial, vehicle, frame) {
+  if (vehicle >= trial.rows) return vehicle < trial.rows + trial.scene.experts ? EXPERT : STATIC;
+  const end = trial.ends[vehicle];
+  return end && frame >= end.frame ? end.outcome : DRIVING;
+}
+
+function hasFlag(recording, trial, row, frame, name) {
+  return (trial.flagBits[at(trial, row, frame)] >> recording.flags.indexOf(name)) & 1;
+}
+
+function vehicleName(scene, vehicle) {
+  return vehicle < scene.rows ? `agent_${vehicle}` : `object ${scene.ids[vehicle]}`;
+}
+
+function trialName(recording, trial) {
+  const episodes = recording.trials[recording.trials.length - 1].episode;
+  return episodes ? `episode ${trial.episode}, trial ${trial.index}` : `trial ${trial.index}`;
+}
+
+/* How many rows are in each state, by state. */
+function countStates(trial, frame) {
+  const counts = new Array(EXPERT).fill(0);
+  for (let row = 0; row < trial.rows; row++) counts[stateOf(trial, row, frame)]++;
+  return counts;
+}
+
+/* Reward of a row by event, and in all, over the frames up to one. */
+function rewardUpTo(recording, trial, row, frame, from = 0) {
+  const terms = recording.events.map(() => 0);
+  let sum = 0;
+  for (let i = from; i <= frame; i++) {
+    sum += trial.rewards[at(trial, row, i)];
+    recording.events.forEach((event, bit) => {
+      if (trial.eventBits[at(trial, row, i)] & (1 << bit)) terms[bit] += recording.reward[event];
+    });
+  }
+  return {terms, sum};
+}
+
+function goalDistance(trial, row, frame) {
+  const i = at(trial, row, frame), goal = trial.scene.goal;
+  return Math.hypot(goal[row] - trial.x[i], goal[trial.rows + row] - trial.y[i]);
+}
+
+/* The step from which a row is more than `apart_m` from where it was in another trial; null if it never is. */
+function partingStep(one, other, row, apart_m) {
+  for (let frame = 0; frame <= Math.min(one.lastStep, other.lastStep); frame++) {
+    const i = at(one, row, frame), j = at(other, row, frame);
+    if (Math.hypot(one.x[i] - other.x[j], one.y[i] - other.y[j]) > apart_m) return frame;
+  }
+  return null;
+}
+
+/* Where a vehicle is between two frames; it turns the short way and does not glide on to or off the map. */
+function poseAt(trial, vehicle, step) {
+  const frame = clampStep(trial, step), i = at(trial, vehicle, frame);
+  const goesOn = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
+  const share = goesOn ? step - frame : 0;
+  if (share === 0) return {x: trial.x[i], y: trial.y[i], heading: trial.heading[i]};
+  const turn = trial.heading[i + 1] - trial.heading[i];
+  return {
+    x: trial.x[i] + share * (trial.x[i + 1] - trial.x[i]),
+    y: trial.y[i] + share * (trial.y[i + 1] - trial.y[i]),
+    heading: trial.heading[i] + share * Math.atan2(Math.sin(turn), Math.cos(turn)),
+  };
+}
+
+/* ---- who was hit ---- */
+
+/* Vehicles whose boxes a row's box touches in a frame and did not in the frame before. */
+function contactsBegun(trial, row, frame) {
+  const found = [];
+  for (let other = 0; other < trial.vehicles; other++)
+    if (other !== row && touches(trial, row, other, frame) && !(frame && touches(trial, row, other, frame - 1)))
+      found.push(other);
+  return found;
+}
+
+function touches(trial, one, other, frame) {
+  if (!trial.present[at(trial, other, frame)]) return false;
+  const a = boxOf(trial, one, frame), b = boxOf(trial, other, frame);
+  return isWithinAxes(a, b) && isWithinAxes(b, a);
+}
+
+function boxOf(trial, vehicle, frame) {
+  const i = at(trial, vehicle, frame), heading = trial.heading[i];
+  return {
+    x: trial.x[i], y: trial.y[i], cos: Math.cos(heading), sin: Math.sin(heading),
+    halfLength: trial.scene.length[vehicle] / 2, halfWidth: trial.scene.width[vehicle] / 2,
+  };
+}
+
+/* Whether no axis of box `a` separates it from box `b`. */
+function isWithinAxes(a, b) {
+  const dx = b.x - a.x, dy = b.y - a.y;
+  const turnCos = Math.abs(a.cos * b.cos + a.sin * b.sin), turnSin = Math.abs(a.cos * b.sin - a.sin * b.cos);
+  const ahead = a.halfLength + b.halfLength * turnCos + b.halfWidth * turnSin + TOUCH_M;
+  const left = a.halfWidth + b.halfLength * turnSin + b.halfWidth * turnCos + TOUCH_M;
+  return Math.abs(dx * a.cos + dy * a.sin) <= ahead && Math.abs(dy * a.cos - dx * a.sin) <= left;
+}

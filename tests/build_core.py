@@ -1,0 +1,124 @@
+"""How do tests build the C core without the package's own build? From its sources, with its own flags.
+
+Everything is built out of tree, once a session, and thrown away at its end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = tuple(sorted((ROOT / "c" / "src").glob("*.c")))
+INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
+LIBRARIES = ("-pthread", "-lm")
+
+# Optimised code is instrumented code that takes three times as long to compile and finds no more.
+ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+THREAD = ("-fsanitize=thread", "-g", "-O1")
+
+INSTRUCTION_SETS = {
+    "portable": (("-U__SSE2__",), ()),
+    "v3": (("-march=x86-64-v3",), ("avx2", "bmi2", "fma")),
+    "v4": (("-march=x86-64-v4",),
+           ("avx2", "bmi2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+}
+"""Name to the flags that compile the core for it, and what /proc/cpuinfo must list for it to run."""
+
+
+class BuildError(Exception):
+    """The compiler refused; the text is what it said."""
+
+
+def compilers() -> list[str]:
+    return [name for name in ("gcc", "clang") if shutil.which(name)]
+
+
+@functools.cache
+def core_flags() -> tuple[str, ...]:
+    """What the package's build gives every file of the core, its warnings included."""
+    text = (ROOT / "c" / "CMakeLists.txt").read_text()
+    options = re.search(r"target_compile_options\([^)]*?(-O3[^$)]*)", text)
+    return ("-std=c11", "-fPIC", *options[1].split())
+
+
+def runs_here(instruction_set: str) -> bool:
+    try:
+        listed = set(Path("/proc/cpuinfo").read_text().split())
+    except OSError:
+        return False
+    flags, needed = INSTRUCTION_SETS[instruction_set]
+    return listed >= set(needed) and (not flags[0].startswith("-march") or "sse2" in listed)
+
+
+@functools.cache
+def working_compiler(flags: tuple[str, ...]) -> str | None:
+    """The first compiler whose programs run when built with these flags: a sanitizer may lack its runtime."""
+    source = _folder() / "probe.c"
+    source.write_text("int main(void) { return 0; }\n")
+    for compiler in compilers():
+        program = _folder() / f"probe_{compiler}"
+        build = [compiler, *flags, str(source), "-o", str(program), *LIBRARIES]
+        if all(subprocess.run(command, check=False, capture_output=True).returncode == 0
+               for command in (build, [str(program)])):
+            return compiler
+    return None
+
+
+@functools.cache
+def core_objects(compiler: str, flags: tuple[str, ...] = (),
+                 sources: tuple[Path, ...] = SOURCES) -> tuple[str, ...]:
+    """Object files of the core; `flags` come after the core's own and win over them.
+
+    Raises:
+        BuildError: a file does not compile.
+    """
+    folder = Path(tempfile.mkdtemp(dir=_folder()))
+    objects = [folder / f"{source.stem}.o" for source in sources]
+    commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(made)]
+                for source, made in zip(sources, objects, strict=True)]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(_run, commands))
+    return tuple(map(str, objects))
+
+
+@functools.cache
+def core_library(compiler: str, flags: tuple[str, ...] = ()) -> str:
+    """Path of a shared library of the whole core."""
+    path = Path(tempfile.mkdtemp(dir=_folder())) / "core.so"
+    _run([compiler, "-shared", *flags, *core_objects(compiler, flags), "-o", str(path), *LIBRARIES])
+    return str(path)
+
+
+@functools.cache
+def test_program(source: Path, compiler: str, flags: tuple[str, ...],
+                 sources: tuple[Path, ...] = SOURCES) -> str:
+    """Path of a C test, linked with the core."""
+    path = Path(tempfile.mkdtemp(dir=_folder())) / source.stem
+    # Tests use what POSIX and GNU offer; the core itself is plain C11 and threads.
+    _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
+          *core_objects(compiler, flags, sources), "-o", str(path), *LIBRARIES])
+    return str(path)
+
+
+test_program.__test__ = False  # not a test by itself
+
+
+@functools.cache
+def _folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="drive_core_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _run(command):
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"{' '.join(command)}\n{done.stderr}")

@@ -1,0 +1,86 @@
+/* How do C tests get a valid scene to play, or to break? Two rows, an expert and a static among a few roads; all arrays
+ * are the test's own and may be changed before the scene is made. */
+#ifndef SMALL_SCENE_H
+#define SMALL_SCENE_H
+
+#include <string.h>
+
+#include "drive.h"
+
+enum { SMALL_ROWS = 2, SMALL_EXPERTS = 1, SMALL_VEHICLES = 4, SMALL_FRAMES = 6, SMALL_ROADS = 4, SMALL_POINTS = 8 };
+
+typedef struct small_scene {
+    uint8_t kind[SMALL_VEHICLES];
+    float length_m[SMALL_VEHICLES], width_m[SMALL_VEHICLES];
+    float x_m[SMALL_VEHICLES], y_m[SMALL_VEHICLES], heading_rad[SMALL_VEHICLES];
+    float vx_mps[SMALL_VEHICLES], vy_mps[SMALL_VEHICLES];
+    float goal_x_m[SMALL_ROWS], goal_y_m[SMALL_ROWS];
+    float log_x_m[SMALL_FRAMES], log_y_m[SMALL_FRAMES], log_heading_rad[SMALL_FRAMES];
+    float log_vx_mps[SMALL_FRAMES], log_vy_mps[SMALL_FRAMES];
+    uint8_t log_valid[SMALL_FRAMES];
+    int32_t road_start[SMALL_ROADS + 1];
+    uint8_t road_kind[SMALL_ROADS];
+    float road_width_m[SMALL_ROADS], road_speed_limit_mps[SMALL_ROADS];
+    float point_x_m[SMALL_POINTS], point_y_m[SMALL_POINTS];
+    drv_scene_input input;
+} small_scene;
+
+/* The defaults of DriveConfig, but a trial short enough for a test and few slots. */
+static inline drv_config small_config(void) {
+    return (drv_config){
+        .max_trials = 2, .action_type = DRV_DISCRETE, .max_acceleration_mps2 = 4.0f, .max_steering_rad = 0.6f,
+        .max_speed_mps = 40.0f, .min_speed_mps = 0.0f, .goal_radius_m = 2.0f, .goal_max_speed_mps = -1.0f,
+        .on_goal = DRV_REMOVE, .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
+        .partners = 4, .roads = 8, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
+        .scene_order = DRV_ORDER_RANDOM, .restart = DRV_RESTART_AUTO, .reward_goal = 1.0f, .reward_collision = -0.5f,
+        .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};
+}
+
+/* Row 0 drives along +x from the origin, row 1 twenty metres to its left; the expert crosses far ahead of them, the
+ * static stands behind. The edge runs along the right side of row 0; a stop sign is a single point. */
+static inline void make_small(small_scene *scene) {
+    memset(scene, 0, sizeof *scene);
+    for (int32_t i = 0; i < SMALL_VEHICLES; i++) {
+        scene->kind[i] = DRV_OBJECT_VEHICLE;
+        scene->length_m[i] = 4.0f;
+        scene->width_m[i] = 2.0f;
+    }
+    const float x_m[SMALL_VEHICLES] = {0.0f, 0.0f, 0.0f, -30.0f}, y_m[SMALL_VEHICLES] = {0.0f, 20.0f, 0.0f, 0.0f};
+    memcpy(scene->x_m, x_m, sizeof x_m);
+    memcpy(scene->y_m, y_m, sizeof y_m);
+    scene->vx_mps[0] = scene->vx_mps[1] = 10.0f;
+    for (int32_t row = 0; row < SMALL_ROWS; row++) {
+        scene->goal_x_m[row] = 500.0f;
+        scene->goal_y_m[row] = y_m[row];
+    }
+    for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
+        scene->log_x_m[frame] = 60.0f;
+        scene->log_y_m[frame] = (float)frame;
+        scene->log_heading_rad[frame] = 1.5707964f;
+        scene->log_vy_mps[frame] = 10.0f;
+        scene->log_valid[frame] = frame != 3;
+    }
+    const int32_t road_start[SMALL_ROADS + 1] = {0, 2, 5, 7, 8};
+    const uint8_t road_kind[SMALL_ROADS] = {DRV_ROAD_LANE, DRV_ROAD_EDGE, DRV_ROAD_LINE, DRV_ROAD_STOP_SIGN};
+    const float point_x_m[SMALL_POINTS] = {-10, 95, -20, 0, 40, 0, 8, 33};
+    const float point_y_m[SMALL_POINTS] = {0, 0, -4, -4, -4, 18, 18, 3};
+    memcpy(scene->road_start, road_start, sizeof road_start);
+    memcpy(scene->road_kind, road_kind, sizeof road_kind);
+    memcpy(scene->point_x_m, point_x_m, sizeof point_x_m);
+    memcpy(scene->point_y_m, point_y_m, sizeof point_y_m);
+    scene->road_width_m[0] = 3.5f;
+    scene->road_speed_limit_mps[0] = 13.9f;
+    scene->input = (drv_scene_input){
+        .name = "small", .dt_s = 0.1f, .trial_steps = 5, .row_count = SMALL_ROWS, .expert_count = SMALL_EXPERTS,
+        .vehicle_count = SMALL_VEHICLES, .frame_count = SMALL_FRAMES, .kind = scene->kind,
+        .length_m = scene->length_m, .width_m = scene->width_m, .start_x_m = scene->x_m, .start_y_m = scene->y_m,
+        .start_heading_rad = scene->heading_rad, .start_vx_mps = scene->vx_mps, .start_vy_mps = scene->vy_mps,
+        .goal_x_m = scene->goal_x_m, .goal_y_m = scene->goal_y_m, .log_x_m = scene->log_x_m,
+        .log_y_m = scene->log_y_m, .log_heading_rad = scene->log_heading_rad, .log_vx_mps = scene->log_vx_mps,
+        .log_vy_mps = scene->log_vy_mps, .log_valid = scene->log_valid, .road_count = SMALL_ROADS,
+        .point_count = SMALL_POINTS, .road_start = scene->road_start, .road_kind = scene->road_kind,
+        .road_width_m = scene->road_width_m, .road_speed_limit_mps = scene->road_speed_limit_mps,
+        .point_x_m = scene->point_x_m, .point_y_m = scene->point_y_m};
+}
+
+#endif

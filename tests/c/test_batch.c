@@ -1,0 +1,665 @@
+/* Can a batch live by C alone, and does it refuse what it cannot do? */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "dice.h"
+#include "drive.h"
+#include "small_scene.h"
+#include "state.h"
+
+enum { WORLDS = 3, BLOCK_LINE = 64 };
+
+/* A batch with all it needs; every array is allocated by itself and has exactly its size. */
+typedef struct batch_play {
+    drv_scene *scene;
+    int64_t ids[WORLDS];
+    drv_batch_setup setup;
+    drv_batch_needs needs;
+    void *block;
+    int64_t *actions;
+    float *shares;
+    drv_arrays arrays;
+    drv_batch *batch;
+    char message[DRV_MESSAGE_BYTES];
+} batch_play;
+
+static void begin_scene(batch_play *play, drv_config config, int32_t threads) {
+    small_scene small;
+    make_small(&small);
+    memset(play, 0, sizeof *play);
+    const drv_status status = drv_scene_create(&small.input, &config, &play->scene, play->message);
+    CHECK(status == DRV_OK, "%s", play->message);
+    for (int32_t i = 0; i < WORLDS; i++) play->ids[i] = i;
+    play->setup = (drv_batch_setup){.config = config, .world_count = WORLDS, .rows_per_world = SMALL_ROWS,
+                                    .scene_count = 1, .scenes = &play->scene, .world_ids = play->ids, .seed = 7,
+                                    .thread_count = threads};
+}
+
+static void *made(size_t count, size_t item_bytes) {
+    /* Filled with rubbish: what the core does not write must not be read. */
+    void *array = malloc(count * item_bytes);
+    memset(array, 0xa5, count * item_bytes);
+    return array;
+}
+
+static void begin(batch_play *play, drv_config config, int32_t threads) {
+    begin_scene(play, config, threads);
+    CHECK(drv_batch_plan(&play->setup, &play->needs, play->message) == DRV_OK, "%s", play->message);
+    const size_t rows = (size_t)play->needs.row_count;
+    play->block = aligned_alloc(BLOCK_LINE, (size_t)play->needs.block_bytes);
+    memset(play->block, 0x5a, (size_t)play->needs.block_bytes);
+    CHECK(drv_batch_create(&play->setup, play->block, play->needs.block_bytes, &play->batch, play->message) == DRV_OK,
+          "%s", play->message);
+    play->actions = made(rows * (size_t)play->needs.action_width, sizeof *play->actions);
+    play->shares = made(rows * (size_t)play->needs.action_width, sizeof *play->shares);
+    const int discrete = config.action_type != DRV_CONTINUOUS;
+    play->arrays = (drv_arrays){
+        .discrete_actions = discrete ? play->actions : NULL,
+        .continuous_actions = discrete ? NULL : play->shares,
+        .observations = made(rows * (size_t)play->needs.observation_size, sizeof(float)),
+        .rewards = made(rows, sizeof(float)), .terminations = made(rows, 1), .truncations = made(rows, 1),
+        .trial_ended = made(rows, 1), .truncation = made(rows, 1), .invalid_step = made(rows, 1),
+        .first = made(rows, 1), .trial_index = made(rows, sizeof(int32_t)), .removed = made(rows, 1),
+        .stopped = made(rows, 1), .waits = made(rows, 1), .outcome = made(rows, 1),
+        .code = made(rows, sizeof(uint16_t)), .scene_index = made((size_t)play->setup.world_count, sizeof(int32_t))};
+    drv_batch_bind(play->batch, &play->arrays);
+}
+
+static void end(batch_play *play) {
+    drv_batch_free(play->batch);
+    drv_scene_release(play->scene);
+    free(play->block);
+    free(play->actions);
+    free(play->shares);
+    drv_arrays *a = &play->arrays;
+    void *const all[] = {a->observations, a->rewards, a->terminations, a->truncations, a->trial_ended, a->truncation,
+                         a->invalid_step, a->first, a->trial_index, a->removed, a->stopped, a->waits, a->outcome,
+                         a->code, a->scene_index};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static void act(batch_play *play, int64_t acceleration_bin, int64_t steering_bin) {
+    for (int32_t row = 0; row < play->needs.row_count; row++) {
+        if (play->needs.action_width == 1) play->actions[row] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
+        if (play->needs.action_width == 1) continue;
+        play->actions[2 * row] = acceleration_bin;
+        play->actions[2 * row + 1] = steering_bin;
+        play->shares[2 * row] = (float)(acceleration_bin - 3) / 3.0f;
+        play->shares[2 * row + 1] = (float)(steering_bin - 6) / 6.0f;
+    }
+}
+
+static void must_step(batch_play *play) {
+    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
+    CHECK(status == DRV_OK, "%d: %s", status, play->message);
+}
+
+static void must_reset(batch_play *play, const uint64_t *seed) {
+    uint64_t seeds[64]; /* more than the worlds of any test here */
+    for (int world = 0; world < 64; world++) seeds[world] = seed ? *seed : 0;
+    const drv_status status = drv_batch_reset(play->batch, seed ? seeds : NULL, NULL, NULL, play->message);
+    CHECK(status == DRV_OK, "%d: %s", status, play->message);
+}
+
+/* ---- what a setup may hold ---- */
+
+static const float not_a_number = NAN, endless = INFINITY;
+
+/* Breaks one field of a setup; returns what the sentence must name, or NULL past the last case. */
+static const char *break_setup(int32_t number, drv_batch_setup *setup, const char **about) {
+    drv_config *c = &setup->config;
+#define BREAK(place, bad, named)       \
+    if (number-- == 0) {               \
+        place = bad;                   \
+        *about = #place " = " #bad;    \
+        return named;                  \
+    }
+#define BREAK_CODE(place, above, named)  \
+    BREAK(place, -1, named)              \
+    BREAK(place, above, named)           \
+    BREAK(place, INT32_MIN, named)       \
+    BREAK(place, INT32_MAX, named)
+#define BREAK_NUMBER(place, below, above, named) \
+    BREAK(place, below, named)           \
+    BREAK(place, above, named)           \
+    BREAK(place, not_a_number, named)    \
+    BREAK(place, endless, named)         \
+    BREAK(place, -endless, named)
+    BREAK_CODE(setup->world_count, (1 << 20) + 1, "worlds")
+    BREAK(setup->world_count, 0, "worlds")
+    BREAK_CODE(setup->scene_count, (1 << 24) + 1, "scenes")
+    BREAK(setup->scene_count, 0, "scenes")
+    BREAK_CODE(setup->thread_count, 1025, "threads")
+    BREAK(setup->thread_count, 0, "threads")
+    BREAK_CODE(setup->rows_per_world, 65536, "agents_per_world")
+    BREAK(setup->rows_per_world, 0, "agents_per_world")
+    BREAK_CODE(c->max_trials, 10001, "max_trials")
+    BREAK(c->max_trials, 0, "max_trials")
+    BREAK_CODE(c->action_type, 3, "action_type")
+    BREAK_NUMBER(c->max_acceleration_mps2, 0.0f, 101.0f, "max_acceleration_mps2")
+    BREAK_NUMBER(c->max_steering_rad, 0.0f, 1.6f, "max_steering_rad")
+    BREAK_NUMBER(c->max_speed_mps, 0.0f, 201.0f, "max_speed_mps")
+    BREAK_NUMBER(c->min_speed_mps, -201.0f, 0.1f, "min_speed_mps")
+    BREAK_NUMBER(c->goal_radius_m, 0.0f, 1001.0f, "goal_radius_m")
+    BREAK_NUMBER(c->goal_max_speed_mps, -1.1f, 201.0f, "goal_max_speed_mps")
+    BREAK_CODE(c->on_goal, 3, "on_goal")
+    BREAK_CODE(c->on_collision, 3, "on_collision")
+    BREAK_CODE(c->on_offroad, 3, "on_offroad")
+    BREAK_NUMBER(c->stopped_share_limit, -0.1f, 1.1f, "stopped_share_limit")
+    BREAK_CODE(c->partners, 4097, "partners")
+    BREAK_CODE(c->roads, 4097, "roads")
+    BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
+    BREAK_CODE(c->time_left, 2, "time_left")
+    BREAK_CODE(c->scene_order, 2, "scene_order")
+    BREAK_CODE(c->restart, 2, "restart")
+    BREAK_NUMBER(c->reward_goal, -2e6f, 2e6f, "reward goal")
+    BREAK_NUMBER(c->reward_collision, -2e6f, 2e6f, "reward collision")
+    BREAK_NUMBER(c->reward_offroad, -2e6f, 2e6f, "reward offroad")
+    BREAK_NUMBER(c->log_ema_alpha, -0.1f, 1.1f, "log_ema_alpha")
+    return NULL;
+#undef BREAK
+#undef BREAK_CODE
+#undef BREAK_NUMBER
+}
+
+TEST(every_field_out_of_range_is_refused_by_name) {
+    batch_play play;
+    const char *about = "", *named;
+    begin_scene(&play, small_config(), 1);
+    int32_t number = 0;
+    for (;; number++) {
+        drv_batch_setup setup = play.setup;
+        named = break_setup(number, &setup, &about);
+        if (!named) break;
+        char *message = malloc(DRV_MESSAGE_BYTES);
+        memset(message, 'x', DRV_MESSAGE_BYTES);
+        drv_batch_needs needs = {.row_count = -77};
+        const drv_status status = drv_batch_plan(&setup, &needs, message);
+        message[DRV_MESSAGE_BYTES - 1] = '\0';
+        CHECK(status == DRV_ERROR_CONFIG, "%s: status %d", about, status);
+        CHECK(strstr(message, named) == message && strstr(message, "must be"), "%s: it says \"%s\"", about, message);
+        CHECK(needs.row_count == -77, "%s: needs were written", about);
+        drv_batch *batch = (drv_batch *)(uintptr_t)64;
+        CHECK(drv_batch_create(&setup, NULL, 0, &batch, message) == status && !batch, "%s: it was created", about);
+        free(message);
+    }
+    CHECK(number > 100, "only %d cases", number);
+    drv_scene_release(play.scene);
+}
+
+TEST(world_ids_are_not_negative) {
+    batch_play play;
+    begin_scene(&play, small_config(), 1);
+    play.ids[2] = -1;
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_CONFIG, "it was accepted");
+    CHECK(strstr(play.message, "world id 2 is -1"), "%s", play.message);
+    drv_scene_release(play.scene);
+}
+
+TEST(a_scene_made_for_another_view_or_more_rows_is_refused) {
+    batch_play play;
+    begin_scene(&play, small_config(), 1);
+    drv_batch_setup setup = play.setup;
+    setup.config.roads = 9;
+    CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "other roads: %s", play.message);
+    setup = play.setup;
+    setup.config.view_radius_m = 50.0f;
+    CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "another radius: %s", play.message);
+    setup = play.setup;
+    setup.rows_per_world = 1;
+    CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "fewer rows: %s", play.message);
+    CHECK(strstr(play.message, "small has 2"), "%s", play.message);
+    drv_scene_release(play.scene);
+}
+
+TEST(an_instruction_set_is_one_of_those_on_offer) {
+    batch_play play;
+    begin_scene(&play, small_config(), 1);
+    const char *const unknown[] = {"v9", "BASELINE", "%s%n", "a name much longer than any sentence has a place for"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        play.setup.instruction_set = unknown[i];
+        CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_CONFIG, "%s", unknown[i]);
+        CHECK(strstr(play.message, "offers baseline"), "%s", play.message);
+    }
+    play.setup.instruction_set = "baseline";
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
+    drv_scene_release(play.scene);
+}
+
+TEST(a_batch_too_large_for_any_memory_is_refused) {
+    batch_play play;
+    begin_scene(&play, small_config(), 1);
+    int64_t *ids = calloc(1 << 20, sizeof *ids);
+    play.setup.world_ids = ids;
+    play.setup.world_count = 1 << 20;
+    play.setup.rows_per_world = 4096;
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
+    play.setup.world_count = 1;
+    play.setup.rows_per_world = 65535;
+    play.setup.config.max_trials = 10000;
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
+    play.setup.rows_per_world = 4096;
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
+    free(ids);
+    drv_scene_release(play.scene);
+}
+
+TEST(a_block_too_small_or_off_its_line_is_refused) {
+    batch_play play;
+    begin_scene(&play, small_config(), 1);
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
+    CHECK(play.needs.row_count == WORLDS * SMALL_ROWS && play.needs.rows_per_world == SMALL_ROWS &&
+          play.needs.vehicles_per_world >= SMALL_VEHICLES && play.needs.action_width == 1, "needs");
+    uint8_t *block = aligned_alloc(BLOCK_LINE, (size_t)play.needs.block_bytes + BLOCK_LINE);
+    drv_batch *batch = (drv_batch *)(uintptr_t)64;
+    CHECK(drv_batch_create(&play.setup, block, play.needs.block_bytes - 1, &batch, play.message) == DRV_ERROR_MEMORY,
+          "a block one byte short");
+    CHECK(batch == NULL && strstr(play.message, "must be at least"), "%s", play.message);
+    for (int32_t off = 1; off < BLOCK_LINE; off += 7)
+        CHECK(drv_batch_create(&play.setup, block + off, play.needs.block_bytes, &batch, play.message) ==
+                  DRV_ERROR_MEMORY && !batch, "%d bytes off its line", off);
+    CHECK(drv_batch_create(&play.setup, block, play.needs.block_bytes + BLOCK_LINE, &batch, play.message) == DRV_OK,
+          "a block with room to spare: %s", play.message);
+    drv_batch_free(batch);
+    free(block);
+    drv_scene_release(play.scene);
+}
+
+/* ---- life ---- */
+
+static void check_life(int32_t action_type, int32_t threads) {
+    batch_play play;
+    drv_config config = small_config();
+    config.action_type = action_type;
+    begin(&play, config, threads);
+    act(&play, 3, 6);
+    CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL && strstr(play.message, "before reset"),
+          "%s", play.message);
+    must_reset(&play, NULL);
+    for (int32_t row = 0; row < play.needs.row_count; row++)
+        CHECK(play.arrays.first[row] == 1 && play.arrays.waits[row] == 0 && play.arrays.invalid_step[row] == 0,
+              "row %d", row);
+    /* Two trials of five steps and a restart each; nothing stands in the way for so long. */
+    for (int32_t call = 1; call <= 36; call++) {
+        must_step(&play);
+        const int32_t within = (call - 1) % 12 + 1;
+        const int ended = within == 5 || within == 11, restarted = within == 6 || within == 12;
+        for (int32_t row = 0; row < play.needs.row_count; row++) {
+            CHECK(play.arrays.trial_ended[row] == ended, "call %d, row %d", call, row);
+            CHECK(play.arrays.truncations[row] == (within == 11), "call %d, row %d", call, row);
+            CHECK(play.arrays.terminations[row] == 0, "call %d, row %d", call, row);
+            CHECK(play.arrays.invalid_step[row] == restarted, "call %d, row %d", call, row);
+            CHECK(play.arrays.first[row] == (within == 12), "call %d, row %d", call, row);
+            CHECK(play.arrays.trial_index[row] == (within >= 6 && within < 12), "call %d", call);
+            CHECK(play.arrays.rewards[row] == 0.0f, "call %d: %g", call, (double)play.arrays.rewards[row]);
+            for (int32_t i = 0; i < play.needs.observation_size; i++) {
+                const float seen = play.arrays.observations[row * play.needs.observation_size + i];
+                CHECK(seen >= -1.0f && seen <= 1.0f, "call %d, row %d, float %d: %g", call, row, i, (double)seen);
+            }
+        }
+    }
+    CHECK(drv_batch_trials(play.batch) == 6 * play.needs.row_count, "%lld trials",
+          (long long)drv_batch_trials(play.batch));
+    end(&play);
+}
+
+TEST(a_batch_begins_steps_restarts_and_ends) {
+    for (int32_t action_type = DRV_DISCRETE; action_type <= DRV_CONTINUOUS; action_type++)
+        for (int32_t threads = 1; threads <= 4; threads++) check_life(action_type, threads);
+}
+
+TEST(a_batch_that_is_never_stepped_ends) {
+    batch_play play;
+    begin(&play, small_config(), 4);
+    end(&play);
+    begin(&play, small_config(), 4);
+    must_reset(&play, NULL);
+    end(&play);
+    drv_batch_free(NULL);
+}
+
+TEST(no_batch_at_all_is_an_error_of_the_call) {
+    char message[DRV_MESSAGE_BYTES];
+    CHECK(drv_batch_step(NULL, NULL, message) == DRV_ERROR_CALL && strstr(message, "closed"), "%s", message);
+}
+
+TEST(a_closed_batch_says_so_until_it_is_freed) {
+    batch_play play;
+    begin(&play, small_config(), 2);
+    must_reset(&play, NULL);
+    act(&play, 3, 6);
+    must_step(&play);
+    float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
+    for (int32_t times = 0; times < 2; times++) {
+        drv_batch_close(play.batch);
+        CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL && strstr(play.message, "closed"), "%s",
+              play.message);
+        CHECK(drv_batch_reset(play.batch, NULL, NULL, NULL, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_trials(play.batch) == 0 && drv_batch_metric(play.batch, 0, -1).n == 0, "figures of nothing");
+        CHECK(drv_batch_phase_ns(play.batch, 0) == 0, "time of nothing");
+        drv_batch_time_phases(play.batch, 1);
+        drv_batch_forked(play.batch);
+    }
+    free(ahead);
+    end(&play);
+}
+
+TEST(a_batch_keeps_its_scene) {
+    batch_play play;
+    begin(&play, small_config(), 2);
+    drv_scene_release(play.scene);
+    play.scene = NULL;
+    must_reset(&play, NULL);
+    act(&play, 6, 6);
+    for (int32_t call = 0; call < 20; call++) must_step(&play);
+    end(&play);
+}
+
+TEST(the_state_fields_stand_inside_the_block) {
+    batch_play play;
+    begin(&play, small_config(), 1);
+    const int32_t count = drv_batch_state_fields(play.batch, NULL, 0);
+    drv_state_field *fields = calloc((size_t)count, sizeof *fields);
+    CHECK(drv_batch_state_fields(play.batch, fields, count) == count, "the count depends on the room");
+    CHECK(drv_batch_state_fields(play.batch, fields, 1) == count, "the count depends on the room");
+    for (int32_t i = 0; i < count; i++) {
+        const uint64_t last = fields[i].offset + (WORLDS - 1) * fields[i].world_stride +
+                              (uint64_t)fields[i].count * (uint64_t)(fields[i].type[1] - '0');
+        CHECK(last <= play.needs.block_bytes, "%s ends at %llu of %llu", fields[i].name, (unsigned long long)last,
+              (unsigned long long)play.needs.block_bytes);
+    }
+    free(fields);
+    end(&play);
+}
+
+TEST(figures_and_phases_have_names_and_no_others) {
+    CHECK(drv_metric_count() > 0 && drv_phase_count() > 0, "none");
+    for (int32_t i = 0; i < drv_metric_count(); i++) CHECK(drv_metric_name(i)[0] != '\0', "metric %d", i);
+    for (int32_t i = 0; i < drv_phase_count(); i++) CHECK(drv_phase_name(i)[0] != '\0', "phase %d", i);
+    const int32_t wrong[] = {-1, INT32_MIN, INT32_MAX, 1000};
+    for (size_t i = 0; i < 4; i++)
+        CHECK(drv_metric_name(wrong[i])[0] == '\0' && drv_phase_name(wrong[i])[0] == '\0', "%d", wrong[i]);
+}
+
+TEST(a_figure_without_data_is_not_a_number_and_says_so) {
+    batch_play play;
+    begin(&play, small_config(), 1);
+    must_reset(&play, NULL);
+    for (int32_t i = 0; i < drv_metric_count(); i++) {
+        const drv_figure figure = drv_batch_metric(play.batch, i, -1);
+        CHECK(isnan(figure.value) && figure.n == 0, "%s: %g over %lld", drv_metric_name(i), figure.value,
+              (long long)figure.n);
+    }
+    CHECK(drv_batch_adaptation(play.batch, 1).n == 0 && drv_batch_trials(play.batch) == 0, "data from nowhere");
+    end(&play);
+}
+
+/* ---- refusals while it lives ---- */
+
+static void check_nothing_moves(batch_play *play, const char *about, drv_status wanted) {
+    void *before = malloc((size_t)play->needs.block_bytes);
+    memcpy(before, play->block, (size_t)play->needs.block_bytes);
+    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
+    CHECK(status == wanted, "%s: status %d: %s", about, status, play->message);
+    CHECK(memcmp(before, play->block, (size_t)play->needs.block_bytes) == 0, "%s: something moved", about);
+    free(before);
+}
+
+TEST(an_action_out_of_its_table_names_the_row_and_nothing_moves) {
+    const int64_t bad[] = {-1, 91, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
+    for (int32_t threads = 1; threads <= 2; threads++) {
+        batch_play play;
+        begin(&play, small_config(), threads);
+        must_reset(&play, NULL);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            act(&play, 4, 6);
+            play.actions[3] = bad[i];
+            check_nothing_moves(&play, "discrete", DRV_ERROR_ACTION);
+            CHECK(strstr(play.message, "row 3 (world 1)"), "%s", play.message);
+        }
+        act(&play, 4, 6);
+        must_step(&play);
+        end(&play);
+    }
+    batch_play play;
+    drv_config config = small_config();
+    config.action_type = DRV_MULTI_DISCRETE;
+    begin(&play, config, 1);
+    must_reset(&play, NULL);
+    const int64_t pairs[][2] = {{-1, 6}, {7, 6}, {3, -1}, {3, 13}, {INT64_MIN, 6}, {3, INT64_MAX}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        act(&play, 4, 6);
+        play.actions[10] = pairs[i][0];
+        play.actions[11] = pairs[i][1];
+        check_nothing_moves(&play, "multi_discrete", DRV_ERROR_ACTION);
+        CHECK(strstr(play.message, "row 5 (world 2)"), "%s", play.message);
+    }
+    end(&play);
+    config.action_type = DRV_CONTINUOUS;
+    begin(&play, config, 1);
+    must_reset(&play, NULL);
+    const float shares[] = {NAN, INFINITY, -INFINITY, 1.0001f, -1.0001f};
+    for (size_t i = 0; i < 2 * sizeof shares / sizeof *shares; i++) {
+        act(&play, 4, 6);
+        play.shares[i % 2] = shares[i / 2];
+        check_nothing_moves(&play, "continuous", DRV_ERROR_ACTION);
+        CHECK(strstr(play.message, "row 0 (world 0)"), "%s", play.message);
+    }
+    end(&play);
+}
+
+TEST(ages_and_a_first_reset_are_checked_before_anything_moves) {
+    batch_play play;
+    begin(&play, small_config(), 1);
+    const uint8_t two[WORLDS] = {1, 0, 1};
+    CHECK(drv_batch_reset(play.batch, NULL, two, NULL, play.message) == DRV_ERROR_CALL &&
+          strstr(play.message, "world 1"), "%s", play.message);
+    const int32_t old[WORLDS] = {0, 0, 5}, negative[WORLDS] = {-1, 0, 0}, fine[WORLDS] = {0, 2, 4};
+    CHECK(drv_batch_reset(play.batch, NULL, NULL, old, play.message) == DRV_ERROR_CALL &&
+          strstr(play.message, "world 2 is 5; it must be 0 to 4"), "%s", play.message);
+    CHECK(drv_batch_reset(play.batch, NULL, NULL, negative, play.message) == DRV_ERROR_CALL, "%s", play.message);
+    CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL, "a refused reset counts");
+    CHECK(drv_batch_reset(play.batch, NULL, NULL, fine, play.message) == DRV_OK, "%s", play.message);
+    act(&play, 3, 6);
+    must_step(&play);
+    CHECK(play.arrays.trial_ended[4] == 1 && play.arrays.trial_ended[2] == 0, "ages do not age");
+    end(&play);
+}
+
+TEST(a_restart_left_to_the_caller_is_owed_before_the_next_step) {
+    batch_play play;
+    drv_config config = small_config();
+    config.restart = DRV_RESTART_CALLER;
+    config.max_trials = 1;
+    begin(&play, config, 1);
+    must_reset(&play, NULL);
+    act(&play, 3, 6);
+    for (int32_t call = 0; call < 5; call++) must_step(&play);
+    check_nothing_moves(&play, "owed", DRV_ERROR_CALL);
+    CHECK(strstr(play.message, "world 0"), "%s", play.message);
+    must_reset(&play, NULL);
+    must_step(&play);
+    end(&play);
+}
+
+/* ---- the state is all there is ---- */
+
+TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
+    batch_play one, other;
+    dice die = {71};
+    begin(&one, small_config(), 2);
+    begin(&other, small_config(), 1);
+    must_reset(&one, NULL);
+    for (int32_t call = 0; call < 8; call++) {
+        act(&one, dice_below(&die, 7), dice_below(&die, 13));
+        must_step(&one);
+    }
+    memcpy(other.block, one.block, (size_t)one.needs.block_bytes);
+    drv_batch_resume(other.batch);
+    for (int32_t call = 0; call < 40; call++) {
+        const int32_t push = dice_below(&die, 7), turn = dice_below(&die, 13);
+        act(&one, push, turn);
+        act(&other, push, turn);
+        must_step(&one);
+        must_step(&other);
+        CHECK(memcmp(one.block, other.block, (size_t)one.needs.block_bytes) == 0, "state differs after call %d", call);
+        CHECK(memcmp(one.arrays.code, other.arrays.code, (size_t)one.needs.row_count * sizeof(uint16_t)) == 0,
+              "channels differ after call %d", call);
+    }
+    end(&one);
+    end(&other);
+}
+
+TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
+    batch_play play;
+    begin(&play, small_config(), 2);
+    float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
+    CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_ERROR_CALL, "%s", play.message);
+    must_reset(&play, NULL);
+    act(&play, 3, 6);
+    for (int32_t call = 0; call < 5; call++) must_step(&play);
+    void *before = malloc((size_t)play.needs.block_bytes);
+    memcpy(before, play.block, (size_t)play.needs.block_bytes);
+    CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_OK, "%s", play.message);
+    CHECK(memcmp(before, play.block, (size_t)play.needs.block_bytes) == 0, "looking moved something");
+    must_step(&play);
+    CHECK(memcmp(ahead, play.arrays.observations,
+                 (size_t)play.needs.row_count * (size_t)play.needs.observation_size * sizeof *ahead) == 0,
+          "it showed something else");
+    free(before);
+    free(ahead);
+    end(&play);
+}
+
+/* ---- threads ---- */
+
+typedef struct caller {
+    batch_play *play;
+    atomic_int *done, *refused;
+} caller;
+
+static void *step_at_the_same_time(void *argument) {
+    caller *self = argument;
+    char message[DRV_MESSAGE_BYTES];
+    for (int32_t call = 0; call < 2000; call++) {
+        const drv_status status = drv_batch_step(self->play->batch, NULL, message);
+        CHECK(status == DRV_OK || (status == DRV_ERROR_CALL && strstr(message, "another thread")), "%d: %s", status,
+              message);
+        atomic_fetch_add(status == DRV_OK ? self->done : self->refused, 1);
+    }
+    return NULL;
+}
+
+TEST(two_callers_of_one_batch_take_turns_or_are_told_so) {
+    batch_play play;
+    begin(&play, small_config(), 2);
+    must_reset(&play, NULL);
+    act(&play, 4, 7);
+    atomic_int done = 0, refused = 0;
+    caller self = {&play, &done, &refused};
+    pthread_t callers[3];
+    for (int32_t i = 0; i < 3; i++) pthread_create(&callers[i], NULL, step_at_the_same_time, &self);
+    for (int32_t i = 0; i < 3; i++) pthread_join(callers[i], NULL);
+    CHECK(atomic_load(&done) + atomic_load(&refused) == 6000 && atomic_load(&done) > 0, "%d done, %d refused",
+          atomic_load(&done), atomic_load(&refused));
+    end(&play);
+}
+
+static void *step_until_closed(void *argument) {
+    batch_play *play = argument;
+    char message[DRV_MESSAGE_BYTES] = "it was not closed";
+    drv_status status = DRV_OK;
+    for (int32_t call = 0; call < 1000000 && status == DRV_OK; call++)
+        status = drv_batch_step(play->batch, NULL, message);
+    CHECK(status == DRV_ERROR_CALL, "%d: %s", status, message);
+    return NULL;
+}
+
+TEST(closing_waits_for_the_call_in_progress) {
+    for (int32_t round = 0; round < 20; round++) {
+        batch_play play;
+        begin(&play, small_config(), 2);
+        must_reset(&play, NULL);
+        act(&play, 3, 6);
+        pthread_t stepper;
+        pthread_create(&stepper, NULL, step_until_closed, &play);
+        usleep((useconds_t)(100 * round));
+        drv_batch_close(play.batch);
+        pthread_join(stepper, NULL);
+        end(&play);
+    }
+}
+
+TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are) {
+    for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
+        batch_play own, bound;
+        drv_config config = small_config();
+        config.action_type = type;
+        begin(&own, config, 1);
+        begin(&bound, config, 1);
+        must_reset(&own, NULL);
+        must_reset(&bound, NULL);
+        act(&own, 2, 9);
+        act(&bound, 2, 9);
+        const size_t bytes = (size_t)(own.needs.row_count * own.needs.action_width) *
+                             (type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t));
+        void *taken = type == DRV_CONTINUOUS ? (void *)own.shares : (void *)own.actions;
+        void *given = malloc(bytes);
+        memcpy(given, taken, bytes);
+        memset(taken, 0xa5, bytes);
+        CHECK(drv_batch_step(own.batch, given, own.message) == DRV_OK, "%s", own.message);
+        CHECK(memcmp(taken, given, bytes) == 0, "the bound array has others");
+        must_step(&bound);
+        CHECK(memcmp(own.block, bound.block, (size_t)own.needs.block_bytes) == 0, "action type %d", type);
+        free(given);
+        end(&own);
+        end(&bound);
+    }
+}
+
+static void *play_alone(void *argument) {
+    batch_play *own = argument;
+    dice die = {72};
+    for (int32_t call = 0; call < 300; call++) {
+        act(own, dice_below(&die, 7), dice_below(&die, 13));
+        must_step(own);
+    }
+    return NULL;
+}
+
+TEST(two_batches_in_two_threads_play_as_each_does_alone) {
+    batch_play plays[3];
+    for (int32_t i = 0; i < 3; i++) {
+        begin(&plays[i], small_config(), 2);
+        must_reset(&plays[i], NULL);
+    }
+    pthread_t players[2];
+    for (int32_t i = 0; i < 2; i++) pthread_create(&players[i], NULL, play_alone, &plays[i]);
+    for (int32_t i = 0; i < 2; i++) pthread_join(players[i], NULL);
+    play_alone(&plays[2]);
+    for (int32_t i = 0; i < 2; i++)
+        CHECK(memcmp(plays[i].block, plays[2].block, (size_t)plays[2].needs.block_bytes) == 0, "batch %d differs", i);
+    for (int32_t i = 0; i < 3; i++) end(&plays[i]);
+}
+
+TEST(timing_the_phases_changes_no_bit) {
+    batch_play timed, plain;
+    begin(&timed, small_config(), 2);
+    begin(&plain, small_config(), 2);
+    must_reset(&timed, NULL);
+    must_reset(&plain, NULL);
+    drv_batch_time_phases(timed.batch, 1);
+    play_alone(&timed);
+    play_alone(&plain);
+    CHECK(memcmp(timed.block, plain.block, (size_t)plain.needs.block_bytes) == 0, "state differs");
+    int64_t sum_ns = 0;
+    for (int32_t phase = 0; phase < drv_phase_count(); phase++) sum_ns += drv_batch_phase_ns(timed.batch, phase);
+    CHECK(sum_ns > 0, "no time passed");
+    CHECK(drv_batch_phase_ns(plain.batch, 0) == 0, "time was taken unasked");
+    end(&timed);
+    end(&plain);
+}

@@ -1,0 +1,193 @@
+/* Does a car move as a bicycle on paper does? */
+#include "check.h"
+#include "dice.h"
+#include "dynamics.h"
+#include "geometry.h"
+
+static const double pi = 3.14159265358979323846;
+static const drv_speed_limits forward_only = {0.0f, 40.0f}, both_ways = {-10.0f, 40.0f};
+
+static drv_motion drive(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits, float dt_s,
+                        int32_t steps) {
+    for (int32_t i = 0; i < steps; i++) car = drv_bicycle_advance(car, control, wheelbase_m, limits, dt_s);
+    return car;
+}
+
+TEST(held_steering_drives_a_circle) {
+    dice die = {41};
+    for (int32_t round = 0; round < 40; round++) {
+        const double wheelbase_m = dice_between(&die, 1.5, 8.0), turn = round % 2 ? -1.0 : 1.0;
+        const double steering_rad = turn * dice_between(&die, 0.05, 0.6);
+        /* The rear axle rolls about the point where the axles' normals meet; the middle is half a wheelbase ahead. */
+        const double rear_m = wheelbase_m / tan(steering_rad), radius_m = hypot(rear_m, 0.5 * wheelbase_m);
+        const int32_t lap = 400 + 40 * round;
+        const double dt_s = 0.1, chord_m = 2.0 * radius_m * sin(pi / lap);
+        /* The chords of a lap are as long as what is driven in a step; the turn of a step is then a lap's share. */
+        const double speed_mps = 2.0 * pi * radius_m / (lap * dt_s);
+        const double heading_rad = dice_between(&die, -3.0, 3.0), slip_rad = atan2(0.5 * wheelbase_m, rear_m);
+        drv_motion car = {(float)dice_between(&die, -50, 50), (float)dice_between(&die, -50, 50), (float)heading_rad,
+                          (float)speed_mps};
+        const drv_motion start = car;
+        /* The centre stands to the left of the first chord's middle (to the right in a right turn). */
+        double along_rad = heading_rad + (turn > 0 ? slip_rad : slip_rad - pi);
+        const double apothem_m = turn * sqrt(radius_m * radius_m - 0.25 * chord_m * chord_m);
+        const double centre_x = (double)car.x_m + 0.5 * chord_m * cos(along_rad) - apothem_m * sin(along_rad);
+        const double centre_y = (double)car.y_m + 0.5 * chord_m * sin(along_rad) + apothem_m * cos(along_rad);
+        const drv_control control = {0.0f, (float)steering_rad};
+        double turned_rad = 0.0;
+        for (int32_t step = 0; step < lap; step++) {
+            const drv_motion before = car;
+            car = drv_bicycle_advance(car, control, (float)wheelbase_m, forward_only, (float)dt_s);
+            const double away_m = hypot((double)car.x_m - centre_x, (double)car.y_m - centre_y);
+            CHECK(fabs(away_m / radius_m - 1.0) < 2e-3, "step %d of %d: %g m from the centre, wanted %g", step, lap,
+                  away_m, radius_m);
+            turned_rad += (double)drv_wrap_angle(car.heading_rad - before.heading_rad);
+        }
+        const double home_m = hypot((double)(car.x_m - start.x_m), (double)(car.y_m - start.y_m));
+        CHECK(home_m < 1e-3 * radius_m, "after a lap %g m from home; the radius is %g m", home_m, radius_m);
+        CHECK_NEAR(turned_rad, turn * 2.0 * pi, 1e-3);
+        CHECK(fabs((double)drv_wrap_angle(car.heading_rad - start.heading_rad)) < 1e-3,
+              "heading %g after a lap, %g before", (double)car.heading_rad, (double)start.heading_rad);
+    }
+}
+
+TEST(the_yaw_rate_is_the_turn_of_a_step) {
+    dice die = {42};
+    for (int32_t i = 0; i < 2000; i++) {
+        const double heading_rad = dice_between(&die, -3.1, 3.1), speed_mps = dice_between(&die, -5.0, 30.0);
+        const drv_motion car = {0.0f, 0.0f, (float)heading_rad, (float)speed_mps};
+        const float steering = (float)dice_between(&die, -0.6, 0.6), wheelbase = (float)dice_between(&die, 1.0, 8.0);
+        const drv_motion next = drv_bicycle_advance(car, (drv_control){0.0f, steering}, wheelbase, both_ways, 0.1f);
+        const float rate = drv_bicycle_yaw_rate(next.speed_mps, steering, wheelbase);
+        CHECK_NEAR(drv_wrap_angle(next.heading_rad - car.heading_rad) / 0.1f, rate, 1e-5 + 1e-5 * fabs((double)rate));
+    }
+}
+
+TEST(a_straight_line_is_exact) {
+    drv_motion car = {3.0f, 0.0f, 0.0f, 8.0f};
+    car = drive(car, (drv_control){0.0f, 0.0f}, 2.5f, forward_only, 0.125f, 1000);
+    CHECK(car.x_m == 1003.0f && car.y_m == 0.0f && car.heading_rad == 0.0f && car.speed_mps == 8.0f,
+          "(%.9g, %.9g), heading %g, %g m/s", (double)car.x_m, (double)car.y_m, (double)car.heading_rad,
+          (double)car.speed_mps);
+}
+
+TEST(without_steering_no_heading_ever_drifts) {
+    dice die = {43};
+    for (int32_t i = 0; i < 200; i++) {
+        const double heading = dice_between(&die, -3.14, 3.14), speed = dice_between(&die, 0.0, 40.0);
+        const drv_motion start = {0.0f, 0.0f, (float)heading, (float)speed};
+        const drv_motion end = drive(start, (drv_control){0.0f, 0.0f}, 2.5f, forward_only, 0.1f, 100);
+        CHECK(end.heading_rad == start.heading_rad, "%.9g became %.9g", (double)start.heading_rad,
+              (double)end.heading_rad);
+        CHECK_NEAR(end.x_m, 10.0 * speed * cos(heading), 2e-3);
+        CHECK_NEAR(end.y_m, 10.0 * speed * sin(heading), 2e-3);
+    }
+}
+
+TEST(one_second_at_4_mps2_from_rest_gives_4_mps) {
+    const int32_t steps_a_second[] = {1, 2, 5, 10, 20, 100, 1000};
+    for (size_t i = 0; i < sizeof steps_a_second / sizeof *steps_a_second; i++) {
+        const int32_t steps = steps_a_second[i];
+        const double dt_s = 1.0 / steps;
+        const drv_motion end = drive((drv_motion){0, 0, 0, 0}, (drv_control){4.0f, 0.0f}, 2.5f, forward_only,
+                                     (float)dt_s, steps);
+        CHECK_NEAR(end.speed_mps, 4.0, 1e-4);
+        /* Each new speed holds for its whole step. */
+        CHECK_NEAR(end.x_m, 4.0 * dt_s * dt_s * steps * (steps + 1) / 2, 1e-3);
+    }
+}
+
+TEST(a_car_that_brakes_to_rest_stays_where_it_stands) {
+    const float speeds[] = {0.0f, 0.05f, 0.39999f, 0.4f, 0.41f, 3.0f, 13.7f};
+    for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
+        drv_motion car = {1.0f, 2.0f, 0.5f, speeds[i]};
+        car = drive(car, (drv_control){-4.0f, 0.3f}, 2.5f, forward_only, 0.1f, 50);
+        CHECK(car.speed_mps == 0.0f, "%g m/s from %g", (double)car.speed_mps, (double)speeds[i]);
+        for (int32_t step = 0; step < 100; step++) {
+            const drv_motion next = drv_bicycle_advance(car, (drv_control){-4.0f, step % 2 ? 0.3f : -0.3f}, 2.5f,
+                                                        forward_only, 0.1f);
+            CHECK(next.speed_mps == 0.0f && next.x_m == car.x_m && next.y_m == car.y_m &&
+                  next.heading_rad == car.heading_rad, "it moved in step %d at rest", step);
+            car = next;
+        }
+    }
+}
+
+TEST(a_car_without_throttle_keeps_its_speed) {
+    const drv_control held = {0.0f, 0.2f};
+    const drv_motion end = drive((drv_motion){0, 0, 0, 13.7f}, held, 2.5f, forward_only, 0.1f, 500);
+    CHECK(end.speed_mps == 13.7f, "%g", (double)end.speed_mps);
+}
+
+TEST(a_step_that_would_pass_zero_ends_there_and_the_next_one_turns_the_motion_round) {
+    drv_motion car = {0, 0, 0, 0.3f};
+    const drv_control brake = {-4.0f, 0.0f}, push = {4.0f, 0.0f};
+    car = drv_bicycle_advance(car, brake, 2.5f, both_ways, 0.1f);
+    CHECK(car.speed_mps == 0.0f && car.x_m == 0.0f, "%g m/s at %g", (double)car.speed_mps, (double)car.x_m);
+    car = drv_bicycle_advance(car, brake, 2.5f, both_ways, 0.1f);
+    CHECK_NEAR(car.speed_mps, -0.4, 1e-6);
+    CHECK_NEAR(car.x_m, -0.04, 1e-6);
+    car = drv_bicycle_advance(car, (drv_control){4.5f, 0.0f}, 2.5f, both_ways, 0.1f);
+    CHECK(car.speed_mps == 0.0f, "%g m/s", (double)car.speed_mps);
+    car = drv_bicycle_advance(car, push, 2.5f, both_ways, 0.1f);
+    CHECK_NEAR(car.speed_mps, 0.4, 1e-6);
+}
+
+TEST(reversing_runs_a_turn_backwards) {
+    /* Forward then back with the same steering: the circle is retraced, but for the slip of one step at its ends. */
+    const drv_control held = {0.0f, 0.4f};
+    drv_motion car = drive((drv_motion){0, 0, 0, 5.0f}, held, 2.5f, both_ways, 0.01f, 200);
+    CHECK(hypot((double)car.x_m, (double)car.y_m) > 2.0, "it got no further than (%g, %g)", (double)car.x_m,
+          (double)car.y_m);
+    car.speed_mps = -5.0f;
+    car = drive(car, held, 2.5f, both_ways, 0.01f, 200);
+    CHECK(hypot((double)car.x_m, (double)car.y_m) < 0.1, "(%g, %g)", (double)car.x_m, (double)car.y_m);
+    CHECK_NEAR(car.heading_rad, 0.0, 1e-4);
+}
+
+TEST(speeds_stop_at_their_limits) {
+    const drv_speed_limits limits = {-3.0f, 7.5f};
+    drv_motion car = {0, 0, 0, 7.2f};
+    car = drv_bicycle_advance(car, (drv_control){4.0f, 0.0f}, 2.5f, limits, 0.1f);
+    CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
+    car = drive(car, (drv_control){4.0f, 0.0f}, 2.5f, limits, 0.1f, 100);
+    CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
+    car = drive(car, (drv_control){-4.0f, 0.0f}, 2.5f, limits, 0.1f, 100);
+    CHECK(car.speed_mps == -3.0f, "%g", (double)car.speed_mps);
+}
+
+TEST(a_heading_stays_inside_its_turn) {
+    drv_motion car = {0, 0, 3.0f, 20.0f};
+    for (int32_t step = 0; step < 2000; step++) {
+        car = drv_bicycle_advance(car, (drv_control){0.0f, step < 1000 ? 0.6f : -0.6f}, 1.0f, forward_only, 0.1f);
+        CHECK(car.heading_rad >= -drv_pi && car.heading_rad < drv_pi, "%.9g", (double)car.heading_rad);
+    }
+}
+
+TEST(the_two_halves_of_a_bend_mirror_each_other) {
+    dice die = {44};
+    for (int32_t i = 0; i < 500; i++) {
+        const float steering = (float)dice_between(&die, 0.0, 0.6), push = (float)dice_between(&die, -4.0, 4.0);
+        const drv_motion start = {0, 0, 0, (float)dice_between(&die, 0.0, 20.0)};
+        const drv_motion left = drive(start, (drv_control){push, steering}, 2.5f, forward_only, 0.1f, 10);
+        const drv_motion right = drive(start, (drv_control){push, -steering}, 2.5f, forward_only, 0.1f, 10);
+        CHECK(left.x_m == right.x_m && left.y_m == -right.y_m, "(%.9g, %.9g) against (%.9g, %.9g)", (double)left.x_m,
+              (double)left.y_m, (double)right.x_m, (double)right.y_m);
+    }
+}
+
+TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
+    const drv_config config = {.max_acceleration_mps2 = 4.0f, .max_steering_rad = 0.6f};
+    for (int32_t a = 0; a < DRV_ACCELERATION_BINS; a++)
+        for (int32_t s = 0; s < DRV_STEERING_BINS; s++) {
+            const drv_control control = drv_discrete_control(&config, a, s);
+            CHECK_NEAR(control.acceleration_mps2, -4.0 + 8.0 * a / (DRV_ACCELERATION_BINS - 1), 1e-6);
+            CHECK_NEAR(control.steering_rad, -0.6 + 1.2 * s / (DRV_STEERING_BINS - 1), 1e-7);
+        }
+    const drv_control middle = drv_discrete_control(&config, 3, 6);
+    CHECK(middle.acceleration_mps2 == 0.0f && middle.steering_rad == 0.0f, "%g, %g", (double)middle.acceleration_mps2,
+          (double)middle.steering_rad);
+    const drv_control least = drv_discrete_control(&config, 0, 0), most = drv_discrete_control(&config, 6, 12);
+    CHECK(least.acceleration_mps2 == -4.0f && least.steering_rad == -0.6f && most.acceleration_mps2 == 4.0f &&
+          most.steering_rad == 0.6f, "the outermost bins are not the limits");
+}

@@ -1,0 +1,18 @@
+/* Does a sentence stay inside the caller's buffer? */
+#include "error.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+TEST(a_sentence_is_cut_to_the_buffer_and_ends) {
+    char *message = malloc(DRV_MESSAGE_BYTES), *text = malloc(10000);
+    memset(text, 'a', 9999);
+    text[9999] = '\0';
+    CHECK(drv_fail(message, DRV_ERROR_CALL, "%s", text) == DRV_ERROR_CALL, "another status");
+    CHECK(strlen(message) == DRV_MESSAGE_BYTES - 1, "%d characters", (int)strlen(message));
+    CHECK(drv_fail(message, DRV_ERROR_ACTION, "row %d is %g", 3, 0.5) == DRV_ERROR_ACTION, "another status");
+    CHECK(strcmp(message, "row 3 is 0.5") == 0, "%s", message);
+    free(message);
+    free(text);
+}

@@ -1,0 +1,279 @@
+/* Are boxes, segments and angles where geometry.c says? Against libm, polygon clipping and dense sub-stepping. */
+#include "check.h"
+#include "dice.h"
+#include "geometry.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* ---- angles ---- */
+
+static double direction_error(float angle_rad) {
+    const drv_point found = drv_direction(angle_rad);
+    const double dx = fabs((double)found.x - cos((double)angle_rad));
+    const double dy = fabs((double)found.y - sin((double)angle_rad));
+    return dx > dy ? dx : dy;
+}
+
+TEST(a_direction_is_within_1e_7_of_libm_between_minus_pi_and_pi) {
+    const int32_t steps = 2000000;
+    double worst = 0.0;
+    float worst_at = 0.0f;
+    for (int32_t i = -steps; i <= steps; i++) {
+        const float angle = drv_pi * (float)i / (float)steps;
+        const double error = direction_error(angle);
+        if (error > worst) worst = error, worst_at = angle;
+    }
+    /* Every float near the borders of the quarters, where the reduction changes its mind. */
+    for (int32_t eighth = -8; eighth <= 8; eighth++) {
+        float angle = nextafterf((float)(eighth * pi / 4), -10.0f);
+        for (int32_t i = 0; i < 2000; i++) angle = nextafterf(angle, -10.0f);
+        for (int32_t i = 0; i < 4000; i++, angle = nextafterf(angle, 10.0f)) {
+            const double error = direction_error(angle);
+            if (fabs((double)angle) <= (double)drv_pi && error > worst) worst = error, worst_at = angle;
+        }
+    }
+    CHECK(worst <= 1e-7, "%g at %.9g", worst, (double)worst_at);
+}
+
+TEST(a_direction_of_a_few_hundred_radians_stays_accurate) {
+    dice die = {11};
+    for (int32_t i = 0; i < 1000000; i++) {
+        const float angle = (float)dice_between(&die, -300.0, 300.0);
+        CHECK(direction_error(angle) <= 3e-7, "%g at %.9g", direction_error(angle), (double)angle);
+    }
+}
+
+TEST(the_four_quarters_are_exact_where_exact_is_possible) {
+    const drv_point ahead = drv_direction(0.0f);
+    CHECK(ahead.x == 1.0f && ahead.y == 0.0f, "(%g, %g)", (double)ahead.x, (double)ahead.y);
+    for (int32_t quarter = -3; quarter <= 3; quarter++) {
+        const drv_point found = drv_direction((float)(quarter * pi / 2));
+        CHECK_NEAR(found.x, (quarter & 1) ? 0 : (quarter & 2) ? -1 : 1, 2e-7);
+        CHECK_NEAR(found.y, !(quarter & 1) ? 0 : (quarter & 2) ? -1 : 1, 2e-7);
+    }
+}
+
+TEST(a_wrapped_angle_is_the_same_direction_inside_the_half_open_turn) {
+    dice die = {12};
+    for (int32_t i = 0; i < 1000000; i++) {
+        const double reach = i % 2 ? 10.0 : 1000.0;
+        const float angle = (float)dice_between(&die, -reach, reach), wrapped = drv_wrap_angle(angle);
+        CHECK(wrapped >= -drv_pi && wrapped < drv_pi, "%.9g from %.9g", (double)wrapped, (double)angle);
+        const double turns = ((double)angle - (double)wrapped) / (2 * pi);
+        CHECK(fabs(turns - round(turns)) < 1e-7 * (2.0 + fabs((double)angle)), "%.9g from %.9g", (double)wrapped,
+              (double)angle);
+        CHECK(drv_wrap_angle(wrapped) == wrapped, "%.9g changes when wrapped again", (double)wrapped);
+    }
+}
+
+TEST(an_angle_inside_the_turn_is_left_alone_and_pi_becomes_minus_pi) {
+    const float inside[] = {0.0f, 1.0f, -1.0f, nextafterf(drv_pi, 0.0f), -drv_pi, nextafterf(-drv_pi, 0.0f)};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        CHECK(drv_wrap_angle(inside[i]) == inside[i], "%.9g", (double)inside[i]);
+    CHECK(drv_wrap_angle(drv_pi) == -drv_pi, "%.9g", (double)drv_wrap_angle(drv_pi));
+}
+
+/* ---- boxes, in float64 and by clipping ---- */
+
+typedef struct polygon {
+    int32_t count;
+    double x[16], y[16];
+} polygon;
+
+static double area2(const polygon *shape) {
+    double sum = 0.0;
+    for (int32_t i = 0; i < shape->count; i++) {
+        const int32_t j = (i + 1) % shape->count;
+        sum += shape->x[i] * shape->y[j] - shape->x[j] * shape->y[i];
+    }
+    return sum;
+}
+
+/* The four corners counter-clockwise, each side `margin_m` further out (or in), moved by (dx, dy). */
+static polygon corners(drv_box box, double margin_m, double dx, double dy) {
+    const double along = (double)box.half_length_m + margin_m, across = (double)box.half_width_m + margin_m;
+    const double sx[4] = {along, -along, -along, along}, sy[4] = {across, across, -across, -across};
+    const double c = (double)box.ahead.x, s = (double)box.ahead.y;
+    polygon shape = {.count = 4};
+    for (int32_t i = 0; i < 4; i++) {
+        shape.x[i] = (double)box.centre.x + dx + sx[i] * c - sy[i] * s;
+        shape.y[i] = (double)box.centre.y + dy + sx[i] * s + sy[i] * c;
+    }
+    return shape;
+}
+
+/* What of `shape` lies to the left of the line from (ax, ay) to (bx, by) (Sutherland and Hodgman 1974). */
+static polygon cut(const polygon *shape, double ax, double ay, double bx, double by) {
+    polygon kept = {.count = 0};
+    for (int32_t i = 0; i < shape->count; i++) {
+        const int32_t j = (i + 1) % shape->count;
+        const double side_i = (bx - ax) * (shape->y[i] - ay) - (by - ay) * (shape->x[i] - ax);
+        const double side_j = (bx - ax) * (shape->y[j] - ay) - (by - ay) * (shape->x[j] - ax);
+        if (side_i >= 0.0) {
+            kept.x[kept.count] = shape->x[i];
+            kept.y[kept.count++] = shape->y[i];
+        }
+        if ((side_i < 0.0) != (side_j < 0.0)) {
+            const double share = side_i / (side_i - side_j);
+            kept.x[kept.count] = shape->x[i] + share * (shape->x[j] - shape->x[i]);
+            kept.y[kept.count++] = shape->y[i] + share * (shape->y[j] - shape->y[i]);
+        }
+    }
+    return kept;
+}
+
+static int overlap(drv_box a, double margin_m, double dx, double dy, drv_box b) {
+    polygon shape = corners(a, margin_m, dx, dy);
+    const polygon by = corners(b, margin_m, 0.0, 0.0);
+    for (int32_t i = 0; i < 4 && shape.count > 0; i++)
+        shape = cut(&shape, by.x[i], by.y[i], by.x[(i + 1) % 4], by.y[(i + 1) % 4]);
+    return shape.count > 0 && area2(&shape) >= 0.0;
+}
+
+/* Whether the segment from (ax, ay) to (bx, by) has a point in the box moved by (dx, dy) (Liang and Barsky 1984). */
+static int crosses(drv_box box, double margin_m, double dx, double dy, const double *from, const double *to) {
+    const double c = (double)box.ahead.x, s = (double)box.ahead.y;
+    const double ox = from[0] - (double)box.centre.x - dx, oy = from[1] - (double)box.centre.y - dy;
+    const double wx = to[0] - from[0], wy = to[1] - from[1];
+    const double at[2] = {ox * c + oy * s, oy * c - ox * s}, way[2] = {wx * c + wy * s, wy * c - wx * s};
+    const double half[2] = {(double)box.half_length_m + margin_m, (double)box.half_width_m + margin_m};
+    double enter = 0.0, leave = 1.0;
+    for (int32_t axis = 0; axis < 2; axis++) {
+        if (way[axis] == 0.0) {
+            if (fabs(at[axis]) > half[axis]) return 0;
+            continue;
+        }
+        const double one = (-half[axis] - at[axis]) / way[axis], other = (half[axis] - at[axis]) / way[axis];
+        enter = fmax(enter, fmin(one, other));
+        leave = fmin(leave, fmax(one, other));
+    }
+    return enter <= leave;
+}
+
+static drv_box random_box(dice *die, double spread_m) {
+    const double heading = dice_between(die, -pi, pi);
+    return (drv_box){{(float)dice_between(die, -spread_m, spread_m), (float)dice_between(die, -spread_m, spread_m)},
+                     {(float)cos(heading), (float)sin(heading)},
+                     (float)dice_between(die, 0.05, 6.0),
+                     (float)dice_between(die, 0.05, 1.5)};
+}
+
+/* What float32 may get wrong at these sizes, m. */
+static const double rounding_m = 1e-4;
+
+TEST(boxes_meet_where_clipping_leaves_something) {
+    dice die = {21};
+    int32_t together = 0, apart = 0;
+    for (int32_t i = 0; i < 200000; i++) {
+        const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
+        const int surely = overlap(a, -rounding_m, 0, 0, b), perhaps = overlap(a, rounding_m, 0, 0, b);
+        if (surely != perhaps) continue;
+        CHECK(drv_boxes_meet(a, b) == (bool)surely, "pair %d", i);
+        CHECK(drv_boxes_meet(b, a) == (bool)surely, "pair %d, the other way round", i);
+        together += surely;
+        apart += !surely;
+    }
+    CHECK(together > 50000 && apart > 50000, "%d together, %d apart", together, apart);
+}
+
+TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
+    const drv_box middle = {{0, 0}, {1, 0}, 2.0f, 1.0f};
+    const drv_point touching[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
+    for (size_t i = 0; i < sizeof touching / sizeof *touching; i++) {
+        drv_box other = middle;
+        other.centre = touching[i];
+        CHECK(drv_boxes_meet(middle, other), "neighbour %d", (int)i);
+        other.centre.x *= 1.0f + 0.0025f;
+        other.centre.y *= 1.0f + 0.005f;
+        CHECK(!drv_boxes_meet(middle, other), "neighbour %d, a gap away", (int)i);
+    }
+}
+
+/* Small enough that a box moves less than `fine_m` from one look to the next. */
+static const double fine_m = 0.02;
+
+TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
+    dice die = {22};
+    int32_t together = 0, apart = 0, passing = 0;
+    for (int32_t i = 0; i < 4000; i++) {
+        const drv_box a = random_box(&die, 12.0), b = random_box(&die, 12.0);
+        const drv_point path = {(float)dice_between(&die, -20.0, 20.0), (float)dice_between(&die, -20.0, 20.0)};
+        const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 2;
+        int surely = 0, perhaps = 0;
+        for (int32_t look = 0; look <= looks && !surely; look++) {
+            const double share = (double)look / looks;
+            const double dx = share * (double)path.x, dy = share * (double)path.y;
+            perhaps = perhaps || overlap(a, fine_m, dx, dy, b);
+            surely = perhaps && overlap(a, -rounding_m, dx, dy, b);
+        }
+        const bool found = drv_moving_boxes_meet(a, path, b);
+        const drv_point back = {-path.x, -path.y};
+        CHECK(drv_moving_boxes_meet(b, back, a) == found, "pair %d: seen from the other it is different", i);
+        if (surely != perhaps) continue;
+        CHECK(found == (bool)surely, "pair %d", i);
+        together += surely;
+        apart += !surely;
+        drv_box end = a;
+        end.centre = (drv_point){a.centre.x + path.x, a.centre.y + path.y};
+        passing += surely && !drv_boxes_meet(a, b) && !drv_boxes_meet(end, b);
+    }
+    CHECK(together > 500 && apart > 1000 && passing > 200, "%d together, %d apart, %d passing through", together,
+          apart, passing);
+}
+
+TEST(a_box_that_does_not_move_meets_what_it_overlaps) {
+    dice die = {23};
+    const drv_point nowhere = {0.0f, 0.0f};
+    for (int32_t i = 0; i < 100000; i++) {
+        const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
+        CHECK(drv_moving_boxes_meet(a, nowhere, b) == drv_boxes_meet(a, b), "pair %d", i);
+    }
+}
+
+TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
+    dice die = {24};
+    int32_t together = 0, apart = 0;
+    for (int32_t i = 0; i < 6000; i++) {
+        const drv_box box = random_box(&die, 12.0);
+        const double heading = dice_between(&die, -pi, pi), half = i % 5 ? dice_between(&die, 0.01, 5.0) : 0.0;
+        const drv_point along = half > 0.0 ? (drv_point){(float)cos(heading), (float)sin(heading)} : (drv_point){0, 0};
+        const drv_point middle = {(float)dice_between(&die, -12, 12), (float)dice_between(&die, -12, 12)};
+        const double from[2] = {(double)middle.x - half * (double)along.x, (double)middle.y - half * (double)along.y};
+        const double to[2] = {(double)middle.x + half * (double)along.x, (double)middle.y + half * (double)along.y};
+        const float way = i % 3 ? 1.0f : 0.0f;
+        const drv_point path = {way * (float)dice_between(&die, -20, 20), way * (float)dice_between(&die, -20, 20)};
+        const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 1;
+        int surely = 0, perhaps = 0;
+        for (int32_t look = 0; look <= looks && !surely; look++) {
+            const double share = (double)look / looks;
+            const double dx = share * (double)path.x, dy = share * (double)path.y;
+            perhaps = perhaps || crosses(box, fine_m, dx, dy, from, to);
+            surely = perhaps && crosses(box, -rounding_m, dx, dy, from, to);
+        }
+        if (surely != perhaps) continue;
+        CHECK(drv_moving_box_meets_segment(box, path, middle, along, (float)half) == (bool)surely, "case %d", i);
+        together += surely;
+        apart += !surely;
+    }
+    CHECK(together > 400 && apart > 1000, "%d together, %d apart", together, apart);
+}
+
+TEST(the_distance_to_a_path_is_the_least_over_its_points) {
+    dice die = {25};
+    for (int32_t i = 0; i < 2000; i++) {
+        const drv_point point = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
+        const drv_point from = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
+        drv_point to = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
+        if (i % 10 == 0) to = from;
+        double least = INFINITY;
+        for (int32_t look = 0; look <= 1000; look++) {
+            const double share = look / 1000.0;
+            const double dx = (double)from.x + share * (double)(to.x - from.x) - (double)point.x;
+            const double dy = (double)from.y + share * (double)(to.y - from.y) - (double)point.y;
+            least = fmin(least, hypot(dx, dy));
+        }
+        /* The nearest of a thousand points is at most half their spacing off. */
+        CHECK_NEAR(sqrtf(drv_squared_distance_to_path(point, from, to)), least, 0.03);
+        CHECK((double)sqrtf(drv_squared_distance_to_path(point, from, to)) <= least + 1e-4, "case %d", i);
+    }
+}

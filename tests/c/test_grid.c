@@ -1,0 +1,297 @@
+/* Does the grid find the nearest? Against brute force over every segment, inside the grid, at its border, outside. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "dice.h"
+#include "grid.h"
+
+/* ---- choosing the nearest of a list ---- */
+
+typedef struct item {
+    float value;
+    int32_t place;
+} item;
+
+static int by_value_then_place(const void *left, const void *right) {
+    const item *a = left, *b = right;
+    if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_place(const void *left, const void *right) {
+    const item *a = left, *b = right;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Sorts everything: the slow road to what drv_nearest must keep. */
+static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, item *sorted) {
+    int32_t near = 0;
+    for (int32_t i = 0; i < count; i++)
+        if (values[i] <= high) sorted[near++] = (item){values[i], i};
+    qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_place);
+    if (near > wanted) near = wanted;
+    qsort(sorted, (size_t)near, sizeof *sorted, by_place);
+    return near;
+}
+
+/* What the contract asks for behind the last distance and the last place kept. */
+enum { ROOM_BEHIND = 16 };
+
+/* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
+static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bracket bounds) {
+    const size_t items = (size_t)count + ROOM_BEHIND, slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
+    float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
+    int32_t *kept = malloc(slots * sizeof *kept);
+    item *sorted = malloc(items * sizeof *sorted);
+    for (int32_t i = 0; i < count; i++) copy[i] = values[i];
+    const int32_t found = drv_nearest(copy, count, wanted, bounds, room, kept);
+    const int32_t expected = nearest_by_sorting(values, count, wanted > 0 ? wanted : 0, bounds.high, sorted);
+    CHECK(found == expected, "%d kept, %d wanted, of %d within %g (hint %g): kept %d", found, wanted, count,
+          (double)bounds.high, (double)bounds.low, expected);
+    for (int32_t i = 0; i < found && i < expected; i++)
+        CHECK(kept[i] == sorted[i].place, "place %d is %d, not %d; %d wanted of %d within %g (hint %g)", i, kept[i],
+              sorted[i].place, wanted, count, (double)bounds.high, (double)bounds.low);
+    free(copy);
+    free(room);
+    free(kept);
+    free(sorted);
+}
+
+typedef enum spread { EVEN, FEW_VALUES, ALL_EQUAL, FAR_OUTLIERS, SOME_INFINITE, SKEWED, SPREADS } spread;
+
+static float drawn(dice *die, spread how) {
+    switch (how) {
+    case EVEN: return (float)dice_between(die, 0.0, 1e4);
+    case FEW_VALUES: return (float)dice_below(die, 5);
+    case ALL_EQUAL: return 42.0f;
+    case FAR_OUTLIERS: return dice_below(die, 10) ? (float)dice_between(die, 0.0, 1.0) : 1e30f;
+    case SOME_INFINITE: return dice_below(die, 3) ? (float)dice_between(die, 0.0, 1e4) : INFINITY;
+    default: return (float)pow(10.0, dice_between(die, -30.0, 30.0));
+    }
+}
+
+TEST(the_nearest_are_what_sorting_finds) {
+    dice die = {31};
+    float values[600];
+    for (int32_t i = 0; i < 30000; i++) {
+        const spread how = (spread)dice_below(&die, SPREADS);
+        const int32_t count = i % 7 ? dice_below(&die, 200) : dice_below(&die, 600);
+        for (int32_t k = 0; k < count; k++) values[k] = drawn(&die, how);
+        const int32_t wanted = dice_below(&die, 4) ? dice_below(&die, count + 5) : dice_below(&die, 8);
+        const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[dice_below(&die, count)] : 0.0f, -1.0f, 0.0f};
+        float high = highs[dice_below(&die, 6)];
+        if (isinf(high)) high = 1e4f;
+        const float lows[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
+                              (float)dice_between(&die, 0.0, 1e4)};
+        check_nearest(values, count, wanted, (drv_bracket){lows[dice_below(&die, 6)], high});
+    }
+}
+
+TEST(ties_go_to_the_lower_index) {
+    float values[100 + ROOM_BEHIND];
+    for (int32_t i = 0; i < 100; i++) values[i] = 7.0f;
+    for (int32_t wanted = 0; wanted <= 101; wanted++) check_nearest(values, 100, wanted, (drv_bracket){-1.0f, 7.0f});
+    values[99] = 6.0f;
+    int32_t kept[3 + ROOM_BEHIND];
+    float room[100 + ROOM_BEHIND];
+    const int32_t found = drv_nearest(values, 100, 3, (drv_bracket){-1.0f, 100.0f}, room, kept);
+    CHECK(found == 3 && kept[0] == 0 && kept[1] == 1 && kept[2] == 99, "%d: %d %d %d", found, kept[0], kept[1],
+          kept[2]);
+}
+
+TEST(fewer_than_wanted_are_all_kept_and_none_beyond_the_limit) {
+    const float values[] = {4.0f, 1.0f, INFINITY, 9.0f, 1.0f};
+    check_nearest(values, 5, 10, (drv_bracket){-1.0f, 4.0f});
+    check_nearest(values, 5, 10, (drv_bracket){-1.0f, 0.5f});
+    check_nearest(values, 0, 10, (drv_bracket){-1.0f, 4.0f});
+    check_nearest(values, 5, 0, (drv_bracket){-1.0f, 4.0f});
+    check_nearest(values, 5, -3, (drv_bracket){-1.0f, 4.0f});
+    check_nearest(values, 5, 1, (drv_bracket){-1.0f, 3e38f});
+}
+
+/* ---- the grid ---- */
+
+enum { SEGMENT_ROOM = 400 };
+
+typedef struct field {
+    drv_grid grid;
+    drv_segments segments;
+    float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
+    float distances[SEGMENT_ROOM];
+    int32_t *cell_start;
+    float *cell_reach_m;
+} field;
+
+static int32_t cell_count(const field *map) { return map->grid.columns * map->grid.rows; }
+
+/* `count` middles in a field of the given size about the origin, sorted into cells as a scene would. */
+static void make_map(field *map, dice *die, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
+    float left = INFINITY, bottom = INFINITY, right = -INFINITY, top = -INFINITY;
+    item order[SEGMENT_ROOM];
+    float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
+    for (int32_t i = 0; i < count; i++) {
+        /* Two in three huddle, so that cells differ much. */
+        const double share = i % 3 ? 0.1 : 1.0;
+        x_m[i] = (float)(share * dice_between(die, -0.5, 0.5) * wide_m);
+        y_m[i] = (float)(share * dice_between(die, -0.5, 0.5) * high_m);
+        left = fminf(left, x_m[i]);
+        right = fmaxf(right, x_m[i]);
+        bottom = fminf(bottom, y_m[i]);
+        top = fmaxf(top, y_m[i]);
+    }
+    if (count == 0) left = right = bottom = top = 0.0f;
+    map->grid = drv_grid_cover(left, bottom, right, top, 5.0f, cell_limit);
+    for (int32_t i = 0; i < count; i++) order[i] = (item){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
+    qsort(order, (size_t)count, sizeof *order, by_value_then_place);
+    map->cell_start = calloc((size_t)cell_count(map) + 1, sizeof *map->cell_start);
+    map->cell_reach_m = calloc((size_t)cell_count(map), sizeof *map->cell_reach_m);
+    for (int32_t i = 0; i < count; i++) {
+        map->x_m[i] = x_m[order[i].place];
+        map->y_m[i] = y_m[order[i].place];
+        map->cell_start[(int32_t)order[i].value + 1]++;
+    }
+    for (int32_t cell = 0; cell < cell_count(map); cell++) map->cell_start[cell + 1] += map->cell_start[cell];
+    map->segments = (drv_segments){.count = count, .middle_x_m = map->x_m, .middle_y_m = map->y_m,
+                                   .cell_start = map->cell_start};
+}
+
+static void free_map(field *map) {
+    free(map->cell_start);
+    free(map->cell_reach_m);
+}
+
+static bool in_window(const field *map, drv_window window, int32_t segment) {
+    const int32_t cell = drv_grid_cell(&map->grid, map->x_m[segment], map->y_m[segment]);
+    const int32_t column = cell % map->grid.columns, row = cell / map->grid.columns;
+    return column >= window.first_column && column <= window.last_column && row >= window.first_row &&
+           row <= window.last_row;
+}
+
+/* A place on the map, on its very border, close outside, or far away. */
+static void draw_place(const field *map, dice *die, double wide_m, double high_m, float *x_m, float *y_m) {
+    const float right = map->grid.left_m + map->grid.cell_m * (float)map->grid.columns;
+    switch (dice_below(die, 5)) {
+    case 0:
+        *x_m = map->segments.count ? map->x_m[dice_below(die, map->segments.count)] : 0.0f;
+        *y_m = map->segments.count ? map->y_m[dice_below(die, map->segments.count)] : 0.0f;
+        break;
+    case 1:
+        *x_m = dice_below(die, 2) ? map->grid.left_m : right;
+        *y_m = (float)dice_between(die, -high_m, high_m);
+        break;
+    case 2:
+        *x_m = (float)dice_between(die, -3000.0, 3000.0);
+        *y_m = (float)dice_between(die, -3000.0, 3000.0);
+        break;
+    default:
+        *x_m = (float)dice_between(die, -wide_m, wide_m);
+        *y_m = (float)dice_between(die, -high_m, high_m);
+    }
+}
+
+static void check_reach(const field *map, int32_t wanted, float limit_m, float x_m, float y_m) {
+    const drv_reach reach = drv_grid_reach(&map->grid, map->cell_reach_m, limit_m, x_m, y_m);
+    const drv_window window = drv_grid_window(&map->grid, x_m, y_m, reach.most_m);
+    item sorted[SEGMENT_ROOM];
+    for (int32_t i = 0; i < map->segments.count; i++)
+        sorted[i] = (item){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
+    qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_place);
+    CHECK(reach.least_m >= 0.0f && reach.least_m <= reach.most_m, "from %g to %g", (double)reach.least_m,
+          (double)reach.most_m);
+    for (int32_t i = 0; i < wanted && i < map->segments.count && sorted[i].value <= limit_m; i++) {
+        CHECK(in_window(map, window, sorted[i].place), "nearest %d of %d wanted at (%g, %g): %g m away, reach %g m", i,
+              wanted, (double)x_m, (double)y_m, (double)sorted[i].value, (double)reach.most_m);
+        CHECK(sorted[i].value <= reach.most_m, "nearest %d is %g m away, beyond %g m", i, (double)sorted[i].value,
+              (double)reach.most_m);
+    }
+}
+
+TEST(the_reach_holds_the_nearest_wherever_one_stands) {
+    dice die = {32};
+    for (int32_t round = 0; round < 120; round++) {
+        const double wide_m = dice_between(&die, 0.0, 600.0), high_m = round % 4 ? dice_between(&die, 0.0, 600.0) : 0.0;
+        const int32_t wanted = (const int32_t[]){1, 5, 50, 128, 500}[round % 5];
+        const float limit_m = (const float[]){1.0f, 30.0f, 100.0f, 1000.0f}[round % 4];
+        field map;
+        make_map(&map, &die, dice_below(&die, SEGMENT_ROOM), wide_m, high_m, 1 << 18);
+        drv_grid_measure_reach(&map.grid, &map.segments, wanted, limit_m, map.distances, map.cell_reach_m);
+        for (int32_t look = 0; look < 100; look++) {
+            float x_m, y_m;
+            draw_place(&map, &die, wide_m, high_m, &x_m, &y_m);
+            check_reach(&map, wanted, limit_m, x_m, y_m);
+        }
+        free_map(&map);
+    }
+}
+
+TEST(a_grid_of_one_cell_holds_everything) {
+    dice die = {33};
+    for (int32_t count = 0; count < 4; count++) {
+        field map;
+        make_map(&map, &die, count, 0.0, 0.0, 1 << 18);
+        CHECK(map.grid.columns == 1 && map.grid.rows == 1, "%d x %d cells", map.grid.columns, map.grid.rows);
+        drv_grid_measure_reach(&map.grid, &map.segments, 2, 100.0f, map.distances, map.cell_reach_m);
+        check_reach(&map, 2, 100.0f, 0.0f, 0.0f);
+        check_reach(&map, 2, 100.0f, 99.0f, 0.0f);
+        check_reach(&map, 2, 100.0f, 1e6f, -1e6f);
+        free_map(&map);
+    }
+}
+
+TEST(nobody_wanted_needs_no_reach) {
+    dice die = {34};
+    field map;
+    make_map(&map, &die, 50, 100.0, 100.0, 1 << 18);
+    drv_grid_measure_reach(&map.grid, &map.segments, 0, 100.0f, map.distances, map.cell_reach_m);
+    for (int32_t cell = 0; cell < cell_count(&map); cell++)
+        CHECK(map.cell_reach_m[cell] == 0.0f, "cell %d: %g", cell, (double)map.cell_reach_m[cell]);
+    free_map(&map);
+}
+
+TEST(cells_grow_until_they_are_few_enough) {
+    const float sizes[] = {0.0f, 1.0f, 4.9f, 5.0f, 1e3f, 1e5f};
+    for (size_t w = 0; w < 6; w++)
+        for (size_t h = 0; h < 6; h++) {
+            const drv_grid grid = drv_grid_cover(-7.0f, 3.0f, -7.0f + sizes[w], 3.0f + sizes[h], 5.0f, 1 << 18);
+            const int64_t cells = (int64_t)grid.columns * grid.rows;
+            CHECK(grid.columns >= 1 && grid.rows >= 1 && cells <= 1 << 18, "%d x %d", grid.columns, grid.rows);
+            CHECK(grid.cell_m >= 5.0f, "%g", (double)grid.cell_m);
+            CHECK((float)grid.columns * grid.cell_m >= sizes[w] && (float)grid.rows * grid.cell_m >= sizes[h],
+                  "%d x %d cells of %g m do not cover %g x %g m", grid.columns, grid.rows, (double)grid.cell_m,
+                  (double)sizes[w], (double)sizes[h]);
+            CHECK((double)sizes[w] * (double)sizes[h] > 1e6 || grid.cell_m == 5.0f, "cells grew to %g m without need",
+                  (double)grid.cell_m);
+        }
+}
+
+TEST(every_finite_place_has_a_cell_of_the_grid) {
+    const drv_grid grid = drv_grid_cover(-100.0f, -50.0f, 300.0f, 250.0f, 5.0f, 1 << 18);
+    const float places[] = {0.0f, -100.0f, 300.0f, 305.0f, -1e4f, 1e4f, 1e20f, -1e20f, 3e38f, -3e38f};
+    for (size_t i = 0; i < 10; i++)
+        for (size_t j = 0; j < 10; j++) {
+            const int32_t cell = drv_grid_cell(&grid, places[i], places[j]);
+            CHECK(cell >= 0 && cell < grid.columns * grid.rows, "(%g, %g) has cell %d", (double)places[i],
+                  (double)places[j], cell);
+            const drv_window window = drv_grid_window(&grid, places[i], places[j], 20.0f);
+            CHECK(window.first_column >= 0 && window.first_column <= window.last_column &&
+                  window.last_column < grid.columns && window.first_row >= 0 && window.first_row <= window.last_row &&
+                  window.last_row < grid.rows, "(%g, %g)", (double)places[i], (double)places[j]);
+        }
+}
+
+TEST(a_window_holds_every_middle_within_its_half_side) {
+    dice die = {35};
+    field map;
+    make_map(&map, &die, SEGMENT_ROOM, 400.0, 300.0, 1 << 18);
+    for (int32_t look = 0; look < 3000; look++) {
+        float x_m, y_m;
+        draw_place(&map, &die, 400.0, 300.0, &x_m, &y_m);
+        const float reach_m = (float)dice_between(&die, 0.0, 60.0);
+        const drv_window window = drv_grid_window(&map.grid, x_m, y_m, reach_m);
+        for (int32_t i = 0; i < SEGMENT_ROOM; i++)
+            if (fabsf(map.x_m[i] - x_m) < reach_m - 1e-3f && fabsf(map.y_m[i] - y_m) < reach_m - 1e-3f)
+                CHECK(in_window(&map, window, i), "middle %d at (%g, %g) is not in the window of %g m about (%g, %g)",
+                      i, (double)map.x_m[i], (double)map.y_m[i], (double)reach_m, (double)x_m, (double)y_m);
+    }
+    free_map(&map);
+}

@@ -1,0 +1,429 @@
+/* Does a scene hold what it was given, and does it refuse what it cannot hold? */
+#include "scene.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "dice.h"
+#include "small_scene.h"
+
+static drv_scene *scene_of(const drv_scene_input *input, const drv_config *config) {
+    char message[DRV_MESSAGE_BYTES] = "";
+    drv_scene *scene = NULL;
+    const drv_status status = drv_scene_create(input, config, &scene, message);
+    CHECK(status == DRV_OK && scene, "status %d: %s", status, message);
+    return scene;
+}
+
+/* ---- what a scene holds ---- */
+
+TEST(a_scene_holds_the_numbers_it_was_given) {
+    small_scene small;
+    make_small(&small);
+    const drv_config config = small_config();
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(strcmp(scene->name, "small") == 0, "%s", scene->name);
+    CHECK(scene->row_count == SMALL_ROWS && scene->expert_count == SMALL_EXPERTS &&
+          scene->vehicle_count == SMALL_VEHICLES && scene->frame_count == SMALL_FRAMES, "counts");
+    CHECK(scene->start_x_m[3] == -30.0f && scene->start_speed_mps[0] == 10.0f && scene->start_speed_mps[3] == 0.0f,
+          "starts");
+    CHECK(scene->log_y_m[5] == 5.0f && scene->log_y_m[3] == 0.0f && scene->log_valid[3] == 0, "log");
+    CHECK_NEAR(scene->log_speed_mps[0], 10.0, 1e-5);
+    CHECK_NEAR(scene->radius_m[0], 0.5 * hypot(4.0, 2.0), 1e-6);
+    const drv_scene_facts facts = drv_scene_describe(scene);
+    /* 105 m of lane in eleven pieces, edges of 20 and 40 m in two and four, 8 m of line in one, one sign. */
+    CHECK(facts.segment_count == 11 + 6 + 1 + 1 && facts.edge_segment_count == 6, "%d segments, %d of edges",
+          facts.segment_count, facts.edge_segment_count);
+    CHECK(facts.clipped_start_speeds == 0 && facts.bytes > sizeof *scene, "facts");
+    drv_scene_release(scene);
+}
+
+TEST(a_scene_is_a_copy_and_outlives_its_input) {
+    const drv_config config = small_config();
+    small_scene *small = malloc(sizeof *small);
+    make_small(small);
+    char *name = malloc(8);
+    strcpy(name, "lent");
+    small->input.name = name;
+    drv_scene *scene = scene_of(&small->input, &config);
+    free(name);
+    free(small);
+    CHECK(strcmp(scene->name, "lent") == 0 && scene->segments.middle_x_m[0] < 100.0f, "%s", scene->name);
+    drv_scene_release(scene);
+}
+
+TEST(a_scene_lives_until_its_last_holder_lets_go) {
+    small_scene small;
+    make_small(&small);
+    const drv_config config = small_config();
+    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene_retain(scene);
+    drv_scene_release(scene);
+    CHECK(scene->row_count == SMALL_ROWS, "it is gone");
+    drv_scene_release(scene);
+    drv_scene_release(NULL);
+}
+
+TEST(start_speeds_are_the_part_along_the_heading_brought_within_the_limits) {
+    small_scene small;
+    make_small(&small);
+    drv_config config = small_config();
+    small.heading_rad[0] = 1.5707964f;
+    small.vx_mps[0] = 30.0f; /* sideways: no part of it is kept */
+    small.vy_mps[0] = 7.0f;
+    small.vx_mps[1] = 55.0f;
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK_NEAR(scene->start_speed_mps[0], 7.0, 1e-5);
+    CHECK(scene->start_speed_mps[1] == 40.0f, "%g", (double)scene->start_speed_mps[1]);
+    CHECK(drv_scene_describe(scene).clipped_start_speeds == 1, "%d", drv_scene_describe(scene).clipped_start_speeds);
+    drv_scene_release(scene);
+    small.vx_mps[1] = -5.0f;
+    scene = scene_of(&small.input, &config);
+    CHECK(scene->start_speed_mps[1] == 0.0f, "%g", (double)scene->start_speed_mps[1]);
+    drv_scene_release(scene);
+    config.min_speed_mps = -10.0f;
+    scene = scene_of(&small.input, &config);
+    CHECK(scene->start_speed_mps[1] == -5.0f, "%g", (double)scene->start_speed_mps[1]);
+    drv_scene_release(scene);
+}
+
+/* ---- roads ---- */
+
+enum { LINE_POINTS = 40 };
+
+TEST(split_roads_keep_their_length_their_place_and_their_order) {
+    dice die = {51};
+    const drv_config config = small_config();
+    for (int32_t round = 0; round < 60; round++) {
+        small_scene small;
+        make_small(&small);
+        float x_m[LINE_POINTS], y_m[LINE_POINTS];
+        double length_m = 0.0;
+        const double spread_m = round % 3 ? 60.0 : 3.0;
+        for (int32_t i = 0; i < LINE_POINTS; i++) {
+            x_m[i] = (float)dice_between(&die, -spread_m, spread_m);
+            y_m[i] = (float)dice_between(&die, -spread_m, spread_m);
+            if (i > 0 && i < 20) length_m += hypot((double)(x_m[i] - x_m[i - 1]), (double)(y_m[i] - y_m[i - 1]));
+            if (i > 20) length_m += hypot((double)(x_m[i] - x_m[i - 1]), (double)(y_m[i] - y_m[i - 1]));
+        }
+        const int32_t start[] = {0, 20, LINE_POINTS};
+        const uint8_t kind[] = {DRV_ROAD_LANE, DRV_ROAD_EDGE};
+        const float zero[] = {0.0f, 0.0f};
+        small.input.road_count = 2;
+        small.input.point_count = LINE_POINTS;
+        small.input.road_start = start;
+        small.input.road_kind = kind;
+        small.input.road_width_m = small.input.road_speed_limit_mps = zero;
+        small.input.point_x_m = x_m;
+        small.input.point_y_m = y_m;
+        drv_scene *scene = scene_of(&small.input, &config);
+        const drv_segments *segments = &scene->segments;
+        double found_m = 0.0;
+        int32_t edges = 0;
+        for (int32_t i = 0; i < segments->count; i++) {
+            const float half_m = segments->half_length_m[i];
+            CHECK(half_m > 0.0f && half_m <= 0.5f * drv_segment_limit_m, "half length %g", (double)half_m);
+            CHECK_NEAR(hypotf(segments->along_x[i], segments->along_y[i]), 1.0, 1e-6);
+            found_m += 2.0 * (double)half_m;
+            const int32_t cell = drv_grid_cell(&scene->grid, segments->middle_x_m[i], segments->middle_y_m[i]);
+            CHECK(segments->cell_start[cell] <= i && i < segments->cell_start[cell + 1],
+                  "segment %d is not in its cell", i);
+            edges += scene->record[i * 8 + 7] == 0.125f * DRV_ROAD_EDGE;
+        }
+        CHECK_NEAR(found_m, length_m, 1e-3 * length_m);
+        CHECK(edges == scene->edges.count, "%d edges against %d", edges, scene->edges.count);
+        const int32_t cells = scene->grid.columns * scene->grid.rows;
+        CHECK(segments->cell_start[cells] == segments->count, "cells end early");
+        CHECK(scene->edges.cell_start[cells] == scene->edges.count, "edge cells end early");
+        drv_scene_release(scene);
+    }
+}
+
+TEST(a_segment_at_the_border_of_the_map_is_kept) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    /* A square of edges whose middles stand on the four sides of the grid. */
+    const float x_m[] = {-20, 20, 20, -20, -20}, y_m[] = {-20, -20, 20, 20, -20};
+    const int32_t start[] = {0, 5};
+    const uint8_t kind[] = {DRV_ROAD_EDGE};
+    small.input.road_count = 1;
+    small.input.point_count = 5;
+    small.input.road_start = start;
+    small.input.road_kind = kind;
+    small.input.point_x_m = x_m;
+    small.input.point_y_m = y_m;
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(scene->edges.count == 16, "%d", scene->edges.count);
+    for (int32_t side = 0; side < 4; side++) {
+        int32_t found = 0;
+        for (int32_t i = 0; i < scene->edges.count; i++)
+            found += side < 2 ? scene->edges.middle_x_m[i] == (side ? 20.0f : -20.0f)
+                              : scene->edges.middle_y_m[i] == (side == 2 ? 20.0f : -20.0f);
+        CHECK(found == 4, "side %d has %d", side, found);
+    }
+    drv_scene_release(scene);
+}
+
+TEST(a_scene_without_roads_is_a_scene) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    small.input.road_count = small.input.point_count = 0;
+    small.input.road_kind = NULL;
+    small.input.road_width_m = small.input.road_speed_limit_mps = NULL;
+    small.input.point_x_m = small.input.point_y_m = NULL;
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(scene->segments.count == 0 && scene->edges.count == 0, "%d", scene->segments.count);
+    CHECK(drv_scene_describe(scene).cell_count == 1, "%d", drv_scene_describe(scene).cell_count);
+    drv_scene_release(scene);
+}
+
+TEST(repeated_points_are_one_place) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    /* The lane's two points fall together: it is a place. The edge's first two do: it is a single line. */
+    small.point_x_m[1] = small.point_x_m[0];
+    small.point_x_m[3] = small.point_x_m[2];
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(scene->segments.count == 1 + 6 + 1 + 1 && scene->edges.count == 6, "%d segments, %d of edges",
+          scene->segments.count, scene->edges.count);
+    drv_scene_release(scene);
+}
+
+TEST(a_map_as_wide_as_coordinates_go_has_few_enough_cells) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    small.point_x_m[0] = small.point_y_m[0] = -50000.0f;
+    small.point_x_m[1] = small.point_y_m[1] = 50000.0f;
+    drv_scene *scene = scene_of(&small.input, &config);
+    const drv_scene_facts facts = drv_scene_describe(scene);
+    CHECK(facts.cell_count <= DRV_CELL_LIMIT && facts.cell_size_m > 100.0f, "%d cells of %g m", facts.cell_count,
+          (double)facts.cell_size_m);
+    CHECK(facts.segment_count > 14142, "%d", facts.segment_count);
+    drv_scene_release(scene);
+}
+
+/* ---- what a scene refuses ---- */
+
+static const float not_a_number = NAN, endless = INFINITY;
+
+/* Each case breaks a valid input in one place. Returns what the sentence must name; NULL past the last case. */
+static const char *break_input(int32_t number, small_scene *small, const char **about) {
+#define BREAK(change, named)     \
+    if (number-- == 0) {         \
+        change;                  \
+        *about = #change;        \
+        return named;            \
+    }
+#define BREAK_VALUE(place, named)            \
+    BREAK(place = not_a_number, named)       \
+    BREAK(place = endless, named)            \
+    BREAK(place = -endless, named)           \
+    BREAK(place = 1e30f, named)
+    drv_scene_input *in = &small->input;
+    BREAK(in->vehicle_count = 0, "vehicle_count")
+    BREAK(in->vehicle_count = -1, "vehicle_count")
+    BREAK(in->vehicle_count = INT32_MIN, "vehicle_count")
+    BREAK(in->vehicle_count = INT32_MAX, "vehicle_count")
+    BREAK(in->vehicle_count = 65536, "vehicle_count")
+    BREAK(in->row_count = 0, "row_count")
+    BREAK(in->row_count = -2, "row_count")
+    BREAK(in->row_count = 5, "row_count")
+    BREAK(in->row_count = INT32_MAX, "row_count")
+    BREAK(in->expert_count = -1, "expert_count")
+    BREAK(in->expert_count = 3, "expert_count")
+    BREAK(in->expert_count = INT32_MAX, "expert_count")
+    BREAK(in->expert_count = INT32_MIN, "expert_count")
+    BREAK(in->frame_count = 0, "frame_count")
+    BREAK(in->frame_count = -6, "frame_count")
+    BREAK(in->frame_count = INT32_MAX, "frame_count")
+    BREAK(in->trial_steps = 0, "trial_steps")
+    BREAK(in->trial_steps = -1, "trial_steps")
+    BREAK(in->trial_steps = INT32_MAX, "trial_steps")
+    BREAK(in->road_count = -1, "road_count")
+    BREAK(in->road_count = INT32_MAX, "road_count")
+    BREAK(in->point_count = -1, "point_count")
+    BREAK(in->point_count = INT32_MAX, "point_count")
+    BREAK(in->point_count = 7, "road_start")
+    BREAK(in->point_count = 9, "road_start")
+    BREAK(in->road_count = 3, "road_start")
+    BREAK_VALUE(in->dt_s, "dt_s")
+    BREAK(in->dt_s = 0.0f, "dt_s")
+    BREAK(in->dt_s = -0.1f, "dt_s")
+    BREAK(in->dt_s = 2.1f, "dt_s")
+    BREAK(small->kind[0] = 0, "kind of vehicle 0")
+    BREAK(small->kind[3] = 5, "kind of vehicle 3")
+    BREAK(small->kind[2] = 255, "kind of vehicle 2")
+    BREAK_VALUE(small->length_m[1], "length_m of vehicle 1")
+    BREAK(small->length_m[2] = 0.0f, "length_m of vehicle 2")
+    BREAK(small->length_m[2] = -4.0f, "length_m of vehicle 2")
+    BREAK_VALUE(small->width_m[3], "width_m of vehicle 3")
+    BREAK(small->width_m[0] = 0.0f, "width_m of vehicle 0")
+    BREAK_VALUE(small->x_m[0], "start_x_m of vehicle 0")
+    BREAK_VALUE(small->x_m[3], "start_x_m of vehicle")
+    BREAK_VALUE(small->y_m[1], "start_y_m of vehicle 1")
+    BREAK(small->y_m[1] = 50001.0f, "start_y_m of vehicle 1")
+    BREAK_VALUE(small->heading_rad[1], "start_heading_rad of vehicle 1")
+    BREAK_VALUE(small->vx_mps[0], "start_vx_mps of vehicle 0")
+    BREAK_VALUE(small->vy_mps[1], "start_vy_mps of vehicle 1")
+    BREAK(small->vy_mps[1] = -201.0f, "start_vy_mps of vehicle 1")
+    BREAK_VALUE(small->goal_x_m[0], "goal_x_m of row 0")
+    BREAK_VALUE(small->goal_y_m[1], "goal_y_m of row 1")
+    BREAK(small->log_valid[2] = 2, "log_valid 2")
+    BREAK(small->log_valid[5] = 255, "log_valid 5")
+    BREAK_VALUE(small->log_x_m[5], "log_x_m 5")
+    BREAK_VALUE(small->log_y_m[0], "log_y_m 0")
+    BREAK_VALUE(small->log_heading_rad[1], "log_heading_rad 1")
+    BREAK_VALUE(small->log_vx_mps[2], "log_vx_mps 2")
+    BREAK_VALUE(small->log_vy_mps[4], "log_vy_mps 4")
+    BREAK(small->road_start[0] = 1, "road_start")
+    BREAK(small->road_start[0] = -1, "road_start")
+    BREAK(small->road_start[4] = INT32_MAX, "road_start")
+    BREAK(small->road_start[4] = INT32_MIN, "road_start")
+    BREAK(small->road_start[1] = 0, "road 0")
+    BREAK(small->road_start[2] = 2, "road 1")
+    BREAK(small->road_start[2] = 7, "road 2")
+    BREAK(small->road_start[1] = -3, "road 0")
+    BREAK(small->road_start[1] = 1000000, "road 1")
+    BREAK(small->road_kind[0] = 0, "kind of road 0")
+    BREAK(small->road_kind[3] = 8, "kind of road 3")
+    BREAK_VALUE(small->road_width_m[1], "width_m of road 1")
+    BREAK(small->road_width_m[1] = -1.0f, "width_m of road 1")
+    BREAK_VALUE(small->road_speed_limit_mps[2], "speed_limit_mps of road 2")
+    BREAK(small->road_speed_limit_mps[2] = -1.0f, "speed_limit_mps of road 2")
+    BREAK_VALUE(small->point_x_m[7], "point_x_m 7")
+    BREAK_VALUE(small->point_y_m[0], "point_y_m 0")
+    BREAK(small->point_y_m[0] = 50001.0f, "point_y_m 0")
+    return NULL;
+#undef BREAK
+#undef BREAK_VALUE
+}
+
+/* A refusal says which scene, what and why, leaves no scene behind, and (the sanitizer sees to it) no memory. */
+static void check_refused(const small_scene *small, const char *about, const char *named) {
+    const drv_config config = small_config();
+    char *message = malloc(DRV_MESSAGE_BYTES);
+    memset(message, 'x', DRV_MESSAGE_BYTES);
+    drv_scene *scene = (drv_scene *)(uintptr_t)64;
+    const drv_status status = drv_scene_create(&small->input, &config, &scene, message);
+    CHECK(status == DRV_ERROR_SCENE && scene == NULL, "%s: status %d", about, status);
+    if (status == DRV_OK) drv_scene_release(scene);
+    message[DRV_MESSAGE_BYTES - 1] = '\0';
+    CHECK(strstr(message, "scene small") && strstr(message, named) && strstr(message, " must "),
+          "%s: it says \"%s\"", about, message);
+    free(message);
+}
+
+TEST(every_broken_part_is_refused_by_name) {
+    const char *about = "", *named;
+    small_scene small;
+    int32_t number = 0;
+    for (;; number++) {
+        make_small(&small);
+        named = break_input(number, &small, &about);
+        if (!named) break;
+        check_refused(&small, about, named);
+    }
+    CHECK(number > 120, "only %d cases", number);
+}
+
+TEST(a_road_that_runs_backwards_by_more_than_an_int_is_refused) {
+    small_scene small;
+    make_small(&small);
+    small.road_start[2] = INT32_MIN;
+    check_refused(&small, "road_start[2] = INT32_MIN", "road 1");
+}
+
+TEST(what_is_not_valid_in_a_log_is_not_read) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    small.log_x_m[3] = NAN;
+    small.log_vx_mps[3] = INFINITY;
+    small.x_m[2] = NAN; /* the start of an expert is its first frame */
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(scene->log_x_m[3] == 0.0f && scene->log_speed_mps[3] == 0.0f && scene->start_x_m[2] == 0.0f, "it was read");
+    drv_scene_release(scene);
+}
+
+TEST(roads_that_make_too_many_segments_are_refused_before_memory_is_asked_for) {
+    enum { ROADS = 1700 };
+    small_scene small;
+    make_small(&small);
+    int32_t *start = calloc(ROADS + 1, sizeof *start);
+    uint8_t *kind = calloc(ROADS, sizeof *kind);
+    float *zero = calloc(ROADS, sizeof *zero);
+    float *x_m = calloc(2 * ROADS, sizeof *x_m), *y_m = calloc(2 * ROADS, sizeof *y_m);
+    for (int32_t i = 0; i < ROADS; i++) {
+        start[i + 1] = 2 * (i + 1);
+        kind[i] = DRV_ROAD_LANE;
+        x_m[2 * i] = -50000.0f;
+        x_m[2 * i + 1] = 50000.0f;
+    }
+    small.input.road_count = ROADS;
+    small.input.point_count = 2 * ROADS;
+    small.input.road_start = start;
+    small.input.road_kind = kind;
+    small.input.road_width_m = small.input.road_speed_limit_mps = zero;
+    small.input.point_x_m = x_m;
+    small.input.point_y_m = y_m;
+    char message[DRV_MESSAGE_BYTES];
+    const drv_config config = small_config();
+    drv_scene *scene = NULL;
+    const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+    CHECK(status == DRV_ERROR_SCENE && !scene && strstr(message, "17000000 segments"), "%d: %s", status, message);
+    free(start);
+    free(kind);
+    free(zero);
+    free(x_m);
+    free(y_m);
+}
+
+TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
+    dice die = {52};
+    int32_t made = 0, refused = 0;
+    for (int32_t round = 0; round < 20000; round++) {
+        small_scene small;
+        make_small(&small);
+        const int32_t changes = 1 + dice_below(&die, 3);
+        uint8_t *bytes = (uint8_t *)&small;
+        /* Everything but the input's pointers is fair game. */
+        for (int32_t i = 0; i < changes; i++)
+            bytes[dice_below(&die, (int32_t)offsetof(small_scene, input))] = (uint8_t)dice_bits(&die);
+        if (round % 4 == 0) small.input.row_count = dice_below(&die, 7) - 1;
+        if (round % 8 == 0) small.input.expert_count = dice_below(&die, 3) - 1;
+        if (round % 16 == 0) small.input.road_count = dice_below(&die, SMALL_ROADS + 2) - 1;
+        /* Two rows' worth of goals and one log is all there is to read. */
+        if (small.input.row_count > SMALL_ROWS) small.input.row_count = SMALL_ROWS;
+        char message[DRV_MESSAGE_BYTES];
+        drv_scene *scene = NULL;
+        const drv_config config = small_config();
+        const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+        CHECK((status == DRV_OK) == (scene != NULL), "status %d", status);
+        made += status == DRV_OK;
+        refused += status != DRV_OK;
+        drv_scene_release(scene);
+    }
+    CHECK(made > 1000 && refused > 1000, "%d made, %d refused", made, refused);
+}
+
+TEST(a_long_name_is_cut_and_harms_nothing) {
+    const drv_config config = small_config();
+    small_scene small;
+    make_small(&small);
+    char name[5000];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    small.input.name = name;
+    drv_scene *scene = scene_of(&small.input, &config);
+    CHECK(strlen(scene->name) == DRV_SCENE_NAME_BYTES - 1, "%d characters", (int)strlen(scene->name));
+    drv_scene_release(scene);
+    small.input.dt_s = 0.0f;
+    char *message = malloc(DRV_MESSAGE_BYTES);
+    CHECK(drv_scene_create(&small.input, &config, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
+    CHECK(strstr(message, "dt_s") != NULL, "the name crowds out the reason: %s", message);
+    free(message);
+}

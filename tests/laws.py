@@ -1,0 +1,562 @@
+"""Does a play obey the contract's laws? Checks that work on any batch with any policy, from what it showed
+alone.
+
+`play` records every array after every call, `check` holds the record against the laws. No law needs to know
+where the cars are: what happened is read off the rewards, whose terms add up to a different number for every
+set of events.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+FLAGS = (
+    "terminations",
+    "truncations",
+    "trial_ended",
+    "truncation",
+    "invalid_step",
+    "first",
+    "removed",
+    "stopped",
+    "waits",
+)
+SHOWN = (*FLAGS, "trial_index", "outcome", "rewards", "observations")
+OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
+NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(6)
+UNTOUCHED, STEPPED, RESET = range(3)
+
+
+def snapshot(batch):
+    """Copies of everything a call may write."""
+    shown = {name: np.array(getattr(batch, name)) for name in SHOWN}
+    shown["scene_index"] = np.array(batch.scene_index)
+    return shown
+
+
+@dataclass
+class Record:
+    """A play: `shown[t]` is what stood in the arrays after call t, `did[t]` what it did to each world."""
+
+    config: object
+    trial_steps: object
+    restart: str
+    world_of_row: np.ndarray
+    layout: dict
+    space: object
+    shown: list = field(default_factory=list)
+    did: list = field(default_factory=list)
+    ages: list = field(default_factory=list)
+
+    @classmethod
+    def of(cls, batch, config, trial_steps=None, restart="auto"):
+        """trial_steps: a number, or one a scene; where the config leaves it to the scene."""
+        return cls(
+            config=config,
+            trial_steps=config.trial_steps if trial_steps is None else trial_steps,
+            restart=restart,
+            world_of_row=np.array(batch.world_of_row),
+            layout=dict(batch.observation_layout()),
+            space=batch.single_observation_space,
+        )
+
+    def after_reset(self, batch, worlds=None, ages=None):
+        count = len(batch.scene_index)
+        did = np.full(count, RESET)
+        if worlds is not None:
+            did[~np.asarray(worlds, bool)] = UNTOUCHED
+        self._add(batch, did, np.zeros(count, int) if ages is None else np.asarray(ages))
+
+    def after_step(self, batch):
+        count = len(batch.scene_index)
+        self._add(batch, np.full(count, STEPPED), np.zeros(count, int))
+
+    def _add(self, batch, did, ages):
+        self.shown.append(snapshot(batch))
+        self.did.append(did)
+        self.ages.append(ages)
+
+    def stacked(self, name):
+        return np.stack([shown[name] for shown in self.shown])
+
+
+class WorldPlay:
+    """What one world showed in the calls that touched it, (calls, rows) each; entry 0 is a reset."""
+
+    def __init__(self, record, world):
+        self.config = record.config
+        self.restart = record.restart
+        self.layout = record.layout
+        self.space = record.space
+        touched = [t for t, did in enumerate(record.did) if did[world] != UNTOUCHED]
+        rows = np.flatnonzero(record.world_of_row == world)
+        for name in SHOWN:
+            values = np.stack([record.shown[t][name][rows] for t in touched])
+            setattr(self, name, values.astype(bool) if name in FLAGS else values)
+        self.scene_index = np.array([record.shown[t]["scene_index"][world] for t in touched])
+        self.is_reset = np.array([record.did[t][world] == RESET for t in touched])
+        self.call_count, self.row_count = self.rewards.shape
+        self.last_trial = self.trial_index == self.config.max_trials - 1
+        self.gone = self.removed | self.stopped
+
+        ended_before = np.concatenate([[False], self.trial_ended[:-1].any(axis=1)])
+        last_before = np.concatenate([[False], self.last_trial[:-1].any(axis=1)])
+        self.is_restart = ~self.is_reset & ended_before
+        self.opens_episode = self.is_reset | (self.is_restart & last_before)
+        self.opens_trial = self.is_reset | self.is_restart
+        self.is_driving_step = ~self.opens_trial
+        # Index of the entry that opened the episode, and the trial, to which each entry belongs.
+        count = np.arange(self.call_count)
+        self.episode_start = np.maximum.accumulate(np.where(self.opens_episode, count, 0))
+        self.trial_start = np.maximum.accumulate(np.where(self.opens_trial, count, 0))
+        age = np.array([record.ages[t][world] for t in touched])
+        self.age = np.where(self.is_reset, age, 0)[self.trial_start]
+        self.clock = self.age + count - self.trial_start
+        steps = np.asarray(record.trial_steps)
+        self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
+        # An absent row is off the map from the first observation of its episode on.
+        self.absent = self.removed[self.episode_start]
+        waits_before = np.concatenate([np.zeros((1, self.row_count), bool), self.waits[:-1]])
+        self.acted = self.is_driving_step[:, None] & ~waits_before
+        self.stopped_driving = self.acted & self.gone
+        self.events = self._events_from_rewards()
+
+    def _events_from_rewards(self):
+        """(calls, rows) sets of events, or None if the weights do not tell all sets apart."""
+        worth = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
+                 "offroad": self.config.reward.offroad}
+        sums = {}
+        for count in range(4):
+            for events in itertools.combinations(worth, count):
+                sums[frozenset(events)] = sum(worth[name] for name in events)
+        values = sorted(sums.values())
+        if min(b - a for a, b in itertools.pairwise(values)) < 1e-3:
+            return None
+        out = np.empty(self.rewards.shape, object)
+        for index, reward in np.ndenumerate(self.rewards):
+            events, nearest = min(sums.items(), key=lambda item: abs(item[1] - reward))
+            assert abs(nearest - reward) < 1e-5, (
+                f"reward {reward} at {index} is no sum of the configured terms"
+            )
+            out[index] = events
+        return out
+
+    def trials(self):
+        """(first entry, entry after the last) of each trial."""
+        starts = [*np.flatnonzero(self.opens_trial), self.call_count]
+        return list(itertools.pairwise(starts))
+
+    def episodes(self):
+        starts = [*np.flatnonzero(self.opens_episode), self.call_count]
+        return list(itertools.pairwise(starts))
+
+    def where(self, bad):
+        """The first places where a law is broken, as (entry, row)."""
+        return f"at (call, row) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
+
+    def must(self, holds, law):
+        holds = np.asarray(holds)
+        assert holds.all(), f"{law}: broken {self.where(~holds)}"
+
+
+def law_1_flags_agree(play):
+    play.must(~play.truncation | play.trial_ended, "truncation implies trial_ended")
+    play.must(
+        play.truncations == (play.truncation & play.last_trial), "truncations is truncation in the last trial"
+    )
+    play.must(~(play.terminations & play.truncations), "terminations and truncations never meet")
+    play.must(play.truncation == (play.trial_ended & play.acted & ~play.gone),
+              "truncation closes a trial on a row that still drives")
+    play.must(play.terminations == (play.stopped_driving & play.last_trial),
+              "terminations marks the event that ends a row in the last trial")
+
+
+def law_2_each_row_ends_once_an_episode(play):
+    ends = play.terminations.astype(int) + play.truncations
+    play.must(play.trial_index >= 0, "trials count from 0")
+    play.must(play.trial_index < play.config.max_trials, "there are max_trials trials")
+    for start, stop in play.episodes():
+        whole = stop < play.call_count and not play.is_reset[stop]
+        closed = play.trial_ended[start:stop].any(axis=1).sum()
+        flags = ends[start:stop].sum(axis=0)
+        has_vehicle = ~play.absent[start]
+        if whole:
+            assert closed == play.config.max_trials, (
+                f"{closed} trials in the episode of calls {start}..{stop - 1}"
+            )
+            play.must(flags == has_vehicle, "each row with a vehicle gets exactly one flag an episode")
+        else:
+            assert closed <= play.config.max_trials
+            play.must(flags <= has_vehicle, "no row gets two flags in an episode, an absent one none")
+    play.must(play.last_trial | (ends == 0), "no flag before the last trial")
+
+
+def law_3_a_trial_ends_for_all_rows_when_its_world_says(play):
+    play.must(play.trial_ended == play.trial_ended[:, :1], "trial_ended is equal on all rows")
+    play.must(play.trial_index == play.trial_index[:, :1], "trial_index is equal on all rows")
+    play.must(~play.trial_ended | play.is_driving_step[:, None], "only a driving step ends a trial")
+    none_drives = play.gone.all(axis=1)
+    out_of_time = play.clock >= play.trial_steps
+    limit = play.config.stopped_share_limit
+    had_vehicle = (~play.absent).sum(axis=1)
+    share_full = np.zeros(play.call_count, bool)
+    if limit is not None:
+        share_full = play.stopped.sum(axis=1) / had_vehicle >= limit
+    due = play.is_driving_step & (none_drives | out_of_time | share_full)
+    play.must(
+        play.trial_ended[:, 0] == due, "a trial ends when no row drives, by its clock or by the stopped share"
+    )
+
+
+def law_4_invalid_steps_pay_nothing_and_trials_are_booked_once(play):
+    play.must(~play.invalid_step | (play.rewards == 0), "invalid_step implies reward 0")
+    play.must(~play.opens_trial[:, None] | (play.rewards == 0), "a restart pays nothing")
+    play.must(play.outcome <= OTHER, "outcome is one of its codes")
+    booked = play.outcome != NONE
+    play.must(booked == (play.stopped_driving | play.truncation),
+              "outcome stands where a row stops driving, else where its trial ends")
+    for start, stop in play.trials():
+        ended = bool(play.trial_ended[start:stop].any())
+        has_vehicle = ~play.absent[start]
+        count = booked[start:stop].sum(axis=0)
+        play.must(count == has_vehicle if ended else count <= has_vehicle, "a trial is booked once a row")
+    play.must((play.outcome == TIMEOUT) == play.truncation, "a row that drives at the close timed out")
+
+
+def law_5_a_row_waits_and_then_its_step_is_invalid(play):
+    play.must(play.waits == (play.gone | play.trial_ended), "waits is removed, stopped or trial_ended")
+    after_step = ~play.is_reset[1:, None]
+    play.must(
+        ~after_step | (play.invalid_step[1:] == play.waits[:-1]), "invalid_step is waits of the step before"
+    )
+    play.must(~play.is_reset[:, None] | ~play.invalid_step, "no step was taken at a reset")
+    play.must(~(play.removed & play.stopped), "removed and stopped never meet")
+    for start, stop in play.trials():
+        for name in ("removed", "stopped"):
+            flag = getattr(play, name)[start:stop]
+            play.must(flag[1:] >= flag[:-1], f"{name} lasts until the restart")
+        gone = play.gone[start] & ~play.absent[start]
+        assert not gone.any(), f"a row with a vehicle does not drive after the restart of call {start}"
+    play.must(play.absent <= play.removed, "an absent row is removed")
+    zero = (play.observations == 0).all(axis=2)
+    play.must(~play.removed | zero, "a removed row sees exactly zero")
+    stays = play.stopped[1:] & play.stopped[:-1] & ~play.opens_trial[1:, None]
+    same = (play.observations[1:] == play.observations[:-1]).all(axis=2)
+    play.must(~stays | same, "a stopped row keeps its last observation until the restart")
+
+
+def columns_outside(layout, width, prefixes):
+    """(width,) bool: the columns of no feature whose name starts with one of the prefixes."""
+    mask = np.ones(width, bool)
+    for name, entry in layout.items():
+        if name.startswith(tuple(prefixes)):
+            mask[columns_of(entry)] = False
+    return mask
+
+
+def law_6_a_restart_is_a_step_that_shows_trial_0_again(play):
+    inner = play.is_restart & ~play.opens_episode
+    restart = play.is_restart[:, None]
+    play.must(~restart | play.invalid_step, "a restart step is invalid on every row")
+    for name in ("terminations", "truncations", "trial_ended", "truncation"):
+        play.must(~play.opens_trial[:, None] | ~getattr(play, name), f"a restart or reset raises no {name}")
+    play.must(~play.opens_trial[:, None] | (play.outcome == NONE), "a restart or reset books nothing")
+    before = np.concatenate([play.trial_index[:1], play.trial_index[:-1]])
+    due = np.where(play.opens_episode[:, None], 0, before + inner[:, None])
+    play.must(play.trial_index == due, "trial_index counts restarts and starts at 0")
+    for t in np.flatnonzero(inner):
+        start = play.episode_start[t]
+        assert play.scene_index[t] == play.scene_index[start], f"scene changed inside an episode, call {t}"
+        aside = ["trial/"] + (["ego/time_left"] if play.age[start] else [])
+        same = columns_outside(play.layout, play.observations.shape[2], aside)
+        first, again = play.observations[start][:, same], play.observations[t][:, same]
+        play.must((first.view(np.uint32) == again.view(np.uint32)).all(axis=1),
+                  f"the restart of call {t} shows the first observations of trial 0 bit for bit")
+    play.must(play.scene_index == play.scene_index[play.episode_start], "a scene lasts for an episode")
+
+
+def law_7_first_opens_an_episode_and_nothing_else(play):
+    play.must(play.first == play.opens_episode[:, None], "first opens an episode")
+    if play.restart == "caller":
+        assert not (play.opens_episode & ~play.is_reset).any(), "the caller alone opens episodes"
+
+
+def law_8_events_are_paid_where_they_happen(play):
+    if play.events is None:
+        return
+    answers = {
+        "goal": play.config.on_goal,
+        "collision": play.config.on_collision,
+        "offroad": play.config.on_offroad,
+    }
+    codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
+    met_goal = np.array([["goal" in events for events in row] for row in play.events])
+    for start, stop in play.trials():
+        play.must(met_goal[start:stop].sum(axis=0) <= 1, "the goal is paid once a trial")
+    for (t, r), events in np.ndenumerate(play.events):
+        ending = [
+            name for name in ("collision", "offroad", "goal") if name in events and answers[name] != "ignore"
+        ]
+        place = f"call {t}, row {r}: paid {sorted(events)}"
+        assert bool(ending) == bool(play.stopped_driving[t, r]), (
+            f"{place}, but that is not how the row went on"
+        )
+        if ending:
+            assert play.outcome[t, r] == codes[ending[0]], f"{place}, outcome {play.outcome[t, r]}"
+            removed = any(answers[name] == "remove" for name in ending)
+            assert play.removed[t, r] == removed and play.stopped[t, r] != removed, place
+
+
+def law_11_observations_are_finite_and_inside_the_space(play):
+    play.must(np.isfinite(play.observations).all(axis=2), "observations are finite")
+    play.must(((play.observations >= play.space.low) & (play.observations <= play.space.high)).all(axis=2),
+              "observations are inside the space")
+    for block in ("partners", "roads"):
+        names = [name for name in play.layout if name.startswith(block + "/")]
+        if names:
+            # A slot is filled where its kind is above 0.
+            filled = play.observations[:, :, columns_of(play.layout[f"{block}/kind"])] > 0
+            columns = np.array([columns_of(play.layout[name]) for name in names])
+            empty = (play.observations[:, :, columns] == 0).all(axis=2)
+            play.must(filled | empty, f"empty slots of {block} are exactly zero")
+
+
+def columns_of(entry):
+    return entry.offset + np.arange(entry.slots) * entry.stride
+
+
+def trial_features_tell_how_the_last_trial_went(play):
+    """Index, outcome and share change in restart steps only; the reward is that of the last acting step."""
+    shown = {name: play.observations[:, :, entry.offset] for name, entry in play.layout.items()
+             if name.startswith("trial/")}
+    expected = {name: np.zeros(shown[name].shape) for name in shown}
+    for start, stop in play.episodes():
+        reward = np.zeros(play.row_count)
+        outcome = np.full(play.row_count, NONE)
+        share = np.zeros(play.row_count)
+        driven = np.zeros(play.row_count)
+        ended_as = np.full(play.row_count, NONE)
+        for t in range(start, stop):
+            if play.opens_trial[t] and t > start:
+                outcome, share = ended_as, driven / play.trial_steps[t]
+                ended_as, driven = np.full(play.row_count, NONE), np.zeros(play.row_count)
+            reward = np.where(play.acted[t], play.rewards[t], reward)
+            driven = driven + play.acted[t]
+            ended_as = np.where(play.outcome[t] != NONE, play.outcome[t], ended_as)
+            raw = {"trial/index": play.trial_index[t], "trial/reward": reward, "trial/steps_share": share}
+            raw |= {f"trial/outcome_{name}": outcome == code for code, name in enumerate(OUTCOMES)}
+            for name, values in expected.items():
+                entry = play.layout[name]
+                value = np.clip(np.asarray(raw[name], float) * entry.scale, entry.low, 1.0)
+                values[t] = np.where(play.removed[t], 0.0, value)
+    for name, values in expected.items():
+        play.must(np.abs(shown[name] - values) < 1e-6, f"{name} shows what was")
+
+
+LAWS = (
+    law_1_flags_agree,
+    law_2_each_row_ends_once_an_episode,
+    law_3_a_trial_ends_for_all_rows_when_its_world_says,
+    law_4_invalid_steps_pay_nothing_and_trials_are_booked_once,
+    law_5_a_row_waits_and_then_its_step_is_invalid,
+    law_6_a_restart_is_a_step_that_shows_trial_0_again,
+    law_7_first_opens_an_episode_and_nothing_else,
+    law_8_events_are_paid_where_they_happen,
+    law_11_observations_are_finite_and_inside_the_space,
+    trial_features_tell_how_the_last_trial_went,
+)
+
+
+def a_masked_reset_touches_no_other_world(record):
+    for t, did in enumerate(record.did[1:], start=1):
+        others = did == UNTOUCHED
+        rows = others[record.world_of_row]
+        for name in SHOWN:
+            assert np.array_equal(record.shown[t][name][rows], record.shown[t - 1][name][rows]), (
+                f"{name} of a world that call {t} did not reset has changed")
+        assert np.array_equal(
+            record.shown[t]["scene_index"][others], record.shown[t - 1]["scene_index"][others]
+        )
+
+
+def check(record):
+    """Raises AssertionError, naming the law, if the play breaks one."""
+    a_masked_reset_touches_no_other_world(record)
+    for world in range(len(record.did[0])):
+        play = WorldPlay(record, world)
+        for law in LAWS:
+            try:
+                law(play)
+            except AssertionError as broken:
+                raise AssertionError(f"world {world}, {law.__name__}: {broken}") from None
+
+
+# -- plays
+
+
+def idle_actions(batch):
+    """Coast straight, one action a row."""
+    if batch.actions.dtype == np.float32:
+        return np.zeros(batch.actions.shape, np.float32)
+    if batch.actions.ndim == 2:
+        return np.tile(np.array([3, 6], np.int64), (batch.row_count, 1))
+    return np.full(batch.row_count, 3 * 13 + 6, np.int64)
+
+
+def constant_actions(batch, acceleration_bin, steering_bin=6):
+    """Every row presses and steers alike; bins 0 .. 6 and 0 .. 12."""
+    if batch.actions.dtype == np.float32:
+        values = np.array([acceleration_bin / 3 - 1, steering_bin / 6 - 1], np.float32)
+        return np.tile(values, (batch.row_count, 1))
+    if batch.actions.ndim == 2:
+        return np.tile(np.array([acceleration_bin, steering_bin], np.int64), (batch.row_count, 1))
+    return np.full(batch.row_count, acceleration_bin * 13 + steering_bin, np.int64)
+
+
+def random_actions(batch, rng):
+    if batch.actions.dtype == np.float32:
+        return rng.uniform(-1, 1, batch.actions.shape).astype(np.float32)
+    if batch.actions.ndim == 2:
+        return np.stack([rng.integers(0, 7, batch.row_count), rng.integers(0, 13, batch.row_count)], axis=1)
+    return rng.integers(0, 91, batch.row_count)
+
+
+def with_garbage_where_rows_wait(batch, actions, rng):
+    """The same actions, with nonsense for the rows that will not act."""
+    waits = np.asarray(batch.waits, bool)
+    nonsense = (
+        np.array([np.nan, np.inf, -np.inf, 1e30, -7.0], np.float32) if actions.dtype == np.float32
+        else np.array([-1, 91, 10**6, np.iinfo(np.int64).min, np.iinfo(np.int64).max]))
+    actions = actions.copy()
+    actions[waits] = rng.choice(nonsense, actions[waits].shape)
+    return actions
+
+
+POLICIES = {
+    "nobody_moves": lambda batch, rng: constant_actions(batch, 0),
+    "coast": lambda batch, rng: idle_actions(batch),
+    "full_throttle": lambda batch, rng: constant_actions(batch, 6),
+    "turn_hard": lambda batch, rng: constant_actions(batch, 5, 12),
+    "random": random_actions,
+    "forward_mostly": lambda batch, rng: np.where(
+        _per_row(batch, rng.random(batch.row_count) < 0.7),
+        constant_actions(batch, 5),
+        random_actions(batch, rng),
+    ),
+}
+"""name -> function of (batch, random generator) to actions."""
+
+
+def _per_row(batch, choice):
+    return choice[:, None] if batch.actions.ndim == 2 else choice
+
+
+def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
+    """Drives a batch with a policy, garbage for rows that wait, and records all it shows.
+
+    reset_share: chance, at each call, that some worlds are reset before it, a third of the time with ages.
+    """
+    rng = np.random.default_rng(seed)
+    world_count = len(batch.scene_index)
+    record = Record.of(batch, config, trial_steps, restart)
+    batch.reset()
+    record.after_reset(batch)
+    for _ in range(calls):
+        if rng.random() < reset_share:
+            worlds = rng.random(world_count) < 0.5
+            reset_and_record(batch, record, worlds, rng)
+        if restart == "caller":
+            worlds = worlds_at_their_end(batch, config)
+            if worlds.any():
+                batch.reset(worlds=worlds)
+                record.after_reset(batch, worlds)
+        batch.step(with_garbage_where_rows_wait(batch, policy(batch, rng), rng))
+        record.after_step(batch)
+    return record
+
+
+def worlds_at_their_end(batch, config):
+    """(worlds,) bool: whose last trial has ended."""
+    worlds = np.zeros(len(batch.scene_index), bool)
+    over = np.asarray(batch.trial_ended, bool) & (np.asarray(batch.trial_index) == config.max_trials - 1)
+    worlds[np.asarray(batch.world_of_row)[over]] = True
+    return worlds
+
+
+def reset_and_record(batch, record, worlds, rng):
+    ages = None
+    if rng.random() < 1 / 3:
+        steps = np.broadcast_to(np.min(record.trial_steps), (len(worlds),))
+        ages = rng.integers(0, steps).astype(np.int32)
+    batch.reset(worlds=worlds, initial_ages=ages)
+    record.after_reset(batch, worlds, ages)
+
+
+# -- law 9: a learner
+
+
+def learner_numbers(record, credit, replace=None):
+    """What a small recurrent learner computes from a play by the table "what a learner does with it".
+
+    Context, values and one-step advantages, read from the channels alone. It steps over rows that wait.
+
+    Args:
+        credit: "through" trials, or "per trial". replace: None, or a value put in place of every observation
+        of a waiting row, save the one right after a
+            truncation.
+
+    Returns:
+        (calls, rows) advantages, 0 where no action was taken.
+    """
+    observations = record.stacked("observations").astype(np.float64)
+    shown = {name: record.stacked(name) for name in SHOWN if name != "observations"}
+    flags = {name: shown[name].astype(bool) for name in FLAGS}
+    if replace is not None:
+        observations[flags["waits"] & ~flags["truncation"]] = replace
+    rng = np.random.default_rng(5)
+    width = observations.shape[2]
+    into_memory, of_memory, of_observation = (
+        rng.normal(size=(4, width)),
+        rng.normal(size=4),
+        rng.normal(size=width),
+    )
+
+    calls, rows = shown["rewards"].shape
+    advantages = np.zeros((calls, rows))
+    was_reset = np.stack([did[record.world_of_row] == RESET for did in record.did])
+    untouched = np.stack([did[record.world_of_row] == UNTOUCHED for did in record.did])
+    for r in range(rows):
+        memory = np.zeros(4)
+        open_step = None  # (entry, value) of the last acting step, which waits for the value of its successor
+        value = None
+        for t in range(calls):
+            if untouched[t, r]:
+                continue
+            if was_reset[t, r]:
+                open_step = None
+            elif not flags["invalid_step"][t, r]:
+                advantages[t, r] = shown["rewards"][t, r] - value
+                open_step = t
+            if flags["first"][t, r]:
+                memory = np.zeros(4)
+            waits = flags["waits"][t, r]
+            if not waits or flags["truncation"][t, r]:
+                seen = np.tanh(0.5 * memory + into_memory @ observations[t, r])
+                value_here = of_memory @ seen + of_observation @ observations[t, r]
+            if not waits:
+                memory, value = seen, value_here
+            if open_step is None:
+                continue
+            closes = flags["terminations"][t, r] or (
+                credit == "per trial" and waits and not flags["truncation"][t, r]
+            )
+            bootstraps = flags["truncations"][t, r] or (credit == "per trial" and flags["truncation"][t, r])
+            if closes:
+                open_step = None
+            elif bootstraps or not waits:
+                advantages[open_step, r] += 0.9 * value_here
+                open_step = None
+    return advantages

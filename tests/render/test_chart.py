@@ -1,0 +1,84 @@
+"""Do charts hold what they were given?"""
+
+import numpy as np
+import pytest
+
+REASON = 'drawing needs the extra: pip install "drive-env[render]"'
+for package in ("cv2", "PIL", "matplotlib"):
+    pytest.importorskip(package, reason=REASON)
+
+from bare_scene import bare_scene
+from PIL import Image
+
+from drive_env import ConfigError, DriveConfig, generate_scene
+from drive_env.batch import Figure
+from drive_env.render import plot_metrics, plot_scene
+
+
+def words(path):
+    """The text of an SVG whose letters are letters."""
+    return path.read_text()
+
+
+@pytest.fixture(autouse=True)
+def letters_as_letters():
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        yield
+
+
+@pytest.mark.parametrize("name", ["town", "intersection"])
+def test_a_generated_scene_is_drawn_with_its_counts(tmp_path, name):
+    scene = generate_scene(name, agents=6)
+    plot_scene(scene, tmp_path / "scene.svg")
+    text = words(tmp_path / "scene.svg")
+    lanes = int((scene.roads.kind == 1).sum())
+    links = len(scene.lanes.successor)
+    for said in (f"{name}/0", f"lane {lanes}, successors {links}", "edge ", "rows 6", "goals"):
+        assert said in text
+    assert ("lane ends" in text) == (name == "intersection")  # every lane of a town leads into another
+
+
+def test_a_log_is_drawn_with_its_parts(tmp_path):
+    moving = [(float(step), 0.0, 0.0) for step in range(5)]
+    still = [None, *[(0.0, 8.0, 0.0)] * 4]
+    roads = [("crosswalk", [(5.0, -2.0), (9.0, -2.0), (9.0, 2.0)]), ("stop_sign", [(5.0, 3.0)])]
+    scene = bare_scene([moving[0], (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still],
+                       roads=roads)
+    plot_scene(scene, tmp_path / "log.svg")
+    for said in ("rows 1", "experts 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
+        assert said in words(tmp_path / "log.svg")
+    plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
+    assert "experts" not in words(tmp_path / "still.svg")
+
+
+def test_a_scene_without_roads_is_drawn(tmp_path):
+    plot_scene(bare_scene([(0.0, 0.0, 0.0)]), tmp_path / "bare.png")
+    with Image.open(tmp_path / "bare.png") as picture:
+        assert min(picture.size) > 300 and np.asarray(picture.convert("L")).std() > 1
+
+
+def test_metrics_are_drawn_by_what_they_share(tmp_path):
+    history = [{"trials": Figure(10.0 * step, 10), "score": Figure(0.1 * step, 5),
+                "goal": Figure(0.2 * step, 5), "trial_0_score": Figure(0.1, 5), "trial_1_score": Figure(float("nan"), 0),
+                "reward": Figure(1.0, 5), "ada_delta_trial_1_minus_0": Figure(0.0, 5),
+                "mean_speed_mps": Figure(7.0, 5)} for step in range(4)]
+    plot_metrics(history, tmp_path / "run.svg")
+    text = words(tmp_path / "run.svg")
+    for said in ("share of trials", "score by trial", "score above that of trial 0", ">trials<"):
+        assert said in text
+    for name in history[0]:
+        assert name in text
+
+
+def test_plain_numbers_and_gaps_are_drawn_too(tmp_path):
+    plot_metrics([{"loss": 1.0}, {}, {"loss": 0.5, "late": 2}], tmp_path / "run.svg")
+    assert all(said in words(tmp_path / "run.svg") for said in ("loss", "late", ">report<"))
+
+
+def test_what_is_no_chart_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="'run.bmp'; a chart's path must end in .png, .svg, .pdf"):
+        plot_metrics([{"score": 1.0}], "run.bmp")
+    with pytest.raises(ConfigError, match="history is empty"):
+        plot_metrics([], tmp_path / "run.png")

@@ -1,0 +1,96 @@
+"""Does one call play an episode and write what was seen?"""
+
+import numpy as np
+import pytest
+
+REASON = 'drawing needs the extra: pip install "drive-env[render]"'
+for package in ("cv2", "PIL", "av"):
+    pytest.importorskip(package, reason=REASON)
+
+import av
+from bare_scene import COAST, bare_scene
+from PIL import Image
+
+from drive_env import ConfigError, DriveConfig, generate_scene
+from drive_env.render import play
+from drive_env.render.playing import HOLD_S, SHEET_COLUMNS, _Spread
+
+SMALL = {"size": (200, 160)}
+
+
+@pytest.fixture(scope="module")
+def town():
+    return generate_scene("town", seed=1, agents=4)
+
+
+def frame_count(path):
+    with av.open(str(path)) as film:
+        return sum(1 for _ in film.decode(video=0))
+
+
+def test_a_film_has_every_moment_and_rests_at_the_end_of_each_trial(town, tmp_path):
+    path, steps = tmp_path / "film.mp4", []
+    figures = play(town, path, policy=lambda batch: np.full(batch.row_count, COAST), agents=4, trials=2,
+                   config=DriveConfig(trial_steps=12), **SMALL,
+                   progress=lambda done, most: steps.append((done, most)))
+    # 12 steps, a restart, 12 steps, and the moment before them.
+    assert frame_count(path) == 26 + 2 * round(HOLD_S / 0.1)
+    assert [done for done, _ in steps] == list(range(1, 26)) and {most for _, most in steps} == {25}
+    assert figures["trials"].value == 8 and figures["timeout"].value == 1
+
+
+def test_progress_reaches_its_end_though_trials_end_early(tmp_path):
+    steps = []
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(6.0, 0.0)], speeds=[10.0])
+    play(scene, tmp_path / "film.gif", policy="random", trials=3, config=DriveConfig(trial_steps=40),
+         progress=lambda done, most: steps.append((done, most)), **SMALL)
+    done = [done for done, _ in steps]
+    assert done == sorted(done) and steps[-1][0] == steps[-1][1] and len(steps) < 30
+
+
+@pytest.mark.parametrize("policy", ["lane", "random"])
+def test_a_sheet_has_one_line_of_pictures_a_trial(town, tmp_path, policy):
+    config = DriveConfig(trial_steps=9)
+    play(town, tmp_path / "sheet.png", policy=policy, agents=4, trials=2, config=config, **SMALL)
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert abs(sheet.width - SHEET_COLUMNS * 200) <= 5 * SHEET_COLUMNS
+        assert abs(sheet.height - 2 * 160) <= 5
+
+
+def test_the_same_seed_draws_the_same_sheet(town, tmp_path):
+    for name in "ab":
+        play(town, tmp_path / f"{name}.png", policy="random", trials=1, seed=3, view="follow", row=1,
+             config=DriveConfig(trial_steps=9), **SMALL)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_a_replay_lasts_as_long_as_its_log_and_its_row_stops_at_its_goal(tmp_path):
+    moving = [(3.0 * step, 0.0, 0.0) for step in range(30)]
+    row = [(0.0, 8.0, 0.0)] * 30
+    scene = bare_scene([row[0], moving[0]], goals=[(12.0, 8.0), moving[-1][:2]], speeds=[8.0, 8.0],
+                       logs=[row, moving])
+    figures = play(scene, tmp_path / "film.mp4", policy="replay", **SMALL)
+    assert frame_count(tmp_path / "film.mp4") == 30 + round(HOLD_S / 0.1)
+    assert figures["goal"].value == 1 and figures["distance_m"].value < 30
+
+
+def test_what_cannot_be_played_is_an_error(town, tmp_path):
+    for path in ("film.avi", "film"):
+        with pytest.raises(ConfigError, match=r"must end in .png or, for a film, .mp4 or .gif"):
+            play(town, path)
+    with pytest.raises(ConfigError, match="policy is 'best'; it must be a function or one of 'lane', "):
+        play(town, tmp_path / "film.mp4", policy="best")
+    with pytest.raises(ConfigError, match="agents is 3; policy 'replay' leaves one row"):
+        play(town, tmp_path / "film.mp4", policy="replay", agents=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("length", [1, 3, 80, 81, 1000])
+def test_a_sheet_of_a_long_trial_keeps_few_frames_and_spreads_them(length):
+    kept = _Spread(5)
+    for number in range(length):
+        kept.add(np.array(number))
+        assert len(kept._kept) <= 80
+    chosen = [int(frame) for frame in kept.chosen(np.array(length - 1))]
+    assert chosen[0] == 0 and chosen[-1] == length - 1 and len(chosen) == 5
+    assert np.abs(np.diff(chosen) - (length - 1) / 4).max() <= max(2, length / 16)

@@ -1,0 +1,153 @@
+"""Is what a row was given read back as what is there, and does the follow view show exactly that?"""
+
+import numpy as np
+import pytest
+
+REASON = 'drawing needs the extra: pip install "drive-env[render]"'
+for package in ("cv2", "PIL"):
+    pytest.importorskip(package, reason=REASON)
+
+from bare_scene import bare_scene, drive, started
+from pixels import of_colour
+
+from drive_env import generate_scene
+from drive_env.render import SceneView, colours
+from drive_env.render.panel import panel_sizes
+from drive_env.render.sight import read_sight, to_scene_frame
+
+SIZE = (900, 900)
+SPAN_M = 90.0
+
+
+def sight_of(batch, row):
+    return read_sight(batch.observations[row], batch.observation_layout())
+
+
+def pose_of(batch, row):
+    cars = batch.vehicles()
+    return tuple(float(cars[name][row]) for name in ("x_m", "y_m", "heading_rad"))
+
+
+def test_partners_are_the_nearest_vehicles_where_they_are():
+    with started(generate_scene("town", agents=20), partners=5) as batch:
+        drive(batch, 20)
+        cars = batch.vehicles()
+        xy = np.stack([cars["x_m"], cars["y_m"]], axis=1)
+        for row in np.flatnonzero(~batch.removed):
+            sight = sight_of(batch, row)
+            away = np.where(cars["present"], np.hypot(*(xy - xy[row]).T), np.inf)
+            away[row] = np.inf
+            nearest = np.sort(np.argsort(away)[:5])
+            nearest = nearest[away[nearest] <= batch.config.view_radius_m]
+            pose, seen = pose_of(batch, row), sight.partners
+            found = to_scene_frame(np.stack([seen["x"], seen["y"]], axis=1), pose)
+            assert np.allclose(found, xy[nearest], atol=0.01)
+            turn = np.arctan2(seen["direction_y"], seen["direction_x"])
+            assert np.allclose(np.cos(pose[2] + turn - cars["heading_rad"][nearest]), 1.0, atol=1e-4)
+            for name, unit in (("length", "m"), ("width", "m"), ("speed", "mps")):
+                assert np.allclose(seen[name], cars[f"{name}_{unit}"][nearest], atol=0.01)
+
+
+def test_the_goal_is_read_also_where_it_is_far():
+    goals = [(250.0, -20.0), (30.0, 40.0)]
+    with started(bare_scene([(0.0, 0.0, 1.0), (0.0, 8.0, -2.0)], goals=goals)) as batch:
+        for row, goal in enumerate(goals):
+            found = to_scene_frame(sight_of(batch, row).goal_m, pose_of(batch, row))
+            assert found == pytest.approx(goal, abs=0.02)
+
+
+def test_segments_lie_on_the_map():
+    line = [(-40.0, 6.0), (0.0, 6.0), (40.0, -14.0)]
+    with started(bare_scene([(0.0, 0.0, 0.3)], goals=[(60.0, 0.0)], roads=[("edge", line)])) as batch:
+        roads = sight_of(batch, 0).roads
+        middle = np.stack([roads["x"], roads["y"]], axis=1)
+        half = np.stack([roads["direction_x"], roads["direction_y"]], axis=1) * roads["half_length"][:, None]
+        ends = to_scene_frame(np.stack([middle - half, middle + half], axis=1), pose_of(batch, 0))
+    for x, y in ends.reshape(-1, 2):
+        assert y == pytest.approx(6.0 if x <= 0 else 6.0 - x / 2, abs=0.02)
+    assert 2 * roads["half_length"].sum() == pytest.approx(40.0 + np.hypot(40.0, 20.0), abs=0.05)
+    assert set(roads["kind"].round()) == {3.0}
+
+
+def test_a_removed_row_was_given_nothing():
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(4.0, 0.0), (90.0, 8.0)], speeds=[9.0, 0.0])
+    with started(scene, trial_steps=20) as batch:
+        drive(batch, 5)
+        assert batch.removed.tolist() == [True, False]
+        sight = sight_of(batch, 0)
+        assert not sight.present and len(sight.partner_slots) == len(sight.road_slots) == 0
+        picture = SceneView(batch, size=SIZE, view="follow", row=0).frame()
+        assert seen(picture).sum() == 0
+
+
+# ---- the picture ----
+
+
+def seen(picture):
+    """Pixels of what was given of the vehicles or of the road, left of the words on them."""
+    return of_colour(picture, colours.SEEN, tolerance=8) | of_colour(picture, colours.SEEN_ROAD, tolerance=8)
+
+
+def place_of(point, pose):
+    """Where the follow view shows a point: the row 62% down between the bars, its heading up."""
+    bars = panel_sizes(*SIZE)
+    free = SIZE[1] - bars.top - bars.bottom
+    cosine, sine = np.cos(pose[2]), np.sin(pose[2])
+    dx, dy = point[0] - pose[0], point[1] - pose[1]
+    ahead, left = dx * cosine + dy * sine, dy * cosine - dx * sine
+    scale = free / SPAN_M
+    return SIZE[0] / 2 - left * scale, bars.top + 0.62 * free - ahead * scale
+
+
+def near(mask, place, reach):
+    x, y = (round(value) for value in place)
+    return bool(mask[max(y - reach, 0) : y + reach + 1, max(x - reach, 0) : x + reach + 1].any())
+
+
+def test_the_follow_view_frames_exactly_the_partners_that_were_given():
+    poses = [(0.0, 0.0, 0.8), (9.0, 3.0, 0.0), (-9.0, 6.0, 2.0), (16.0, -12.0, 1.0), (-20.0, -14.0, 0.4),
+             (26.0, 14.0, 3.0)]
+    with started(bare_scene(poses, goals=[(40.0, 40.0)] * 6), partners=3) as batch:
+        picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
+        away = [np.hypot(x, y) for x, y, _ in poses[1:]]
+        given = {1 + int(car) for car in np.argsort(away)[:3]}
+        mask = of_colour(picture, colours.SEEN, tolerance=8)
+        framed = {car for car in range(1, 6) if near(mask, place_of(poses[car][:2], poses[0]), 24)}
+        assert framed == given == {1, 2, 3}
+
+
+def test_the_follow_view_draws_exactly_the_segments_that_were_given():
+    middles = [(8.0, 10.0), (-8.0, 10.0), (20.0, -4.0), (-26.0, -6.0), (4.0, -24.0), (30.0, 14.0),
+               (-4.0, 34.0)]
+    roads = [("line", [(x - 2.0, y), (x + 2.0, y)]) for x, y in middles]
+    with started(bare_scene([(0.0, 0.0, 2.5)], goals=[(0.0, -45.0)], roads=roads), roads=4) as batch:
+        picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
+    given = {int(road) for road in np.argsort([np.hypot(*middle) for middle in middles])[:4]}
+    mask = of_colour(picture, colours.SEEN_ROAD, tolerance=8)
+    drawn = {road for road, middle in enumerate(middles) if near(mask, place_of(middle, (0.0, 0.0, 2.5)), 3)}
+    assert drawn == given
+
+
+def test_the_follow_view_keeps_its_row_in_place_and_turns_the_world():
+    with started(bare_scene([(0.0, 0.0, 0.0)], goals=[(60.0, 0.0)], speeds=[10.0])) as batch:
+        look, middles = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M), []
+        for _ in range(6):
+            mask = of_colour(look.frame(), colours.STATE_COLOURS[colours.DRIVING])[200:-60]
+            middles.append(np.argwhere(mask).mean(axis=0))
+            drive(batch, action=3 * 13 + 9)
+    # The trail behind the car moves the mean a little.
+    assert np.ptp(np.array(middles), axis=0).max() < 12
+
+
+def test_a_row_that_stopped_shows_its_last_observation():
+    scene = bare_scene([(0.0, 0.0, 0.0), (9.0, 0.0, 0.0), (0.0, 9.0, 0.0)],
+                       goals=[(90.0, 0.0), (90.0, 0.0), (90.0, 9.0)], speeds=[12.0, 0.0, 3.0])
+    with started(scene) as batch:
+        drive(batch, 6)
+        assert batch.stopped.tolist() == [True, True, False]
+        look = SceneView(batch, size=SIZE, view="follow", row=0)
+        mask = of_colour(look.frame(), colours.SEEN, tolerance=8)
+        drive(batch, 4)
+        later = of_colour(look.frame(), colours.SEEN, tolerance=8)
+        # What it was given stays where it was, though row 2 went on.
+        assert (mask & later).sum() > 0.8 * mask.sum() > 50

@@ -1,0 +1,322 @@
+"""Does a picture show the world as it is? Facts of single pixels, reached without the camera's arithmetic."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+REASON = 'drawing needs the extra: pip install "drive-env[render]"'
+for package in ("cv2", "PIL"):
+    pytest.importorskip(package, reason=REASON)
+
+from bare_scene import COAST, LENGTH_M, THROTTLE, WIDTH_M, bare_scene, drive, started
+from pixels import axis_rad, blobs, of_colour, places
+
+from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
+from drive_env.render import SceneView, colours
+from drive_env.render.panel import panel_sizes
+
+SIZE = (800, 600)
+BAR_PX = panel_sizes(*SIZE)
+
+
+def bodies(picture, state):
+    """Pixels of the plain body colour, without the panel."""
+    mask = of_colour(picture, colours.STATE_COLOURS[state])
+    mask[: BAR_PX.top] = mask[-BAR_PX.bottom :] = False
+    return mask
+
+
+def count_of(batch, state):
+    return int(bodies(SceneView(batch, size=SIZE).frame(), state).sum())
+
+
+# ---- the array ----
+
+
+@pytest.mark.parametrize("size", [(160, 160), (400, 225), (401, 301), (1280, 720), (1920, 1080)])
+@pytest.mark.parametrize("view", ["scene", "follow"])
+def test_a_frame_is_a_picture_of_the_size_asked_for_and_the_callers_own(view, size):
+    with started(generate_scene("town", agents=4)) as batch:
+        look = SceneView(batch, size=size, view=view)
+        first = look.frame()
+        assert first.shape == (size[1], size[0], 3) and first.dtype == np.uint8 and first.flags.c_contiguous
+        kept = first.copy()
+        first[:] = 0
+        assert np.array_equal(look.frame(), kept)
+        room = np.zeros_like(kept)
+        assert look.frame(out=room) is room and np.array_equal(room, kept)
+
+
+def test_drawing_changes_nothing_of_the_world():
+    scene = generate_scene("town", agents=6)
+    with started(scene) as seen, started(scene) as unseen:
+        looks = [SceneView(seen), SceneView(seen, view="follow", row=2)]
+        for _ in range(30):
+            for batch in (seen, unseen):
+                drive(batch, action=THROTTLE)
+            for look in looks:
+                look.frame()
+            assert np.array_equal(seen.observations, unseen.observations)
+            assert np.array_equal(seen.code, unseen.code)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"size": (159, 720)}, {"size": (1280, 7681)}, {"size": (1280.0, 720)}, {"view": "side"}, {"row": 4},
+    {"world": 1}, {"span_m": 0}])
+def test_an_argument_out_of_range_is_an_error(wrong):
+    with started(generate_scene("town", agents=4)) as batch, pytest.raises(ConfigError, match="it must be"):
+        SceneView(batch, **wrong)
+
+
+def test_a_picture_needs_a_reset_an_open_batch_and_an_array_that_fits():
+    batch = Batch([generate_scene("town", agents=4)], threads=1)
+    look = SceneView(batch)
+    with pytest.raises(CallError, match="before reset"):
+        look.frame()
+    batch.reset()
+    with pytest.raises(CallError, match=r"out must be .*\(720, 1280, 3\)"):
+        look.frame(out=np.zeros((720, 1280, 4), np.uint8))
+    batch.close()
+    with pytest.raises(CallError, match="closed"):
+        look.frame()
+
+
+# ---- places ----
+
+
+def test_cars_are_drawn_where_they_are_with_their_sizes_and_headings():
+    """Three cars fix the map from metres to pixels; a fourth is then checked against it, and all headings."""
+    poses = [(0.0, 0.0, 0.0), (40.0, 0.0, math.pi / 2), (0.0, 30.0, 2.2), (31.0, 17.0, -0.6)]
+    with started(bare_scene(poses, goals=[(20.0, 15.0)] * 4)) as batch:
+        picture = SceneView(batch, size=SIZE).frame()
+    glass = of_colour(picture, colours.GLASS, tolerance=2)
+    bluish = picture[..., 2].astype(int) - picture[..., 0] >= 12  # neither land nor ink nor a mix of them
+    cars = blobs(bluish & (np.arange(SIZE[1]) < SIZE[1] - BAR_PX.bottom)[:, None])[:4]
+    middles = [(places(car).min(axis=0) + places(car).max(axis=0)) / 2 for car in cars]
+    third, second = sorted(range(4), key=lambda car: middles[car][0])[2:]
+    up, origin = sorted({0, 1, 2, 3} - {third, second}, key=lambda car: middles[car][1])
+    scale = (middles[second][0] - middles[origin][0]) / 40.0
+    assert middles[origin] - middles[up] == pytest.approx([0.0, 30.0 * scale], abs=1.0)
+    assert middles[second][1] == pytest.approx(middles[origin][1], abs=1.0)
+    assert middles[third] - middles[origin] == pytest.approx([31.0 * scale, -17.0 * scale], abs=1.0)
+    for car, (_, _, heading) in zip((origin, second, up, third), poses, strict=True):
+        points = places(cars[car])
+        assert abs(math.sin(axis_rad(points) - heading)) < 0.05
+        nose = (places(glass & cars[car]).mean(axis=0) - middles[car]) * [1, -1]
+        assert math.cos(math.atan2(nose[1], nose[0]) - heading) > 0.99  # the windscreen is in front
+        along = (points - middles[car]) @ np.array([math.cos(heading), -math.sin(heading)])
+        across = (points - middles[car]) @ np.array([math.sin(heading), math.cos(heading)])
+        assert np.ptp(along) == pytest.approx(LENGTH_M * scale, abs=3.0)  # smooth borders
+        assert np.ptp(across) == pytest.approx(WIDTH_M * scale, abs=3.0)
+
+
+def test_small_pictures_show_cars_that_can_be_seen():
+    with started(bare_scene([(0.0, 0.0, 0.0), (600.0, 300.0, 0.0)])) as batch:
+        picture = SceneView(batch, size=(400, 225)).frame()
+    boxes = blobs(of_colour(picture[20:-40], colours.STATE_COLOURS[colours.DRIVING], tolerance=70))
+    assert [6 <= np.ptp(places(box)[:, 0]) <= 12 for box in boxes[:2]] == [True, True]
+
+
+def test_the_map_is_drawn_by_kind():
+    roads = [("edge", [(-20.0, 12.0), (20.0, 12.0)]), ("lane", [(-20.0, 0.0), (20.0, 0.0)]),
+             ("stop_sign", [(10.0, 6.0)])]
+    with started(bare_scene([(-10.0, -8.0, 0.0)], goals=[(10.0, 8.0)], roads=roads)) as batch:
+        picture = SceneView(batch, size=SIZE).frame()
+    for colour in (colours.EDGE, colours.ASPHALT, colours.STOP_SIGN):
+        assert of_colour(picture, colour).sum() > 50
+    heights = [places(of_colour(picture, colour))[:, 1].mean() for colour in (colours.EDGE, colours.ASPHALT)]
+    assert heights[0] < heights[1] - 50  # north is up
+
+
+# ---- states ----
+
+
+def crash():
+    """Row 0 runs into row 1, row 2 runs over an edge, row 3 reaches its goal, row 4 drives on."""
+    poses = [(0.0, 0.0, 0.0), (10.0, 0.0, 0.0), (0.0, 8.0, 0.0), (0.0, 16.0, 0.0), (0.0, 24.0, 0.0)]
+    goals = [(60.0, 0.0), (60.0, 0.0), (60.0, 8.0), (12.0, 16.0), (60.0, 24.0)]
+    return bare_scene(poses, goals, speeds=[10.0, 0.0, 10.0, 10.0, 10.0],
+                      roads=[("edge", [(8.0, 5.0), (8.0, 11.0)])])
+
+
+EVENT_STATES = {colours.COLLISION: 2, colours.OFFROAD: 1, colours.GOAL: 1}
+"""How many rows of `crash` come to what."""
+
+
+def test_rows_have_the_colour_of_their_state():
+    with started(crash(), on_goal="stop", on_collision="stop", on_offroad="stop") as batch:
+        assert [count_of(batch, state) > 0 for state in EVENT_STATES] == [False] * 3
+        one_car = count_of(batch, colours.DRIVING) / 5
+        drive(batch, 15)
+        assert batch.stopped.tolist() == [True, True, True, True, False]
+        picture = SceneView(batch, size=SIZE).frame()
+        for state, rows in EVENT_STATES.items():
+            # Crosses hide some of a body, and cars that met some of each other.
+            assert bodies(picture, state).sum() > 0.4 * rows * one_car, colours.STATE_NAMES[state]
+        assert bodies(picture, colours.DRIVING).sum() == pytest.approx(one_car, rel=0.25)
+
+
+def test_a_removed_row_is_not_drawn():
+    with started(crash(), on_goal="remove", on_collision="remove", on_offroad="remove") as batch:
+        drive(batch, 15)
+        assert batch.removed.tolist() == [True, True, True, True, False]
+        picture = SceneView(batch, size=SIZE).frame()
+        assert bodies(picture, colours.COLLISION).sum() == bodies(picture, colours.OFFROAD).sum() == 0
+        # The windscreen of the one who drives.
+        assert len(blobs(of_colour(picture, colours.GLASS, tolerance=2))) == 1
+        # The goal that was reached is a disc.
+        (disc,) = [blob for blob in blobs(bodies(picture, colours.GOAL)) if blob.sum() > 20]
+        assert abs(np.ptp(places(disc)[:, 0]) - np.ptp(places(disc)[:, 1])) <= 1
+
+
+def test_ignored_infractions_are_marked_on_cars_that_drive_on():
+    with started(crash(), on_goal="ignore", on_collision="ignore", on_offroad="ignore") as batch:
+        before = of_colour(SceneView(batch, size=SIZE).frame(), colours.INK, tolerance=30)[BAR_PX.top :].sum()
+        drive(batch, 15)
+        picture = SceneView(batch, size=SIZE).frame()
+        assert bodies(picture, colours.COLLISION).sum() == 0 and bodies(picture, colours.DRIVING).sum() > 0
+        assert of_colour(picture, colours.INK, tolerance=30)[BAR_PX.top :].sum() > before + 100
+
+
+def test_experts_and_standing_vehicles_differ_from_rows():
+    moving = [(float(step), 0.0, 0.0) for step in range(4)]
+    still = [(0.0, 8.0, 0.0)] * 4
+    scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still])
+    for others, state, absent in (("replay", colours.EXPERT, colours.STATIC),
+                                  ("static", colours.STATIC, colours.EXPERT)):
+        with started(scene, others=others, control=(1,), trial_steps=3) as batch:
+            # A few pixels of smooth borders are grey by accident.
+            assert count_of(batch, state) > 1000 and count_of(batch, absent) < 50
+            assert count_of(batch, colours.DRIVING) > 1000
+
+
+def test_an_expert_is_drawn_at_its_log_and_not_beyond_it():
+    moving = [(4.0 * step, 0.0, 0.0) for step in range(3)] + [None] * 3
+    still = [(0.0, 10.0, 0.0)] * 6
+    scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 10.0)], logs=[moving, still])
+    with started(scene, control=(1,), trial_steps=5) as batch:
+        look, middles = SceneView(batch, size=SIZE), []
+        for _ in range(3):
+            middles.append(places(bodies(look.frame(), colours.EXPERT))[:, 0].mean())
+            drive(batch)
+        steps = np.diff(middles)
+        assert steps[0] == pytest.approx(steps[1], abs=1.5) and steps[0] > 10
+        assert bodies(look.frame(), colours.EXPERT).sum() == 0
+
+
+# ---- trials ----
+
+
+def test_a_restart_shows_the_first_picture_again_and_counts_the_trial():
+    with started(crash(), max_trials=2, trial_steps=12) as batch:
+        look = SceneView(batch, size=SIZE)
+        first = look.frame()
+        for _ in range(12):
+            drive(batch)
+            last = look.frame()
+        assert batch.trial_ended.all()
+        drive(batch)
+        again = look.frame()
+        scene, top = slice(BAR_PX.top, None), slice(0, BAR_PX.top)
+        assert np.array_equal(again[scene], first[scene]) and not np.array_equal(last[scene], first[scene])
+        assert not np.array_equal(again[top], first[top])
+        fresh = SceneView(batch, size=SIZE).frame()
+        assert not np.array_equal(fresh[top], again[top])  # who has not watched trial 0 does not fill its box
+
+
+def test_the_boxes_of_trials_fill_with_the_share_of_rows_at_their_goal():
+    def green(picture):
+        return int(of_colour(picture[: BAR_PX.top], colours.STATE_COLOURS[colours.GOAL]).sum())
+
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(5.0, 0.0), (90.0, 8.0)],
+                       speeds=[10.0, 10.0])
+    with started(scene, max_trials=3, trial_steps=10) as batch:
+        look, shares = SceneView(batch, size=SIZE), []
+        for _ in range(3):
+            shares.append(green(look.frame()))
+            for _ in range(11):
+                drive(batch)
+                picture = look.frame()
+                if batch.trial_ended.all():
+                    shares.append(green(picture))
+        full = shares[1]
+        assert shares[0] == 0 and full > 0
+        # One row of two, in one, two and three trials; the restart keeps the boxes of trials that are over.
+        assert shares == [0, full, full, 2 * full, 2 * full, 3 * full]
+
+
+def test_the_clock_goes_on_within_a_trial():
+    with started(crash(), trial_steps=40) as batch:
+        look = SceneView(batch, size=SIZE)
+        right = slice(SIZE[0] // 2, None)
+        tops = [look.frame()[: BAR_PX.top, right]]
+        for _ in range(3):
+            drive(batch)
+            tops.append(look.frame()[: BAR_PX.top, right])
+        assert not any(np.array_equal(a, b) for a, b in pairwise(tops))
+
+
+def test_trails_are_of_this_trial_only():
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(60.0, 0.0)], speeds=[12.0])
+    with started(scene, max_trials=2, trial_steps=20) as batch:
+        look = SceneView(batch, size=SIZE)
+        background = [look.frame()]
+        for _ in range(20):
+            drive(batch)
+            moving = look.frame()
+        behind = (moving != SceneView(batch, size=SIZE).frame()).any(axis=2)
+        assert behind[BAR_PX.top : -BAR_PX.bottom].sum() > 100  # the trail is all that a fresh view lacks
+        drive(batch)
+        assert np.array_equal(look.frame()[BAR_PX.top :], background[0][BAR_PX.top :])
+        for _ in range(5):
+            drive(batch)
+            look.frame()
+        batch.reset(seed=batch.seed)
+        assert np.array_equal(look.frame(), background[0])
+
+
+def test_a_new_scene_brings_its_map():
+    scenes = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
+    config = DriveConfig(scene_order="cycle", trial_steps=2)
+    with Batch(scenes, config=config, threads=1) as batch:
+        batch.reset()
+        look = SceneView(batch, size=SIZE)
+        pictures = []
+        for _ in range(2):
+            pictures.append(look.frame())
+            drive(batch, 3)
+        assert batch.scene_index[0] == 0 and not np.array_equal(pictures[0], pictures[1])
+        roads = [of_colour(picture, colours.ASPHALT)[BAR_PX.top : -BAR_PX.bottom] for picture in pictures]
+        assert (roads[0] != roads[1]).sum() > 1000
+
+
+def test_each_world_is_drawn_for_itself():
+    scenes = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
+    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
+        both.reset()
+        with started(scenes[1], trial_steps=None) as alone:
+            pictures = [SceneView(batch, world=world, size=SIZE).frame()
+                        for batch, world in ((both, 1), (alone, 0))]
+    scene = slice(BAR_PX.top, None)
+    assert np.array_equal(pictures[0][scene], pictures[1][scene])
+
+
+def test_absent_rows_are_nowhere():
+    scenes = [generate_scene("town", seed=0, agents=4), bare_scene([(0.0, 0.0, 0.0)], goals=[(30.0, 0.0)])]
+    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as batch:
+        batch.reset()
+        assert batch.removed.reshape(2, -1)[1].tolist() == [False, True, True, True]
+        assert bodies(SceneView(batch, world=1, size=SIZE).frame(), colours.DRIVING).sum() > 0
+        SceneView(batch, world=1, view="follow", row=3).frame()
+
+
+def test_a_step_that_nobody_draws_costs_what_it_did():
+    """A view is no hook: a batch that has one keeps its methods and its arrays."""
+    with started(crash()) as batch:
+        before = dict(batch.__dict__)
+        SceneView(batch).frame()
+        assert batch.__dict__.keys() == before.keys()
+        assert all(batch.__dict__[name] is value for name, value in before.items())
+        batch.step(np.full(batch.row_count, COAST))

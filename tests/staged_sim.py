@@ -1,0 +1,160 @@
+"""How do tests stage one exact meeting? Scenes made of actors with poses, goals and logs, and of polylines.
+
+Actors become objects in the order given. One without a goal stands on its own goal, so that with
+`control="vehicles"` it gets no row: it stands, or replays its log where the scene has logs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import drive_env
+from drive_env import DriveConfig
+from drive_env.scenes import LaneGraph, Objects, Roads, Scene
+from drive_env.scenes.scene import OBJECT_KIND_CODES, ROAD_KIND_CODES
+
+SAMPLES = Path(os.environ.get("DRIVE_SAMPLES", Path(__file__).resolve().parents[2] / "shared" / "samples"))
+"""Real files, beside the checkout or where the variable says; licensed, and never part of it."""
+
+FAR = 10_000.0
+"""A goal this far ahead is out of reach in any test, m."""
+
+ACCELERATIONS_MPS2 = np.linspace(-4.0, 4.0, 7)
+STEERINGS_RAD = np.linspace(-0.6, 0.6, 13)
+COAST, STRAIGHT = 3, 6
+
+
+@dataclass(frozen=True)
+class Actor:
+    """One object. `log`: a (x_m, y_m, heading_rad, speed_mps) a frame, None where it is not on the map."""
+
+    x_m: float = 0.0
+    y_m: float = 0.0
+    heading_rad: float = 0.0
+    speed_mps: float = 0.0
+    goal_m: tuple[float, float] | None = None
+    length_m: float = 4.0
+    width_m: float = 2.0
+    kind: str = "vehicle"
+    expert: bool = False
+    id: int | None = None
+    log: tuple | None = None
+
+    def poses(self, frames):
+        if self.log is not None:
+            return [*self.log, *[None] * (frames - len(self.log))]
+        return [(self.x_m, self.y_m, self.heading_rad, self.speed_mps)] + [None] * (frames - 1)
+
+
+def driver(x_m=0.0, y_m=0.0, heading_rad=0.0, speed_mps=0.0, **more):
+    """An actor whose goal lies far ahead."""
+    ahead = (x_m + FAR * math.cos(heading_rad), y_m + FAR * math.sin(heading_rad))
+    return Actor(x_m, y_m, heading_rad, speed_mps, **{"goal_m": ahead, **more})
+
+
+def replayer(poses, **more):
+    """An actor whose part is its log; entries may be None."""
+    return Actor(log=tuple(poses), **{"expert": True, "goal_m": (FAR, FAR), **more})
+
+
+def standing(frames, x_m, y_m, heading_rad=0.0, **more):
+    """An actor that stands in every frame of a scene with logs."""
+    return replayer([(x_m, y_m, heading_rad, 0.0)] * frames, **more)
+
+
+def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(0.0, 0.0), name="staged",
+          generated=False):
+    """A valid `Scene`, turned and shifted as a whole. roads: (kind name, [(x_m, y_m), ...])."""
+    cos, sin = math.cos(turn_rad), math.sin(turn_rad)
+
+    def place(x, y):
+        return x * cos - y * sin + shift_m[0], x * sin + y * cos + shift_m[1]
+
+    frames = max([len(actor.log) for actor in actors if actor.log is not None], default=1)
+    count = len(actors)
+    tracks_of = np.zeros((6, frames, count))
+    for i, actor in enumerate(actors):
+        for frame, pose in enumerate(actor.poses(frames)):
+            if pose is not None:
+                x, y, heading, speed = pose
+                heading = math.remainder(heading + turn_rad, 2 * math.pi)
+                velocity = speed * math.cos(heading), speed * math.sin(heading)
+                tracks_of[:, frame, i] = (*place(x, y), heading, *velocity, 1)
+    x, y, heading, vx, vy = tracks_of[:5].astype(np.float32)
+    goals = [place(*actor.goal_m) if actor.goal_m else place(actor.x_m, actor.y_m) for actor in actors]
+    objects = Objects(
+        id=np.array([100 + i if actor.id is None else actor.id for i, actor in enumerate(actors)], np.int64),
+        kind=np.array([OBJECT_KIND_CODES[actor.kind] for actor in actors], np.uint8),
+        length_m=np.array([actor.length_m for actor in actors], np.float32),
+        width_m=np.array([actor.width_m for actor in actors], np.float32),
+        height_m=np.full(count, 1.5, np.float32), goal_m=np.array(goals, np.float32).reshape(count, 2),
+        marked_expert=np.array([actor.expert for actor in actors], bool),
+        x_m=x, y_m=y, heading_rad=heading, vx_mps=vx, vy_mps=vy, valid=tracks_of[5] > 0)
+    points = np.array([place(*point) for _, line in roads for point in line], np.float32).reshape(-1, 2)
+    lines = Roads(
+        id=np.arange(len(roads), dtype=np.int64),
+        kind=np.array([ROAD_KIND_CODES[kind] for kind, _ in roads], np.uint8),
+        start=np.cumsum([0, *(len(line) for _, line in roads)]).astype(np.int32),
+        x_m=points[:, 0].copy(), y_m=points[:, 1].copy(),
+        width_m=np.zeros(len(roads), np.float32), speed_limit_mps=np.zeros(len(roads), np.float32))
+    lanes = LaneGraph(np.zeros(len(roads) + 1, np.int32), np.zeros(0, np.int32))
+    return Scene(name=name, source="hand-made", generated=generated, dt_s=dt_s, origin_m=np.zeros(2),
+                 objects=objects, roads=lines, lanes=lanes, sdc=sdc, tracks_to_predict=tuple(tracks))
+
+
+IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+
+
+def batch_of(scenes, worlds=1, seed=0, threads=1, **choices):
+    """A batch that was reset. Where nothing else is chosen: few slots, and trials longer than any test."""
+    scenes = [scenes] if isinstance(scenes, Scene) else scenes
+    config = DriveConfig(**{"partners": 8, "roads": 8, "trial_steps": 10_000, **choices})
+    batch = drive_env.Batch(scenes=scenes, worlds=worlds, config=config, seed=seed, threads=threads)
+    batch.reset()
+    return batch
+
+
+def discrete(batch, acceleration_bin=COAST, steering_bin=STRAIGHT):
+    """The discrete actions of all rows; each bin may be one number or one a row."""
+    action = np.asarray(acceleration_bin) * 13 + steering_bin
+    return np.broadcast_to(action, (batch.row_count,)).astype(np.int64)
+
+
+def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
+    """Steps with held controls; what each step paid, said and led to, as arrays (steps, rows) by name.
+
+    `x_m` has all vehicles of all worlds, rows first.
+    """
+    inside, shown = ("hit", "crossed", "reached", "hit_vehicle", "x_m"), ("rewards", "outcome", "removed")
+    seen = {name: [] for name in (*inside, *shown)}
+    for _ in range(steps):
+        batch.step(discrete(batch, acceleration_bin, steering_bin))
+        for name in inside:
+            seen[name].append(batch._state[name].reshape(-1).copy())
+        for name in shown:
+            seen[name].append(getattr(batch, name).copy())
+    return {name: np.array(values) for name, values in seen.items()}
+
+
+def onsets(seen, name, row=0):
+    """The steps, from 0, in which a fact began for a row."""
+    return list(np.flatnonzero(seen[name][:, row]))
+
+
+def sample(name):
+    """A real scene; skips the test where its file is not at hand."""
+    path = SAMPLES / name
+    if not path.is_file():
+        pytest.skip(f"no real sample {name} beside this checkout; DRIVE_SAMPLES may name their folder")
+    return drive_env.load_scene(path)
+
+
+def changed(scene, **objects):
+    """The scene with fields of its objects replaced."""
+    return replace(scene, objects=replace(scene.objects, **objects))

@@ -1,0 +1,76 @@
+"""Do the C tests hold? Each test of c/test_*.c by name, built with the core's own flags and sanitizers."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import build_core
+import pytest
+from build_core import ADDRESS, INSTRUCTION_SETS, THREAD, WARNINGS
+
+FOLDER = Path(__file__).parent / "c"
+PROGRAMS = sorted(FOLDER.glob("test_*.c"))
+THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c"]
+GRID = (build_core.ROOT / "c" / "src" / "grid.c",)
+
+
+def names_in(program):
+    return re.findall(r"^TEST\((\w+)\)", program.read_text(), re.MULTILINE)
+
+
+def cases(programs):
+    return [pytest.param(program, name, id=f"{program.stem}-{name}") for program in programs
+            for name in names_in(program)]
+
+
+def run(path, *names):
+    done = subprocess.run([path, *names], check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-6000:]}"
+
+
+def compiler_for(flags, what):
+    compiler = build_core.working_compiler(flags)
+    if compiler is None:
+        pytest.skip(f"neither gcc nor clang builds programs that run with {what}")
+    return compiler
+
+
+@pytest.mark.parametrize("program, name", cases(PROGRAMS))
+def test_in_c(program, name):
+    compiler = compiler_for(ADDRESS, "the address and undefined behaviour sanitizers")
+    run(build_core.test_program(program, compiler, ADDRESS), name)
+
+
+@pytest.mark.parametrize("program", THREADED, ids=lambda program: program.stem)
+def test_threads_race_nowhere(program):
+    compiler = compiler_for(THREAD, "the thread sanitizer")
+    run(build_core.test_program(program, compiler, THREAD))
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+def test_the_nearest_are_found_by_every_instruction_set(instruction_set):
+    if not build_core.runs_here(instruction_set):
+        pytest.skip(f"this processor does not run {instruction_set}")
+    flags, _ = INSTRUCTION_SETS[instruction_set]
+    compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
+    run(build_core.test_program(FOLDER / "test_grid.c", compiler, (*ADDRESS, *flags), GRID))
+
+
+@pytest.mark.parametrize("compiler", ("gcc", "clang"))
+def test_the_core_compiles_without_a_warning(compiler):
+    if compiler not in build_core.compilers():
+        pytest.skip(f"no {compiler} here")
+    build_core.core_objects(compiler, WARNINGS)
+
+
+def test_a_check_that_fails_is_told(tmp_path):
+    compiler = compiler_for((), "no flags at all")
+    source = tmp_path / "test_check.c"
+    source.write_text('#include "check.h"\n'
+                      'TEST(right) { CHECK(1, "no"); }\n'
+                      'TEST(wrong) { CHECK(1 > 2, "%d", 7); }\n')
+    program = build_core.test_program(source, compiler, (f"-I{FOLDER}",), ())
+    run(program, "right")
+    for names, said in (["wrong"], "1 > 2: 7"), ([], "1 > 2: 7"), (["absent"], "no such test"):
+        done = subprocess.run([program, *names], check=False, capture_output=True, text=True)
+        assert done.returncode == 1 and said in done.stderr

@@ -1,0 +1,143 @@
+"""Does the command say what it did in tables, and what went wrong in one sentence?"""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import drive_env
+from drive_env.cli.app import app
+
+
+def run(*arguments):
+    """The command in this process: its stdout. Errors of the package come out as they are raised."""
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def run_alone(*arguments):
+    """A python process with these arguments."""
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def row(output, name):
+    """The cells of the table row or fact of that name."""
+    found = re.findall(rf"^\s*{re.escape(name)}\s{{2,}}(.*\S)\s*$", output, re.MULTILINE)
+    assert found, f"{name!r} is not in\n{output}"
+    return re.split(r"\s{2,}", found[0])
+
+
+def test_the_demo_shows_both_drivers_and_where_the_time_went():
+    output = run("demo", "--episodes", "1")
+    by_chance, by_rule = map(float, row(output, "goal"))
+    assert by_rule > 0.6 > by_chance
+    assert row(output, "trials booked") == ["64", "64"]
+    assert all(float(cell.replace(",", "")) > 1000 for cell in row(output, "agent-steps/s"))
+    parts = re.findall(r"^  \S.*?\s{2,}([\d.]+)%\s+([\d.]+)%", output, re.MULTILINE)
+    for column in (0, 1):
+        assert sum(float(part[column]) for part in parts) == pytest.approx(100.0, abs=1.0)
+
+
+def test_the_same_seed_plays_the_same_demo():
+    def figures(seed):
+        output = run("demo", "--episodes", "1", "--seed", seed)
+        return output.partition("how they drove")[2].partition("where the time")[0]
+
+    assert figures("7") == figures("7") != figures("8")
+
+
+def test_the_demo_plays_a_file_after_the_town(sample_path):
+    path = str(sample_path("pufferdrive/map_942.bin"))
+    output = run("demo", path, "--episodes", "1").partition(path)[2]
+    assert "14 agents" in output
+    assert row(output, "trials booked") == ["28", "28"]
+
+
+def test_a_scene_that_cannot_be_read_is_found_before_anything_is_played():
+    with pytest.raises(drive_env.SceneError, match="nowhere.bin"):
+        run("demo", "nowhere.bin", "--episodes", "1000")
+
+
+def test_inspect_shows_what_a_file_holds(sample_path):
+    output = run("inspect", str(sample_path("pufferdrive/map_942.bin")))
+    assert row(output, "vehicle") == ["77", "41", "52"]
+    assert row(output, "pedestrian")[0] == "2"
+    assert row(output, "lane")[:2] == ["459", "2500"]
+    assert row(output, "log") == ["91 frames of 0.1 s"]
+    for line in ("rows: 14", "experts replaying their logs: 65", "trial: 90 driving steps",
+                 "dropped: no row: marked expert: 21", "made up: dt_s 0.1, which the file does not say: 1"):
+        assert line in output
+
+
+def test_inspect_takes_a_generators_name():
+    output = run("inspect", "intersection", "--seed", "3", "--agents", "5")
+    assert row(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
+    assert row(output, "vehicle") == ["5", "5", "0"]
+    assert "rows: 5" in output
+
+
+def test_inspect_shows_a_scene_in_which_nobody_could_drive(monkeypatch):
+    scene = drive_env.generate_scene("town", agents=2)
+    scene.objects.goal_m[:] = [[scene.objects.x_m[0, i], scene.objects.y_m[0, i]] for i in range(2)]
+    monkeypatch.setattr(drive_env.cli.inspection, "find_scene", lambda *_: scene)
+    assert "has no object that could drive" in run("inspect", "any")
+
+
+@pytest.mark.parametrize("options", (
+    (), ("--action", "continuous", "--partners", "0", "--roads", "0"),
+    ("--action", "multi_discrete", "--scene", "intersection", "--agents", "3", "--threads", "1")))
+def test_bench_measures_and_names_the_machine(options):
+    output = run("bench", "--worlds", "2", "--seconds", "0.05", *options)
+    assert re.search(r"^[\d.,]+( million)? agent-steps/s$", output, re.MULTILINE)
+    assert "median of 5 repeats" in output
+    assert "Python" in row(output, "machine")[0]
+    phases = [row(output, name) for name in ("dynamics_integrate", "observe_write", "calls and waiting")]
+    total = row(output, "all")
+    assert sum(float(ns) for ns, _ in phases) <= float(total[0])
+    assert total[1] == "100.0%"
+
+
+@pytest.mark.parametrize("arguments, code, sentence", (
+    (["inspect", "nowhere"], 1, "drive-env: scenes is 'nowhere'; it is neither a file nor one of 'town', "),
+    (["bench", "--agents", "4000"], 1, "agents is 4000; at most"),
+    (["inspect", "town", "--seed", str(2**64)], 1, f"seed is {2**64}; it must be"),
+    (["bench", "--worlds", "0"], 2, "--worlds"),
+    (["bench", "--action", "jump"], 2, "--action"),
+    (["fly"], 2, "No such command 'fly'"),
+))
+def test_an_error_is_one_sentence_on_stderr(arguments, code, sentence):
+    done = run_alone("-m", "drive_env", *arguments)
+    assert done.returncode == code
+    assert sentence in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert code == 2 or done.stderr.count("\n") == 1
+
+
+def test_the_version_is_the_packages():
+    assert run("--version") == f"drive-env {drive_env.__version__}\n"
+
+
+def test_help_names_every_option():
+    assert "inspect" in run("--help")
+    for option in ("--worlds", "--agents", "--threads", "--partners", "--roads", "--seconds", "--action"):
+        assert option in run("bench", "--help")
+
+
+HIDDEN = "import sys; sys.modules['rich'] = sys.modules['typer'] = None\n"
+
+
+def test_without_the_extra_a_sentence_names_it():
+    done = run_alone("-c", HIDDEN + "from drive_env.cli import main; main()")
+    assert done.returncode == 1
+    assert done.stderr.endswith('install it with: pip install "drive-env[cli]"\n')
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_package_imports_without_the_extra():
+    done = run_alone("-c", "import sys, drive_env; drive_env.parallel_env().close()\n"
+                           "print(sorted({'rich', 'typer', 'drive_env.cli'} & set(sys.modules)))")
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,221 @@
+"""Do rule-driven cars get to their goals by their lanes, and keep clear of whoever is there?"""
+
+import math
+
+import numpy as np
+import pytest
+from staged import make_scene
+
+from drive_env import OUTCOMES, Batch, DriveConfig, generate_scene
+from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env.scenes.routes import lane_route
+from drive_env.scenes.scene import Objects
+
+ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
+
+
+def cars(places, goals, speeds=0.0, frames=1):
+    """Cars of 4.5 m by 2 m that point along x, with a goal each; (x_m, y_m) of both."""
+    count = len(places)
+    xy = np.asarray(places, np.float32).reshape(count, 2)
+
+    def each(value):
+        return np.full(count, value, np.float32)
+
+    def track(values):
+        return np.tile(np.broadcast_to(np.asarray(values, np.float32), count), (frames, 1))
+
+    return Objects(
+        id=np.arange(count), kind=np.ones(count, np.uint8), length_m=each(4.5), width_m=each(2.0),
+        height_m=each(1.5), goal_m=np.asarray(goals, np.float32).reshape(count, 2),
+        marked_expert=np.zeros(count, bool), x_m=track(xy[:, 0]), y_m=track(xy[:, 1]), heading_rad=track(0.0),
+        vx_mps=track(speeds), vy_mps=track(0.0), valid=np.ones((frames, count), bool))
+
+
+def two_way_street(objects):
+    """A lane each way, 3.5 m wide, and a curb on both sides."""
+    return make_scene("street", objects, [
+        ("lane", [(-20.0, 0.0), (180.0, 0.0)]), ("lane", [(180.0, 3.5), (-20.0, 3.5)]),
+        ("edge", [(-20.0, -2.3), (180.0, -2.3)]), ("edge", [(-20.0, 5.8), (180.0, 5.8)])])
+
+
+def play_trial(batch, driver=None, each_step=lambda: None):
+    """One trial; the outcome of every row by name."""
+    driver = LaneDriver(batch) if driver is None else driver
+    outcomes = np.zeros(batch.row_count, int)
+    batch.reset()
+    for _ in range(batch.casts[0].trial_steps):
+        batch.step(driver.act_all())
+        outcomes += batch.outcome
+        each_step()
+        if batch.trial_ended.all():
+            break
+    return [OUTCOMES[outcome] for outcome in outcomes]
+
+
+class LastRowCoasts(LaneDriver):
+    """The last row keeps its speed and its heading."""
+
+    def act(self, world=0):
+        actions = super().act(world)
+        coast = {"discrete": 3 * 13 + 6, "multi_discrete": [3, 6], "continuous": [0.0, 0.0]}
+        actions[-1] = coast[self.batch.config.action_type]
+        return actions
+
+
+def distance_to_line(points, line):
+    """(n,) metres from points to a polyline, by its segments."""
+    start, step = line[:-1], np.diff(line, axis=0)
+    offset = points[:, None] - start
+    along = np.clip((offset * step).sum(axis=2) / (step * step).sum(axis=1), 0.0, 1.0)
+    return np.linalg.norm(offset - along[..., None] * step, axis=2).min(axis=1)
+
+
+def test_most_cars_of_full_towns_reach_their_goals_on_the_road():
+    with Batch([generate_scene("town", seed=seed) for seed in range(4)], worlds=4,
+               config=DriveConfig(scene_order="cycle")) as batch:
+        outcomes = play_trial(batch)
+    assert outcomes.count("goal") >= 0.85 * len(outcomes)
+    assert outcomes.count("offroad") + outcomes.count("collision") <= 0.05 * len(outcomes)
+
+
+def test_cars_of_a_real_log_reach_their_goals(sample_path):
+    with Batch(sample_path("pufferdrive/map_942.bin")) as batch:
+        outcomes = play_trial(batch)
+    assert outcomes.count("goal") >= 10, outcomes
+
+
+@pytest.mark.parametrize("action_type", ACTION_TYPES)
+def test_a_lone_car_keeps_to_its_lanes_with_every_form_of_action(action_type):
+    for seed in range(3):
+        scene = generate_scene("town", seed=seed, agents=1)
+        start = scene.objects.x_m[0, 0], scene.objects.y_m[0, 0]
+        route = lane_route(scene, start, scene.objects.heading_rad[0, 0], scene.objects.goal_m[0])
+        trace = []
+        with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
+            see = lambda: trace.append([batch.vehicles()[name][0] for name in ("x_m", "y_m", "speed_mps")])
+            assert play_trial(batch, each_step=see) == ["goal"]
+        x_y_speed = np.array(trace[:-1])
+        assert distance_to_line(x_y_speed[:, :2], route.astype(np.float64)).max() < 0.8
+        # Sideways, by the change of velocity over half a second.
+        velocity = np.diff(x_y_speed[:, :2], axis=0) / 0.1
+        ahead = velocity / np.maximum(np.linalg.norm(velocity, axis=1, keepdims=True), 1e-6)
+        change = (velocity[5:] - velocity[:-5]) / 0.5
+        assert np.abs(change[:, 1] * ahead[:-5, 0] - change[:, 0] * ahead[:-5, 1]).max() < 5.0
+
+
+def test_forms_of_action_say_the_same():
+    scene, shown = generate_scene("town", seed=1, agents=16), {}
+    for action_type in ACTION_TYPES:
+        with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
+            batch.reset()
+            shown[action_type] = LaneDriver(batch).act()
+    bins = np.stack(np.divmod(shown["discrete"], 13), axis=1)
+    assert (bins == shown["multi_discrete"]).all()
+    assert np.abs(bins / [3, 6] - 1.0 - shown["continuous"]).max() <= 0.5 / 3 + 1e-6
+    assert (np.abs(bins / [3, 6] - 1.0 - shown["continuous"])[:, 1] <= 0.5 / 6 + 1e-6).all()
+
+
+def test_the_same_state_gives_the_same_actions():
+    with Batch("town", worlds=2, seed=3) as batch:
+        used = LaneDriver(batch)
+        play_trial(batch, used)
+        batch.reset(seed=3)
+        fresh = LaneDriver(batch)
+        for _ in range(20):
+            actions = used.act_all()
+            assert (actions == fresh.act_all()).all()
+            assert (actions == np.concatenate([fresh.act(0), fresh.act(1)])).all()
+            batch.step(actions)
+
+
+def test_a_slow_car_ahead_is_followed_and_not_hit():
+    objects = cars([(0, 0), (14, 0)], [(150, 0), (170, 0)], speeds=[9, 2])
+    gaps_m = []
+    with Batch(two_way_street(objects), config=DriveConfig(trial_steps=200)) as batch:
+        see = lambda: gaps_m.append(np.diff(batch.vehicles()["x_m"])[0] - 4.5)
+        assert play_trial(batch, LastRowCoasts(batch), see) == ["timeout", "timeout"]
+    assert min(gaps_m) > 1.0
+    assert max(gaps_m[100:]) < 6.0
+
+
+@pytest.mark.parametrize("oncoming_m", (None, 60, 75, 90, 105, 120))
+def test_a_car_that_stands_for_ever_is_passed_when_the_other_lane_is_free(oncoming_m):
+    places, goals = [(0, 0), (40, 0)], [(100, 0), (40, 0)]
+    if oncoming_m is not None:
+        places, goals = [*places, (oncoming_m, 3.5)], [*goals, (-15, 3.5)]
+    objects = cars(places, goals)
+    objects.heading_rad[0, 2:] = -math.pi
+    objects.vx_mps[0, 2:] = -9.0
+    with Batch(two_way_street(objects), config=DriveConfig(trial_steps=300)) as batch:
+        assert batch.casts[0].static_count == 1
+        assert play_trial(batch) == ["goal"] * (len(places) - 1)
+
+
+def test_where_ways_cross_both_cars_get_through():
+    objects = cars([(0, 0), (40, -40)], [(80, 0), (40, 40)])
+    objects.heading_rad[0, 1] = math.pi / 2
+    scene = make_scene("crossing", objects, [
+        ("lane", [(-10.0, 0.0), (100.0, 0.0)]), ("lane", [(40.0, -50.0), (40.0, 60.0)])])
+    with Batch(scene, config=DriveConfig(trial_steps=250)) as batch:
+        assert play_trial(batch) == ["goal", "goal"]
+
+
+def test_without_lanes_the_log_is_the_way_and_without_a_log_the_straight_line():
+    frames, radius_m = 91, 40.0
+    angle = np.linspace(0.0, math.pi / 2, frames)
+    objects = cars([(0, 0)], [(radius_m, radius_m)], frames=frames)
+    objects.x_m[:, 0], objects.y_m[:, 0] = radius_m * np.sin(angle), radius_m * (1 - np.cos(angle))
+    objects.heading_rad[:, 0] = angle
+    objects.vx_mps[0, 0] = 7.0
+    quarter = make_scene("quarter", objects, [])
+    straight = make_scene("straight", cars([(0, 0)], [(40, 30)]), [])
+    trace = []
+    with Batch(quarter) as batch:
+        see = lambda: trace.append([batch.vehicles()["x_m"][0], batch.vehicles()["y_m"][0]])
+        assert play_trial(batch, each_step=see) == ["goal"]
+    assert np.abs(np.linalg.norm(np.array(trace) - [0.0, radius_m], axis=1) - radius_m).max() < 1.0
+    with Batch(straight, config=DriveConfig(trial_steps=150)) as batch:
+        assert play_trial(batch) == ["goal"]
+
+
+def test_a_speed_limit_at_the_goal_is_kept():
+    objects = cars([(0, 0)], [(60, 0)], speeds=[9])
+    with Batch(two_way_street(objects), config=DriveConfig(goal_max_speed_mps=3.0, trial_steps=200)) as batch:
+        assert play_trial(batch) == ["goal"]
+
+
+@pytest.mark.parametrize("action_type", ACTION_TYPES)
+def test_braking_ends_at_rest_where_cars_could_back(action_type):
+    objects = cars([(0, 0), (30, 0)], [(100, 0), (150, 0)], speeds=[8, 0])
+    config = DriveConfig(min_speed_mps=-5.0, trial_steps=150, action_type=action_type)
+    speeds_mps = []
+    with Batch(two_way_street(objects), config=config) as batch:
+        see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"][0])
+        assert play_trial(batch, LastRowCoasts(batch), see) == ["timeout", "timeout"]
+    assert min(speeds_mps) >= 0.0
+    assert max(speeds_mps[-20:]) < 0.1
+
+
+def test_absent_rows_get_an_action_and_a_world_out_of_range_is_refused():
+    scenes = [generate_scene("town", seed=0, agents=4), generate_scene("town", seed=1, agents=7)]
+    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle")) as batch:
+        batch.reset()
+        driver = LaneDriver(batch)
+        assert [len(driver.act(world)) for world in (0, 1)] == [7, 7]
+        with pytest.raises(ValueError, match="world is 2; it must be a whole number from 0 to 1"):
+            driver.act(2)
+
+
+@pytest.mark.parametrize("action_type", ACTION_TYPES)
+def test_random_actions_fill_the_space_and_follow_their_seed(action_type):
+    with Batch("town", worlds=3, config=DriveConfig(action_type=action_type)) as batch:
+        draws = np.stack([RandomDriver(batch, seed=5).act_all(), RandomDriver(batch, seed=5).act_all()])
+        assert (draws[0] == draws[1]).all()
+        assert draws[0].shape == batch.actions.shape and draws.dtype == batch.actions.dtype
+        driver = RandomDriver(batch, seed=6)
+        many = np.concatenate([driver.act() for _ in range(200)])
+        assert all(batch.single_action_space.contains(action) for action in many[:500])
+        assert (driver.act() != driver.act()).any()
+        if action_type == "discrete":
+            assert set(many) == set(range(batch.single_action_space.n))

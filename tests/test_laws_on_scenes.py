@@ -1,0 +1,148 @@
+"""Do the laws hold where nothing is staged? Embedded scenes and real files under every policy.
+
+Here nobody knows beforehand what happens; `laws.check` reads it off what the batch showed.
+"""
+
+import laws
+import numpy as np
+import pytest
+
+import drive_env
+from drive_env.config import DriveConfig
+from drive_env.scenes import generate_scene, load_scene
+
+FEW_SLOTS = {"partners": 8, "roads": 16}
+SETS = ("town", "intersection", "map_942.bin", "map_000.bin")
+
+
+@pytest.fixture
+def scenes_of(sample_path):
+    """A function from the name of a set to its scenes; nobody chose the seeds for their play."""
+
+    def find(name):
+        if name.endswith(".bin"):
+            return [load_scene(sample_path(f"pufferdrive/{name}"))]
+        return [generate_scene(name, seed=seed, agents=agents) for seed, agents in ((0, 8), (1, 12))]
+
+    return find
+
+
+def make_batch(scenes, worlds, threads=1, seed=0, world_ids=None, restart="auto", **choices):
+    config = DriveConfig(**{**FEW_SLOTS, **choices})
+    batch = drive_env.Batch(scenes=scenes, worlds=worlds, config=config, seed=seed, threads=threads,
+                            world_ids=world_ids, restart=restart)
+    return batch, config
+
+
+RULES = {
+    "default": {"max_trials": 1, "trial_steps": 60},
+    "three_trials": {"max_trials": 3, "trial_steps": 25},
+    "nothing_ends_a_row": {
+        "max_trials": 2,
+        "trial_steps": 30,
+        "on_goal": "ignore",
+        "on_collision": "ignore",
+        "on_offroad": "ignore",
+    },
+    "everything_removes": {
+        "max_trials": 2,
+        "trial_steps": 40,
+        "on_collision": "remove",
+        "on_offroad": "remove",
+    },
+    "everything_stops": {
+        "max_trials": 4,
+        "trial_steps": 30,
+        "on_goal": "stop",
+        "stopped_share_limit": 0.3,
+        "time_left": "actor",
+    },
+    "one_step": {"max_trials": 5, "trial_steps": 1},
+}
+
+
+@pytest.mark.parametrize("rules", list(RULES.values()), ids=list(RULES))
+@pytest.mark.parametrize("name", SETS)
+def test_every_law_holds_under_every_policy(name, rules, scenes_of):
+    scenes = scenes_of(name)
+    seen = set()
+    for number, policy in enumerate(laws.POLICIES.values()):
+        restart = "caller" if number % 3 == 2 else "auto"
+        action_type = ("discrete", "multi_discrete", "continuous")[number % 3]
+        batch, config = make_batch(scenes, 2, restart=restart, action_type=action_type, **rules)
+        record = laws.play(batch, config, policy, 90, seed=number, restart=restart,
+                           reset_share=0.0 if number % 2 else 0.03)
+        laws.check(record)
+        seen |= set(np.unique(record.stacked("outcome")))
+        batch.close()
+    # A law about events that never came would hold of anything.
+    if rules["trial_steps"] > 1 and rules.get("on_offroad") != "ignore":
+        assert seen & {laws.COLLISION, laws.OFFROAD} and laws.TIMEOUT in seen, f"outcomes {seen}"
+
+
+@pytest.mark.parametrize("name", ("map_942.bin", "map_000.bin"))
+def test_a_trial_of_a_log_lasts_as_long_as_the_log(name, scenes_of):
+    batch, config = make_batch(scenes_of(name), 1, max_trials=2, on_goal="ignore", on_collision="ignore",
+                               on_offroad="ignore")
+    record = laws.play(batch, config, laws.POLICIES["random"], 185, trial_steps=90)
+    laws.check(record)
+    assert list(np.flatnonzero(record.stacked("trial_ended").any(axis=1))) == [90, 181]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_law_9_what_waiting_rows_see_moves_no_number_of_a_learner(name, scenes_of):
+    batch, config = make_batch(scenes_of(name), 1, max_trials=2, trial_steps=40)
+    record = laws.play(batch, config, laws.POLICIES["random"], 100)
+    for credit in ("through", "per trial"):
+        numbers = laws.learner_numbers(record, credit)
+        assert np.isfinite(numbers).all() and numbers.any()
+        assert np.array_equal(laws.learner_numbers(record, credit, np.nan), numbers)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch(name, scenes_of):
+    scenes = scenes_of(name)
+    ids = [0, 1, 5, 77]
+
+    def play(world_ids, threads):
+        batch, _ = make_batch(scenes, len(world_ids), threads, seed=3, world_ids=world_ids, max_trials=2,
+                              trial_steps=20)
+        dice = [np.random.default_rng(i) for i in world_ids]
+        batch.reset()
+        seen = {i: b"" for i in world_ids}
+        for _ in range(60):
+            batch.step(np.concatenate([die.integers(0, 91, batch.rows_per_world) for die in dice]))
+            shown = laws.snapshot(batch)
+            for w, i in enumerate(world_ids):
+                rows = batch.world_of_row == w
+                seen[i] += b"".join(shown[channel][rows].tobytes() for channel in laws.SHOWN)
+        batch.close()
+        return seen
+
+    everyone = play(ids, threads=1)
+    for world_ids, threads in [(ids, 2), (ids, 3), (ids[::-1], 4), ([5], 1), ([77, 0], 2)]:
+        for i, seen in play(world_ids, threads).items():
+            assert seen == everyone[i], f"world {i} among {world_ids} on {threads} threads"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_restart_observations_are_what_the_rows_then_meet(name, scenes_of):
+    batch, _ = make_batch(scenes_of(name), 2, max_trials=3, trial_steps=25)
+    rng = np.random.default_rng(0)
+    batch.reset()
+    foretold = [None, None]
+    met = 0
+    for _ in range(120):
+        told = np.array(batch.restart_observations())
+        closing = [bool(batch.trial_ended[batch.world_of_row == w].all()) for w in range(2)]
+        batch.step(laws.random_actions(batch, rng))
+        for w in range(2):
+            rows = batch.world_of_row == w
+            if closing[w] and not batch.first[rows].any():
+                assert batch.observations[rows].tobytes() == told[rows].tobytes()
+                met += rows.sum()
+                if foretold[w] is not None:
+                    waited = foretold[w].any(axis=1)
+                    assert batch.observations[rows][waited].tobytes() == foretold[w][waited].tobytes()
+            foretold[w] = None if closing[w] else told[rows]
+    assert met > 0

@@ -1,0 +1,525 @@
+"""What does a row see? The whole row once more in float64, from the poses and the map, by brute force.
+
+The names, places and scales come from `observation_layout()`; which vehicles and segments must be seen, and
+where they are, comes from nothing but `vehicles()`, the scene and the contract.
+"""
+
+import graphlib
+import itertools
+import math
+
+import numpy as np
+import pytest
+from staged_sim import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, replayer, sample, stage
+
+from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
+
+SEGMENT_M = 10.0
+TIE_M = 1e-4
+"""Two distances closer than this are one in float32."""
+SHOWN_TOLERANCE = 1e-5
+"""Of scaled values: a millimetre of a hundred metres."""
+
+PARTNERS = ("x", "y", "direction_x", "direction_y", "length", "width", "speed", "kind")
+ROADS = ("x", "y", "direction_x", "direction_y", "half_length", "width", "speed_limit", "kind")
+
+
+# ---- the map, split once more ----
+
+
+def split(roads):
+    """Segments of at most 10 m in file order: one array a column, in the scene's frame.
+
+    The number of pieces follows the float32 length: a line of exactly 10 m must not become two by a rounding.
+    """
+    segments = []
+    for road in range(roads.count):
+        place = slice(roads.start[road], roads.start[road + 1])
+        points = np.stack([roads.x_m[place], roads.y_m[place]], axis=1)
+        about = float(roads.width_m[road]), float(roads.speed_limit_mps[road]), int(roads.kind[road])
+        before = len(segments)
+        for a, b in itertools.pairwise(points):
+            dx, dy = b - a
+            length = np.sqrt(dx * dx + dy * dy)
+            if length < np.float32(1e-4):
+                continue
+            a, b = a.astype(float), b.astype(float)
+            pieces = math.ceil(length / np.float32(SEGMENT_M))
+            whole = math.dist(a, b)
+            for piece in range(pieces):
+                middle = a + (b - a) * (piece + 0.5) / pieces
+                segments.append((*middle, *(b - a) / whole, whole / pieces / 2, *about))
+        if len(segments) == before:
+            segments.append((*points[0].astype(float), 0.0, 0.0, 0.0, *about))
+    return np.array(segments).reshape(-1, 8)
+
+
+def edge_lines(roads):
+    """All pieces between two points of road edges, unsplit: (n, 4) x, y, x, y."""
+    lines = []
+    for road in np.flatnonzero(roads.kind == 3):
+        place = slice(roads.start[road], roads.start[road + 1])
+        points = np.stack([roads.x_m[place], roads.y_m[place]], axis=1).astype(float)
+        lines += [(*a, *b) for a, b in itertools.pairwise(points)] or [(*points[0], *points[0])]
+    return np.array(lines).reshape(-1, 4)
+
+
+# ---- geometry by another road ----
+
+
+def corners(x, y, heading, length, width):
+    turn = np.array([[math.cos(heading), -math.sin(heading)], [math.sin(heading), math.cos(heading)]])
+    local = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [length / 2, width / 2]
+    return local @ turn.T + [x, y]
+
+
+def gap_between(a, b):
+    """How far two convex polygons are apart along the axis that parts them best; negative: they overlap."""
+    widest = -math.inf
+    for shape in (a, b):
+        for side in np.roll(shape, -1, axis=0) - shape:
+            size = math.hypot(*side)
+            if size > 0:
+                across = np.array([-side[1], side[0]]) / size
+                shadow_a, shadow_b = a @ across, b @ across
+                widest = max(widest, shadow_b.min() - shadow_a.max(), shadow_a.min() - shadow_b.max())
+    return widest
+
+
+def surely(gap):
+    """True or False where float32 must agree, None where it may not."""
+    return None if abs(gap) < 2e-3 else gap < 0
+
+
+# ---- one row by hand ----
+
+
+class Eye:
+    """Expects one world's rows, and remembers what a row's own features need from the steps before."""
+
+    def __init__(self, batch, world=0):
+        self.batch, self.world = batch, world
+        self.layout = batch.observation_layout()
+        self.sees_time = batch.config.time_left == "actor"
+        self.order = {}
+        self.looks = 0
+
+    def open(self):
+        cast = self.batch.casts[self.batch.scene_index[self.world]]
+        self.scene, self.cast = cast.scene, cast
+        self.segments, self.edges = split(self.scene.roads), edge_lines(self.scene.roads)
+        _, first, counts = np.unique(self.segments, axis=0, return_index=True, return_counts=True)
+        self.twins = set(np.flatnonzero(~np.isin(np.arange(len(self.segments)), first[counts == 1])))
+        self.before = self.batch.vehicles(self.world)
+        self.steering = np.zeros(self.batch.rows_per_world)
+        self.reward = np.zeros(self.batch.rows_per_world)
+        self.previous = [("none", 0.0)] * self.batch.rows_per_world
+        self.outcome = [("none", 0)] * self.batch.rows_per_world
+        self.driven = np.zeros(self.batch.rows_per_world, int)
+        self.clock = 0
+
+    def rows(self):
+        first = self.world * self.batch.rows_per_world
+        return range(first, first + self.batch.rows_per_world)
+
+    def step(self, push, turn):
+        """Steps every row with its bins, then looks through all rows that acted or drive."""
+        batch = self.batch
+        self.before = batch.vehicles(self.world)
+        batch.step(np.asarray(push) * 13 + turn)
+        acted = ~batch.invalid_step[self.rows()]
+        if batch.first[self.rows()[0]]:
+            self.open()
+        elif batch.invalid_step[self.rows()].all():
+            self.before = batch.vehicles(self.world)
+            self.previous = [(name, driven / self.cast.trial_steps) for name, driven in self.outcome]
+            self.steering[:], self.driven[:], self.clock = 0, 0, 0
+        else:
+            self.clock += 1
+        self.steering[acted] = np.linspace(-0.6, 0.6, 13)[np.asarray(turn)[acted]]
+        self.driven[acted] += 1
+        self.reward[acted] = batch.rewards[self.rows()][acted]
+        names = ("none", "goal", "collision", "offroad", "timeout", "other")
+        for row, code in enumerate(batch.outcome[self.rows()]):
+            if code:
+                self.outcome[row] = names[code], self.driven[row]
+        self.acted = acted
+
+    def look(self):
+        batch = self.batch
+        now = batch.vehicles(self.world)
+        for row, index in enumerate(self.rows()):
+            seen = batch.observations[index]
+            if batch.removed[index]:
+                assert not seen.any(), f"row {index} is off the map and sees"
+            elif not batch.stopped[index] or self.acted[row]:
+                self.look_through(row, seen, now, bool(batch.stopped[index]))
+                self.looks += 1
+
+    def look_through(self, row, seen, now, stopped):
+        pose = tuple(float(now[name][row]) for name in ("x_m", "y_m", "heading_rad"))
+        self.check_ego(row, seen, now, pose, stopped)
+        self.check_trial(row, seen)
+        self.check_contacts(row, seen, now)
+        self.check_partners(row, seen, now, pose)
+        self.check_roads(seen, pose)
+
+    # -- the parts
+
+    def value(self, seen, name):
+        return float(seen[self.layout[name].slice][0])
+
+    def check_value(self, seen, name, quantity):
+        feature = self.layout[name]
+        wanted = min(max(quantity * feature.scale, feature.low), 1.0)
+        # Rates divide a difference of float32 angles or speeds by the step.
+        tolerance = 2e-4 if name in ("ego/yaw_rate", "ego/acceleration") else SHOWN_TOLERANCE
+        assert self.value(seen, name) == pytest.approx(wanted, abs=tolerance), name
+
+    def check_ego(self, row, seen, now, pose, stopped):
+        goal = self.scene.objects.goal_m[self.cast.objects[row]].astype(float)
+        ahead, left = into_frame(goal - pose[:2], pose[2])
+        away = math.hypot(ahead, left)
+        speed, dt_s = float(now["speed_mps"][row]), self.cast.dt_s
+        drives = self.acted[row] and not stopped
+        turned = math.remainder(pose[2] - float(self.before["heading_rad"][row]), 2 * math.pi)
+        quantities = {
+            "present": 1.0, "speed": 0.0 if stopped else speed,
+            "length": float(now["length_m"][row]), "width": float(now["width_m"][row]),
+            "steering": self.steering[row] if self.acted[row] else 0.0,
+            "acceleration": (speed - float(self.before["speed_mps"][row])) / dt_s if drives else 0.0,
+            "yaw_rate": turned / dt_s if drives else 0.0,
+            "goal_x": ahead, "goal_y": left, "goal_distance": away,
+            "goal_direction_x": ahead / away if away else 0.0,
+            "goal_direction_y": left / away if away else 0.0,
+            "time_left": 1.0 - self.clock / self.cast.trial_steps if self.sees_time else 0.0,
+        }
+        for name, quantity in quantities.items():
+            self.check_value(seen, f"ego/{name}", quantity)
+
+    def check_trial(self, row, seen):
+        outcome, share = self.previous[row]
+        self.check_value(seen, "trial/index", float(self.batch.trial_index[self.rows()[row]]))
+        self.check_value(seen, "trial/reward", float(self.reward[row]))
+        self.check_value(seen, "trial/steps_share", share)
+        for name in ("none", "goal", "collision", "offroad", "timeout", "other"):
+            assert self.value(seen, f"trial/outcome_{name}") == (name == outcome), name
+
+    def check_contacts(self, row, seen, now):
+        own = self.box_of(row, now)
+        pose = own.mean(axis=0)
+        sizes = np.hypot(now["length_m"], now["width_m"]) / 2
+        away = np.hypot(now["x_m"] - pose[0], now["y_m"] - pose[1])
+        close = now["present"] & (away < sizes + sizes[row] + 0.1)
+        close[row] = False
+        gaps = [gap_between(own, self.box_of(other, now)) for other in np.flatnonzero(close)]
+        middles, halves = (self.edges[:, :2] + self.edges[:, 2:]) / 2, self.edges[:, :2] - self.edges[:, 2:]
+        reach = np.hypot(*halves.T) / 2 + sizes[row] + 0.1
+        lines = self.edges[np.hypot(*(middles - pose).T) < reach].reshape(-1, 2, 2)
+        for name, gap in (("in_contact", min(gaps, default=math.inf)),
+                          ("over_edge", min((gap_between(own, line) for line in lines), default=math.inf))):
+            if surely(gap) is not None:
+                assert self.value(seen, f"ego/{name}") == surely(gap), f"{name} of row {row}: {gap} m apart"
+
+    def box_of(self, vehicle, now):
+        names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
+        return corners(*(float(now[name][vehicle]) for name in names))
+
+    def check_partners(self, row, seen, now, pose):
+        others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != row))
+        heading = now["heading_rad"].astype(float)
+        objects = np.stack([now["x_m"], now["y_m"], np.cos(heading), np.sin(heading), now["length_m"],
+                            now["width_m"], now["speed_mps"], now["kind"]], axis=1).astype(float)[others]
+        shown = self.slots(seen, "partners", PARTNERS)
+        expected = self.as_seen(objects, pose, "partners", PARTNERS)
+        found = match(shown, expected, ascending=True)
+        check_nearest(found, distances(objects, pose), self.batch.config.partners,
+                      self.batch.config.view_radius_m)
+
+    def check_roads(self, seen, pose):
+        shown = self.slots(seen, "roads", ROADS)
+        away = distances(self.segments, pose)
+        near = np.flatnonzero(away <= np.sort(away)[: len(shown) + 1].max(initial=0.0) + 1.0)
+        found = near[match(shown, self.as_seen(self.segments[near], pose, "roads", ROADS))]
+        check_nearest(found, away, self.batch.config.roads, self.batch.config.view_radius_m)
+        alone = [segment for segment in found if segment not in self.twins]
+        for first, then in itertools.pairwise(alone):
+            self.order.setdefault(int(then), set()).add(int(first))
+
+    def slots(self, seen, block, names):
+        """The filled slots of a block, (n, 8); the rest must be zero, and filled ones come first."""
+        table = np.stack([seen[self.layout[f"{block}/{name}"].slice] for name in names], axis=1)
+        filled = table[:, -1] > 0
+        assert not table[~filled].any(), f"an empty slot of {block} is not zero"
+        assert not filled[1:][~filled[:-1]].any(), f"a filled slot of {block} comes after an empty one"
+        return table[filled].astype(float)
+
+    def as_seen(self, things, pose, block, names):
+        """Rows of (x, y, direction, four numbers) in the scene's frame, as the row must see them."""
+        x, y = into_frame((things[:, :2] - pose[:2]).T, pose[2])
+        dx, dy = into_frame(things[:, 2:4].T, pose[2])
+        quantities = np.stack([x, y, dx, dy, *things[:, 4:].T], axis=1)
+        features = [self.layout[f"{block}/{name}"] for name in names]
+        scales, lows = ([getattr(feature, part) for feature in features] for part in ("scale", "low"))
+        return np.clip(quantities * scales, lows, 1.0)
+
+    def check_order(self):
+        """All rows at all times show segments in one and the same order."""
+        tuple(graphlib.TopologicalSorter(self.order).static_order())
+
+
+def into_frame(offset, heading):
+    x, y = offset
+    return x * math.cos(heading) + y * math.sin(heading), y * math.cos(heading) - x * math.sin(heading)
+
+
+def distances(things, pose):
+    return np.hypot(things[:, 0] - pose[0], things[:, 1] - pose[1])
+
+
+def match(shown, expected, ascending=False):
+    """Which expected thing each slot shows, no thing twice; in ascending index where asked."""
+    found, used = [], set()
+    for slot, values in enumerate(shown):
+        fits = np.flatnonzero(np.abs(expected - values).max(axis=1, initial=0.0) < SHOWN_TOLERANCE)
+        fits = [int(thing) for thing in fits if thing not in used
+                and (not ascending or not found or thing > found[-1])]
+        assert fits, f"slot {slot} shows {values}, which is nothing that is there and not shown yet"
+        found.append(fits[0])
+        used.add(fits[0])
+    return np.array(found, int)
+
+
+def check_nearest(found, away, slots, radius_m):
+    """The things found are the `slots` nearest within the radius; only ties at the rim may go either way."""
+    hidden = np.delete(away, found)
+    assert len(found) <= slots
+    assert (away[found] <= radius_m + TIE_M).all(), "something beyond the view radius is seen"
+    if len(found) < slots:
+        assert (hidden >= radius_m - TIE_M).all(), f"{len(found)} of {slots} slots filled, something hidden"
+    else:
+        nearest_hidden = hidden.min(initial=math.inf)
+        assert away[found].max(initial=0.0) <= nearest_hidden + TIE_M, "something nearer is hidden"
+
+
+# ---- plays ----
+
+
+def scene_of(name):
+    if name.startswith("map"):
+        return sample(f"pufferdrive/{name}.bin")
+    return generate_scene(name, seed=3, agents=12)
+
+
+SCENES = ("town", "intersection", "map_942", "map_000")
+VIEWS = {
+    "default": {},
+    "blind": {"partners": 0, "roads": 0},
+    "one_each": {"partners": 1, "roads": 1, "time_left": "actor"},
+    "few": {"partners": 3, "roads": 17, "view_radius_m": 40.0},
+    "short_sighted": {"view_radius_m": 7.5, "min_speed_mps": -15.0},
+    "wide": {"partners": 255, "roads": 1024, "view_radius_m": 1000.0},
+}
+
+
+def play(batch, steps, every, seed=0, push=None):
+    dice = np.random.default_rng(seed)
+    eye = Eye(batch)
+    batch.reset()
+    eye.open()
+    eye.acted = np.zeros(batch.rows_per_world, bool)
+    eye.look()
+    for step in range(1, steps + 1):
+        pushes = dice.integers(0, 7, batch.row_count) if push is None else np.full(batch.row_count, push)
+        turns = dice.integers(0, 13, batch.row_count) if push is None else np.full(batch.row_count, 6)
+        eye.step(pushes, turns)
+        assert (np.abs(batch.observations) <= 1.0).all()
+        if step % every == 0:
+            eye.look()
+    eye.check_order()
+    return eye
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", SCENES)
+def test_a_row_is_what_float64_and_brute_force_say(name, view):
+    config = DriveConfig(max_trials=2, trial_steps=25, on_goal="ignore", on_offroad="ignore", **VIEWS[view])
+    eye = play(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
+    assert eye.looks >= 3
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_rows_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(name):
+    config = DriveConfig(max_trials=3, trial_steps=40, on_collision="remove", on_goal="stop",
+                         on_offroad="remove",
+                         reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5), partners=40, roads=30)
+    play(Batch(scenes=[scene_of(name)], config=config), steps=100, every=3, seed=1)
+
+
+@pytest.mark.parametrize("radius_m", (100.0, 1000.0))
+@pytest.mark.parametrize("name", SCENES)
+def test_a_row_far_outside_the_map_sees_what_is_there_and_nothing_else(name, radius_m):
+    config = DriveConfig(dt_s=2.0, trial_steps=30, view_radius_m=radius_m, roads=64, **IGNORE_ALL)
+    batch = Batch(scenes=[scene_of(name)], config=config)
+    play(batch, steps=16, every=2, push=6)
+    place = batch.vehicles()
+    assert (np.hypot(place["x_m"], place["y_m"])[: batch.casts[0].row_count] > 600).any()
+
+
+def test_values_stay_inside_the_space_however_far_a_row_drives():
+    batch = batch_of(generate_scene("town", 0, 4), dt_s=2.0, max_speed_mps=150.0, **IGNORE_ALL)
+    for _ in range(2000):
+        batch.step(discrete(batch, 6))
+    assert np.hypot(batch.vehicles()["x_m"], batch.vehicles()["y_m"]).max() > 500_000
+    assert batch.single_observation_space.contains(batch.observations[0])
+    assert (np.abs(batch.observations) <= 1.0).all()
+    assert not batch.observations[:, batch.observation_layout()["roads/kind"].slice].any()
+
+
+# ---- by hand ----
+
+
+def test_the_scales_are_the_documented_ones():
+    """Numbers a reader can check: a place of 30 m in a view of 100 m is shown as 0.3."""
+    partner = Actor(30.0, 40.0, math.pi / 2, length_m=5.0, width_m=2.5, kind="cyclist")
+    scene = stage([driver(speed_mps=10.0, goal_m=(60.0, 80.0)), partner],
+                  [("edge", [(20.0, 10.0), (26.0, 10.0)])])
+    batch = batch_of(scene)
+    layout = batch.observation_layout()
+    seen = {name: batch.observations[0, feature.slice][0] for name, feature in layout.items()}
+    wanted = {
+        "ego/present": 1, "ego/speed": 0.25, "ego/length": 0.2, "ego/width": 0.4, "ego/steering": 0,
+        "ego/acceleration": 0, "ego/yaw_rate": 0, "ego/goal_x": 0.6, "ego/goal_y": 0.8,
+        "ego/goal_direction_x": 0.6, "ego/goal_direction_y": 0.8, "ego/goal_distance": 0.25,
+        "ego/in_contact": 0, "ego/over_edge": 0, "ego/time_left": 0,
+        "trial/index": 0, "trial/reward": 0, "trial/outcome_none": 1, "trial/outcome_goal": 0,
+        "trial/outcome_collision": 0, "trial/outcome_offroad": 0, "trial/outcome_timeout": 0,
+        "trial/outcome_other": 0, "trial/steps_share": 0,
+        "partners/x": 0.3, "partners/y": 0.4, "partners/direction_x": 0, "partners/direction_y": 1,
+        "partners/length": 0.25, "partners/width": 0.5, "partners/speed": 0, "partners/kind": 0.75,
+        "roads/x": 0.23, "roads/y": 0.1, "roads/direction_x": 1, "roads/direction_y": 0,
+        "roads/half_length": 0.6, "roads/width": 0, "roads/speed_limit": 0, "roads/kind": 0.375}
+    assert set(seen) == set(wanted)
+    for name, value in wanted.items():
+        assert seen[name] == pytest.approx(value, abs=1e-6), name
+
+
+def test_left_is_positive_and_ahead_is_positive():
+    for heading in (0.0, 1.0, math.pi, -2.0):
+        scene = stage([driver(), Actor(10.0, 5.0, 0.3)], turn_rad=heading)
+        batch = batch_of(scene)
+        layout = batch.observation_layout()
+        seen = [batch.observations[0, layout[f"partners/{name}"].slice][0] for name in PARTNERS[:4]]
+        assert seen == pytest.approx([0.1, 0.05, math.cos(0.3), math.sin(0.3)], abs=1e-6)
+
+
+@pytest.mark.parametrize("slots, shown", [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 3, 4]),
+                                          (6, [1, 2, 3, 4, 5])])
+def test_equal_distances_go_to_the_lower_index_and_slots_ascend_in_index(slots, shown):
+    # Four at exactly 10 m, then a farther one before them in no order: indices 1 to 4 tie, 5 is at 20 m.
+    around = [(10.0, 0.0), (0.0, 10.0), (-10.0, 0.0), (0.0, -10.0), (20.0, 0.0)]
+    actors = [driver(), *(Actor(x, y, length_m=2.0 + i) for i, (x, y) in enumerate(around))]
+    batch = batch_of(stage(actors), partners=slots)
+    lengths = batch.observations[0, batch.observation_layout()["partners/length"].slice] * 20
+    assert [round(float(length)) - 1 for length in lengths if length] == shown
+
+
+def test_the_nearer_of_two_is_seen_though_it_comes_later():
+    actors = [driver(), Actor(50.0, 0.0), Actor(40.0, 0.0), Actor(30.0, 0.0, length_m=3.0),
+              Actor(20.0, 0.0, length_m=2.0)]
+    batch = batch_of(stage(actors), partners=2)
+    lengths = batch.observations[0, batch.observation_layout()["partners/length"].slice] * 20
+    assert lengths == pytest.approx([3.0, 2.0])
+
+
+@pytest.mark.parametrize("away_m, seen", [(99.99, True), (100.0, True), (100.01, False)])
+def test_the_view_ends_at_its_radius(away_m, seen):
+    scene = stage([driver(), Actor(away_m, 0.0)], [("line", [(-away_m, -1.0), (-away_m, 1.0)])])
+    batch = batch_of(scene)
+    layout = batch.observation_layout()
+    assert bool(batch.observations[0, layout["partners/kind"].slice].any()) == seen
+    assert bool(batch.observations[0, layout["roads/kind"].slice].any()) == seen
+
+
+def test_a_row_never_sees_itself_and_sees_one_that_stands_on_it():
+    batch = batch_of(stage([driver(), driver(), driver(500.0, 0.0)]))
+    kinds = batch.observations[:, batch.observation_layout()["partners/kind"].slice]
+    assert (kinds > 0).sum(axis=1).tolist() == [1, 1, 0]
+
+
+def test_a_single_point_is_seen_as_a_place_without_direction():
+    batch = batch_of(stage([driver()], [("stop_sign", [(5.0, 2.0)]), ("lane", [(9.0, 1.0), (9.0, 1.0)])]))
+    layout = batch.observation_layout()
+    table = np.stack([batch.observations[0, layout[f"roads/{name}"].slice] for name in ROADS], axis=1)
+    sign, lane = sorted(table[:2].tolist())
+    assert sign == pytest.approx([0.05, 0.02, 0, 0, 0, 0, 0, 0.625])
+    assert lane == pytest.approx([0.09, 0.01, 0, 0, 0, 0, 0, 0.125])
+    assert not table[2:].any()
+
+
+def test_widths_and_limits_of_roads_are_shown_and_cut_at_1():
+    scene = stage([driver()], [("lane", [(0.0, 5.0), (4.0, 5.0)])])
+    for width, limit, shown in ((3.5, 20.0, (0.35, 0.5)), (100.0, 200.0, (1.0, 1.0)), (0.0, 0.0, (0.0, 0.0))):
+        scene.roads.width_m[0], scene.roads.speed_limit_mps[0] = width, limit
+        batch = batch_of(scene)
+        layout = batch.observation_layout()
+        seen = [batch.observations[0, layout[f"roads/{name}"].slice][0] for name in ("width", "speed_limit")]
+        assert seen == pytest.approx(shown)
+
+
+def test_an_expert_is_seen_at_its_logged_speed_along_its_heading():
+    log = [(10.0 + frame, 0.0, math.pi, 10.0 + frame) for frame in range(5)]
+    batch = batch_of(stage([driver(), replayer(log)]))
+    speed = batch.observation_layout()["partners/speed"].slice
+    for frame in range(5):
+        assert batch.observations[0, speed][0] == pytest.approx((10.0 + frame) / 40.0, abs=1e-6)
+        batch.step(discrete(batch, 0))
+
+
+def test_a_stopped_row_keeps_its_last_observation_until_the_restart():
+    batch = batch_of(stage([driver(speed_mps=10.0), driver(0.0, 50.0, speed_mps=5.0)],
+                           [("edge", [(4.5, -3.0), (4.5, 3.0)])]),
+                     trial_steps=20, max_trials=2)
+    drive(batch, 3)
+    assert batch.stopped[0]
+    last = batch.observations[0].copy()
+    assert last[batch.observation_layout()["ego/speed"].slice][0] == 0.0
+    assert last[batch.observation_layout()["ego/over_edge"].slice][0] == 1.0
+    for _ in range(10):
+        drive(batch, 1)
+        assert np.array_equal(batch.observations[0], last)
+
+
+def test_time_left_runs_from_1_to_0_and_ages_count():
+    batch = batch_of(stage([driver()]), time_left="actor", trial_steps=8, max_trials=2)
+    left = batch.observation_layout()["ego/time_left"].slice
+    for _ in range(2):
+        for step in range(9):
+            assert batch.observations[0, left][0] == pytest.approx(1.0 - step / 8)
+            batch.step(discrete(batch))
+    batch.reset(initial_ages=np.array([3]))
+    assert batch.observations[0, left][0] == pytest.approx(5 / 8)
+
+
+def test_the_reward_is_shown_by_the_most_a_step_can_pay():
+    scene = stage([driver(speed_mps=10.0)], [("edge", [(4.5, -3.0), (4.5, 3.0)])])
+    batch = batch_of(scene, reward=RewardConfig(goal=2.0, collision=-3.0, offroad=-5.0), **IGNORE_ALL)
+    feature = batch.observation_layout()["trial/reward"]
+    assert feature.scale == pytest.approx(1 / 8)
+    drive(batch, 3)
+    assert batch.observations[0, feature.slice][0] == pytest.approx(-5 / 8)
+    drive(batch, 1, COAST)
+    assert batch.observations[0, feature.slice][0] == 0.0
+
+
+def test_who_left_the_map_is_touched_by_nobody():
+    # They drive side by side in touch; the one on the left reaches its goal in the third step and is gone.
+    scene = stage([driver(speed_mps=10.0), driver(0.0, 1.5, speed_mps=10.0, goal_m=(4.5, 1.5)),
+                   driver(0.0, 500.0)])
+    batch = batch_of(scene, on_collision="ignore")
+    touching = batch.observation_layout()["ego/in_contact"].slice
+    assert batch.observations[0, touching][0] == 1.0
+    drive(batch, 3)
+    assert batch.removed[1]
+    assert not batch.observations[0, batch.observation_layout()["partners/kind"].slice].any()
+    assert batch.observations[0, touching][0] == 0.0

@@ -1,0 +1,342 @@
+"""Is the oracle right? Its answers against the contract's table and sentences, copied out by hand."""
+
+import math
+
+import laws
+import numpy as np
+import pytest
+from oracle import CHANNELS, NOTHING, OUTCOMES, Facts, Metrics, OutOfOrder, Rules, World
+from staged import COAST, LONG, SHORT, Motion, StagedBatch, coasting_stage
+
+from drive_env.config import DriveConfig
+
+GOAL = Facts(goal=True)
+CRASH = Facts(collision=True)
+LEAVE = Facts(offroad=True)
+GOAL_CODE, COLLISION_CODE, OFFROAD_CODE, TIMEOUT_CODE = 1, 2, 3, 4
+
+
+def opened(rows=2, age=0, present=None, **rules):
+    world = World(Rules(**rules), rows)
+    world.reset([True] * rows if present is None else present, age)
+    return world
+
+
+def says(channels, **expected):
+    """Compares the named channels, and wants every unnamed one but waits, trial_index and rewards to be 0."""
+    rows = len(channels["waits"])
+    for name in CHANNELS:
+        if name in expected:
+            assert channels[name] == expected[name], name
+        elif name not in ("waits", "trial_index", "rewards"):
+            assert channels[name] == [0] * rows, name
+
+
+def test_after_reset_everything_is_false_but_first():
+    world = World(Rules(max_trials=3), 2)
+    says(
+        world.reset([True, True]),
+        first=[True, True],
+        waits=[False, False],
+        trial_index=[0, 0],
+        rewards=[0, 0],
+    )
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_an_event_while_others_drive_ends_the_row_alone(trials, last):
+    world = opened(max_trials=trials)
+    says(world.step([CRASH, NOTHING]), terminations=[last, False], stopped=[True, False], waits=[True, False],
+         rewards=[-0.5, 0], outcome=[COLLISION_CODE, 0])
+    says(world.step([NOTHING, NOTHING]), invalid_step=[True, False], stopped=[True, False], outcome=[0, 0])
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_the_event_of_the_last_driver_ends_the_trial_for_all(trials, last):
+    world = opened(max_trials=trials)
+    world.step([CRASH, NOTHING])
+    says(
+        world.step([NOTHING, GOAL]),
+        terminations=[False, last],
+        trial_ended=[True, True],
+        removed=[False, True],
+        stopped=[True, False],
+        invalid_step=[True, False],
+        waits=[True, True],
+        outcome=[0, GOAL_CODE],
+    )
+    if last:
+        says(
+            world.step(None),
+            invalid_step=[True, True],
+            first=[True, True],
+            trial_index=[0, 0],
+            rewards=[0, 0],
+        )
+    else:
+        says(world.step(None), invalid_step=[True, True], trial_index=[1, 1], rewards=[0, 0])
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_the_clock_cuts_rows_that_drive_and_leaves_rows_that_wait(trials, last):
+    world = opened(max_trials=trials, trial_steps=2)
+    world.step([CRASH, NOTHING])
+    says(
+        world.step([NOTHING, NOTHING]),
+        truncations=[False, last],
+        trial_ended=[True, True],
+        truncation=[False, True],
+        stopped=[True, False],
+        invalid_step=[True, False],
+        outcome=[0, TIMEOUT_CODE],
+    )
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_an_event_wins_over_the_clock(trials, last):
+    world = opened(max_trials=trials, trial_steps=1)
+    says(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
+         trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
+         outcome=[OFFROAD_CODE, TIMEOUT_CODE])
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_an_ignored_event_at_the_clock_is_a_timeout(trials, last):
+    world = opened(rows=1, max_trials=trials, trial_steps=1, on_collision="ignore")
+    says(
+        world.step([CRASH]),
+        truncations=[last],
+        trial_ended=[True],
+        truncation=[True],
+        outcome=[TIMEOUT_CODE],
+        rewards=[-0.5],
+    )
+
+
+@pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
+def test_the_event_that_fills_the_share_ends_the_trial(trials, last):
+    world = opened(max_trials=trials, stopped_share_limit=0.5)
+    says(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
+         trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
+         outcome=[OFFROAD_CODE, TIMEOUT_CODE])
+
+
+def test_removed_and_absent_rows_fill_no_share():
+    world = opened(rows=4, present=[True, True, True, False], stopped_share_limit=0.5)
+    assert not any(world.step([GOAL, LEAVE, NOTHING, NOTHING])["trial_ended"])
+    world = opened(rows=4, present=[True, True, False, False], stopped_share_limit=0.5)
+    assert all(world.step([LEAVE, NOTHING, NOTHING, NOTHING])["trial_ended"])
+
+
+def test_an_absent_row_follows_its_world():
+    world = opened(present=[True, False], max_trials=2, trial_steps=1)
+    says(world.step([NOTHING, NOTHING]), trial_ended=[True, True], truncation=[True, False],
+         invalid_step=[False, True], removed=[False, True], waits=[True, True], outcome=[TIMEOUT_CODE, 0])
+    says(
+        world.step(None),
+        invalid_step=[True, True],
+        removed=[False, True],
+        waits=[False, True],
+        trial_index=[1, 1],
+    )
+
+
+@pytest.mark.parametrize(
+    "answers, facts, removed, stopped, outcome",
+    [
+        (("remove", "stop", "stop"), (True, True, True), True, False, COLLISION_CODE),
+        (("remove", "ignore", "ignore"), (True, True, True), True, False, GOAL_CODE),
+        (("ignore", "ignore", "stop"), (True, True, True), False, True, OFFROAD_CODE),
+        (("stop", "remove", "stop"), (False, True, True), True, False, COLLISION_CODE),
+        (("ignore", "ignore", "ignore"), (True, True, True), False, False, 0),
+    ],
+)
+def test_remove_over_stop_over_ignore_and_collision_over_offroad_over_goal(
+        answers, facts, removed, stopped, outcome):
+    world = opened(rows=1, **dict(zip(("on_goal", "on_collision", "on_offroad"), answers)))
+    channels = world.step([Facts(*facts)])
+    assert (channels["removed"], channels["stopped"], channels["outcome"]) == (
+        [removed],
+        [stopped],
+        [outcome],
+    )
+    assert channels["rewards"] == [pytest.approx(sum((1.0, -0.5, -0.2)[i] for i in range(3) if facts[i]))]
+
+
+def test_the_goal_is_paid_once_a_trial():
+    world = opened(rows=1, on_goal="ignore")
+    assert [world.step([GOAL])["rewards"][0] for _ in range(3)] == [1.0, 0.0, 0.0]
+
+
+def test_a_score_needs_a_goal_with_no_infraction_before_or_with_it():
+    def score(*facts):
+        world = opened(
+            rows=1, trial_steps=len(facts), on_goal="ignore", on_collision="ignore", on_offroad="ignore"
+        )
+        for fact in facts:
+            world.step([fact])
+        return world.metrics.figure("score").value
+
+    assert score(NOTHING, GOAL) == 1
+    assert score(GOAL, CRASH) == 1
+    assert score(CRASH, GOAL) == 0
+    assert score(Facts(goal=True, offroad=True), NOTHING) == 0
+    assert score(NOTHING, NOTHING) == 0
+
+
+def test_trial_features_change_at_restarts_and_the_reward_with_every_acting_step():
+    world = opened(max_trials=2, trial_steps=4)
+    assert world.trial_features(0)["outcome_none"] == 1
+    world.step([CRASH, NOTHING])
+    assert world.trial_features(0)["reward"] == -0.5
+    assert world.trial_features(0)["outcome_none"] == 1
+    assert world.restart_features(0)["steps_share"] == 0.25
+    assert world.restart_features(1) is None
+    world.step([NOTHING, GOAL])
+    assert world.trial_features(0)["reward"] == -0.5
+    assert world.trial_features(1) is None
+    will_see = [world.restart_features(r) for r in range(2)]
+    world.step(None)
+    assert [world.trial_features(r) for r in range(2)] == will_see
+    assert will_see[0] == {"index": 1, "reward": -0.5, "steps_share": 0.25,
+                           **{f"outcome_{name}": float(name == "collision") for name in OUTCOMES}}
+    assert will_see[1] == {"index": 1, "reward": 1.0, "steps_share": 0.5,
+                           **{f"outcome_{name}": float(name == "goal") for name in OUTCOMES}}
+    world.step([NOTHING, NOTHING])
+    assert world.trial_features(1)["reward"] == 0
+    assert world.trial_features(1)["outcome_goal"] == 1
+
+
+def test_an_episode_clears_what_was_shown_of_trials():
+    world = opened(rows=1, trial_steps=1)
+    world.step([CRASH])
+    world.step(None)
+    assert world.trial_features(0) == {"index": 0, "reward": 0, "steps_share": 0,
+                                       **{f"outcome_{name}": float(name == "none") for name in OUTCOMES}}
+
+
+def test_an_age_shortens_the_first_trial_and_keeps_it_out_of_the_metrics():
+    world = opened(rows=1, max_trials=2, trial_steps=3, age=2)
+    assert world.step([NOTHING])["trial_ended"] == [True]
+    world.step(None)
+    assert world.trial_features(0)["steps_share"] == pytest.approx(1 / 3)
+    assert [world.step([NOTHING])["trial_ended"][0] for _ in range(3)] == [False, False, True]
+    assert world.metrics.figure("trial_length") == (3.0, 1)
+    assert world.metrics.figure("trial_length", trial=0).n == 0
+
+
+def test_an_average_is_seeded_by_its_first_trial_and_every_row_weighs_one():
+    metrics = Metrics(3, ema_alpha=0.75)
+    for score in (1.0, 0.0):
+        metrics.book(0, 0, {"score": score})
+    metrics.book(0, 1, {"score": 0.25})
+    metrics.book(2, 0, {"score": 0.0})
+    assert metrics.figure("score", trial=0) == (0.375, 2)
+    assert metrics.figure("score", trial=1) == (0.25, 1)
+    assert metrics.figure("score") == (0.25, 2)
+    assert metrics.adaptation(1) == (-0.5, 1)
+    assert metrics.trials == 4
+    empty = Metrics(3, 0.5).figure("score")
+    assert math.isnan(empty.value) and empty.n == 0
+
+
+def test_calls_out_of_order_are_errors():
+    with pytest.raises(OutOfOrder):
+        World(Rules(), 1).step([NOTHING])
+    with pytest.raises(OutOfOrder):
+        World(Rules(), 2).reset([False, False])
+    with pytest.raises(OutOfOrder):
+        opened(rows=1, trial_steps=5, age=5)
+    world = opened(rows=1, restart="caller", trial_steps=1, max_trials=2)
+    world.step([NOTHING])
+    world.step(None)
+    world.step([NOTHING])
+    with pytest.raises(OutOfOrder):
+        world.step(None)
+    world.reset([True])
+    world.step([NOTHING])
+
+
+# -- laws and oracle were written apart: each is held against the other
+
+
+def staged_play(config, restart="auto", calls=60, seed=0, worlds=3):
+    stages = [
+        coasting_stage([{"goal_step": 4}, {"wall_step": 3}, {"car_step": 5}, {}]),
+        coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
+    ]
+    batch = StagedBatch(stages, config, worlds, restart=restart)
+    return laws.play(
+        batch, config, laws.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
+    )
+
+
+@pytest.mark.parametrize("restart", ["auto", "caller"])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"max_trials": 1, "trial_steps": 6},
+        {"max_trials": 3, "trial_steps": 6},
+        {"max_trials": 2, "trial_steps": 1},
+        {"max_trials": 2, "trial_steps": 8, "on_goal": "ignore", "on_collision": "remove"},
+        {
+            "max_trials": 2,
+            "trial_steps": 8,
+            "on_goal": "stop",
+            "on_offroad": "ignore",
+            "stopped_share_limit": 0.5,
+        },
+    ],
+)
+def test_the_oracle_obeys_the_laws(choices, restart):
+    laws.check(staged_play(DriveConfig(**choices), restart))
+
+
+@pytest.mark.parametrize("name", [name for name in laws.SHOWN if name != "observations"])
+def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
+    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, worlds=2)
+    for t in range(len(record.shown)):
+        for r in range(len(record.world_of_row)):
+            values = record.shown[t][name]
+            right = values[r]
+            values[r] = not right if values.dtype == bool else right + 1
+            with pytest.raises(AssertionError):
+                laws.check(record)
+            values[r] = right
+    laws.check(record)
+
+
+def test_a_wrong_observation_of_a_restart_or_a_removed_row_breaks_a_law():
+    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=40)
+    for t, shown in enumerate(record.shown):
+        for r in np.flatnonzero(shown["removed"] | (shown["invalid_step"] & ~shown["stopped"])):
+            if shown["first"][r] and not shown["removed"][r]:
+                continue
+            right = shown["observations"][r, 0]
+            shown["observations"][r, 0] += 0.125
+            with pytest.raises(AssertionError):
+                laws.check(record)
+            shown["observations"][r, 0] = right
+    laws.check(record)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1.5, -1.5])
+def test_an_observation_outside_the_space_breaks_a_law(wrong):
+    record = staged_play(DriveConfig(max_trials=1, trial_steps=6), calls=5)
+    record.shown[2]["observations"][np.flatnonzero(~record.shown[2]["waits"])[0], 1] = wrong
+    with pytest.raises(AssertionError, match="law_11"):
+        laws.check(record)
+
+
+# -- the stage
+
+
+@pytest.mark.parametrize("length", [LONG, SHORT])
+@pytest.mark.parametrize("speed", [60, 75, 260])
+def test_a_coasting_car_meets_what_stands_on_its_lane_in_the_step_it_was_put_there_for(speed, length):
+    for event, fact in (("goal_step", "goal"), ("wall_step", "offroad"), ("car_step", "collision")):
+        for due in range(1, 12):
+            motion = Motion(coasting_stage([{event: due}], speed=speed, length=length))
+            facts = [motion.advance([COAST], [True], [True])[0] for _ in range(14)]
+            assert [k for k, seen in enumerate(facts, start=1) if getattr(seen, fact)][:1] == [due]
+            assert all(sum(seen) == getattr(seen, fact) for seen in facts), "and nothing else"
