@@ -138,12 +138,13 @@ class SceneView:
     # ---- what is kept between frames ----
 
     def _remember(self, snapshot: Snapshot) -> None:
-        if self._ground is None or self._ground.scene is not snapshot.cast.scene:
+        is_new_scene = self._ground is None or self._ground.scene is not snapshot.cast.scene
+        if is_new_scene:
             self._enter(snapshot)
         moment = (snapshot.episode, snapshot.trial, snapshot.steps)
-        if moment[:2] != self._seen[:2] or moment < self._seen or snapshot.steps == 0:
+        if is_new_scene or moment[:2] != self._seen[:2] or moment < self._seen:
             self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.cast.dt_s) + 1))
-        if snapshot.episode != self._seen[0]:
+        if is_new_scene or snapshot.episode != self._seen[0]:
             self._goal_shares = []
         self._seen = moment
         self._past.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))

@@ -14,7 +14,6 @@ from ..layout import Feature
 from .events import paid_events
 from .recording import EVENTS, FLAGS, Recording, Trial
 
-
 SLOT_BLOCKS = ("partners", "roads")
 """Parts of an observation whose features have slots."""
 

@@ -36,6 +36,8 @@ def test_an_mp4_has_every_frame_in_order_at_its_pace(tmp_path, size):
     path = tmp_path / "film.mp4"
     assert write_video(frames(*size), path, fps=5) == len(SHADES)
     found, rate, stream = decoded(path)
+    data = path.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")  # a browser can start before it has all
     assert rate == 5 and stream.codec_context.name == "h264" and stream.codec_context.pix_fmt == "yuv420p"
     assert [frame.shape for frame in found] == [(48, 64, 3)] * len(SHADES)  # even sides, the border repeated
     for frame, shade in zip(found, SHADES, strict=True):

@@ -65,13 +65,14 @@ def test_the_same_seed_draws_the_same_sheet(town, tmp_path):
 
 
 def test_a_replay_lasts_as_long_as_its_log_and_its_row_stops_at_its_goal(tmp_path):
-    moving = [(3.0 * step, 0.0, 0.0) for step in range(30)]
-    row = [(0.0, 8.0, 0.0)] * 30
+    moving = [(3.0 * step, 0.0, 0.0) for step in range(60)]
+    row = [(0.0, 8.0, 0.0)] * 60
     scene = bare_scene([row[0], moving[0]], goals=[(12.0, 8.0), moving[-1][:2]], speeds=[8.0, 8.0],
                        logs=[row, moving])
     figures = play(scene, tmp_path / "film.mp4", policy="replay", **SMALL)
-    assert frame_count(tmp_path / "film.mp4") == 30 + round(HOLD_S / 0.1)
-    assert figures["goal"].value == 1 and figures["distance_m"].value < 30
+    assert frame_count(tmp_path / "film.mp4") == 60 + round(HOLD_S / 0.1)
+    # From 8 m/s at 4 m/s2 it takes 8 m to stop.
+    assert figures["goal"].value == 1 and figures["distance_m"].value < 12 + 9
 
 
 def test_what_cannot_be_played_is_an_error(town, tmp_path):

@@ -10,7 +10,7 @@ for package in ("cv2", "PIL"):
 from bare_scene import bare_scene, drive, started
 from pixels import of_colour
 
-from drive_env import generate_scene
+from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
 from drive_env.render.panel import panel_sizes
 from drive_env.render.sight import read_sight, to_scene_frame
@@ -104,16 +104,17 @@ def near(mask, place, reach):
     return bool(mask[max(y - reach, 0) : y + reach + 1, max(x - reach, 0) : x + reach + 1].any())
 
 
-def test_the_follow_view_frames_exactly_the_partners_that_were_given():
+@pytest.mark.parametrize("row, given", [(0, {1, 2, 3}), (5, {0, 1, 3})])
+def test_the_follow_view_frames_exactly_the_partners_that_were_given(row, given):
     poses = [(0.0, 0.0, 0.8), (9.0, 3.0, 0.0), (-9.0, 6.0, 2.0), (16.0, -12.0, 1.0), (-20.0, -14.0, 0.4),
              (26.0, 14.0, 3.0)]
-    with started(bare_scene(poses, goals=[(40.0, 40.0)] * 6), partners=3) as batch:
-        picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
-        away = [np.hypot(x, y) for x, y, _ in poses[1:]]
-        given = {1 + int(car) for car in np.argsort(away)[:3]}
+    with started(bare_scene(poses, goals=[(-40.0, 40.0)] * 6), partners=3) as batch:
+        picture = SceneView(batch, size=SIZE, view="follow", row=row, span_m=SPAN_M).frame()
+        away = [np.hypot(x - poses[row][0], y - poses[row][1]) for x, y, _ in poses]
+        assert {int(car) for car in np.argsort(away)[1:4]} == given
         mask = of_colour(picture, colours.SEEN, tolerance=8)
-        framed = {car for car in range(1, 6) if near(mask, place_of(poses[car][:2], poses[0]), 24)}
-        assert framed == given == {1, 2, 3}
+        others = set(range(6)) - {row}
+        assert {car for car in others if near(mask, place_of(poses[car][:2], poses[row]), 24)} == given
 
 
 def test_the_follow_view_draws_exactly_the_segments_that_were_given():
@@ -126,6 +127,29 @@ def test_the_follow_view_draws_exactly_the_segments_that_were_given():
     mask = of_colour(picture, colours.SEEN_ROAD, tolerance=8)
     drawn = {road for road, middle in enumerate(middles) if near(mask, place_of(middle, (0.0, 0.0, 2.5)), 3)}
     assert drawn == given
+
+
+def test_the_speeds_of_partners_are_written():
+    pictures = []
+    for speed in (0.0, 7.0):
+        scene = bare_scene([(0.0, 0.0, 0.0), (12.0, 3.0, 0.0)], goals=[(40.0, 0.0)] * 2, speeds=[5.0, speed])
+        with started(scene) as batch:
+            pictures.append(of_colour(SceneView(batch, size=SIZE, view="follow").frame(), colours.SEEN, 60))
+    changed = np.argwhere(pictures[0] != pictures[1])
+    x, y = place_of((12.0, 3.0), (0.0, 0.0, 0.0))
+    assert len(changed) > 5 and np.abs(changed - [y, x]).max() < 60  # beside the car whose speed it is
+
+
+def test_the_follow_view_is_of_its_world_and_row():
+    scenes = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
+    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
+        both.reset()
+        with started(scenes[1], trial_steps=None) as alone:
+            for row in (1, 4):
+                pictures = [SceneView(batch, world=world, size=SIZE, view="follow", row=row).frame()
+                            for batch, world in ((both, 1), (alone, 0))]
+                below_bar = slice(panel_sizes(*SIZE).top, None)
+                assert np.array_equal(pictures[0][below_bar], pictures[1][below_bar])
 
 
 def test_the_follow_view_keeps_its_row_in_place_and_turns_the_world():

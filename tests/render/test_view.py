@@ -247,15 +247,33 @@ def test_the_boxes_of_trials_fill_with_the_share_of_rows_at_their_goal():
         assert shares == [0, full, full, 2 * full, 2 * full, 3 * full]
 
 
+def longest_run(flags):
+    """Length of the longest run of True."""
+    return max(len(run) for run in "".join("x" if flag else " " for flag in flags).split(" "))
+
+
 def test_the_clock_goes_on_within_a_trial():
-    with started(crash(), trial_steps=40) as batch:
+    with started(crash(), trial_steps=10) as batch:
         look = SceneView(batch, size=SIZE)
-        right = slice(SIZE[0] // 2, None)
-        tops = [look.frame()[: BAR_PX.top, right]]
-        for _ in range(3):
+        tops = []
+        for _ in range(11):
+            tops.append(look.frame()[: BAR_PX.top])
             drive(batch)
-            tops.append(look.frame()[: BAR_PX.top, right])
-        assert not any(np.array_equal(a, b) for a, b in pairwise(tops))
+        seconds = [top[:, -6 * BAR_PX.text :] for top in tops]
+        assert not any(np.array_equal(a, b) for a, b in pairwise(seconds))
+        bar = [longest_run(of_colour(top, colours.INK)[BAR_PX.top // 2]) for top in tops]
+        assert bar[5] == pytest.approx(bar[10] / 2, abs=1.5) and bar[10] > 40
+
+
+def test_trials_are_counted_in_words_where_they_have_no_boxes():
+    with started(crash(), max_trials=100, trial_steps=2) as batch:
+        look = SceneView(batch, size=SIZE)
+        tops = []
+        for _ in range(4):
+            tops.append(look.frame()[: BAR_PX.top])
+            drive(batch, 3)
+        assert batch.trial_index[0] == 4
+        assert not any(np.array_equal(a, b) for a, b in pairwise(tops))  # the clock stands at 0 in each
 
 
 def test_trails_are_of_this_trial_only():
@@ -267,7 +285,9 @@ def test_trails_are_of_this_trial_only():
             drive(batch)
             moving = look.frame()
         behind = (moving != SceneView(batch, size=SIZE).frame()).any(axis=2)
-        assert behind[BAR_PX.top : -BAR_PX.bottom].sum() > 100  # the trail is all that a fresh view lacks
+        trail = moving[BAR_PX.top : -BAR_PX.bottom][behind[BAR_PX.top : -BAR_PX.bottom]].astype(int)
+        # The trail is all that a fresh view lacks, and it is of the car's own hue.
+        assert len(trail) > 100 and np.median(trail[:, 2] - trail[:, 0]) > 30
         drive(batch)
         assert np.array_equal(look.frame()[BAR_PX.top :], background[0][BAR_PX.top :])
         for _ in range(5):
@@ -290,6 +310,20 @@ def test_a_new_scene_brings_its_map():
         assert batch.scene_index[0] == 0 and not np.array_equal(pictures[0], pictures[1])
         roads = [of_colour(picture, colours.ASPHALT)[BAR_PX.top : -BAR_PX.bottom] for picture in pictures]
         assert (roads[0] != roads[1]).sum() > 1000
+
+
+def test_another_seed_may_begin_on_another_scene():
+    scenes = [generate_scene("town", agents=4), bare_scene([(0.0, 0.0, 0.0)], goals=[(30.0, 0.0)])]
+    with Batch(scenes, threads=1) as batch:
+        looks, seen = [], set()
+        batch.reset(seed=0)
+        look = SceneView(batch, size=SIZE)
+        for seed in range(12):
+            batch.reset(seed=seed)
+            looks.append(look.frame())
+            seen.add(int(batch.scene_index[0]))
+            assert np.array_equal(looks[-1], SceneView(batch, size=SIZE).frame())
+        assert seen == {0, 1}
 
 
 def test_each_world_is_drawn_for_itself():

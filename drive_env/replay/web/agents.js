@@ -20,11 +20,11 @@ class AgentsPanel {
   }
 
   countsTable() {
-    const occurring = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter((state) => state !== OTHER
-      || trials.some((trial) => countStates(trial, trial.lastStep)[OTHER]));
-    const rows = occurring.map((state) => element("tr", {},
+    const counts = trials.map((trial) => countStates(trial, trial.lastStep));
+    const isShown = (state) => (state !== OTHER && state !== DRIVING) || counts.some((count) => count[state]);
+    const rows = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter(isShown).map((state) => element("tr", {},
       element("th", {scope: "row"}, markOf(state), ` ${STATE_NAMES[state]}`),
-      ...trials.map((trial) => element("td", {}, String(countStates(trial, trial.lastStep)[state])))));
+      ...counts.map((count) => element("td", {}, String(count[state])))));
     const rest = [EXPERT, STATIC].filter((state) => scenes.some((scene) => countOthers(scene)[state]));
     const others = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));

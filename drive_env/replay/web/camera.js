@@ -2,13 +2,18 @@
 
 const LARGEST_SCALE = 80;
 const SMALLEST_SCALE = 0.2;
-const FIT_MARGIN_M = 12;
+const FIT_MARGIN_M = 8;
+/* What the words at the top of a pane cover. */
+const CAPTION_PX = 48;
+/* Panes that differ by less than this are of one size. */
+const SIZE_SLACK_PX = 8;
 
 class Camera {
   constructor() {
     this.x = 0;
     this.y = 0;
     this.scale = 4;
+    this.fitted = null;
   }
 
   toScreen(x, y, size) {
@@ -22,6 +27,7 @@ class Camera {
   moveBy(right, down) {
     this.x -= right / this.scale;
     this.y += down / this.scale;
+    this.fitted = null;
   }
 
   /* Zooms so that the place under a pixel stays under it. */
@@ -31,13 +37,27 @@ class Camera {
     const [newX, newY] = this.toScene(right, down, size);
     this.x += x - newX;
     this.y += y - newY;
+    this.fitted = null;
   }
 
   fit(box, size) {
-    this.x = (box.left + box.right) / 2;
-    this.y = (box.low + box.high) / 2;
     const wide = box.right - box.left + 2 * FIT_MARGIN_M, high = box.high - box.low + 2 * FIT_MARGIN_M;
-    this.scale = Math.max(SMALLEST_SCALE, Math.min(size.width / wide, size.height / high, LARGEST_SCALE));
+    const free = Math.max(size.height - CAPTION_PX, 1);
+    this.scale = Math.max(SMALLEST_SCALE, Math.min(size.width / wide, free / high, LARGEST_SCALE));
+    this.x = (box.left + box.right) / 2;
+    this.y = (box.low + box.high) / 2 + CAPTION_PX / 2 / this.scale;
+    this.fitted = size;
+  }
+
+  /* Whether it still shows all, as it was asked to, on a pane of another size. */
+  fitsOther(size) {
+    const {fitted} = this;
+    return fitted && (Math.abs(fitted.width - size.width) > SIZE_SLACK_PX || Math.abs(fitted.height - size.height) > SIZE_SLACK_PX);
+  }
+
+  shows(x, y, size) {
+    const [right, down] = this.toScreen(x, y, size);
+    return right > 0 && right < size.width && down > CAPTION_PX && down < size.height;
   }
 }
 

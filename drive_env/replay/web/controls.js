@@ -68,7 +68,7 @@ function drag(pane, dx, dy) {
 function leaveFollowing(pane) {
   if (!view.follow) return;
   const {x, y} = pane.camera();
-  Object.assign(cameraOf(pane.trial.scene, pane.size), {x, y});
+  Object.assign(cameraOf(pane.trial.scene, pane.size), {x, y, fitted: null});
   change({follow: false});
 }
 
@@ -79,7 +79,7 @@ function zoom(pane, factor, right = pane.size.width / 2, down = pane.size.height
 
 function fitAll(panes) {
   change({follow: false});
-  for (const pane of panes) cameraOf(pane.trial.scene, pane.size).fit(boxOfRows(pane.trial.scene), pane.size);
+  for (const pane of panes) cameraOf(pane.trial.scene, pane.size).fit(boxes.get(pane.trial.scene), pane.size);
 }
 
 /* ---- commands, by the names that keys and buttons use ---- */

@@ -36,6 +36,7 @@ function watchSurroundings() {
 function drawPage(now_ms) {
   arrangePanes();
   for (const pane of page.panes) pane.fitToRoot();
+  lookAtChosen();
   for (const pane of page.panes) pane.draw(now_ms);
   page.timeline.draw();
   refreshButtons();
@@ -53,6 +54,18 @@ function arrangePanes() {
     new PanePointer(pane);
   }
   page.stage.classList.toggle("two", wanted === 2);
+}
+
+let lookedAt = -1;
+
+/* An agent that has just been chosen comes into view. */
+function lookAtChosen() {
+  if (view.row === lookedAt) return;
+  lookedAt = view.row;
+  if (view.row < 0) return;
+  const pane = page.panes[Math.min(view.active, page.panes.length - 1)], pose = poseAt(pane.trial, view.row, view.step);
+  const camera = cameraOf(pane.trial.scene, pane.size);
+  if (!camera.shows(pose.x, pose.y, pane.size)) Object.assign(camera, {x: pose.x, y: pose.y, fitted: null});
 }
 
 let shownPanel = "", wordsShown_ms = 0;

@@ -88,7 +88,7 @@ function drawSeenRoads(brush, trial, row, step) {
     }
   }
   context.lineCap = "round";
-  context.lineWidth = 2;
+  context.lineWidth = Math.max(2, 0.25 * brush.camera.scale);
   context.strokeStyle = colour("--seen-road");
   context.stroke();
   context.restore();
@@ -100,7 +100,7 @@ function drawSeenVehicles(brush, trial, row, step) {
   const pose = poseAt(trial, row, step), from = place(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--seen");
-  context.globalAlpha = 0.35;
+  context.globalAlpha = 0.25;
   context.lineWidth = 1;
   context.beginPath();
   for (const {vehicle} of sight.vehicles) {

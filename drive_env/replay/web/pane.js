@@ -97,15 +97,18 @@ class Pane {
 /* ---- one camera and one ground a scene ---- */
 
 const cameras = new Map();
+const boxes = new Map();
 const grounds = new Map();
 
 function cameraOf(scene, size) {
   if (!cameras.has(scene)) {
-    const camera = new Camera();
-    camera.fit(boxOfRows(scene), size);
-    cameras.set(scene, camera);
+    cameras.set(scene, new Camera());
+    boxes.set(scene, boxOfRows(scene));
+    cameras.get(scene).fit(boxes.get(scene), size);
   }
-  return cameras.get(scene);
+  const camera = cameras.get(scene);
+  if (camera.fitsOther(size)) camera.fit(boxes.get(scene), size);
+  return camera;
 }
 
 function groundOf(scene) {

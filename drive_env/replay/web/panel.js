@@ -81,7 +81,7 @@ class AgentPanel {
     if (one.scene !== other.scene) return [];
     if (step === null) return [element("p", {class: "hint"}, `Never more than ${PARTED_M} m apart while both last.`)];
     return [element("p", {class: "hint"}, `More than ${PARTED_M} m apart from `,
-      element("button", {class: "link", onclick: () => goTo(step)}, `step ${step}`), " on.")];
+      element("button", {class: "link", onclick: () => goTo(step)}, `step ${step}`), " on. Dots: its way in the other trial.")];
   }
 
   /* ---- numbers ---- */

@@ -36,25 +36,24 @@ function ownFeatures(trial, row, frame) {
 }
 
 function seenVehicles(trial, row, frame, pose) {
-  const candidates = [];
+  const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
-    const i = at(trial, vehicle, frame);
-    if (vehicle === row || !trial.present[i]) continue;
-    candidates.push({index: vehicle, distance: Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y)});
+    const i = at(trial, vehicle, frame), canBeSeen = vehicle !== row && trial.present[i];
+    distances[vehicle] = canBeSeen ? Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y) : Infinity;
   }
-  return nearest(candidates, recording.config.partners).map(({index, distance}) => {
-    const i = at(trial, index, frame);
-    return {vehicle: index, distance, speed: trial.speed[i], ...inFrame(pose, trial.x[i], trial.y[i])};
+  return nearest(distances, recording.config.partners).map((vehicle) => {
+    const i = at(trial, vehicle, frame);
+    return {vehicle, distance: distances[vehicle], speed: trial.speed[i], ...inFrame(pose, trial.x[i], trial.y[i])};
   });
 }
 
-/* At most `slots` of the candidates, none beyond the view, in ascending index. */
-function nearest(candidates, slots) {
-  return candidates
-    .filter((one) => one.distance <= recording.config.view_radius_m)
-    .sort((a, b) => a.distance - b.distance || a.index - b.index)
-    .slice(0, slots)
-    .sort((a, b) => a.index - b.index);
+/* Indices of the nearest, at most `slots` and none beyond the view, ascending; of two equally near the lower one first. */
+function nearest(distances, slots) {
+  const farthest = slots ? distances.slice().sort()[Math.min(slots, distances.length) - 1] : -1;
+  const limit = Math.min(farthest, recording.config.view_radius_m), inside = [];
+  distances.forEach((distance, index) => distance <= limit && inside.push(index));
+  for (let i = inside.length - 1; inside.length > slots; i--) if (distances[inside[i]] === limit) inside.splice(i, 1);
+  return inside;
 }
 
 function inFrame(pose, x, y) {
@@ -64,9 +63,8 @@ function inFrame(pose, x, y) {
 
 function seenRoads(trial, pose) {
   const segments = segmentsOf(trial.scene);
-  const candidates = segments.map((segment, index) => (
-    {index, distance: Math.hypot(segment.x - pose.x, segment.y - pose.y)}));
-  return nearest(candidates, recording.config.roads).map(({index}) => segments[index]);
+  const distances = Float64Array.from(segments, (segment) => Math.hypot(segment.x - pose.x, segment.y - pose.y));
+  return nearest(distances, recording.config.roads).map((index) => segments[index]);
 }
 
 const segmentsByScene = new Map();

@@ -41,7 +41,7 @@ function drawVehicle(brush, trial, vehicle, step) {
   traceBody(context, trial.scene.kind[vehicle], length, width);
   context.fillStyle = colour(`--state-${state}`);
   context.fill();
-  context.lineWidth = state === DRIVING ? 1 : 1.25;
+  context.lineWidth = Math.min(1.25, length / 14);
   context.strokeStyle = colour("--outline");
   context.stroke();
   if (length >= DETAIL_PX && trial.scene.kind[vehicle] === 1) drawWindscreen(context, length, width);

@@ -1,0 +1,327 @@
+"""Is what a replay page holds what the world showed?"""
+
+import numpy as np
+import pytest
+from replay_reader import Page
+
+from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
+from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env.replay import Recorder, record, write_replay
+from drive_env.replay.events import paid_events
+from drive_env.replay.page import SCRIPTS, resources
+from drive_env.replay.recording import EVENTS, FLAGS
+
+LIVELY = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+"""Nobody stops, so that every row moves in every step."""
+
+
+class EverySecondByChance(LaneDriver):
+    """Even rows drive by rule, odd ones at random: goals, collisions and crossings."""
+
+    def __init__(self, batch, seed=0):
+        super().__init__(batch)
+        self._chance = RandomDriver(batch, seed)
+
+    def act_all(self):
+        by_rule, by_chance = super().act_all(), self._chance.act_all()
+        return np.where(np.arange(len(by_rule)) % 2 == 0, by_rule, by_chance)
+
+
+def play(batch, recorder, driver, trials, each_step=lambda: None):
+    """Steps until `trials` trials have ended, and captures after every call."""
+    batch.reset()
+    recorder.capture()
+    each_step()
+    while trials:
+        batch.step(driver.act_all())
+        recorder.capture()
+        each_step()
+        trials -= bool(batch.trial_ended[recorder.world * batch.rows_per_world])
+
+
+@pytest.fixture(scope="module")
+def played():
+    """Two episodes of two short trials: the page, the recording, and what the batch showed at every call."""
+    scene = generate_scene("intersection", seed=2, agents=6)
+    config = DriveConfig(max_trials=2, trial_steps=30, reward=RewardConfig(collision=-0.37, offroad=-0.21))
+    shown = []
+    with Batch(scene, config=config, seed=4) as batch:
+        recorder = Recorder(batch)
+
+        def note():
+            channels = {name: getattr(batch, name).copy() for name in (*FLAGS, "outcome", "rewards", "observations", "trial_index")}
+            shown.append(batch.vehicles() | channels)
+
+        play(batch, recorder, RandomDriver(batch, 1), 4, note)
+        recording = recorder.recording()
+    return Page(recording.html()), recording, shown
+
+
+def frames_of(page, shown):
+    """Each trial's number with what the batch showed in its frames: they follow one another without a gap."""
+    at = 0
+    for number, trial in enumerate(page.header["trials"]):
+        yield number, shown[at : at + trial["frames"]]
+        at += trial["frames"]
+    assert at == len(shown)
+
+
+def test_every_call_is_a_frame_of_the_trial_it_belongs_to(played):
+    page, _, shown = played
+    assert [(trial["episode"], trial["index"]) for trial in page.header["trials"]] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    for number, frames in frames_of(page, shown):
+        assert {int(frame["trial_index"][0]) for frame in frames} == {page.header["trials"][number]["index"]}
+        assert [bool(frame["trial_ended"].any()) for frame in frames] == [False] * (len(frames) - 1) + [True]
+        assert page.header["trials"][number]["complete"]
+
+
+def test_positions_come_back_within_a_centimetre_and_headings_within_a_minute_of_arc(played):
+    page, _, shown = played
+    for number, frames in frames_of(page, shown):
+        for axis in ("x_m", "y_m"):
+            assert np.abs(page.rows(f"trial{number}/{axis}") - [frame[axis] for frame in frames]).max() <= 0.00501
+        speed_mps = page.rows(f"trial{number}/speed_mps")
+        assert np.abs(speed_mps - [frame["speed_mps"] for frame in frames]).max() <= 0.00501
+        turn_rad = page.rows(f"trial{number}/heading_rad") - [frame["heading_rad"] for frame in frames]
+        assert np.degrees(np.abs(np.angle(np.exp(1j * turn_rad)))).max() < 1 / 60
+
+
+def test_channels_come_back_exactly(played):
+    page, _, shown = played
+    assert page.header["flags"] == list(FLAGS)
+    for number, frames in frames_of(page, shown):
+        bits = page.rows(f"trial{number}/flags").astype(int)
+        for place, name in enumerate(FLAGS):
+            assert ((bits >> place & 1) == [frame[name] for frame in frames]).all(), name
+        for name in ("outcome", "rewards"):
+            assert (page.rows(f"trial{number}/{name}") == [frame[name] for frame in frames]).all(), name
+        assert (page.rows(f"trial{number}/present") == [frame["present"] for frame in frames]).all()
+
+
+def test_what_a_row_was_told_of_itself_comes_back(played):
+    page, recording, shown = played
+    own = [recording.layout[feature["name"]].offset for feature in page.header["own"]]
+    assert len(own) == sum(name.startswith(("ego/", "trial/")) for name in recording.layout)
+    for number, frames in frames_of(page, shown):
+        told = page.rows(f"trial{number}/own").reshape(len(frames), -1, len(own))
+        assert np.abs(told - [frame["observations"][:, own] for frame in frames]).max() <= 2.0**-16 + 1e-7
+
+
+def test_the_map_and_the_goals_are_exact(played):
+    page, recording, _ = played
+    cast = recording.casts[0]
+    roads, objects = cast.scene.roads, cast.scene.objects
+    assert (page.array("scene0/road_x_m")[0] == roads.x_m).all() and (page.array("scene0/road_y_m")[0] == roads.y_m).all()
+    assert (page.array("scene0/road_start")[0] == roads.start).all()
+    assert (page.array("scene0/goal_m") == objects.goal_m[cast.objects[: cast.row_count]].T).all()
+
+
+@pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
+def test_actions_are_shares_of_throttle_and_steering(action_type):
+    config = DriveConfig(action_type=action_type, trial_steps=20, **LIVELY)
+    with Batch(generate_scene("intersection", seed=1, agents=3), config=config) as batch:
+        recorder, layout, told = Recorder(batch), batch.observation_layout(), []
+        play(batch, recorder, RandomDriver(batch, 5), 1,
+             lambda: told.append(batch.observations[:, layout["ego/steering"].offset].copy()))
+        actions = recorder.recording().trials[0].actions
+    # An observation shows the wheel angle of the step as the same share.
+    assert np.abs(actions[1:, :, 1] - told[1:]).max() < 1e-6
+    assert (actions[0] == 0).all() and np.abs(actions).max() <= 1
+
+
+# ---- events ----
+
+
+@pytest.mark.parametrize("changes", [{}, LIVELY], ids=["stop", "ignore"])
+@pytest.mark.parametrize("scene", ["town", "intersection"])
+def test_events_are_those_that_the_core_found(scene, changes):
+    found = []
+    config = DriveConfig(max_trials=2, **changes)
+    with Batch(generate_scene(scene, seed=3, agents=24), config=config) as batch:
+        recorder = Recorder(batch)
+        play(batch, recorder, EverySecondByChance(batch, 2), 2, lambda: found.append(
+            np.stack([batch._state[name][0] for name in ("reached", "hit", "crossed")], axis=1) & ~batch.invalid_step[:, None]))
+        trials = recorder.recording().trials
+    events = np.concatenate([trial.events for trial in trials])
+    assert (events == np.array(found, bool)).all()
+    assert events.any(axis=(0, 1)).all()
+
+
+def test_a_reward_that_two_sets_of_events_explain_is_read_by_the_outcome():
+    alike = RewardConfig(goal=1.0, collision=-0.5, offroad=-0.5)
+    rewards, outcome = np.array([-0.5, -0.5, -0.5, 0.0], np.float32), np.array([2, 3, 0, 0])
+    began = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]], bool)
+    events = paid_events(rewards, outcome, began, alike)
+    assert events.tolist() == [[False, True, False], [False, False, True], [False, False, True], [False, False, False]]
+
+
+def test_an_event_that_pays_nothing_is_read_by_the_outcome():
+    free = RewardConfig(goal=0.0, collision=0.0, offroad=0.0)
+    for place, event in enumerate(EVENTS):
+        found = paid_events(np.zeros(1, np.float32), np.array([place + 1]), np.zeros((1, 3), bool), free)
+        assert [name for name, is_true in zip(EVENTS, found[0], strict=True) if is_true] == [event]
+
+
+# ---- recorder ----
+
+
+def test_recording_changes_nothing():
+    scene = generate_scene("intersection", seed=2, agents=6)
+    config = DriveConfig(max_trials=2, trial_steps=25)
+    with Batch(scene, config=config) as watched, Batch(scene, config=config) as alone:
+        recorder, driver, other = Recorder(watched), LaneDriver(watched), LaneDriver(alone)
+        watched.reset()
+        alone.reset()
+        for _ in range(80):
+            recorder.capture()
+            watched.step(driver.act_all())
+            alone.step(other.act_all())
+            assert watched.observations.tobytes() == alone.observations.tobytes()
+    assert [trial.complete for trial in recorder.recording().trials] == [True, True, True, False]
+
+
+def test_a_world_of_many_is_recorded_as_if_it_were_alone():
+    scene = generate_scene("intersection", seed=2, agents=4)
+    config = DriveConfig(trial_steps=20)
+    with Batch(scene, worlds=3, config=config) as many, Batch(scene, config=config, world_ids=[2]) as one:
+        recorders = Recorder(many, world=2), Recorder(one)
+        play(many, recorders[0], LaneDriver(many), 1)
+        play(one, recorders[1], LaneDriver(one), 1)
+        one_html, other_html = (recorder.recording().html() for recorder in recorders)
+    assert one_html == other_html
+
+
+def test_rows_without_a_vehicle_are_left_out(sample_path):
+    config = DriveConfig(agents_per_world=8, trial_steps=5)
+    with Batch(sample_path("pufferdrive/map_000.bin"), config=config) as batch:
+        recorder = Recorder(batch)
+        play(batch, recorder, RandomDriver(batch), 1)
+        trial, = recorder.recording().trials
+        assert batch.rows_per_world == 8 and trial.rewards.shape[1] == batch.casts[0].row_count < 8
+        assert trial.x_m.shape[1] == len(batch.casts[0].objects)
+
+
+def test_a_recorder_that_comes_late_waits_for_the_next_episode():
+    with Batch(generate_scene("intersection", seed=2, agents=4), config=DriveConfig(trial_steps=10, **LIVELY)) as batch:
+        recorder, driver = Recorder(batch), RandomDriver(batch)
+        batch.reset()
+        for _ in range(3):
+            batch.step(driver.act_all())
+            recorder.capture()
+        with pytest.raises(CallError, match="no start of an episode was captured"):
+            recorder.recording()
+        for _ in range(12):
+            batch.step(driver.act_all())
+            recorder.capture()
+        trial, = recorder.recording().trials
+    assert (trial.episode, trial.index, trial.flags["first"][0].all()) == (0, 0, True)
+    assert trial.frame_count == 5 and not trial.complete  # of 15 steps, 10 and the restart went before
+
+
+def test_a_reset_amid_a_trial_opens_an_episode():
+    with Batch(generate_scene("intersection", seed=2, agents=4), config=DriveConfig(trial_steps=10, **LIVELY)) as batch:
+        recorder, driver = Recorder(batch), RandomDriver(batch)
+        for _ in range(2):
+            batch.reset()
+            recorder.capture()
+            for _ in range(4):
+                batch.step(driver.act_all())
+                recorder.capture()
+        trials = recorder.recording().trials
+    assert [(trial.episode, trial.frame_count, trial.complete) for trial in trials] == [(0, 5, False), (1, 5, False)]
+
+
+def test_a_world_that_is_not_there_is_an_error():
+    with Batch(generate_scene("intersection", agents=2), worlds=2) as batch:
+        for world in (2, -1, True, "0"):
+            with pytest.raises(ConfigError, match="world is .*it must be a whole number from 0 to 1"):
+                Recorder(batch, world)
+
+
+def test_a_closed_batch_is_an_error():
+    batch = Batch(generate_scene("intersection", agents=2))
+    recorder = Recorder(batch)
+    batch.close()
+    with pytest.raises(CallError, match="closed"):
+        recorder.capture()
+
+
+# ---- in one call ----
+
+
+@pytest.mark.parametrize("policy", ["lane", "random", lambda batch: np.full(batch.row_count, 45)], ids=["lane", "random", "own"])
+def test_episodes_of_every_policy_are_recorded_to_their_end(policy):
+    scenes = [generate_scene("intersection", seed=seed, agents=3) for seed in (1, 2)]
+    config = DriveConfig(max_trials=2, trial_steps=15, scene_order="cycle")
+    calls = []
+    recording = record(scenes, policy, config, episodes=3, progress=lambda done, most: calls.append((done, most)))
+    assert [(trial.episode, trial.index, trial.scene) for trial in recording.trials] == [
+        (0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (2, 0, 0), (2, 1, 0)]
+    assert all(trial.complete for trial in recording.trials)
+    assert calls == sorted(calls) and calls[-1] == (calls[0][1], calls[0][1])
+
+
+def test_the_same_seed_gives_the_same_page():
+    scene, config = generate_scene("intersection", seed=1, agents=3), DriveConfig(trial_steps=15)
+    one, again, other = (record(scene, "random", config, seed=seed).html() for seed in (7, 7, 8))
+    assert one == again != other
+
+
+def test_the_longest_page_asked_for_is_below_5_megabytes(tmp_path):
+    recording = write_replay(generate_scene("town", seed=3, agents=64), tmp_path / "page.html", "random", trials=4,
+                             config=DriveConfig(**LIVELY))
+    assert [trial.frame_count for trial in recording.trials] == [201] * 4
+    assert recording.trials[0].rewards.shape[1] == 64
+    assert (tmp_path / "page.html").stat().st_size < 5e6
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    ({"policy": "fast"}, "policy is 'fast'; it must be a function or one of 'lane', 'random'"),
+    ({"policy": None}, "policy is None; it must be a function"),
+    ({"episodes": 0}, "episodes is 0; it must be a whole number of 1 or more"),
+    ({"episodes": True}, "episodes is True; it must be a whole number of 1 or more"),
+    ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
+    ({"config": {}}, "config is a dict; it must be a DriveConfig"),
+])
+def test_a_wrong_argument_is_a_sentence(arguments, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        record(generate_scene("intersection", agents=2), **arguments)
+
+
+def test_a_policy_that_returns_no_actions_is_an_error():
+    with pytest.raises(ActionError, match="shape"):
+        record(generate_scene("intersection", agents=2), lambda batch: np.zeros(5, np.int64))
+
+
+@pytest.mark.parametrize("path, sentence", [("page.txt", "must end in .html"), ("nowhere/page.html", "there is no folder")])
+def test_a_path_that_will_not_do_is_an_error_before_anything_is_played(tmp_path, path, sentence):
+    def policy(_):
+        raise AssertionError("it was asked to play")
+
+    with pytest.raises(ConfigError, match=sentence):
+        write_replay(generate_scene("intersection", agents=2), tmp_path / path, policy)
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
+    recording = record(generate_scene("intersection", agents=2), config=DriveConfig(trial_steps=2))
+    with pytest.raises(ConfigError, match="it cannot be written: Is a directory"):
+        recording.save_html(tmp_path)
+
+
+# ---- page ----
+
+
+def test_the_page_asks_no_network_and_shows_a_title_as_text(played):
+    html = played[1].html(title="</title><script>alert(1)</script> & more")
+    assert "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html and "alert(1)</script>" not in html
+    addresses = [line for line in html.splitlines() if "//" in line.replace("http://www.w3.org/2000/svg", "") and "<script" not in line]
+    assert [line for line in addresses if not line.strip().startswith("//") and ") return; //" not in line] == []
+    assert "default-src 'none'" in html
+
+
+def test_every_script_is_on_the_page_and_says_its_question():
+    files = {entry.name for entry in resources.files("drive_env.replay").joinpath("web").iterdir()}
+    assert files == {f"{name}.js" for name in SCRIPTS} | {"page.html", "page.css"}
+    for name in files - {"page.html"}:
+        first = resources.files("drive_env.replay").joinpath("web", name).read_text().split("*/")[0]
+        assert first.startswith("/* ") and "?" in first, name
