@@ -1,6 +1,6 @@
 # Two commands. Both set up .venv when they first run, and bring it up to date when the core or the pins change.
 #
-#   make demo [SCENE=path]   plays the town, and the scene file given
+#   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
 #   make test                runs the whole test-suite
 
 PYTHON ?= python3
@@ -10,8 +10,8 @@ INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 
 .PHONY: demo test
 
-demo: .venv/installed-cli
-	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)")
+demo: .venv/installed-cli,render
+	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest

@@ -274,6 +274,20 @@ class Batch:
             "length_m": objects.length_m[cast.objects], "width_m": objects.width_m[cast.objects],
             "kind": objects.kind[cast.objects], "present": self._state["present"][world, :count].astype(bool)}
 
+    def trial_state(self, world: int = 0) -> dict:
+        """A copy of where a world is in its episode, and of what this trial has brought its rows.
+
+        Keys: episode (-1 before the first reset), trial, steps (driven in this trial; what `initial_ages` put before
+        it counts) as int; for each row of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and
+        had_goal, had_collision, had_offroad (bool).
+        """
+        self._check_open()
+        world = _whole("world", world, 0, self.world_count - 1)
+        state = {name: array[world] for name, array in self._state.items()}
+        rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
+        return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
+                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"].copy(), **rows}
+
     def scene_report(self, scene: int = 0) -> Report:
         """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
         cast = self.casts[_whole("scene", scene, 0, len(self.scenes) - 1)]

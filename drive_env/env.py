@@ -11,6 +11,7 @@ from pettingzoo import ParallelEnv
 from .batch import OUTCOMES, Batch
 from .core import lib
 from .errors import ActionError, CallError, ConfigError
+from .render.screen import RENDER_MODES, Screen
 from .spaces import action_space, observation_space
 
 INFO_FLAGS = {
@@ -42,7 +43,8 @@ class DriveParallelEnv(ParallelEnv):
 
     Args:
         scenes, config: as for `Batch`.
-        render_mode: None is the only value of this version.
+        render_mode: None, "rgb_array" (`render` returns a picture) or "human" (every step shows in a window); both need
+            the extra [render].
         finished: "leave", or "wait": agents that are done stay until the episode ends for all and their flags are
             raised then, for clients that need a constant set of agents.
         copy: whether observations are copies; with False they are views that the next call overwrites.
@@ -51,19 +53,19 @@ class DriveParallelEnv(ParallelEnv):
         ConfigError, SceneError: an argument is out of its range.
     """
 
-    metadata = {"name": "drive_v0", "render_modes": [], "is_parallelizable": True}
+    metadata = {"name": "drive_v0", "render_modes": list(RENDER_MODES), "render_fps": 10, "is_parallelizable": True}
 
     def __init__(self, scenes="town", config=None, render_mode=None, finished="leave", copy=True):
-        if render_mode is not None:
-            raise ConfigError(f"render_mode is {render_mode!r}; this version offers None")
         if finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {finished!r}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
             raise ConfigError(f"copy is {copy!r}; it must be True or False")
-        self.render_mode = None
         self.finished = finished
         self.copy = copy
         self.batch = Batch(scenes, worlds=1, config=config, seed=None, threads=1, restart="caller")
+        self.render_mode = render_mode
+        self._screen = Screen(self.batch, render_mode)
+        self.metadata = {**self.metadata, "render_fps": round(self._screen.fps)}
         self.possible_agents = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
         self.agents = []
         self.observation_spaces = {agent: observation_space(self.batch.observation_size) for agent in self.possible_agents}
@@ -94,6 +96,8 @@ class DriveParallelEnv(ParallelEnv):
         self._keep(~self.batch.removed)
         self._flagged[:] = False
         self._see()
+        if self.render_mode == "human":
+            self.render()
         return self._observations(), self._infos()
 
     def step(self, actions):
@@ -123,15 +127,23 @@ class DriveParallelEnv(ParallelEnv):
         returned = self._observations(), self._rewards(), terminations, truncations, self._infos()
         if self._staying is not None:
             self._keep(self._staying)
+        if self.render_mode == "human":
+            self.render()
         return returned
 
     def close(self):
-        """Gives the world's memory back; a second call does nothing."""
+        """Gives the world's memory back and closes the window; a second call does nothing."""
+        self._screen.close()
         self.batch.close()
 
     def render(self):
-        """This version draws nothing."""
-        raise CallError("render_mode is None; this version offers no rendering")
+        """The world as it is: (h, w, 3) uint8 for "rgb_array", None for "human", whose window shows it.
+
+        Raises:
+            CallError: the render mode is None, or no window opens here.
+            MissingExtraError: the extra [render] is not installed.
+        """
+        return self._screen.show()
 
     def observation_space(self, agent):
         """The same space object at every call; float32, see docs/observation.md."""

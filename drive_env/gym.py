@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from .batch import OUTCOMES, Batch
 from .config import DriveConfig
 from .errors import ActionError, CallError, ConfigError
+from .render.screen import RENDER_MODES, Screen
 
 INFO_CHANNELS = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first", "trial_index")
 """What an info says besides `outcome`; docs/channels.md has the meanings."""
@@ -29,11 +30,6 @@ def _one_ego(config) -> DriveConfig:
     return config.replace(agents_per_world=1)
 
 
-def _no_rendering(render_mode) -> None:
-    if render_mode is not None:
-        raise ConfigError(f"render_mode is {render_mode!r}; this version offers None")
-
-
 class DriveEnv(gymnasium.Env):
     """One ego vehicle in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
 
@@ -42,15 +38,17 @@ class DriveEnv(gymnasium.Env):
 
     Args:
         scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
-        render_mode: None is the only value of this version.
+        render_mode: None, "rgb_array" (`render` returns a picture) or "human" (every step shows in a window); both need
+            the extra [render].
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
     def __init__(self, scenes="town", config=None, render_mode=None):
-        _no_rendering(render_mode)
-        self.render_mode = render_mode
         self.batch = Batch(scenes, worlds=1, config=_one_ego(config), seed=None, threads=1, restart="caller")
+        self.render_mode = render_mode
+        self._screen = Screen(self.batch, render_mode)
+        self.metadata = {**self.metadata, "render_fps": round(self._screen.fps)}
         self.observation_space = self.batch.single_observation_space
         self.action_space = self.batch.single_action_space
 
@@ -58,6 +56,8 @@ class DriveEnv(gymnasium.Env):
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
         super().reset(seed=seed)
         self.batch.reset(seed=seed)
+        if self.render_mode == "human":
+            self.render()
         return self.batch.observations[0].copy(), self._info()
 
     def step(self, action):
@@ -67,6 +67,8 @@ class DriveEnv(gymnasium.Env):
         if action.shape != self.action_space.shape:
             raise ActionError(f"the action has shape {action.shape}; it must be in {self.action_space}")
         batch.step(action[None])
+        if self.render_mode == "human":
+            self.render()
         return (batch.observations[0].copy(), float(batch.rewards[0]), bool(batch.terminations[0]),
                 bool(batch.truncations[0]), self._info())
 
@@ -75,8 +77,13 @@ class DriveEnv(gymnasium.Env):
         info["outcome"] = OUTCOMES[self.batch.outcome[0]]
         return info
 
+    def render(self):
+        """The world as it is: (h, w, 3) uint8 for "rgb_array", None for "human", whose window shows it."""
+        return self._screen.show()
+
     def close(self):
-        """Gives the world's memory back; a second call does nothing."""
+        """Gives the world's memory back and closes the window; a second call does nothing."""
+        self._screen.close()
         self.batch.close()
 
 
@@ -96,14 +103,15 @@ class DriveVectorEnv(VectorEnv):
         scenes, config, threads: as for `Batch`; `agents_per_world` is 1.
         autoreset_mode: an `AutoresetMode` or its value.
         copy: whether observations are copies; with False they are views that the next call overwrites.
-        render_mode: None is the only value of this version.
+        render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: accepted because `make_vec` passes it; time limits come from `config.trial_steps`, so only
             None fits.
     """
 
     def __init__(self, num_envs=1, scenes="town", config=None, threads=0, autoreset_mode=AutoresetMode.NEXT_STEP,
                  copy=True, render_mode=None, max_episode_steps=None):
-        _no_rendering(render_mode)
+        if render_mode not in (None, "rgb_array"):
+            raise ConfigError(f"render_mode is {render_mode!r}; it must be None or 'rgb_array'")
         if max_episode_steps is not None:
             raise ConfigError(f"max_episode_steps is {max_episode_steps}; give the config trial_steps instead")
         try:
@@ -113,13 +121,15 @@ class DriveVectorEnv(VectorEnv):
             raise ConfigError(f"autoreset_mode is {autoreset_mode!r}; it must be one of {offered}") from None
         self.render_mode = render_mode
         self.autoreset_mode = mode
-        self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.copy = copy
         self.num_envs = num_envs
         self.batch = Batch(
             scenes, worlds=num_envs, config=_one_ego(config), seed=None, threads=threads,
             world_ids=np.zeros(num_envs, np.int64) if isinstance(num_envs, int) else None,
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
+        self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": round(1 / self.batch.casts[0].dt_s),
+                         "autoreset_mode": mode}
         self.single_observation_space = self.batch.single_observation_space
         self.single_action_space = self.batch.single_action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -194,6 +204,12 @@ class DriveVectorEnv(VectorEnv):
             outcome[env] = OUTCOMES[self.batch.outcome[env]]
         infos["outcome"], infos["_outcome"] = outcome, mask.copy()
         return infos
+
+    def render(self):
+        """One picture for each sub-environment, each (h, w, 3) uint8."""
+        if not self._screens:
+            raise CallError("render_mode is None; make the env with 'rgb_array'")
+        return tuple(screen.show() for screen in self._screens)
 
     def close_extras(self, **kwargs):
         """Gives threads and memory back."""

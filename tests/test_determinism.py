@@ -93,6 +93,16 @@ def test_a_used_batch_opens_a_seed_as_a_fresh_one_does(play, alone):
     assert golden.hashes_of(used) == alone(play)
 
 
+@pytest.mark.parametrize("play", ONE_OF_EACH)
+def test_a_world_follows_its_own_seed_whatever_the_others_follow(play, alone):
+    batch = begin(play, seed=1)
+    batch.reset(seed=[golden.SEED, 5, golden.SEED, 6])
+    found = golden.hashes_of(batch)
+    for world in golden.WORLD_IDS:
+        same = found[world] == alone(play)[world]
+        assert same == (world in (0, 2)) or len(batch.scenes) == 1
+
+
 def test_another_seed_gives_other_bytes(alone):
     play = ONE_OF_EACH[0]
     assert hashes(play, seed=golden.SEED + 1) != alone(play)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from ..config import DriveConfig
 from ..scenes.generate import GENERATORS
 from . import bench as bench_command
 from . import demo as demo_command
-from . import inspection
+from . import inspection, looking
 
 SCENE_HELP = f"A scene file, or a generator's name ({', '.join(GENERATORS)})."
 DEFAULTS = DriveConfig()
@@ -42,13 +43,15 @@ def demo(
         metavar="SCENE", help=f"Played after the town. {SCENE_HELP}")] = None,
     episodes: Annotated[int, typer.Option(min=1, max=1000, help="Episodes for each driver.")] = 6,
     seed: Annotated[int, typer.Option(min=0, help="The same seed plays the same demo.")] = 0,
+    out: Annotated[Path | None, typer.Option(
+        help="Folder for a film and a replay page of the last scene; needs the extra [render].")] = None,
 ) -> None:
     """Play the town, and your SCENE, through the PettingZoo API: random actions, then a rule.
 
     Every episode is two trials of the same scene.
     Shown are the metrics of both drivers, agent-steps a second, and where the time went.
     """
-    demo_command.run(scene, episodes, seed)
+    demo_command.run(scene, episodes, seed, out)
 
 
 @app.command()
@@ -56,9 +59,46 @@ def inspect(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
     agents: Annotated[int, typer.Option(min=1, max=4096, help="Vehicles of a generated scene.")] = 32,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it into this .png; needs the extra [render].")] = None,
 ) -> None:
     """Say what a scene holds, what was dropped or made up in reading it, and who would drive."""
-    inspection.run(scene, seed, agents)
+    found = inspection.run(scene, seed, agents)
+    if plot is not None:
+        looking.picture(found, plot)
+
+
+AGENTS = Annotated[int | None, typer.Option(
+    min=1, max=4096, help="Rows of the world.", show_default="as many as the scene has")]
+TRIALS = Annotated[int, typer.Option(min=1, max=100, help="Trials of the episode.")]
+SEED = Annotated[int, typer.Option(min=0, help="The same seed plays the same episode.")]
+
+
+@app.command()
+def play(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
+    out: Annotated[Path, typer.Option(help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
+    policy: Annotated[str, typer.Option(help="random, lane (a rule) or replay (the log).")] = "lane",
+    agents: AGENTS = None,
+    trials: TRIALS = 1,
+    seed: SEED = 0,
+    view: Annotated[str, typer.Option(help="scene (all of it) or follow (one row and what it sees).")] = "scene",
+    row: Annotated[int, typer.Option(min=0, help="The row that follow follows.")] = 0,
+) -> None:
+    """Play an episode and film it. Needs the extra [render]."""
+    looking.play(scene, out, policy, agents, trials, seed, view, row)
+
+
+@app.command()
+def replay(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
+    out: Annotated[Path, typer.Option(help="The page to write, .html.")],
+    policy: Annotated[str, typer.Option(help="random or lane (a rule).")] = "lane",
+    agents: AGENTS = None,
+    trials: TRIALS = 2,
+    seed: SEED = 0,
+) -> None:
+    """Play an episode into a page that plays in any browser, without a network."""
+    looking.replay(scene, out, policy, agents, trials, seed)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from ..batch import Figure
@@ -12,7 +13,7 @@ from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
 from ..env import DriveParallelEnv, parallel_env
 from ..scenes import Scene
-from . import show
+from . import looking, show
 from .inspection import find_scene
 
 TRIALS = 2
@@ -49,13 +50,19 @@ class Played(NamedTuple):
     phase_s: dict[str, float]
 
 
-def run(scene_name: str | None, episodes: int, seed: int) -> None:
+def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
     own_scene = None if scene_name is None else find_scene(scene_name, seed, SCENE_AGENTS)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
     if own_scene is not None:
         play_and_report(own_scene.source, own_scene, episodes, seed)
     show.lines("\nThe array API, Batch, does without the dicts; drive-env bench measures it.")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        show.heading("to look at: an episode by the lane driver")
+        name = scene_name or "town"
+        looking.play(name, out / "episode.mp4", "lane", None, TRIALS, seed, "scene", 0)
+        looking.replay(name, out / "episode.html", "lane", None, TRIALS, seed)
 
 
 def play_and_report(title: str, scenes: str | Scene, episodes: int, seed: int) -> None:

@@ -12,7 +12,7 @@ from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
 
-def run(name: str, seed: int, agents: int) -> None:
+def run(name: str, seed: int, agents: int) -> Scene:
     scene = find_scene(name, seed, agents)
     show.facts(facts(scene))
     show.table("objects", ["", "in all", "valid at frame 0", "marked expert"], objects_by_kind(scene))
@@ -21,6 +21,7 @@ def run(name: str, seed: int, agents: int) -> None:
     show.lines(str(scene.report))
     show.heading("who plays which part, with the default config")
     show.lines(cast_report(scene))
+    return scene
 
 
 def find_scene(name: str, seed: int, agents: int) -> Scene:

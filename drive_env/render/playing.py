@@ -107,12 +107,10 @@ def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
         batch.step(act())
         closes = bool(batch.trial_ended[0])
         ended += closes
-        done += 1
+        # A restart is a step of its own; a trial that ends early counts as if it had not.
+        done = ended * (trial_steps + 1) - 1 if closes else done + 1
         if progress:
-            # A restart is a step of its own; trials that end early leave steps out.
-            most = trials * (trial_steps + 1) - 1
-            progress(ended * (trial_steps + 1) - 1 if closes else done, most)
-            done = ended * (trial_steps + 1) - 1 if closes else done
+            progress(done, trials * (trial_steps + 1) - 1)
         yield look.frame(), closes
 
 

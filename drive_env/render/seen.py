@@ -71,9 +71,8 @@ def draw_own_words(canvas: Canvas, sizes: Sizes, sight: Sight, who: str, state: 
                  f"speed {own['ego/speed']:.1f} m/s, {own['ego/acceleration']:+.1f} m/s2",
                  f"wheel {np.degrees(own['ego/steering']):+.0f} deg, goal {own['ego/goal_distance']:.0f} m",
                  f"given {len(sight.partner_slots)} vehicles, {len(sight.road_slots)} segments"]
-        before = [name for name in colours.STATE_NAMES[1:6] if own[f"trial/outcome_{name}"] > 0]
-        if before:
-            lines.append(f"trial before: {before[0]}")
+        lines += [f"trial before: {STATE_WORDS[state]}" for state, name in enumerate(colours.STATE_NAMES)
+                  if own.get(f"trial/outcome_{name}", 0.0) > 0]
     line = round(1.45 * sizes.text)
     width = max(text_width(words, sizes.text) for words in lines) + 2 * sizes.gap
     canvas.bar(0, sizes.top, width, sizes.top + line * len(lines) + 0.5 * sizes.gap, colours.PAPER)

@@ -119,15 +119,27 @@ def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
     return np.stack([ahead * cosine - left * sine, ahead * sine + left * cosine], axis=2) + xy_m[:, None]
 
 
-def draw_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """The number of each row beside its vehicle and in its goal, `most` pixels at most, if there is room."""
-    size = min(most, round(NUMBER_HEIGHT_M * camera.pixels_per_m))
-    if size < LEAST_NUMBER_PX:
+def draw_row_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """The number of each row beside its vehicle, at most `most` pixels high, where there is room."""
+    size = _number_size(camera, most)
+    if not size:
         return
-    places, goals = camera.to_pixels(snapshot.xy_m), camera.to_pixels(snapshot.goal_m)
-    for row, state in enumerate(snapshot.row_state.tolist()):
-        if snapshot.present[row]:
-            x, y = places[row] + 0.5 * size
-            canvas.text(x, y - 1.6 * size, str(row), size, colours.INK)
-        if state == colours.DRIVING:
-            canvas.text(*goals[row], str(row), size, colours.INK, align=0.5)
+    rows = np.flatnonzero(snapshot.present[: snapshot.cast.row_count])
+    for row, (x, y) in zip(rows.tolist(), camera.to_pixels(snapshot.xy_m[rows]), strict=True):
+        canvas.text(x + 0.5 * size, y - 1.1 * size, str(row), size, colours.INK)
+
+
+def draw_goal_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """The number of each row that drives in its goal, at most `most` pixels high, where there is room."""
+    size = _number_size(camera, most)
+    if not size:
+        return
+    rows = np.flatnonzero(snapshot.row_state == colours.DRIVING)
+    for row, (x, y) in zip(rows.tolist(), camera.to_pixels(snapshot.goal_m[rows]), strict=True):
+        canvas.text(x, y, str(row), size, colours.INK, align=0.5)
+
+
+def _number_size(camera, most):
+    """Pixels; 0 where there is no room."""
+    size = min(most, round(NUMBER_HEIGHT_M * camera.pixels_per_m))
+    return size if size >= LEAST_NUMBER_PX else 0

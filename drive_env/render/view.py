@@ -16,7 +16,7 @@ from .panel import draw_bottom, draw_top, panel_sizes
 from .seen import draw_own_words, draw_seen_goal, draw_seen_roads, draw_seen_vehicles
 from .sight import read_sight
 from .snapshot import Snapshot, take_snapshot
-from .traffic import draw_goals, draw_numbers, draw_trails, draw_vehicles
+from .traffic import draw_goal_numbers, draw_goals, draw_row_numbers, draw_trails, draw_vehicles
 
 VIEWS = ("scene", "follow")
 SIDE_LIMITS_PX = (160, 7680)
@@ -101,6 +101,7 @@ class SceneView:
     def _draw_scene(self, canvas: Canvas, snapshot: Snapshot) -> None:
         camera = self._camera
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
+        draw_goal_numbers(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, snapshot)
         self._draw_panel(canvas, camera, snapshot)
 
@@ -128,7 +129,7 @@ class SceneView:
     def _draw_vehicles(self, canvas, camera, snapshot):
         draw_trails(canvas, camera, snapshot, np.stack(self._past))
         draw_vehicles(canvas, camera, snapshot)
-        draw_numbers(canvas, camera, snapshot, self._sizes.text)
+        draw_row_numbers(canvas, camera, snapshot, self._sizes.text)
 
     def _draw_panel(self, canvas, camera, snapshot):
         title = f"{snapshot.cast.scene.name}  world {self.world}  episode {snapshot.episode}"

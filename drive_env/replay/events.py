@@ -1,4 +1,4 @@
-"""Which events did a reward pay for? Told from the channels alone."""
+"""Which events did a reward pay for? Told from the reward and from what is known of the trial."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ COMBINATIONS = np.array(list(product((False, True), repeat=len(EVENTS))))
 NEEDED = np.array([[outcome == event for event in EVENTS] for outcome in OUTCOMES])
 """(outcomes, 3) bool: an outcome that is an event's happens in the step of the event."""
 
-NEED_WEIGHT = 10
-"""An outcome outweighs all that the observation suggests."""
 
-
-def paid_events(rewards: np.ndarray, outcome: np.ndarray, began: np.ndarray, weights: RewardConfig) -> np.ndarray:
+def paid_events(rewards: np.ndarray, outcome: np.ndarray, first_time: np.ndarray, weights: RewardConfig) -> np.ndarray:
     """The events whose weights add up to each reward.
 
-    Where several sets of events do, because weights are 0 or alike, the one that fits the outcome and `began` best.
+    Where several sets of events do, because weights are 0 or alike, the smallest that has all which is known: what is
+    left open is only whether an event that was ignored earlier in the trial came again.
 
     Args:
         rewards: (R,) float32. outcome: (R,) index into `OUTCOMES`.
-        began: (R, 3) bool, what the observation shows to have begun.
+        first_time: (R, 3) bool, what the row met for the first time in its trial.
         weights: of the config.
 
     Returns:
@@ -39,7 +37,6 @@ def paid_events(rewards: np.ndarray, outcome: np.ndarray, began: np.ndarray, wei
     # The nearest sum stands for the equal one, so that a reward of another making still gets an answer.
     misses = np.abs(rewards[:, None] - sums)
     explains = misses == misses.min(axis=1, keepdims=True)
-    lacks = (NEEDED[outcome][:, None] & ~COMBINATIONS).sum(axis=2)
-    differs = (began[:, None] ^ COMBINATIONS).sum(axis=2)
-    doubt = np.where(explains, NEED_WEIGHT * lacks + differs, np.inf)
-    return COMBINATIONS[np.argmin(doubt, axis=1)]
+    known = first_time | NEEDED[outcome]
+    differs = (known[:, None] ^ COMBINATIONS).sum(axis=2)
+    return COMBINATIONS[np.argmin(np.where(explains, differs, np.inf), axis=1)]

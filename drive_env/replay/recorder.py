@@ -17,10 +17,6 @@ from .recording import EVENTS, FLAGS, Recording, Trial
 SLOT_BLOCKS = ("partners", "roads")
 """Parts of an observation whose features have slots."""
 
-STATES_OF_EVENTS = ("ego/in_contact", "ego/over_edge")
-"""What an observation shows once a collision or a crossing has begun."""
-
-
 class Frame(NamedTuple):
     """What was to be seen after one call; the arrays are those of a `Trial` at one frame."""
 
@@ -38,12 +34,17 @@ class Frame(NamedTuple):
 
 
 class _Played:
-    """A trial that may still go on."""
+    """A trial that may still go on; `had` tells what of `EVENTS` each row has met in it."""
 
     def __init__(self, episode: int, index: int, scene: int, row_count: int):
-        self.episode, self.index, self.scene, self.row_count = episode, index, scene, row_count
+        self.episode, self.index, self.scene = episode, index, scene
         self.frames: list[Frame] = []
+        self.had = np.zeros((row_count, len(EVENTS)), bool)
         self.complete = False
+
+    def add(self, frame: Frame, had: np.ndarray, complete: bool) -> None:
+        self.frames.append(frame)
+        self.had, self.complete = had, complete
 
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
@@ -70,9 +71,7 @@ class Recorder:
             raise ConfigError(f"world is {world!r}; it must be a whole number from 0 to {batch.world_count - 1}")
         self.batch, self.world = batch, int(world)
         self._layout = batch.observation_layout()
-        own = own_features(self._layout)
-        self._own = np.array([feature.offset for feature in own])
-        self._states = [[feature.name for feature in own].index(name) for name in STATES_OF_EVENTS]
+        self._own = np.array([feature.offset for feature in own_features(self._layout)])
         self._casts: list[Cast] = []
         self._played: list[_Played] = []
         self._episode = -1
@@ -81,22 +80,22 @@ class Recorder:
         """Keeps what the world shows now, as the next frame of its trial.
 
         Raises:
-            CallError: the batch is closed.
+            CallError: before `reset`, or the batch is closed.
         """
         batch, first_row = self.batch, self.world * self.batch.rows_per_world
-        vehicles = batch.vehicles(self.world)
+        state = batch.trial_state(self.world)
+        if state["episode"] < 0:
+            raise CallError("capture was called before reset; call reset first")
         cast = batch.casts[int(batch.scene_index[self.world])]
         rows = slice(first_row, first_row + cast.row_count)
         if self._opens_trial(rows):
             if batch.first[rows].any():
                 self._episode += 1
             if self._episode >= 0:
-                self._played.append(_Played(
-                    self._episode, int(batch.trial_index[first_row]), self._scene_of(cast), cast.row_count))
+                self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast), cast.row_count))
         if self._played:
-            trial = self._played[-1]
-            trial.frames.append(self._frame(vehicles, rows, trial.frames[-1] if trial.frames else None))
-            trial.complete = bool(batch.trial_ended[rows].any())
+            had = np.stack([state[f"had_{event}"][: cast.row_count] for event in EVENTS], axis=1)
+            self._played[-1].add(self._frame(rows, self._played[-1], had), had, bool(batch.trial_ended[first_row]))
 
     def recording(self) -> Recording:
         """All that was captured so far.
@@ -120,20 +119,17 @@ class Recorder:
             self._casts.append(cast)
         return self._casts.index(cast)
 
-    def _frame(self, vehicles, rows, before):
-        batch = self.batch
-        acted = ~batch.invalid_step[rows] & (before is not None)
-        own = batch.observations[rows][:, self._own]
-        actions = np.where(acted[:, None], _shares(batch.actions[rows], batch.config.action_type), 0.0)
-        began = np.zeros((len(own), len(EVENTS)), bool)
-        if before is not None:
-            began[:, 1:] = (own[:, self._states] > 0) & (before.own[:, self._states] == 0)
-        events = paid_events(batch.rewards[rows], batch.outcome[rows], began, batch.config.reward)
+    def _frame(self, rows, trial, had):
+        batch, vehicles = self.batch, self.batch.vehicles(self.world)
+        acted = (~batch.invalid_step[rows] & bool(trial.frames))[:, None]
+        rewards, outcome = batch.rewards[rows].copy(), batch.outcome[rows].copy()
+        events = paid_events(rewards, outcome, had & ~trial.had, batch.config.reward)
+        actions = np.where(acted, _shares(batch.actions[rows], batch.config.action_type), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=batch.rewards[rows].copy(), events=events & acted[:, None],
-            flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]), outcome=batch.outcome[rows].copy(), own=own)
+            rewards=rewards, events=events & acted, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
+            outcome=outcome, own=batch.observations[rows][:, self._own])
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

@@ -132,7 +132,8 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
 # ---- events ----
 
 
-@pytest.mark.parametrize("changes", [{}, LIVELY], ids=["stop", "ignore"])
+@pytest.mark.parametrize("changes", [{}, LIVELY, {"reward": RewardConfig(collision=-0.5, offroad=-0.5)}],
+                         ids=["stop", "ignore", "alike"])
 @pytest.mark.parametrize("scene", ["town", "intersection"])
 def test_events_are_those_that_the_core_found(scene, changes):
     found = []
@@ -147,19 +148,24 @@ def test_events_are_those_that_the_core_found(scene, changes):
     assert events.any(axis=(0, 1)).all()
 
 
-def test_a_reward_that_two_sets_of_events_explain_is_read_by_the_outcome():
+def names_of(events):
+    return [[name for name, is_true in zip(EVENTS, row, strict=True) if is_true] for row in events]
+
+
+def test_a_reward_that_two_sets_of_events_explain_is_read_by_what_is_known():
     alike = RewardConfig(goal=1.0, collision=-0.5, offroad=-0.5)
-    rewards, outcome = np.array([-0.5, -0.5, -0.5, 0.0], np.float32), np.array([2, 3, 0, 0])
-    began = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]], bool)
-    events = paid_events(rewards, outcome, began, alike)
-    assert events.tolist() == [[False, True, False], [False, False, True], [False, False, True], [False, False, False]]
+    rewards, outcome = np.array([-0.5, -0.5, -0.5, -1.0, 0.0], np.float32), np.array([2, 3, 0, 0, 0])
+    first_time = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0]], bool)
+    events = names_of(paid_events(rewards, outcome, first_time, alike))
+    assert events == [["collision"], ["offroad"], ["offroad"], ["collision", "offroad"], []]
 
 
-def test_an_event_that_pays_nothing_is_read_by_the_outcome():
+def test_an_event_that_pays_nothing_is_read_by_what_is_known():
     free = RewardConfig(goal=0.0, collision=0.0, offroad=0.0)
+    nothing, none_known = np.zeros(1, np.float32), np.zeros((1, 3), bool)
     for place, event in enumerate(EVENTS):
-        found = paid_events(np.zeros(1, np.float32), np.array([place + 1]), np.zeros((1, 3), bool), free)
-        assert [name for name, is_true in zip(EVENTS, found[0], strict=True) if is_true] == [event]
+        assert names_of(paid_events(nothing, np.array([place + 1]), none_known, free)) == [[event]]
+        assert names_of(paid_events(nothing, np.array([0]), np.eye(3, dtype=bool)[[place]], free)) == [[event]]
 
 
 # ---- recorder ----
@@ -238,9 +244,11 @@ def test_a_world_that_is_not_there_is_an_error():
                 Recorder(batch, world)
 
 
-def test_a_closed_batch_is_an_error():
+def test_a_batch_that_was_not_reset_or_is_closed_is_an_error():
     batch = Batch(generate_scene("intersection", agents=2))
     recorder = Recorder(batch)
+    with pytest.raises(CallError, match="capture was called before reset"):
+        recorder.capture()
     batch.close()
     with pytest.raises(CallError, match="closed"):
         recorder.capture()

@@ -41,17 +41,22 @@ class LiveCells {
     this.cells = [];
   }
 
+  /* Calls `show(value)` when the value of `say()` is another than before. */
+  add(say, show) {
+    this.cells.push({shown: null, say, show});
+  }
+
   /* An element whose text is what `say()` returns. */
   text(tag, say, attributes) {
     const made = element(tag, attributes);
-    this.cells.push({shown: null, say, show: (text) => (made.textContent = text)});
+    this.add(say, (text) => (made.textContent = text));
     return made;
   }
 
   /* An element whose only child is made by `make(value)` when the value of `say()` changes. */
   part(tag, say, make, attributes) {
     const made = element(tag, attributes);
-    this.cells.push({shown: null, say, show: (value) => made.replaceChildren(make(value))});
+    this.add(say, (value) => made.replaceChildren(make(value)));
     return made;
   }
 

@@ -9,7 +9,7 @@ class Pane {
     this.place = place;
     this.layer = new GroundLayer();
     this.size = {width: 1, height: 1, ratio: 1};
-    this.canvas = element("canvas", {role: "img", tabindex: "-1"});
+    this.canvas = element("canvas", {role: "img", "aria-label": "The map and its vehicles; the panel beside it has the same in words"});
     this.context = this.canvas.getContext("2d", {alpha: false});
     this.choice = element("select", {
       "aria-label": place ? "Trial on the second side" : "Trial",
@@ -21,16 +21,21 @@ class Pane {
     this.cells = new LiveCells();
     this.root = element("div", {class: "pane"}, this.canvas,
       element("div", {class: "caption"}, this.choice, this.cells.text("span", () => this.stepText(), {class: "step"}),
-        ...[DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT].map((state) => this.countOf(state))));
+        ...[DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER].map((state) => this.countOf(state))));
   }
 
   get trial() {
     return trials[view.trials[this.place]];
   }
 
+  /* A state and how many rows are in it; a state that nobody is in takes no room. */
   countOf(state) {
-    const count = () => countStates(this.trial, clampStep(this.trial, view.step))[state];
-    return element("span", {class: "count"}, markOf(state), this.cells.text("span", () => String(count())));
+    const number = element("span"), root = element("span", {class: "count"}, markOf(state), number);
+    this.cells.add(() => countStates(this.trial, clampStep(this.trial, view.step))[state], (count) => {
+      root.hidden = count === 0;
+      number.textContent = count;
+    });
+    return root;
   }
 
   stepText() {

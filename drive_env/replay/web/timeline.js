@@ -1,7 +1,7 @@
 /* How did the trials go, side by side in time? One strip a trial, all from step 0; below it the way of the chosen agent. */
 
 const STRIP_PX = 22, LANE_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
-const LABEL_PX = 62, COUNT_PX = 104, SIDE_PX = 10;
+const LABEL_PX = 62, COUNT_PX = 116, SIDE_PX = 10, END_PX = 18;
 /* Narrower than this there is no room for the counts. */
 const WIDE_PX = 560;
 const TICK_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
@@ -45,7 +45,7 @@ class Timeline {
   }
 
   get right() {
-    return this.width - (this.width >= WIDE_PX ? COUNT_PX : SIDE_PX);
+    return this.width - (this.width >= WIDE_PX ? COUNT_PX : END_PX);
   }
 
   toX(step) {

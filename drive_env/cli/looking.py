@@ -1,0 +1,61 @@
+"""What does one see of a scene or a policy? Films, sheets, pictures and replay pages, with a bar while they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import SceneError
+from ..render import plot_scene
+from ..render import play as play_film
+from ..replay import write_replay
+from ..scenes import Scene
+from . import show
+from .inspection import find_scene
+
+
+def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str, row: int) -> None:
+    with _bar(f"playing into {out.name}") as progress:
+        metrics = play_film(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials, seed=seed,
+                            view=view, row=row, progress=progress)
+    show.lines(f"{out}: {_outcome(metrics)}")
+
+
+def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int) -> None:
+    with _bar(f"recording into {out.name}") as progress:
+        write_replay(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials, seed=seed,
+                     progress=progress)
+    show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
+
+
+def picture(scene: Scene, out: Path) -> None:
+    plot_scene(scene, out)
+    show.lines(f"\nmap, lane graph, starts and goals: {out}")
+
+
+def _scene(name: str, seed: int, agents: int | None) -> Scene:
+    scene = find_scene(name, seed, max(agents or 0, 32))
+    if not scene.generated and agents is not None and agents > scene.objects.count:
+        raise SceneError(f"agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
+    return scene
+
+
+def _outcome(metrics: dict) -> str:
+    return ", ".join(f"{name} {metrics[name].value:.2f}" for name in ("goal", "collision", "offroad", "timeout")
+                     if metrics[name].n)
+
+
+class _bar:
+    """A progress bar as the (done, most) callback that the players call."""
+
+    def __init__(self, title: str):
+        self._title = title
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        self._bars = show.progress()
+        self._bars.start()
+        bar = self._bars.add_task(self._title, total=None)
+        return lambda done, most: self._bars.update(bar, completed=done, total=most)
+
+    def __exit__(self, *_) -> None:
+        self._bars.stop()
