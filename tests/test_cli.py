@@ -127,14 +127,46 @@ def test_help_names_every_option():
         assert option in run("bench", "--help")
 
 
-HIDDEN = "import sys; sys.modules['rich'] = sys.modules['typer'] = None\n"
-
-
-def test_without_the_extra_a_sentence_names_it():
-    done = run_alone("-c", HIDDEN + "from drive_env.cli import main; main()")
+def test_a_place_that_cannot_be_written_to_is_told_before_anything_is_played(tmp_path):
+    file = tmp_path / "taken"
+    file.write_text("")
+    done = run_alone("-m", "drive_env", "demo", "--episodes", "1000", "--out", str(file))
     assert done.returncode == 1
-    assert done.stderr.endswith('install it with: pip install "drive-env[cli]"\n')
+    assert done.stderr == f"drive-env: {file}: File exists\n"
+    assert done.stdout == ""
+
+
+def test_an_episode_becomes_a_page_and_a_film(tmp_path):
+    page, film = tmp_path / "episode.html", tmp_path / "episode.png"
+    assert str(page) in run("replay", "town", "--agents", "2", "--trials", "1", "--out", str(page))
+    assert page.read_text().startswith("<!")
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    assert str(film) in run("play", "town", "--agents", "2", "--out", str(film))
+    assert film.read_bytes().startswith(b"\x89PNG")
+
+
+WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"
+           "sys.argv[1:] = {arguments!r}\n"
+           "from drive_env.cli import main; main()")
+DRAWING = ("cv2", "PIL", "av", "matplotlib")
+
+
+@pytest.mark.parametrize("modules, arguments, extra", (
+    (("typer", "rich"), ["--help"], "cli"),
+    (DRAWING, ["demo", "--episodes", "1000", "--out", "folder"], "render"),
+    (DRAWING, ["play", "town", "--out", "a.png"], "render")))
+def test_without_an_extra_a_sentence_names_it(modules, arguments, extra, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run_alone("-c", WITHOUT.format(modules=modules, arguments=arguments))
+    assert done.returncode == 1
+    assert done.stderr.endswith(f'pip install "drive-env[{extra}]"\n')
     assert done.stderr.count("\n") == 1
+
+
+def test_what_does_not_draw_runs_without_the_extra_that_draws():
+    arguments = ["bench", "--worlds", "1", "--seconds", "0.05"]
+    done = run_alone("-c", WITHOUT.format(modules=DRAWING, arguments=arguments))
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_package_imports_without_the_extra():

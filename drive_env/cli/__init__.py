@@ -25,3 +25,7 @@ def main() -> None:
         app(prog_name="drive-env")
     except DriveError as error:
         sys.exit(f"drive-env: {error}")
+    except OSError as error:
+        if error.filename is None:
+            raise
+        sys.exit(f"drive-env: {error.filename}: {error.strerror}")

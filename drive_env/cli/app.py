@@ -59,7 +59,8 @@ def inspect(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
     seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
     agents: Annotated[int, typer.Option(min=1, max=4096, help="Vehicles of a generated scene.")] = 32,
-    plot: Annotated[Path | None, typer.Option(help="Also draw it into this .png; needs the extra [render].")] = None,
+    plot: Annotated[Path | None, typer.Option(
+        help="Also draw it into this .png; needs the extra [render].")] = None,
 ) -> None:
     """Say what a scene holds, what was dropped or made up in reading it, and who would drive."""
     found = inspection.run(scene, seed, agents)
@@ -76,12 +77,14 @@ SEED = Annotated[int, typer.Option(min=0, help="The same seed plays the same epi
 @app.command()
 def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
-    out: Annotated[Path, typer.Option(help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
+    out: Annotated[Path, typer.Option(
+        help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
     policy: Annotated[str, typer.Option(help="random, lane (a rule) or replay (the log).")] = "lane",
     agents: AGENTS = None,
     trials: TRIALS = 1,
     seed: SEED = 0,
-    view: Annotated[str, typer.Option(help="scene (all of it) or follow (one row and what it sees).")] = "scene",
+    view: Annotated[str, typer.Option(
+        help="scene (all of it) or follow (one row and what it sees).")] = "scene",
     row: Annotated[int, typer.Option(min=0, help="The row that follow follows.")] = 0,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""

@@ -52,13 +52,14 @@ class Played(NamedTuple):
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
     own_scene = None if scene_name is None else find_scene(scene_name, seed, SCENE_AGENTS)
+    if out is not None:
+        looking.prepare(out)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
     if own_scene is not None:
         play_and_report(own_scene.source, own_scene, episodes, seed)
     show.lines("\nThe array API, Batch, does without the dicts; drive-env bench measures it.")
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         show.heading("to look at: an episode by the lane driver")
         name = scene_name or "town"
         looking.play(name, out / "episode.mp4", "lane", None, TRIALS, seed, "scene", 0)

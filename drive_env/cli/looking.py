@@ -1,23 +1,29 @@
-"""What does one see of a scene or a policy? Films, sheets, pictures and replay pages, with a bar while they are made."""
+"""What does one see of a scene or a policy? Films, sheets, pictures, replay pages, and a bar meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+from .. import render  # its names, and the extra's packages with them, are imported when first used
 from ..errors import SceneError
-from ..render import plot_scene
-from ..render import play as play_film
 from ..replay import write_replay
 from ..scenes import Scene
 from . import show
 from .inspection import find_scene
 
 
-def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str, row: int) -> None:
+def prepare(folder: Path) -> None:
+    """Makes the folder and asks for the extra, so that what is missing is told before anything is played."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _ = render.SceneView
+
+
+def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
+         row: int) -> None:
     with _bar(f"playing into {out.name}") as progress:
-        metrics = play_film(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials, seed=seed,
-                            view=view, row=row, progress=progress)
+        metrics = render.play(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials,
+                              seed=seed, view=view, row=row, progress=progress)
     show.lines(f"{out}: {_outcome(metrics)}")
 
 
@@ -29,7 +35,7 @@ def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, 
 
 
 def picture(scene: Scene, out: Path) -> None:
-    plot_scene(scene, out)
+    render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
 
 
@@ -41,8 +47,8 @@ def _scene(name: str, seed: int, agents: int | None) -> Scene:
 
 
 def _outcome(metrics: dict) -> str:
-    return ", ".join(f"{name} {metrics[name].value:.2f}" for name in ("goal", "collision", "offroad", "timeout")
-                     if metrics[name].n)
+    names = ("goal", "collision", "offroad", "timeout")
+    return ", ".join(f"{name} {metrics[name].value:.2f}" for name in names if metrics[name].n)
 
 
 class _bar:

@@ -17,6 +17,7 @@ from .recording import EVENTS, FLAGS, Recording, Trial
 SLOT_BLOCKS = ("partners", "roads")
 """Parts of an observation whose features have slots."""
 
+
 class Frame(NamedTuple):
     """What was to be seen after one call; the arrays are those of a `Trial` at one frame."""
 

@@ -290,6 +290,12 @@ def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     assert page.run("return replay.contactsBegun(replay.trials[0], arguments[0], arguments[1])", event["row"], event["frame"])
 
 
+def filled_slots(row, layout, *names):
+    """(slots, names) quantities."""
+    filled = row[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
+    return np.stack([row[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
+
+
 def test_what_an_agent_sees_on_the_page_is_what_it_was_given(page, played):
     _, observed, layout = played
     script = """
@@ -300,17 +306,12 @@ def test_what_an_agent_sees_on_the_page_is_what_it_was_given(page, played):
     moments = list(observed)
     for moment, sight in zip(moments, page.run(script, moments), strict=True):
         row = observed[moment]
-
-        def told(*names):
-            filled = row[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
-            return np.stack([row[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
-
         for name, value in sight["own"].items():
             assert value * layout[name].scale == pytest.approx(row[layout[name].slice][0], abs=2e-5), (moment, name)
-        vehicles = told("partners/x", "partners/y", "partners/speed")
+        vehicles = filled_slots(row, layout, "partners/x", "partners/y", "partners/speed")
         assert np.array(sight["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
         # Segments stand in an order of the core's own.
-        roads = told("roads/kind", "roads/half_length")
+        roads = filled_slots(row, layout, "roads/kind", "roads/half_length")
         assert np.sort(np.array(sight["roads"]).reshape(-1, 2), axis=0) == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
 
 
