@@ -345,7 +345,7 @@ class Batch:
             lib.drv_batch_resume(self._handle)
 
 
-_alive: "weakref.WeakSet[Batch]" = weakref.WeakSet()
+_alive: weakref.WeakSet[Batch] = weakref.WeakSet()
 
 
 def _forget_threads() -> None:

@@ -638,7 +638,9 @@ def test_no_order_of_calls_in_two_threads_ends_the_process(case):
 
 
 def play_and_send(batch, steps, pipe):
-    pipe.send(play(batch, steps))
+    found = play(batch, steps)
+    batch.close()
+    pipe.send(found)
     pipe.close()
 
 
@@ -655,7 +657,7 @@ def test_a_forked_child_and_its_parent_both_go_on():
             # Newer interpreters warn of every fork beside threads; the law here is that ours do no harm.
             warnings.simplefilter("ignore", DeprecationWarning)
             child.start()
-        assert receiver.poll(60), "the child hangs"
+        assert receiver.poll(30), "the child hangs"
         assert receiver.recv() == alone
         child.join(60)
         assert child.exitcode == 0

@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("cv2", reason="the extra [render] is not installed")
 
-from drive_env import DriveConfig, generate_scene, parallel_env  # noqa: E402
-from pettingzoo.test import render_test  # noqa: E402
-from pettingzoo.utils import parallel_to_aec  # noqa: E402
+from pettingzoo.test import render_test
+from pettingzoo.utils import parallel_to_aec
+
+from drive_env import DriveConfig, generate_scene, parallel_env
 
 TOWN = generate_scene("town", seed=0, agents=6)
 SHORT = DriveConfig(trial_steps=10, max_trials=2)

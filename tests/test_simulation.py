@@ -1,6 +1,7 @@
 """What happens on the road? Staged scenes in which every meeting is known beforehand, by arithmetic."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from staged_sim import (
 )
 
 from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, SceneError, generate_scene
+from drive_env.cast import cast_scene
 
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 TURNS = [0.0, 0.7, math.pi / 2, 3.0, -2.2]
@@ -602,6 +604,20 @@ def test_a_trial_lasts_as_long_as_the_log_whatever_the_step(dt_s, steps):
     assert not batch.trial_ended[0]
     drive(batch, 1)
     assert batch.trial_ended[0]
+
+
+def test_the_frames_of_a_log_are_counted_as_on_paper():
+    """In decimals, as a reader would: (n frames of 0.1 s) / dt_s in floats is often just below a whole number."""
+    short = 0
+    for frames in range(2, 92):
+        scene = stage([driver(), replayer([(0.0, 5.0, 0.0, 0.0)] * frames)])
+        for dt_s in ("0.01", "0.02", "0.03", "0.05", "0.06", "0.07", "0.1", "0.15", "0.2", "0.3", "0.6", "0.7"):
+            steps = Fraction(frames - 1, 10) / Fraction(dt_s)
+            if steps >= 1:
+                config = DriveConfig(dt_s=float(dt_s))
+                assert cast_scene(scene, config).trial_steps == math.floor(steps), (frames, dt_s)
+                short += (frames - 1) * 0.1 / float(dt_s) < steps == math.floor(steps)
+    assert short > 10
 
 
 def test_a_step_longer_than_the_log_is_an_error():

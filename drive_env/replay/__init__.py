@@ -1,4 +1,4 @@
-"""How does one see what a policy did? A world is recorded while it plays; the recording saves itself as one page."""
+"""How does one see what a policy did? A world is recorded while it plays and saved as one page."""
 
 from .playing import record, write_replay
 from .recorder import Recorder

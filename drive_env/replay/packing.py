@@ -1,4 +1,4 @@
-"""How do the arrays of a recording become few bytes? Rounded, differenced along time, split into planes, deflated."""
+"""How do the arrays of a recording become few bytes? Rounded, differenced along time, in planes, deflated."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ SMOOTH = 2
 STEADY = 1
 """Differences: zero where something keeps its value."""
 
+CHOICES = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m")
+"""What the page needs of the config."""
+
 EXACT = 0.0
 """As a quantum: the bits of a float32 as they are."""
 
@@ -33,7 +36,7 @@ COUNT_LIMIT = 2.0**31 - 1
 
 
 def pack_recording(recording: Recording) -> bytes:
-    """Everything the page shows, deflated (zlib): length of the header as uint32, the header as JSON, the arrays.
+    """All that the page shows, deflated (zlib): length of the header as uint32, the header as JSON, the arrays.
 
     The header's `arrays` has, by name, what `coded` was told and where the array stands behind the header.
     """
@@ -42,12 +45,13 @@ def pack_recording(recording: Recording) -> bytes:
         _put_scene(store, f"scene{number}/", cast)
     for number, trial in enumerate(recording.trials):
         _put_trial(store, f"trial{number}/", trial)
-    header = json.dumps(_header(recording) | {"arrays": store.index}, separators=(",", ":"), allow_nan=False).encode()
-    return zlib.compress(struct.pack("<I", len(header)) + header + b"".join(store.parts), 9)
+    header = _header(recording) | {"arrays": store.index}
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    return zlib.compress(struct.pack("<I", len(text)) + text + b"".join(store.parts), 9)
 
 
 def coded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
-    """Values as byte planes, (planes, series, frames) uint8, the lowest first; planes that hold only zeros are left out.
+    """Values as byte planes, (planes, series, frames) uint8, the lowest first; upper planes of zeros are left out.
 
     Args:
         values: (series, frames).
@@ -57,7 +61,8 @@ def coded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
     if quantum == EXACT:
         counts = np.ascontiguousarray(values, np.float32).view(np.int32)
     else:
-        counts = np.clip(np.rint(values.astype(np.float64) / quantum), -COUNT_LIMIT, COUNT_LIMIT).astype(np.int32)
+        whole = np.rint(values.astype(np.float64) / quantum)
+        counts = np.clip(whole, -COUNT_LIMIT, COUNT_LIMIT).astype(np.int32)
     for _ in range(order):
         counts = np.diff(counts, axis=1, prepend=np.int32(0))
     # The sign goes to the lowest bit, so that small differences of both signs have empty upper planes.
@@ -79,7 +84,8 @@ class _Store:
         """Values of shape (series, frames), or (n,), which is one series."""
         values = np.atleast_2d(values)
         planes = coded(values, quantum, order)
-        self.index[name] = {"at": self._at, "series": values.shape[0], "frames": values.shape[1], "planes": len(planes),
+        series, frames = values.shape
+        self.index[name] = {"at": self._at, "series": series, "frames": frames, "planes": len(planes),
                             "quantum": quantum, "order": order}
         self.parts.append(planes.tobytes())
         self._at += planes.nbytes
@@ -104,7 +110,8 @@ def _put_scene(store, name, cast):
 def _put_trial(store, name, trial):
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SMOOTH)
     store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SMOOTH)
-    store.put(f"{name}heading_rad", np.unwrap(trial.heading_rad.astype(np.float64), axis=0).T, HEADING_QUANTUM_RAD, SMOOTH)
+    heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)
+    store.put(f"{name}heading_rad", heading_rad.T, HEADING_QUANTUM_RAD, SMOOTH)
     store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SMOOTH)
     store.put(f"{name}present", trial.present.T)
     store.put(f"{name}rewards", trial.rewards.T, EXACT)
@@ -126,15 +133,14 @@ def _series(values):
 
 
 def _header(recording: Recording) -> dict:
-    config = recording.config
-    chosen = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m", "action_type", "max_acceleration_mps2",
-              "max_steering_rad")
+    config, own = recording.config, own_features(recording.layout)
     return {
-        "config": {name: getattr(config, name) for name in chosen},
+        "config": {name: getattr(config, name) for name in CHOICES},
         "reward": {event: getattr(config.reward, event) for event in EVENTS},
-        "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES, "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
-        "own": [_shown(feature) for feature in own_features(recording.layout)],
-        "slots": [_shown(feature) for feature in recording.layout.values() if feature not in own_features(recording.layout)],
+        "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES,
+        "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
+        "own": [_shown(feature) for feature in own],
+        "slots": [_shown(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(cast) for cast in recording.casts],
         "trials": [_trial_header(trial) for trial in recording.trials],
     }
@@ -146,8 +152,9 @@ def _shown(feature):
 
 def _scene_header(cast):
     # Ids are 64-bit numbers; a page's numbers are not.
-    return {"name": cast.scene.name, "source": cast.scene.source, "dt_s": cast.dt_s, "trial_steps": cast.trial_steps,
-            "rows": cast.row_count, "experts": cast.expert_count, "ids": [str(id) for id in cast.scene.objects.id[cast.objects]]}
+    ids = [str(number) for number in cast.scene.objects.id[cast.objects]]
+    return {"name": cast.scene.name, "source": cast.scene.source, "dt_s": cast.dt_s,
+            "trial_steps": cast.trial_steps, "rows": cast.row_count, "experts": cast.expert_count, "ids": ids}
 
 
 def _trial_header(trial: Trial):

@@ -1,4 +1,4 @@
-"""How does a recording become one file? The parts of the page in `web/`, put together, with the recording in it."""
+"""How does a recording become one file? The parts in `web/` are put together, with the recording in them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from importlib import resources
 from .packing import pack_recording
 from .recording import Recording
 
-SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "sight", "overlay", "pane",
-           "timeline", "panel", "agents", "controls", "main")
+SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "sight", "overlay",
+           "pane", "timeline", "panel", "agents", "controls", "main")
 """The page's JavaScript, in the order in which it is read."""
 
 SLOT = re.compile(r"<!-- (title|style|script|recording) -->")

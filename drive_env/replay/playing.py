@@ -20,14 +20,14 @@ Policy = str | Callable[[Batch], np.ndarray]
 Progress = Callable[[int, int], None]
 
 
-def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0, episodes: int = 1,
-           progress: Progress | None = None) -> Recording:
+def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0,
+           episodes: int = 1, progress: Progress | None = None) -> Recording:
     """Plays a world and keeps what happened; `save_html` of the result writes the replay page.
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and returns actions
-            for every row; it is called once a step, also for restarts, whose actions are ignored.
+        policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and returns
+            actions for every row; it is called once a step, also for restarts, whose actions are ignored.
         config: of the batch; `max_trials` says how many trials an episode has.
         seed: of the first episode and of the random policy.
         episodes: how many to play.
@@ -104,7 +104,8 @@ class _Tally:
 
 def _check(policy, episodes):
     if not callable(policy) and policy not in POLICIES:
-        raise ConfigError(f"policy is {policy!r}; it must be a function or one of {', '.join(map(repr, POLICIES))}")
+        offered = ", ".join(map(repr, POLICIES))
+        raise ConfigError(f"policy is {policy!r}; it must be a function or one of {offered}")
     if isinstance(episodes, bool) or not isinstance(episodes, (int, np.integer)) or episodes < 1:
         raise ConfigError(f"episodes is {episodes!r}; it must be a whole number of 1 or more")
 

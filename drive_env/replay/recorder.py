@@ -35,17 +35,17 @@ class Frame(NamedTuple):
 
 
 class _Played:
-    """A trial that may still go on; `had` tells what of `EVENTS` each row has met in it."""
+    """A trial that may still go on; `met` tells what of `EVENTS` each row has met in it."""
 
     def __init__(self, episode: int, index: int, scene: int, row_count: int):
         self.episode, self.index, self.scene = episode, index, scene
         self.frames: list[Frame] = []
-        self.had = np.zeros((row_count, len(EVENTS)), bool)
+        self.met = np.zeros((row_count, len(EVENTS)), bool)
         self.complete = False
 
-    def add(self, frame: Frame, had: np.ndarray, complete: bool) -> None:
+    def add(self, frame: Frame, met: np.ndarray, complete: bool) -> None:
         self.frames.append(frame)
-        self.had, self.complete = had, complete
+        self.met, self.complete = met, complete
 
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
@@ -56,8 +56,9 @@ class _Played:
 class Recorder:
     """Keeps what one world of a batch shows, for a replay page.
 
-    Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It changes nothing
-    of the batch, and a batch that nobody records pays nothing. Frames before the first start of a trial are not kept.
+    Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It changes
+    nothing of the batch, and a batch that nobody records pays nothing. Frames before the first start of a trial
+    are not kept.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -68,14 +69,16 @@ class Recorder:
     """
 
     def __init__(self, batch: Batch, world: int = 0):
-        if isinstance(world, bool) or not isinstance(world, (int, np.integer)) or not 0 <= world < batch.world_count:
-            raise ConfigError(f"world is {world!r}; it must be a whole number from 0 to {batch.world_count - 1}")
+        is_whole = isinstance(world, (int, np.integer)) and not isinstance(world, bool)
+        if not is_whole or not 0 <= world < batch.world_count:
+            last = batch.world_count - 1
+            raise ConfigError(f"world is {world!r}; it must be a whole number from 0 to {last}")
         self.batch, self.world = batch, int(world)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
         self._casts: list[Cast] = []
         self._played: list[_Played] = []
-        self._episode = -1
+        self._episode = 0
 
     def capture(self) -> None:
         """Keeps what the world shows now, as the next frame of its trial.
@@ -90,13 +93,12 @@ class Recorder:
         cast = batch.casts[int(batch.scene_index[self.world])]
         rows = slice(first_row, first_row + cast.row_count)
         if self._opens_trial(rows):
-            if batch.first[rows].any():
-                self._episode += 1
-            if self._episode >= 0:
-                self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast), cast.row_count))
+            self._episode += bool(self._played) and bool(batch.first[first_row])
+            self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast), cast.row_count))
         if self._played:
-            had = np.stack([state[f"had_{event}"][: cast.row_count] for event in EVENTS], axis=1)
-            self._played[-1].add(self._frame(rows, self._played[-1], had), had, bool(batch.trial_ended[first_row]))
+            trial = self._played[-1]
+            met = np.stack([state[f"had_{event}"][: cast.row_count] for event in EVENTS], axis=1)
+            trial.add(self._frame(rows, trial, met), met, bool(batch.trial_ended[first_row]))
 
     def recording(self) -> Recording:
         """All that was captured so far.
@@ -105,32 +107,34 @@ class Recorder:
             CallError: there is nothing to show yet.
         """
         if not self._played:
-            raise CallError("no start of an episode was captured; call capture after reset, then after every step")
+            raise CallError(
+                "no start of a trial was captured; call capture after reset, then after every step")
         return Recording(self.batch.config, self._layout, tuple(self._casts),
                          tuple(played.finished() for played in self._played))
 
     def _opens_trial(self, rows):
-        """Whether the observations are a trial's first ones: only then has no action had an effect and no trial ended."""
+        """Whether the observations are a trial's first: then alone no action took effect and no trial ended."""
         batch = self.batch
         restarted = batch.invalid_step[rows].all() and not batch.trial_ended[rows].any()
-        return batch.first[rows].any() or restarted
+        return restarted or batch.first[rows].any()
 
     def _scene_of(self, cast):
         if cast not in self._casts:
             self._casts.append(cast)
         return self._casts.index(cast)
 
-    def _frame(self, rows, trial, had):
+    def _frame(self, rows, trial, met):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
         acted = (~batch.invalid_step[rows] & bool(trial.frames))[:, None]
-        rewards, outcome = batch.rewards[rows].copy(), batch.outcome[rows].copy()
-        events = paid_events(rewards, outcome, had & ~trial.had, batch.config.reward)
+        rewards = batch.rewards[rows].copy()
+        events = paid_events(rewards, met, trial.met, batch.config.reward)
+        # A fresh trial's actions are those of the step before it.
         actions = np.where(acted, _shares(batch.actions[rows], batch.config.action_type), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=rewards, events=events & acted, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
-            outcome=outcome, own=batch.observations[rows][:, self._own])
+            rewards=rewards, events=events, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
+            outcome=batch.outcome[rows].copy(), own=batch.observations[rows][:, self._own])
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

@@ -12,7 +12,8 @@ from ..config import DriveConfig
 from ..errors import ConfigError
 from ..layout import Feature
 
-FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed", "stopped", "waits")
+FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
+         "stopped", "waits")
 """The channels of a `Batch` that are yes or no."""
 
 EVENTS = ("goal", "collision", "offroad")
@@ -23,8 +24,8 @@ EVENTS = ("goal", "collision", "offroad")
 class Trial:
     """One trial as it was seen; vehicle i is row i of the world, then come experts and statics.
 
-    Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s. The R rows
-    are those that have a vehicle.
+    Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s. The R
+    rows are those that have a vehicle.
 
     Attributes:
         episode: counted from 0 since the recording began. index: `trial_index`, from 0.
@@ -94,7 +95,8 @@ class Recording:
             with open(path, "wb") as file:
                 file.write(page)
         except OSError as error:
-            raise ConfigError(f"path is {os.fspath(path)!r}; it cannot be written: {error.strerror or error}") from error
+            reason = error.strerror or error
+            raise ConfigError(f"path is {os.fspath(path)!r}; it cannot be written: {reason}") from error
         return len(page)
 
     def __repr__(self) -> str:

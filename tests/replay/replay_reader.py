@@ -1,4 +1,4 @@
-"""What does a replay page hold? Its data, read back by the description in docs/replay.md and by nothing else."""
+"""What does a replay page hold? Its data, read back by docs/replay.md and by nothing else."""
 
 import base64
 import json
@@ -23,7 +23,8 @@ class Page:
         length = entry["series"] * entry["frames"]
         counts = []
         for i in range(length):
-            unsigned = sum(self._body[entry["at"] + plane * length + i] << (8 * plane) for plane in range(entry["planes"]))
+            of_planes = (self._body[entry["at"] + plane * length + i] << (8 * plane) for plane in range(entry["planes"]))
+            unsigned = sum(of_planes)
             counts.append(-(unsigned + 1) // 2 if unsigned % 2 else unsigned // 2)
         counts = np.array(counts, np.int64).reshape(entry["series"], entry["frames"])
         for _ in range(entry["order"]):

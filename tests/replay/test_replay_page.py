@@ -10,11 +10,12 @@ from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 from drive_env.replay import Recorder, record
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 CHROMEDRIVER = shutil.which("chromedriver")
 
-SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync")
+SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 DESKTOP, PHONE = (1280, 800), (400, 800)
 
@@ -27,7 +28,7 @@ WATCHED = (0, 3, 6)
 
 
 class Learner(LaneDriver):
-    """Its odd rows steer and brake at random, less and less often from trial to trial: collisions first, goals later."""
+    """Odd rows steer and brake at random, less often from trial to trial: collisions first, goals later."""
 
     def __init__(self, batch):
         super().__init__(batch)
@@ -44,7 +45,8 @@ class Learner(LaneDriver):
 def played(tmp_path_factory):
     """The path of a page, and by (trial, frame, row) what was observed there."""
     path, observed = tmp_path_factory.mktemp("replay") / "page.html", {}
-    with Batch(generate_scene("town", seed=3, agents=24), config=DriveConfig(max_trials=TRIALS, partners=8, roads=40)) as batch:
+    config = DriveConfig(max_trials=TRIALS, partners=8, roads=40)
+    with Batch(generate_scene("town", seed=3, agents=24), config=config) as batch:
         recorder, driver = Recorder(batch), Learner(batch)
         batch.reset()
         trial = frame = 0
@@ -64,7 +66,7 @@ def chromium(tmp_path_factory):
     """A WebDriver that needs no download."""
     if CHROMIUM is None or CHROMEDRIVER is None:
         pytest.skip("chromium and chromedriver are not both on the path")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
@@ -98,7 +100,7 @@ class Opened:
         self.driver.get("about:blank")
         self.console()
         self.driver.get(f"file://{self.path}{hash}")
-        self.wait_for("return !document.body.classList.contains('loading') && Boolean(window.replay?.page.panes.length)")
+        self.wait_for("return !document.body.classList.contains('loading') && window.replay?.page.panes.length > 0")
 
     def console(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]
@@ -146,15 +148,17 @@ class Opened:
     def colours(self, selector):
         """How many different colours a canvas shows."""
         return self.run("""
-            const canvas = document.querySelector(arguments[0]);
-            const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), seen = new Set();
-            for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+            const canvas = document.querySelector(arguments[0]), seen = new Set();
+            const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            for (let i = 0; i < data.length; i += 4)
+              seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
             return seen.size;""", selector)
 
     def place_of(self, row):
         """Where in its pane a row is drawn."""
         return self.run("""
-            const pane = replay.page.panes[0], trial = pane.trial, i = arguments[0] * trial.frames + Math.floor(replay.view.step);
+            const pane = replay.page.panes[0], trial = pane.trial;
+            const i = arguments[0] * trial.frames + Math.floor(replay.view.step);
             return pane.camera().toScreen(trial.x[i], trial.y[i], pane.size);""", row)
 
 
@@ -192,13 +196,15 @@ def test_it_plays_in_real_time_times_the_speed_and_pauses(page, record_property)
 def test_after_a_trial_comes_the_next_and_after_the_last_it_rests(page):
     page.run("replay.change({speed: 8}); replay.goTo(199); replay.play(true)")
     page.wait_for("return replay.view.trials[0] === 1 && replay.view.step > 0")
-    page.run("replay.showTrial(2); replay.goTo(1e9); replay.play(false); replay.goTo(replay.trials[2].lastStep - 1); replay.play(true)")
+    page.run("replay.showTrial(2); replay.goTo(replay.trials[2].lastStep - 1)")
     page.wait_for("return !replay.view.playing")
     assert page.view()["step"] == page.run("return replay.trials[2].lastStep")
 
 
 def test_the_timeline_scrubs_and_changes_trials(page):
-    box = page.run("const t = replay.page.timeline; return [t.toX(50), t.topOf(0) + 8, t.toX(120), t.topOf(2) + 8]")
+    box = page.run("""
+        const {timeline} = replay.page;
+        return [timeline.toX(50), timeline.topOf(0) + 8, timeline.toX(120), timeline.topOf(2) + 8];""")
     page.click_at("#timeline canvas", box[0], box[1])
     assert page.view()["trials"] == [0] and abs(page.view()["step"] - 50) <= 1
     page.click_at("#timeline canvas", box[2], box[3])
@@ -233,7 +239,8 @@ def test_wheel_keys_and_dragging_move_the_camera(page):
     page.press("+")
     assert page.run(camera) == pytest.approx([x, y, 1.25 * scale])
     canvas = page.driver.find_element("css selector", ".pane canvas")
-    ActionChains(page.driver, duration=0).move_to_element(canvas).click_and_hold().move_by_offset(50, 20).release().perform()
+    held = ActionChains(page.driver, duration=0).move_to_element(canvas).click_and_hold()
+    held.move_by_offset(50, 20).release().perform()
     assert page.run(camera) == pytest.approx([x - 50 / (1.25 * scale), y + 20 / (1.25 * scale), 1.25 * scale])
     page.run("""document.querySelector('.pane canvas').dispatchEvent(
         new WheelEvent('wheel', {deltaY: 200, offsetX: 10, clientX: 10, clientY: 100, cancelable: true}))""")
@@ -245,7 +252,8 @@ def test_wheel_keys_and_dragging_move_the_camera(page):
 def test_two_fingers_zoom(page):
     page.open(PHONE)
     scale = page.run("return replay.page.panes[0].camera().scale")
-    page.driver.execute_cdp_cmd("Input.synthesizePinchGesture", {"x": 200, "y": 250, "scaleFactor": 2, "gestureSourceType": "touch"})
+    page.driver.execute_cdp_cmd("Input.synthesizePinchGesture", {
+        "x": 200, "y": 250, "scaleFactor": 2, "gestureSourceType": "touch"})
     page.rest()
     assert page.run("return replay.page.panes[0].camera().scale") > 1.5 * scale
 
@@ -265,8 +273,9 @@ def test_a_click_on_a_car_shows_its_panel(page, played):
     for section in ("channels", "own", "vehicles", "roads"):
         page.run("document.getElementById(arguments[0]).open = true", f"section-{section}")
     page.rest()
-    assert "trial_index" in page.text("#section-channels") and "ego/goal_distance" in page.text("#section-own")
-    assert " of 8 slots filled" in page.text("#section-vehicles") and "of 40 slots" in page.text("#section-roads")
+    for section, words in (("channels", "trial_index"), ("own", "ego/goal_distance"),
+                           ("vehicles", " of 8 slots filled"), ("roads", "of 40 slots")):
+        assert words in page.text(f"#section-{section}")
     page.click(".who .close")
     assert page.view()["row"] == -1 and "Outcomes" in page.text("#panel")
 
@@ -282,12 +291,14 @@ def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     event = page.run("return replay.trials[0].events.find((event) => event.state === 2)")
     page.run("replay.choose(arguments[0]); replay.goTo(arguments[1])", event["row"], event["frame"] - 1)
     page.rest()
-    assert "none yet" in page.text("#section-events")
+    assert "none yet" in page.text("#section-events") and "driving" in page.text("#section-now")
     page.run("replay.goTo(arguments[0])", event["frame"])
     page.rest()
     words = page.text("#section-events")
     assert f"step {event['frame']}" in words and "collision" in words and "\u22120.50" in words
-    assert page.run("return replay.contactsBegun(replay.trials[0], arguments[0], arguments[1])", event["row"], event["frame"])
+    assert "collision" in page.text("#section-now")
+    whom = "return replay.contactsBegun(replay.trials[0], arguments[0], arguments[1])"
+    assert page.run(whom, event["row"], event["frame"])
 
 
 def filled_slots(row, layout, *names):
@@ -301,18 +312,21 @@ def test_what_an_agent_sees_on_the_page_is_what_it_was_given(page, played):
     script = """
         return arguments[0].map(([trial, frame, row]) => {
           const {own, vehicles, roads} = replay.sightOf(replay.trials[trial], row, frame);
-          return {own, vehicles: vehicles.map((v) => [v.ahead, v.left, v.speed]), roads: roads.map((r) => [r.kind, Math.hypot(r.dx, r.dy)])};
+          return {own, vehicles: vehicles.map((one) => [one.ahead, one.left, one.speed]),
+                  roads: roads.map((one) => [one.kind, Math.hypot(one.dx, one.dy)])};
         });"""
     moments = list(observed)
     for moment, sight in zip(moments, page.run(script, moments), strict=True):
         row = observed[moment]
         for name, value in sight["own"].items():
-            assert value * layout[name].scale == pytest.approx(row[layout[name].slice][0], abs=2e-5), (moment, name)
+            given = row[layout[name].offset]
+            assert value * layout[name].scale == pytest.approx(given, abs=2e-5), (moment, name)
         vehicles = filled_slots(row, layout, "partners/x", "partners/y", "partners/speed")
         assert np.array(sight["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
         # Segments stand in an order of the core's own.
         roads = filled_slots(row, layout, "roads/kind", "roads/half_length")
-        assert np.sort(np.array(sight["roads"]).reshape(-1, 2), axis=0) == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
+        on_page = np.sort(np.array(sight["roads"]).reshape(-1, 2), axis=0)
+        assert on_page == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
 
 
 # ---- two trials ----
@@ -329,11 +343,22 @@ def test_two_trials_play_side_by_side_at_one_step(page):
     assert captions == ["step 40 of 200", f"step 40 of {page.run('return replay.trials[2].lastStep')}"]
     assert "trial 0" in page.text("#section-now thead") and "trial 2" in page.text("#section-now thead")
     assert "More than 1 m apart from" in page.text("#panel")
-    left, right = (page.run("return replay.page.panes[arguments[0]].canvas.toDataURL()", pane) for pane in (0, 1))
-    assert left != right
+    picture = "return replay.page.panes[arguments[0]].canvas.toDataURL()"
+    assert page.run(picture, 0) != page.run(picture, 1)
     page.run("replay.compare(false)")
     page.rest()
     assert len(page.driver.find_elements("css selector", ".pane")) == 1 and page.view()["trials"] == [2]
+
+
+@pytest.mark.parametrize("size, beside", [(DESKTOP, "left"), (PHONE, "top")], ids=["desktop", "phone"])
+def test_two_trials_are_beside_each_other_or_on_a_phone_above_each_other(page, size, beside):
+    page.open(size, "#trial=0&beside=1")
+    box_of = """
+        const box = replay.page.panes[arguments[0]].root.getBoundingClientRect();
+        return {left: box.left, top: box.top, area: box.width * box.height};"""
+    one, other = (page.run(box_of, pane) for pane in (0, 1))
+    assert [name for name in ("left", "top") if other[name] > one[name]] == [beside]
+    assert other["area"] == pytest.approx(one["area"], rel=0.03)
 
 
 def test_the_shorter_of_two_trials_waits_for_the_longer(page):
@@ -349,7 +374,8 @@ def test_the_shorter_of_two_trials_waits_for_the_longer(page):
 
 
 def a_row_alone_that_is_given_nothing():
-    return record(generate_scene("intersection", agents=1), config=DriveConfig(trial_steps=3, partners=0, roads=0))
+    config = DriveConfig(trial_steps=3, partners=0, roads=0)
+    return record(generate_scene("intersection", agents=1), config=config)
 
 
 def a_trial_that_was_not_finished():
@@ -365,18 +391,25 @@ def episodes_on_two_scenes():
     return record(scenes, config=DriveConfig(max_trials=2, trial_steps=5, scene_order="cycle"), episodes=2)
 
 
-@pytest.mark.parametrize("make", [a_row_alone_that_is_given_nothing, a_trial_that_was_not_finished, episodes_on_two_scenes])
+@pytest.mark.parametrize("make", [
+    a_row_alone_that_is_given_nothing, a_trial_that_was_not_finished, episodes_on_two_scenes])
 def test_it_shows(chromium, tmp_path, make):
     recording = make()
     recording.save_html(tmp_path / "page.html")
     page = Opened(chromium, tmp_path / "page.html")
     page.open(DESKTOP)
-    page.run("replay.compare(replay.trials.length > 1); replay.showTrial(replay.trials.length - 1); replay.choose(0)")
+    page.run("""
+        const {trials} = replay;
+        replay.compare(trials.length > 1);
+        replay.showTrial(trials.length - 1);
+        replay.choose(0);""")
     page.rest()
     page.run("for (const section of document.querySelectorAll('details')) section.open = true")
     page.press("g", "i", "f")
     page.run("replay.play(true)")
-    page.wait_for("return replay.view.step === Math.max(...replay.view.trials.map((number) => replay.trials[number].lastStep))")
+    page.wait_for("""
+        const {view, trials} = replay;
+        return view.step === Math.max(...view.trials.map((number) => trials[number].lastStep));""")
     assert page.text("#panel h2") == "agent_0"
     assert page.run("return replay.trials.length") == len(recording.trials)
     page.run("replay.choose(-1)")
@@ -409,7 +442,9 @@ def test_nothing_is_cut_off_at_any_size(page, size):
     assert scroll == [width, height]
     for selector in ("header button", "#transport button", "#timeline canvas", ".pane", "#panel"):
         for element in page.driver.find_elements("css selector", selector):
-            box = page.run("const b = arguments[0].getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]", element)
+            box = page.run("""
+                const {left, top, right, bottom} = arguments[0].getBoundingClientRect();
+                return [left, top, right, bottom];""", element)
             assert box[0] >= 0 and box[1] >= 0 and box[2] <= width + 0.5, (selector, box)
             assert box[2] - box[0] >= 28 and box[3] - box[1] >= 28, (selector, box)
             if selector != "#timeline canvas":
@@ -418,14 +453,16 @@ def test_nothing_is_cut_off_at_any_size(page, size):
 
 def test_every_control_has_a_name(page):
     nameless = page.run("""
-        return [...document.querySelectorAll("button, select, canvas, summary")].filter((node) => node.offsetParent
-          && !(node.getAttribute("aria-label") || node.closest("label") || node.textContent.trim())).map((node) => node.outerHTML)""")
+        const hasName = (node) => node.getAttribute("aria-label") || node.closest("label") || node.textContent.trim();
+        const controls = [...document.querySelectorAll("button, select, canvas, summary")];
+        return controls.filter((node) => node.offsetParent && !hasName(node)).map((node) => node.outerHTML);""")
     assert nameless == []
 
 
 def test_it_is_dark_where_the_reader_is(page):
     light = page.run("return getComputedStyle(document.body).backgroundColor")
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    prefers_dark = {"name": "prefers-color-scheme", "value": "dark"}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [prefers_dark]})
     page.rest()
     dark = page.run("return getComputedStyle(document.body).backgroundColor")
     assert dark != light
@@ -436,11 +473,12 @@ def test_it_is_dark_where_the_reader_is(page):
 
 def test_an_old_browser_unpacks_the_recording_itself(page):
     fast = page.run("return [replay.trials.length, ...replay.trials[1].x.slice(0, 500)]")
-    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.DecompressionStream"})
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
+        "source": "delete window.DecompressionStream"})
     page.open(DESKTOP)
     assert page.run("return typeof DecompressionStream") == "undefined"
     assert page.run("return [replay.trials.length, ...replay.trials[1].x.slice(0, 500)]") == fast
-    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added["identifier"]})
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 def test_a_damaged_page_says_so(chromium, played, tmp_path):
