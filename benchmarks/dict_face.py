@@ -9,21 +9,15 @@ import argparse
 import platform
 import statistics
 import time
-from pathlib import Path
 
 from drive_env import Batch, DriveConfig, generate_scene, parallel_env
+from drive_env.machine import processor
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
 """Nobody leaves, so every step has all agents in its dicts."""
 
 COAST = 3 * 13 + 6
 """The discrete action of no acceleration and no steering."""
-
-
-def processor() -> str:
-    names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-             if line.startswith("model name")] if Path("/proc/cpuinfo").exists() else []
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from .batch import OUTCOMES, Batch, Figure
 from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, parallel_env
-from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
+from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 from .layout import Feature
 from .registration import register as _register
 from .scenes import Report, Scene, generate_scene, load_scene
@@ -20,6 +20,7 @@ def __getattr__(name):
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveParallelEnv", "Feature", "Figure",
-    "Report", "RewardConfig", "Scene", "SceneError", "generate_scene", "load_scene", "parallel_env",
+    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveMemoryError",
+    "DriveParallelEnv", "Feature", "Figure", "Report", "RewardConfig", "Scene", "SceneError", "generate_scene",
+    "load_scene", "parallel_env",
 ]

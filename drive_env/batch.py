@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import secrets
 import weakref
@@ -12,13 +11,15 @@ import numpy as np
 
 from .arrays import aligned_block, allocate, shared_table
 from .cast import Cast, cast_scene
-from .config import DriveConfig
-from .core import check, ffi, lib, native_config, native_scene, new_message
-from .errors import ActionError, CallError, ConfigError, shown
+from .config import DriveConfig, checked_config
+from .core import OF_THREAD, check, ffi, lib, native_config, native_scene
+from .errors import ActionError, CallError, ConfigError, shown, whole
 from .layout import Feature, observation_layout
+from .machine import usable_threads
 from .scenes import Report, Scene, resolve_scenes
 from .spaces import action_space, observation_space
-from .threads import usable_threads
+
+WORLD_LIMIT, THREAD_LIMIT, SEED_LIMIT = 1 << 20, 1024, (1 << 64) - 1
 
 ISA_VARIABLE = "DRIVE_ENV_ISA"
 """Environment variable that forces an instruction set: "baseline", "v3" or "v4" (levels of x86-64)."""
@@ -53,7 +54,8 @@ class Batch:
         restart: "auto", or "caller": then `reset(worlds=mask)` must follow the end of an episode.
 
     Attributes (views of shared memory that the next call overwrites; R rows, W worlds):
-        actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`.
+        actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`. Fill it; who
+            puts another array in its place steps with that one (`bound_actions` stays).
         observations: (R, observation size) float32. rewards: (R,) float32.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
         outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the row's trial, else 0.
@@ -88,17 +90,14 @@ class Batch:
     def __init__(self, scenes="town", worlds=1, config=None, seed=0, threads=0, arrays=None, world_ids=None,
                  restart="auto"):
         self._handle = ffi.NULL
-        if config is None:
-            config = DriveConfig()
-        if not isinstance(config, DriveConfig):
-            raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+        config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
             raise ConfigError(f"restart is {shown(restart)}; it must be 'auto' or 'caller'")
         self.config: DriveConfig = config
         self.restart: str = restart
-        self.world_count: int = _whole("worlds", worlds, 1, 1 << 20)
-        self.seed: int = secrets.randbits(64) if seed is None else _whole("seed", seed, 0, (1 << 64) - 1)
-        self.threads: int = _whole("threads", threads, 0, 1024) or usable_threads()
+        self.world_count: int = whole("worlds", worlds, 1, WORLD_LIMIT)
+        self.seed: int = secrets.randbits(64) if seed is None else whole("seed", seed, 0, SEED_LIMIT)
+        self.threads: int = whole("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
         self.world_ids: np.ndarray = _world_ids(world_ids, self.world_count)
         self.scenes: tuple[Scene, ...] = resolve_scenes(scenes, config.agents_per_world)
         self.casts: tuple[Cast, ...] = tuple(cast_scene(scene, config) for scene in self.scenes)
@@ -106,7 +105,7 @@ class Batch:
 
     def _begin(self, arrays) -> None:
         """Hands everything to the core: scenes, one block of state, the shared arrays."""
-        config, message = self.config, new_message()
+        config, message = self.config, OF_THREAD.message
         native = native_config(config, self.restart)
         self._scene_handles = [native_scene(cast, native) for cast in self.casts]
         self.rows_per_world: int = config.agents_per_world or max(cast.row_count for cast in self.casts)
@@ -125,7 +124,6 @@ class Batch:
         check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
         del scene_list, isa
         self._handle = ffi.gc(out[0], lib.drv_batch_free)
-        self._message = message
         self._bind(arrays, needs)
         self._state = _state_views(self._handle, self._block, self.world_count)
         self.world_of_row: np.ndarray = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
@@ -145,6 +143,8 @@ class Batch:
                 name = "discrete_actions" if discrete else "continuous_actions"
             pointers[name] = ffi.from_buffer(shared.ctype, self._shared[shared.name], require_writable=True)
             setattr(self, shared.name, self._shared[shared.name])
+        # Whoever puts another array into `actions` steps with that array; the core's own is this one.
+        self.bound_actions = self._shared["actions"]
         lib.drv_batch_bind(self._handle, ffi.new("drv_arrays *", pointers))
 
     # ---- calls ----
@@ -160,16 +160,18 @@ class Batch:
                 behind it already, so that time limits do not fall together. Such a trial enters no metric.
 
         Raises:
-            CallError: the batch is closed, or an argument does not fit; nothing has changed.
+            CallError: the batch is closed, or `worlds` or `initial_ages` does not fit; nothing has changed.
+            ConfigError: the seed does not fit; nothing has changed.
         """
         seeds = None if seed is None else _seeds(seed, self.world_count)
         worlds = _per_world("worlds", worlds, self.world_count, np.bool_)
         ages = _per_world("initial_ages", initial_ages, self.world_count, np.int32)
         self._check_open()
+        message = OF_THREAD.message
         check(lib.drv_batch_reset(
             self._handle, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
             ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
-            ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), self._message), self._message)
+            ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
         if seeds is not None and worlds is None and np.ndim(seed) == 0:
             self.seed = int(seed)
 
@@ -185,15 +187,13 @@ class Batch:
                 shape or type. Nothing has moved.
             CallError: before `reset`, after `close`, or where the caller owes a `reset(worlds=mask)`.
         """
-        pointer = ffi.NULL if actions is self.actions else self._pointer_to(actions)
-        status = lib.drv_batch_step(self._handle, pointer, self._message)
-        if status:
-            self._check_open()
-            check(status, self._message)
+        pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
+        message = OF_THREAD.message
+        check(lib.drv_batch_step(self._handle, pointer, message), message)
 
     def _pointer_to(self, actions):
         """Foreign actions in the form of the bound array; the core copies them once it has the batch to itself."""
-        bound = self.actions
+        bound = self.bound_actions
         try:
             actions = np.asarray(actions)
         except ValueError:
@@ -222,23 +222,30 @@ class Batch:
             out = np.empty((self.row_count, self.observation_size), np.float32)
         if not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.flags.c_contiguous
                 and out.flags.writeable and out.shape == (self.row_count, self.observation_size)):
-            raise CallError(f"out must be a writeable C-contiguous float32 array of shape {(self.row_count, self.observation_size)}")
-        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer("float[]", out), self._message), self._message)
+            found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise CallError(f"out is {found}; it must be writeable, C-contiguous float32 of shape "
+                            f"{(self.row_count, self.observation_size)}")
+        message = OF_THREAD.message
+        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer("float[]", out), message), message)
         return out
 
     def metrics(self) -> dict[str, Figure]:
         """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing."""
         self._check_open()
-        handle, report = self._handle, {}
-        trials = lib.drv_batch_trials(handle)
-        report["trials"] = Figure(float(trials), trials)
+        report = {"trials": self._figure(lib.drv_batch_trials)}
         for metric in range(lib.drv_metric_count()):
-            report[ffi.string(lib.drv_metric_name(metric)).decode()] = _figure(lib.drv_batch_metric(handle, metric, -1))
+            name = ffi.string(lib.drv_metric_name(metric)).decode()
+            report[name] = self._figure(lib.drv_batch_metric, metric, -1)
         for trial in range(self.config.max_trials):
-            report[f"trial_{trial}_score"] = _figure(lib.drv_batch_metric(handle, 0, trial))
+            report[f"trial_{trial}_score"] = self._figure(lib.drv_batch_metric, lib.DRV_METRIC_SCORE, trial)
         for trial in range(1, self.config.max_trials):
-            report[f"ada_delta_trial_{trial}_minus_0"] = _figure(lib.drv_batch_adaptation(handle, trial))
+            report[f"ada_delta_trial_{trial}_minus_0"] = self._figure(lib.drv_batch_adaptation, trial)
         return report
+
+    def _figure(self, of, *which) -> Figure:
+        found, message = ffi.new("drv_figure *"), OF_THREAD.message
+        check(of(self._handle, *which, found, message), message)
+        return Figure(found.value, found.n)
 
     @property
     def instruction_set(self) -> str:
@@ -266,8 +273,8 @@ class Batch:
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
         """
         self._check_open()
-        world = _whole("world", world, 0, self.world_count - 1)
-        cast = self.casts[self._state["scene_number"][world, 0]]
+        world = whole("world", world, 0, self.world_count - 1)
+        cast = self.casts[self._state["scene_index"][world, 0]]
         count, objects = len(cast.objects), cast.scene.objects
         moving = {name: self._state[name][world, :count].copy() for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
         return moving | {
@@ -282,7 +289,7 @@ class Batch:
         had_goal, had_collision, had_offroad (bool).
         """
         self._check_open()
-        world = _whole("world", world, 0, self.world_count - 1)
+        world = whole("world", world, 0, self.world_count - 1)
         state = {name: array[world] for name, array in self._state.items()}
         rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
@@ -290,7 +297,7 @@ class Batch:
 
     def scene_report(self, scene: int = 0) -> Report:
         """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
-        cast = self.casts[_whole("scene", scene, 0, len(self.scenes) - 1)]
+        cast = self.casts[whole("scene", scene, 0, len(self.scenes) - 1)]
         with_start = Report(dict(cast.report.dropped), dict(cast.report.made_up), list(cast.report.notes))
         with Batch(scenes=[cast.scene], config=self.config, threads=1) as alone:
             alone.reset()
@@ -303,10 +310,9 @@ class Batch:
     def phase_times(self, on: bool) -> dict[str, float]:
         """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows."""
         self._check_open()
-        seconds = {ffi.string(lib.drv_phase_name(phase)).decode(): lib.drv_batch_phase_ns(self._handle, phase) * 1e-9
-                   for phase in range(lib.drv_phase_count())}
-        lib.drv_batch_time_phases(self._handle, on)
-        return seconds
+        spent_ns, message = ffi.new("int64_t[]", lib.drv_phase_count()), OF_THREAD.message
+        check(lib.drv_batch_time_phases(self._handle, on, spent_ns, message), message)
+        return {ffi.string(lib.drv_phase_name(phase)).decode(): ns * 1e-9 for phase, ns in enumerate(spent_ns)}
 
     # ---- life ----
 
@@ -358,20 +364,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-def _figure(figure) -> Figure:
-    return Figure(figure.value, figure.n)
-
-
-def _whole(name: str, value, low: int, high: int) -> int:
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = None
-    if whole is None or isinstance(value, (bool, np.ndarray)) or not low <= whole <= high:
-        raise ConfigError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
-    return whole
-
-
 def _array(name: str, values, error) -> np.ndarray:
     """What a caller gave for an array; ragged lists are no array."""
     try:
@@ -381,11 +373,11 @@ def _array(name: str, values, error) -> np.ndarray:
 
 
 def _seeds(seed, world_count: int) -> np.ndarray:
-    if np.isscalar(seed) or not hasattr(seed, "__len__"):
-        return np.full(world_count, _whole("seed", seed, 0, (1 << 64) - 1), np.uint64)
+    if getattr(seed, "ndim", None) == 0 or isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+        return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
     if len(seed) != world_count:
         raise ConfigError(f"seed has {len(seed)} entries; it must be one whole number, or one for each of {world_count} worlds")
-    return np.array([_whole("seed", entry, 0, (1 << 64) - 1) for entry in seed], np.uint64)
+    return np.array([whole("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
 
 
 def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:

@@ -15,7 +15,10 @@ GENERATED_TRIAL_STEPS = 200
 """What `trial_steps=None` means for a scene without a log, steps."""
 
 SAME_DT_TOLERANCE = 1e-9
-"""Two time steps closer than this share, or two frames closer than this part of a frame, are the same."""
+"""Two time steps closer than this share of them are the same."""
+
+SAME_FRAME_SHARE = 1e-6
+"""Of a frame: a place so near to a frame is that frame; products of float64 steps miss by less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,8 @@ def cast_scene(scene: Scene, config: DriveConfig) -> Cast:
     on_map = frames.valid.any(axis=0) if has_log else frames.valid[0]
     others = np.flatnonzero(on_map & ~is_row)
     experts, statics = (others, others[:0]) if has_log else (others[:0], others)
-    report.drop("objects never on the map after the start", int((~on_map & ~is_row).sum()))
+    absent = "objects never on the map after the start" if has_log else "objects not on the map at the start"
+    report.drop(absent, int((~on_map & ~is_row).sum()))
     for part, members in (("rows", rows), ("experts replaying their logs", experts), ("vehicles that stand", statics)):
         report.notes.append(f"{part}: {len(members)}")
     return Cast(
@@ -172,10 +176,10 @@ def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Fr
         return Frames(*(track[start_step:] for track in tracks), valid=objects.valid[start_step:])
 
     span_steps = (objects.frame_count - 1 - start_step) * scene.dt_s / dt_s
-    count = int(np.floor(span_steps + 1e-6)) + 1
+    count = int(np.floor(span_steps + SAME_FRAME_SHARE)) + 1
     place = start_step + np.arange(count) * (dt_s / scene.dt_s)
     nearest = np.rint(place)
-    place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
+    place = np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
     low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
     high = np.minimum(low + 1, objects.frame_count - 1)
     share = (place - low)[:, None]

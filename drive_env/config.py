@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 
 from .errors import ConfigError, shown
@@ -155,5 +154,12 @@ class DriveConfig(_Checked):
         if isinstance(self.control, list):
             object.__setattr__(self, "control", tuple(self.control))
         super().__post_init__()
-        if self.goal_max_speed_mps is not None and not math.isfinite(self.goal_max_speed_mps):
-            raise ConfigError(f"goal_max_speed_mps is {self.goal_max_speed_mps}; it must be finite or None")
+
+
+def checked_config(config: DriveConfig | None) -> DriveConfig:
+    """The config itself, or the defaults for None; anything else is a `ConfigError`."""
+    if config is None:
+        return DriveConfig()
+    if not isinstance(config, DriveConfig):
+        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+    return config

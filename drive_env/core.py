@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 try:
@@ -14,20 +16,24 @@ except ImportError as error:  # the source folder shadows an installed package
 
 from .cast import Cast
 from .config import DriveConfig
-from .errors import ActionError, CallError, ConfigError, DriveError, SceneError
+from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
 _ERRORS = {
     lib.DRV_ERROR_CONFIG: ConfigError,
     lib.DRV_ERROR_SCENE: SceneError,
     lib.DRV_ERROR_ACTION: ActionError,
     lib.DRV_ERROR_CALL: CallError,
-    lib.DRV_ERROR_MEMORY: MemoryError,
+    lib.DRV_ERROR_MEMORY: DriveMemoryError,
 }
 
 
-def new_message():
-    """A buffer for the core's sentence."""
-    return ffi.new("char[]", lib.DRV_MESSAGE_BYTES)
+class _OfThread(threading.local):
+    def __init__(self):
+        self.message = ffi.new("char[]", lib.DRV_MESSAGE_BYTES)
+
+
+OF_THREAD = _OfThread()
+"""`OF_THREAD.message` is this thread's buffer for the core's sentence: two threads never read each other's."""
 
 
 def check(status: int, message) -> None:
@@ -114,7 +120,7 @@ def native_scene(cast: Cast, config):
         point_y_m=pointer("float", scene.roads.y_m),
     ))
     kept.append(name)
-    out, message = ffi.new("drv_scene **"), new_message()
+    out, message = ffi.new("drv_scene **"), OF_THREAD.message
     check(lib.drv_scene_create(source, config, out, message), message)
     facts = lib.drv_scene_describe(out[0])
     if facts.clipped_start_speeds:

@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 
 from .batch import OUTCOMES, Batch
 from .core import lib
-from .errors import ActionError, CallError, ConfigError
+from .errors import ActionError, CallError, ConfigError, shown
 from .render.screen import RENDER_MODES, Screen
 from .spaces import action_space, observation_space
 
@@ -57,9 +57,9 @@ class DriveParallelEnv(ParallelEnv):
 
     def __init__(self, scenes="town", config=None, render_mode=None, finished="leave", copy=True):
         if finished not in ("leave", "wait"):
-            raise ConfigError(f"finished is {finished!r}; it must be 'leave' or 'wait'")
+            raise ConfigError(f"finished is {shown(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
-            raise ConfigError(f"copy is {copy!r}; it must be True or False")
+            raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
         self.batch = Batch(scenes, worlds=1, config=config, seed=None, threads=1, restart="caller")
@@ -121,7 +121,7 @@ class DriveParallelEnv(ParallelEnv):
             return {}, {}, {}, {}, {}
         batch = self.batch
         self._read(actions)
-        batch.step(batch.actions)
+        batch.step(batch.bound_actions)
         self._see()
         terminations, truncations = self._flags()
         returned = self._observations(), self._rewards(), terminations, truncations, self._infos()
@@ -172,14 +172,14 @@ class DriveParallelEnv(ParallelEnv):
         if len(actions) != len(self._acting):
             unknown = [agent for agent in actions if agent not in self._known]
             if unknown:
-                raise ActionError(f"actions has {unknown[0]!r}; agents are {self.possible_agents[0]} to {self.possible_agents[-1]}")
+                raise ActionError(f"actions has {shown(unknown[0])}; agents are {self.possible_agents[0]} to {self.possible_agents[-1]}")
         if not values:
             return
         try:
             array = np.array(values)
         except ValueError:
             array = np.empty(0)
-        bound = batch.actions
+        bound = batch.bound_actions
         wanted = (len(values), *bound.shape[1:])
         if array.shape != wanted or not (array.dtype == bound.dtype or _fits(array.dtype, bound.dtype)):
             raise ActionError(self._what_is_misshapen(values))
@@ -195,8 +195,8 @@ class DriveParallelEnv(ParallelEnv):
         space = self.action_spaces[self.possible_agents[0]]
         for agent, value in zip(self._acting, values):
             array = np.asarray(value, dtype=object) if isinstance(value, str) else np.asarray(value)
-            if array.shape != space.shape or not _fits(array.dtype, self.batch.actions.dtype):
-                return f"the action of {agent} is {value!r}; it must be in {space}"
+            if array.shape != space.shape or not _fits(array.dtype, self.batch.bound_actions.dtype):
+                return f"the action of {agent} is {shown(value)}; it must be in {space}"
         return f"the actions do not stack into one array; each must be in {space}"
 
     # ---- out ----

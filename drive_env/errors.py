@@ -1,5 +1,9 @@
 """What can go wrong, as one family: every error is a sentence with the value found and the range allowed."""
 
+from __future__ import annotations
+
+import operator
+
 
 class DriveError(Exception):
     """Base of every error this package raises on purpose."""
@@ -21,6 +25,10 @@ class CallError(DriveError, RuntimeError):
     """A call came out of order, such as `step` before `reset` or after `close`."""
 
 
+class DriveMemoryError(DriveError, MemoryError):
+    """A batch or scene needs more memory than there is, or than is allowed."""
+
+
 def shown(value) -> str:
     """A value as a sentence may hold it: its repr, cut where it is long; its type where it has none."""
     try:
@@ -28,3 +36,14 @@ def shown(value) -> str:
     except Exception:  # a whole number of thousands of digits, or an object that cannot say what it is
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def whole(name: str, value, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
+    """`value` as a plain int from `low` to `high`; anything else is an error that says both."""
+    try:
+        found = None if isinstance(value, bool) or getattr(value, "ndim", 0) else operator.index(value)
+    except TypeError:
+        found = None
+    if found is None or not low <= found <= high:
+        raise error(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
+    return found

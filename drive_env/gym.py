@@ -9,21 +9,19 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from .batch import OUTCOMES, Batch
-from .config import DriveConfig
-from .errors import ActionError, CallError, ConfigError
+from .batch import OUTCOMES, SEED_LIMIT, WORLD_LIMIT, Batch
+from .config import DriveConfig, checked_config
+from .env import INFO_FLAGS
+from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
 
-INFO_CHANNELS = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first", "trial_index")
+INFO_CHANNELS = (*INFO_FLAGS, "trial_index")
 """What an info says besides `outcome`; docs/channels.md has the meanings."""
 
 
 def _one_ego(config) -> DriveConfig:
     """The config with one row a world."""
-    if config is None:
-        return DriveConfig(agents_per_world=1)
-    if not isinstance(config, DriveConfig):
-        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+    config = checked_config(config)
     if config.agents_per_world not in (None, 1):
         raise ConfigError(f"agents_per_world is {config.agents_per_world}; the Gymnasium faces have 1, use Batch or "
                           "parallel_env for more")
@@ -54,8 +52,8 @@ class DriveEnv(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
+        self.batch.reset(seed=seed)  # first, since its errors are ours
         super().reset(seed=seed)
-        self.batch.reset(seed=seed)
         if self.render_mode == "human":
             self.render()
         return self.batch.observations[0].copy(), self._info()
@@ -110,22 +108,23 @@ class DriveVectorEnv(VectorEnv):
 
     def __init__(self, num_envs=1, scenes="town", config=None, threads=0, autoreset_mode=AutoresetMode.NEXT_STEP,
                  copy=True, render_mode=None, max_episode_steps=None):
+        num_envs = whole("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode not in (None, "rgb_array"):
-            raise ConfigError(f"render_mode is {render_mode!r}; it must be None or 'rgb_array'")
+            raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
         if max_episode_steps is not None:
             raise ConfigError(f"max_episode_steps is {max_episode_steps}; give the config trial_steps instead")
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
             offered = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ConfigError(f"autoreset_mode is {autoreset_mode!r}; it must be one of {offered}") from None
+            raise ConfigError(f"autoreset_mode is {shown(autoreset_mode)}; it must be one of {offered}") from None
         self.render_mode = render_mode
         self.autoreset_mode = mode
         self.copy = copy
         self.num_envs = num_envs
         self.batch = Batch(
             scenes, worlds=num_envs, config=_one_ego(config), seed=None, threads=threads,
-            world_ids=np.zeros(num_envs, np.int64) if isinstance(num_envs, int) else None,
+            world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": round(1 / self.batch.casts[0].dt_s),
@@ -144,6 +143,8 @@ class DriveVectorEnv(VectorEnv):
                 None: the next episode of each stream (fresh entropy at the first call).
             options: may hold `reset_mask`, (num_envs,) bool with at least one True.
         """
+        if options is not None and not isinstance(options, dict):
+            raise ConfigError(f"options is {shown(options)}; it must be a dict or None")
         mask = None if options is None else options.get("reset_mask")
         if mask is not None:
             mask = _reset_mask(mask, self.num_envs)
@@ -224,10 +225,12 @@ def _reset_mask(mask, num_envs: int) -> np.ndarray:
 
 
 def _seeds(seed, num_envs: int) -> list | None:
+    """One seed, or None, for each sub-environment; None where there is none at all."""
     if seed is None:
         return None
-    if np.ndim(seed) == 0:
-        return [seed + env for env in range(num_envs)]
+    if getattr(seed, "ndim", None) == 0 or isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+        first = whole("seed", seed, 0, SEED_LIMIT - num_envs + 1)
+        return [first + env for env in range(num_envs)]
     if len(seed) != num_envs:
         raise ConfigError(f"seed has {len(seed)} entries; it must be a whole number, or one entry for each of {num_envs}")
-    return list(seed)
+    return [entry if entry is None else whole("seed", entry, 0, SEED_LIMIT) for entry in seed]

@@ -26,9 +26,9 @@ THREAD = ("-fsanitize=thread", "-g", "-O1")
 
 INSTRUCTION_SETS = {
     "portable": (("-U__SSE2__",), ()),
-    "v3": (("-march=x86-64-v3",), ("avx2", "bmi2", "fma")),
+    "v3": (("-march=x86-64-v3",), ("avx2", "bmi2", "fma", "abm", "movbe", "f16c")),
     "v4": (("-march=x86-64-v4",),
-           ("avx2", "bmi2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+           ("avx2", "bmi2", "fma", "abm", "movbe", "f16c", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
 }
 """Name to the flags that compile the core for it, and what /proc/cpuinfo must list for it to run."""
 

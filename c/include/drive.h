@@ -20,8 +20,11 @@ enum {
     /* Discrete actions: index = accel_index * DRV_STEERING_BINS + steer_index. */
     DRV_ACCELERATION_BINS = 7,
     DRV_STEERING_BINS = 13,
-    DRV_REWARD_TERMS = 3
+    DRV_METRIC_SCORE = 0
 };
+
+/* The terms of the reward, in the order of every table of them. */
+typedef enum drv_term { DRV_TERM_GOAL = 0, DRV_TERM_COLLISION = 1, DRV_TERM_OFFROAD = 2, DRV_REWARD_TERMS = 3 } drv_term;
 
 typedef enum drv_status {
     DRV_OK = 0,
@@ -45,8 +48,7 @@ typedef enum drv_outcome {
     DRV_OUTCOME_COLLISION = 2,
     DRV_OUTCOME_OFFROAD = 3,
     DRV_OUTCOME_TIMEOUT = 4,
-    DRV_OUTCOME_OTHER = 5,
-    DRV_OUTCOME_COUNT = 6
+    DRV_OUTCOME_OTHER = 5
 } drv_outcome;
 
 typedef enum drv_object_kind {
@@ -202,8 +204,8 @@ typedef struct drv_batch drv_batch;
 typedef struct drv_state_field {
     const char *name;
     const char *type; /* numpy's letter and size, such as "f4" */
-    const char *unit;
-    const char *phase; /* the phase that writes it */
+    const char *unit;  /* or what it means, where it has none */
+    const char *phase; /* the phases that write it */
     uint64_t offset;
     uint64_t world_stride;
     int32_t count; /* elements of one world */
@@ -256,22 +258,24 @@ void drv_batch_resume(drv_batch *batch);
 /* The pool's threads do not survive a fork; the child calls this before its first step. */
 void drv_batch_forked(drv_batch *batch);
 
-/* Figures: index 0 .. drv_metric_count() - 1. trial < 0: over all trials of a row. */
+/* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. */
 int32_t drv_metric_count(void);
-const char *drv_metric_name(int32_t metric);
-drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t trial);
+const char *drv_metric_name(int32_t metric); /* "" past the end */
+/* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of a row. */
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean over rows that have both of score in trial `trial` minus score in trial 0. */
-drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial);
-int64_t drv_batch_trials(const drv_batch *batch);
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
+/* How many trials were booked; value and n are the same. */
+drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
 
 /* "baseline", "v3" or "v4" (the x86-64 levels): which copy of the step this batch runs. All give the same bytes. */
 const char *drv_batch_instruction_set(const drv_batch *batch);
 
-/* Time spent by phase, in nanoseconds summed over threads, while measuring is on. */
-void drv_batch_time_phases(drv_batch *batch, int32_t on);
 int32_t drv_phase_count(void);
-const char *drv_phase_name(int32_t phase);
-int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase);
+const char *drv_phase_name(int32_t phase); /* "" past the end */
+/* Writes the nanoseconds spent in each phase since timing was switched on, summed over threads, to `phase_ns`
+ * (drv_phase_count of them); then starts anew, or stops where `on` is 0. */
+drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message);
 
 /* Writes up to `capacity` entries, returns how many there are. */
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);

@@ -66,6 +66,7 @@ static const char *set_name(int32_t index, const char *before) {
     return !name ? "" : before[0] ? before : name;
 }
 
+/* Wider than DriveConfig's ranges: what the arithmetic bears. What makes sense to ask for is said there. */
 static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     const drv_config *config = &setup->config;
     range_check check = {message, DRV_OK};
@@ -91,9 +92,9 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "time_left", config->time_left, DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR);
     in_range(&check, "scene_order", config->scene_order, DRV_ORDER_RANDOM, DRV_ORDER_CYCLE);
     in_range(&check, "restart", config->restart, DRV_RESTART_AUTO, DRV_RESTART_CALLER);
-    in_range(&check, "reward goal", (double)config->reward_goal, -1e6, 1e6);
-    in_range(&check, "reward collision", (double)config->reward_collision, -1e6, 1e6);
-    in_range(&check, "reward offroad", (double)config->reward_offroad, -1e6, 1e6);
+    in_range(&check, "reward_goal", (double)config->reward_goal, -1e6, 1e6);
+    in_range(&check, "reward_collision", (double)config->reward_collision, -1e6, 1e6);
+    in_range(&check, "reward_offroad", (double)config->reward_offroad, -1e6, 1e6);
     in_range(&check, "log_ema_alpha", (double)config->log_ema_alpha, 0, 1);
     if (check.status == DRV_OK && !drv_kernels_choose(setup->instruction_set))
         return drv_fail(message, DRV_ERROR_CONFIG, "the instruction set is %.40s; this processor offers %s%s%s%s%s",
@@ -122,7 +123,7 @@ static drv_sizes sizes_of(const drv_batch_setup *setup) {
     int32_t vehicles = setup->rows_per_world;
     for (int32_t i = 0; i < setup->scene_count; i++)
         if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
-    return (drv_sizes){setup->rows_per_world, round_up(vehicles, 16), (vehicles + 63) / 64, setup->config.max_trials};
+    return (drv_sizes){setup->rows_per_world, round_up(vehicles, DRV_LANES), (vehicles + 63) / 64, setup->config.max_trials};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
@@ -162,7 +163,7 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
                        .out = *all};
     world.control = batch->controls + row;
     drv_state_attach(&world, world_block);
-    world.scene = batch->scenes[*world.scene_number];
+    world.scene = batch->scenes[*world.scene_index];
     if (all->discrete_actions) world.out.discrete_actions += row * batch->action_width;
     if (all->continuous_actions) world.out.continuous_actions += row * batch->action_width;
     if (!all->observations) return world;
@@ -456,50 +457,70 @@ static drv_figure figure_of(drv_mean mean) {
     return (drv_figure){mean.n > 0 ? mean.sum / (double)mean.n : (double)NAN, mean.n};
 }
 
-drv_figure drv_batch_metric(const drv_batch *batch, int32_t metric, int32_t trial) {
+static drv_status check_trial(const drv_batch *batch, int32_t trial, int32_t least, char *message) {
+    if (trial >= least && trial < batch->config.max_trials) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CALL, "trial is %d; it must be %d to %d", trial, least,
+                    batch->config.max_trials - 1);
+}
+
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    status = check_trial(batch, trial, -1, message);
+    if (status == DRV_OK && (metric < 0 || metric >= DRV_METRIC_COUNT))
+        status = drv_fail(message, DRV_ERROR_CALL, "metric is %d; it must be 0 to %d", metric, DRV_METRIC_COUNT - 1);
     drv_mean mean = {0.0, 0};
-    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
+    for (int32_t number = 0; status == DRV_OK && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         drv_report_metric(&world, metric, trial, &mean);
     }
-    return figure_of(mean);
+    *out = figure_of(mean);
+    leave(batch);
+    return status;
 }
 
-drv_figure drv_batch_adaptation(const drv_batch *batch, int32_t trial) {
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    status = check_trial(batch, trial, 1, message);
     drv_mean mean = {0.0, 0};
-    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
+    for (int32_t number = 0; status == DRV_OK && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         drv_report_adaptation(&world, trial, &mean);
     }
-    return figure_of(mean);
+    *out = figure_of(mean);
+    leave(batch);
+    return status;
 }
 
-int64_t drv_batch_trials(const drv_batch *batch) {
+drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
     int64_t sum = 0;
-    for (int32_t number = 0; !batch->closed && number < batch->world_count; number++) {
+    for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         sum += drv_report_trials(&world);
     }
-    return sum;
+    *out = (drv_figure){(double)sum, sum};
+    leave(batch);
+    return DRV_OK;
 }
 
-void drv_batch_time_phases(drv_batch *batch, int32_t on) {
-    batch->times_phases = on != 0;
-    for (int32_t i = 0; !batch->closed && i < batch->thread_count; i++)
+drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    for (int32_t phase = 0; phase < DRV_PHASE_COUNT; phase++) {
+        phase_ns[phase] = 0;
+        for (int32_t i = 0; i < batch->thread_count; i++) phase_ns[phase] += batch->workers[i].phase_ns[phase];
+    }
+    for (int32_t i = 0; i < batch->thread_count; i++)
         memset(batch->workers[i].phase_ns, 0, sizeof batch->workers[i].phase_ns);
+    batch->times_phases = on != 0;
+    leave(batch);
+    return DRV_OK;
 }
-
-int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
-
-const char *drv_phase_name(int32_t phase) { return drv_kernels_choose(NULL)->phase_name(phase); }
 
 const char *drv_batch_instruction_set(const drv_batch *batch) { return batch->kernels->isa; }
-
-int64_t drv_batch_phase_ns(const drv_batch *batch, int32_t phase) {
-    int64_t sum = 0;
-    for (int32_t i = 0; !batch->closed && i < batch->thread_count; i++) sum += batch->workers[i].phase_ns[phase];
-    return sum;
-}
 
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity) {
     int32_t count = 0;

@@ -1,4 +1,5 @@
-/* What time is it? Read only to measure, when asked; never into state. */
+/* What time is it? Read only to measure, when asked; never into state. C11 has no clock that cannot be set, so a time
+ * measured while somebody sets it is wrong. */
 #ifndef DRV_CLOCK_H
 #define DRV_CLOCK_H
 

@@ -24,7 +24,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_ONE: return 1.0f;
     case SCALE_SPEED: return 1.0f / drv_larger(config->max_speed_mps, -config->min_speed_mps);
     case SCALE_LENGTH: return 1.0f / 20.0f; /* an articulated bus */
-    case SCALE_WIDTH: return 1.0f / 5.0f;
+    case SCALE_WIDTH: return 1.0f / 5.0f; /* wider than any road vehicle */
     case SCALE_STEERING: return 1.0f / config->max_steering_rad;
     case SCALE_ACCELERATION: return 1.0f / config->max_acceleration_mps2;
     case SCALE_YAW_RATE: return 1.0f / 3.0f; /* a U-turn in about a second */
@@ -40,10 +40,10 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
         }
         return 1.0f / drv_larger(1.0f, drv_larger(best, worst));
     }
-    case SCALE_OBJECT_KIND: return 0.25f;
+    case SCALE_OBJECT_KIND: return 1.0f / (float)DRV_OBJECT_OTHER;
     case SCALE_HALF_SEGMENT: return 2.0f / drv_segment_limit_m;
-    case SCALE_LANE_WIDTH: return 0.1f;
-    case SCALE_ROAD_KIND: return 0.125f;
+    case SCALE_LANE_WIDTH: return 1.0f / 10.0f; /* wider than any lane */
+    case SCALE_ROAD_KIND: return 1.0f / 8.0f; /* exact in binary, and one more than there are kinds */
     }
     return 1.0f;
 }

@@ -12,10 +12,10 @@ static void measure_trial(const drv_world *world, int32_t row, float *figures) {
     figures[DRV_METRIC_TRIAL_LENGTH] = (float)world->steps_driven[row];
     figures[DRV_METRIC_DISTANCE] = world->distance_m[row];
     figures[DRV_METRIC_MEAN_SPEED] = world->distance_m[row] / driven_s;
-    figures[DRV_METRIC_REWARD] = reward[0] + reward[1] + reward[2];
-    figures[DRV_METRIC_REWARD_GOAL] = reward[0];
-    figures[DRV_METRIC_REWARD_COLLISION] = reward[1];
-    figures[DRV_METRIC_REWARD_OFFROAD] = reward[2];
+    figures[DRV_METRIC_REWARD] = reward[DRV_TERM_GOAL] + reward[DRV_TERM_COLLISION] + reward[DRV_TERM_OFFROAD];
+    figures[DRV_METRIC_REWARD_GOAL] = reward[DRV_TERM_GOAL];
+    figures[DRV_METRIC_REWARD_COLLISION] = reward[DRV_TERM_COLLISION];
+    figures[DRV_METRIC_REWARD_OFFROAD] = reward[DRV_TERM_OFFROAD];
 }
 
 void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
@@ -25,9 +25,9 @@ void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
     const float keep = world->config->log_ema_alpha;
     for (int32_t row = 0; row < world->scene->row_count; row++) {
         if (!world->booked[row]) continue;
-        const int32_t slot = row * world->sizes.max_trials + *world->trial;
-        float figures[DRV_METRIC_COUNT], *average = world->average + (int64_t)slot * DRV_METRIC_COUNT;
-        const bool seeds = world->trials[slot]++ == 0;
+        const int32_t place = row * world->sizes.max_trials + *world->trial;
+        float figures[DRV_METRIC_COUNT], *average = world->average + (int64_t)place * DRV_METRIC_COUNT;
+        const bool seeds = world->trials[place]++ == 0;
         measure_trial(world, row, figures);
         for (int32_t metric = 0; metric < DRV_METRIC_COUNT; metric++)
             average[metric] = seeds ? figures[metric] : keep * average[metric] + (1.0f - keep) * figures[metric];

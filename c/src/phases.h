@@ -38,6 +38,17 @@ void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch
 /* Checks the actions of the rows that drive and reads them into their controls; the first bad one is told. */
 drv_status drv_actions_read(const drv_world *world, int32_t world_number, char *message);
 
-enum { DRV_PHASE_COUNT = 8 };
+/* Index of each phase, for names and times. */
+enum {
+    TRIAL_RESTART,
+    TRAFFIC_PLAN,
+    DYNAMICS_INTEGRATE,
+    EVENTS_DETECT,
+    TRIAL_JUDGE,
+    REWARD_SCORE,
+    METRICS_ADD,
+    OBSERVE_WRITE,
+    DRV_PHASE_COUNT
+};
 
 #endif

@@ -1,6 +1,8 @@
 /* What do we report? Means over rows of what metrics.c keeps for each. */
 #include "report.h"
 
+#include "phases.h"
+
 static const char *const names[DRV_METRIC_COUNT] = {
     [DRV_METRIC_SCORE] = "score",
     [DRV_METRIC_GOAL] = "goal",
@@ -15,6 +17,21 @@ static const char *const names[DRV_METRIC_COUNT] = {
     [DRV_METRIC_REWARD_COLLISION] = "reward_collision",
     [DRV_METRIC_REWARD_OFFROAD] = "reward_offroad",
 };
+
+static const char *const phase_names[DRV_PHASE_COUNT] = {
+    [TRIAL_RESTART] = "trial_restart",
+    [TRAFFIC_PLAN] = "traffic_plan",
+    [DYNAMICS_INTEGRATE] = "dynamics_integrate",
+    [EVENTS_DETECT] = "events_detect",
+    [TRIAL_JUDGE] = "trial_judge",
+    [REWARD_SCORE] = "reward_score",
+    [METRICS_ADD] = "metrics_add",
+    [OBSERVE_WRITE] = "observe_write",
+};
+
+int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
+
+const char *drv_phase_name(int32_t phase) { return phase >= 0 && phase < DRV_PHASE_COUNT ? phase_names[phase] : ""; }
 
 int32_t drv_metric_count(void) { return DRV_METRIC_COUNT; }
 
@@ -51,6 +68,6 @@ void drv_report_adaptation(const drv_world *world, int32_t trial, drv_mean *mean
 
 int64_t drv_report_trials(const drv_world *world) {
     int64_t sum = 0;
-    for (int32_t slot = 0; slot < world->sizes.rows * world->sizes.max_trials; slot++) sum += world->trials[slot];
+    for (int32_t place = 0; place < world->sizes.rows * world->sizes.max_trials; place++) sum += world->trials[place];
     return sum;
 }

@@ -10,9 +10,9 @@ void drv_reward_score(drv_world *world, drv_scratch *scratch) {
             continue;
         }
         const float terms[DRV_REWARD_TERMS] = {
-            world->reached[row] ? config->reward_goal : 0.0f,
-            world->hit[row] ? config->reward_collision : 0.0f,
-            world->crossed[row] ? config->reward_offroad : 0.0f,
+            [DRV_TERM_GOAL] = world->reached[row] ? config->reward_goal : 0.0f,
+            [DRV_TERM_COLLISION] = world->hit[row] ? config->reward_collision : 0.0f,
+            [DRV_TERM_OFFROAD] = world->crossed[row] ? config->reward_offroad : 0.0f,
         };
         float sum = 0.0f;
         for (int32_t term = 0; term < DRV_REWARD_TERMS; term++) {

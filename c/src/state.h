@@ -16,9 +16,9 @@ enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
 /* What the next call does with a world. */
 enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 
+/* DRV_METRIC_SCORE, in the public header, is the first. */
 enum {
-    DRV_METRIC_SCORE,
-    DRV_METRIC_GOAL,
+    DRV_METRIC_GOAL = DRV_METRIC_SCORE + 1,
     DRV_METRIC_COLLISION,
     DRV_METRIC_OFFROAD,
     DRV_METRIC_TIMEOUT,
@@ -32,13 +32,13 @@ enum {
     DRV_METRIC_COUNT
 };
 
-/* X(type, numpy type, name, elements of a world, unit, phase that writes it) */
+/* X(type, numpy type, name, elements of a world, unit or meaning, phases that write it) */
 #define DRV_STATE(X)                                                                                    \
     /* the world's clock and place in its stream */                                                     \
     X(uint64_t, "u8", seed, 1, "", "reset")                                                             \
     X(int64_t, "i8", id, 1, "", "create")                                                               \
     X(int64_t, "i8", episode, 1, "", "trial_restart")                                                   \
-    X(int32_t, "i4", scene_number, 1, "", "trial_restart")                                              \
+    X(int32_t, "i4", scene_index, 1, "", "trial_restart")                                              \
     X(int32_t, "i4", trial, 1, "", "trial_restart")                                                     \
     X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_judge")                       \
     X(int32_t, "i4", age_steps, 1, "steps the clock had behind it at the start", "reset")               \
@@ -49,16 +49,16 @@ enum {
     X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "dynamics_integrate")                              \
     X(float, "f4", cos_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
     X(float, "f4", sin_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
-    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "dynamics_integrate")                                \
-    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "traffic_plan")                               \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "dynamics_integrate, trial_judge")                   \
+    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "traffic_plan, trial_judge")                  \
     X(float, "f4", before_x_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
     X(float, "f4", before_y_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
     X(float, "f4", before_heading_rad, DRV_VEHICLES, "rad, a step ago", "traffic_plan")                 \
     X(uint8_t, "u1", before_present, DRV_VEHICLES, "on the map a step ago", "traffic_plan")             \
     /* rows: motion */                                                                                  \
     X(float, "f4", steering_rad, DRV_ROWS, "rad", "dynamics_integrate")                                 \
-    X(float, "f4", acceleration_mps2, DRV_ROWS, "m/s2", "dynamics_integrate")                           \
-    X(float, "f4", yaw_rate_radps, DRV_ROWS, "rad/s", "dynamics_integrate")                             \
+    X(float, "f4", acceleration_mps2, DRV_ROWS, "m/s2", "dynamics_integrate, trial_judge")              \
+    X(float, "f4", yaw_rate_radps, DRV_ROWS, "rad/s", "dynamics_integrate, trial_judge")                \
     X(float, "f4", distance_m, DRV_ROWS, "m in this trial", "dynamics_integrate")                       \
     /* rows: facts of the step, and what they are judged against */                                     \
     X(uint8_t, "u1", hit, DRV_ROWS, "a contact began in this step", "events_detect")                    \

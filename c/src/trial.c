@@ -35,7 +35,7 @@ static void announce_start(drv_world *world, bool first, bool is_step) {
         out->outcome[row] = 0;
         announce_state(world, row, first);
     }
-    *out->scene_index = *world->scene_number;
+    *out->scene_index = *world->scene_index;
 }
 
 /* ---- starts ---- */
@@ -76,8 +76,8 @@ int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t epis
 }
 
 static void open_episode(drv_world *world, drv_scratch *scratch) {
-    *world->scene_number = drv_trial_next_scene(world, *world->seed, *world->episode);
-    world->scene = world->scenes[*world->scene_number];
+    *world->scene_index = drv_trial_next_scene(world, *world->seed, *world->episode);
+    world->scene = world->scenes[*world->scene_index];
     *world->trial = 0;
     for (int32_t row = 0; row < world->sizes.rows; row++) {
         world->previous_outcome[row] = DRV_OUTCOME_NONE;

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
-from ..threads import usable_threads
+from ..machine import processor, usable_threads
 
 console = Console(highlight=False)
 
@@ -54,17 +52,6 @@ def machine() -> str:
     """The machine in one line; figures of speed mean nothing without it."""
     return (f"drive-env {__version__}, Python {platform.python_version()}, {platform.system()} "
             f"{platform.machine()}, {processor()}, {some(usable_threads(), 'usable thread')}")
-
-
-def processor() -> str:
-    """The processor's model as the system names it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or f"{os.cpu_count()} processors"
 
 
 def some(count: int, thing: str) -> str:

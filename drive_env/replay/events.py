@@ -15,7 +15,7 @@ COMBINATIONS = np.array(list(product((False, True), repeat=len(EVENTS))))
 
 def paid_events(rewards: np.ndarray, met: np.ndarray, met_before: np.ndarray,
                 weights: RewardConfig) -> np.ndarray:
-    """The events of a step: all that came for the first time, and of the others those that the reward pays for.
+    """The events of a step: all that came for the first time, and those others that the reward pays for.
 
     Only where weights are 0 or alike can it stay open which event came again; then the fewest are taken.
 

@@ -36,7 +36,7 @@ COUNT_LIMIT = 2.0**31 - 1
 
 
 def pack_recording(recording: Recording) -> bytes:
-    """All that the page shows, deflated (zlib): length of the header as uint32, the header as JSON, the arrays.
+    """All that the page shows, deflated (zlib): length of the header as uint32, header as JSON, arrays.
 
     The header's `arrays` has, by name, what `coded` was told and where the array stands behind the header.
     """
@@ -51,7 +51,7 @@ def pack_recording(recording: Recording) -> bytes:
 
 
 def coded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
-    """Values as byte planes, (planes, series, frames) uint8, the lowest first; upper planes of zeros are left out.
+    """Values as byte planes, (planes, series, frames) uint8, lowest first; upper ones of zeros are left out.
 
     Args:
         values: (series, frames).

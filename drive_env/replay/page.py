@@ -10,8 +10,8 @@ from importlib import resources
 from .packing import pack_recording
 from .recording import Recording
 
-SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "sight", "overlay",
-           "pane", "timeline", "panel", "agents", "controls", "main")
+SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "sight",
+           "overlay", "pane", "timeline", "panel", "agents", "controls", "main")
 """The page's JavaScript, in the order in which it is read."""
 
 SLOT = re.compile(r"<!-- (title|style|script|recording) -->")

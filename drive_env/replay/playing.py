@@ -26,8 +26,8 @@ def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = 
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and returns
-            actions for every row; it is called once a step, also for restarts, whose actions are ignored.
+        policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and
+            returns actions for every row; it is called once a step, also where the step is a restart.
         config: of the batch; `max_trials` says how many trials an episode has.
         seed: of the first episode and of the random policy.
         episodes: how many to play.

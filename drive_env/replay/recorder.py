@@ -57,8 +57,8 @@ class Recorder:
     """Keeps what one world of a batch shows, for a replay page.
 
     Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It changes
-    nothing of the batch, and a batch that nobody records pays nothing. Frames before the first start of a trial
-    are not kept.
+    nothing of the batch, and a batch that nobody records pays nothing. Frames before the first start of a
+    trial are not kept.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -113,7 +113,7 @@ class Recorder:
                          tuple(played.finished() for played in self._played))
 
     def _opens_trial(self, rows):
-        """Whether the observations are a trial's first: then alone no action took effect and no trial ended."""
+        """Whether observations are a trial's first: then alone no action took effect and no trial ended."""
         batch = self.batch
         restarted = batch.invalid_step[rows].all() and not batch.trial_ended[rows].any()
         return restarted or batch.first[rows].any()

@@ -24,8 +24,8 @@ EVENTS = ("goal", "collision", "offroad")
 class Trial:
     """One trial as it was seen; vehicle i is row i of the world, then come experts and statics.
 
-    Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s. The R
-    rows are those that have a vehicle.
+    Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s.
+    The R rows are those that have a vehicle.
 
     Attributes:
         episode: counted from 0 since the recording began. index: `trial_index`, from 0.

@@ -104,6 +104,27 @@ static void must_reset(batch_play *play, const uint64_t *seed) {
     CHECK(status == DRV_OK, "%d: %s", status, play->message);
 }
 
+static int64_t trials_of(batch_play *play) {
+    drv_figure found = {0.0, -1};
+    CHECK(drv_batch_trials(play->batch, &found, play->message) == DRV_OK, "%s", play->message);
+    return found.n;
+}
+
+static drv_figure figure_of(batch_play *play, int32_t metric) {
+    drv_figure found = {0.0, -1};
+    CHECK(drv_batch_metric(play->batch, metric, -1, &found, play->message) == DRV_OK, "%s", play->message);
+    return found;
+}
+
+/* The time of all phases; timing goes on where `on`. */
+static int64_t time_ns(batch_play *play, int32_t on) {
+    int64_t spent_ns[64], sum_ns = 0;
+    CHECK(drv_phase_count() <= 64, "%d phases", drv_phase_count());
+    CHECK(drv_batch_time_phases(play->batch, on, spent_ns, play->message) == DRV_OK, "%s", play->message);
+    for (int32_t phase = 0; phase < drv_phase_count(); phase++) sum_ns += spent_ns[phase];
+    return sum_ns;
+}
+
 /* ---- what a setup may hold ---- */
 
 static const float not_a_number = NAN, endless = INFINITY;
@@ -155,9 +176,9 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->time_left, 2, "time_left")
     BREAK_CODE(c->scene_order, 2, "scene_order")
     BREAK_CODE(c->restart, 2, "restart")
-    BREAK_NUMBER(c->reward_goal, -2e6f, 2e6f, "reward goal")
-    BREAK_NUMBER(c->reward_collision, -2e6f, 2e6f, "reward collision")
-    BREAK_NUMBER(c->reward_offroad, -2e6f, 2e6f, "reward offroad")
+    BREAK_NUMBER(c->reward_goal, -2e6f, 2e6f, "reward_goal")
+    BREAK_NUMBER(c->reward_collision, -2e6f, 2e6f, "reward_collision")
+    BREAK_NUMBER(c->reward_offroad, -2e6f, 2e6f, "reward_offroad")
     BREAK_NUMBER(c->log_ema_alpha, -0.1f, 1.1f, "log_ema_alpha")
     return NULL;
 #undef BREAK
@@ -301,8 +322,7 @@ static void check_life(int32_t action_type, int32_t threads) {
             }
         }
     }
-    CHECK(drv_batch_trials(play.batch) == 6 * play.needs.row_count, "%lld trials",
-          (long long)drv_batch_trials(play.batch));
+    CHECK(trials_of(&play) == 6 * play.needs.row_count, "%lld trials", (long long)trials_of(&play));
     end(&play);
 }
 
@@ -339,9 +359,12 @@ TEST(a_closed_batch_says_so_until_it_is_freed) {
               play.message);
         CHECK(drv_batch_reset(play.batch, NULL, NULL, NULL, play.message) == DRV_ERROR_CALL, "%s", play.message);
         CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_ERROR_CALL, "%s", play.message);
-        CHECK(drv_batch_trials(play.batch) == 0 && drv_batch_metric(play.batch, 0, -1).n == 0, "figures of nothing");
-        CHECK(drv_batch_phase_ns(play.batch, 0) == 0, "time of nothing");
-        drv_batch_time_phases(play.batch, 1);
+        drv_figure figure;
+        int64_t spent_ns[64];
+        CHECK(drv_batch_trials(play.batch, &figure, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_metric(play.batch, 0, -1, &figure, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_adaptation(play.batch, 1, &figure, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_time_phases(play.batch, 1, spent_ns, play.message) == DRV_ERROR_CALL, "%s", play.message);
         drv_batch_forked(play.batch);
     }
     free(ahead);
@@ -390,11 +413,20 @@ TEST(a_figure_without_data_is_not_a_number_and_says_so) {
     begin(&play, small_config(), 1);
     must_reset(&play, NULL);
     for (int32_t i = 0; i < drv_metric_count(); i++) {
-        const drv_figure figure = drv_batch_metric(play.batch, i, -1);
+        const drv_figure figure = figure_of(&play, i);
         CHECK(isnan(figure.value) && figure.n == 0, "%s: %g over %lld", drv_metric_name(i), figure.value,
               (long long)figure.n);
     }
-    CHECK(drv_batch_adaptation(play.batch, 1).n == 0 && drv_batch_trials(play.batch) == 0, "data from nowhere");
+    CHECK(trials_of(&play) == 0, "data from nowhere");
+    drv_figure figure;
+    const int32_t max_trials = play.setup.config.max_trials, wrong_trials[] = {-2, max_trials, 1 << 30};
+    for (size_t i = 0; i < sizeof wrong_trials / sizeof *wrong_trials; i++) {
+        CHECK(drv_batch_metric(play.batch, 0, wrong_trials[i], &figure, play.message) == DRV_ERROR_CALL, "taken");
+        CHECK(drv_batch_adaptation(play.batch, wrong_trials[i], &figure, play.message) == DRV_ERROR_CALL, "taken");
+    }
+    CHECK(drv_batch_metric(play.batch, -1, -1, &figure, play.message) == DRV_ERROR_CALL, "a metric below the first");
+    CHECK(drv_batch_metric(play.batch, drv_metric_count(), -1, &figure, play.message) == DRV_ERROR_CALL, "past the last");
+    CHECK(drv_batch_adaptation(play.batch, 0, &figure, play.message) == DRV_ERROR_CALL, "trial 0 against itself");
     end(&play);
 }
 
@@ -652,14 +684,12 @@ TEST(timing_the_phases_changes_no_bit) {
     begin(&plain, small_config(), 2);
     must_reset(&timed, NULL);
     must_reset(&plain, NULL);
-    drv_batch_time_phases(timed.batch, 1);
+    time_ns(&timed, 1);
     play_alone(&timed);
     play_alone(&plain);
     CHECK(memcmp(timed.block, plain.block, (size_t)plain.needs.block_bytes) == 0, "state differs");
-    int64_t sum_ns = 0;
-    for (int32_t phase = 0; phase < drv_phase_count(); phase++) sum_ns += drv_batch_phase_ns(timed.batch, phase);
-    CHECK(sum_ns > 0, "no time passed");
-    CHECK(drv_batch_phase_ns(plain.batch, 0) == 0, "time was taken unasked");
+    CHECK(time_ns(&timed, 0) > 0, "no time passed");
+    CHECK(time_ns(&plain, 0) == 0, "time was taken unasked");
     end(&timed);
     end(&plain);
 }

@@ -100,7 +100,7 @@ class Opened:
         self.driver.get("about:blank")
         self.console()
         self.driver.get(f"file://{self.path}{hash}")
-        self.wait_for("return !document.body.classList.contains('loading') && window.replay?.page.panes.length > 0")
+        self.wait_for("return document.body.className === '' && window.replay?.page.panes.length > 0")
 
     def console(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]
@@ -453,9 +453,10 @@ def test_nothing_is_cut_off_at_any_size(page, size):
 
 def test_every_control_has_a_name(page):
     nameless = page.run("""
-        const hasName = (node) => node.getAttribute("aria-label") || node.closest("label") || node.textContent.trim();
-        const controls = [...document.querySelectorAll("button, select, canvas, summary")];
-        return controls.filter((node) => node.offsetParent && !hasName(node)).map((node) => node.outerHTML);""")
+        const hasName = (node) =>
+          node.getAttribute("aria-label") || node.closest("label") || node.textContent.trim();
+        return [...document.querySelectorAll("button, select, canvas, summary")]
+          .filter((node) => node.offsetParent && !hasName(node)).map((node) => node.outerHTML);""")
     assert nameless == []
 
 

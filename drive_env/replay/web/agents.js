@@ -1,16 +1,14 @@
-/* Who did what in which trial? The panel while no agent is chosen: counts, which are the legend too, and all agents. */
+/* Who did what in which trial? The panel while no agent is chosen: counts, which are the legend too, and agents. */
 
 class AgentsPanel {
   constructor(root) {
     this.root = root;
-    this.cells = new LiveCells();
   }
 
   build() {
-    this.cells = new LiveCells();
     this.root.replaceChildren(
       element("h2", {}, "Outcomes"), this.countsTable(),
-      element("p", {class: "hint"}, "Choose an agent here or on the map to see what it did, was paid and was given."),
+      hint("Choose an agent here or on the map to see what it did, was paid and was given."),
       element("h2", {}, "Agents"), this.agentsTable());
   }
 
@@ -22,14 +20,20 @@ class AgentsPanel {
   countsTable() {
     const counts = trials.map((trial) => countStates(trial, trial.lastStep));
     const isShown = (state) => (state !== OTHER && state !== DRIVING) || counts.some((count) => count[state]);
-    const rows = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter(isShown).map((state) => element("tr", {},
+    const states = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter(isShown);
+    const rows = states.map((state) => element("tr", {},
       element("th", {scope: "row"}, markOf(state), ` ${STATE_NAMES[state]}`),
       ...counts.map((count) => element("td", {}, String(count[state])))));
+    return element("div", {class: "wide"},
+      table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}), ...this.others());
+  }
+
+  /* The colours of vehicles that are no agents, where there are such. */
+  others() {
     const rest = [EXPERT, STATIC].filter((state) => scenes.some((scene) => countOthers(scene)[state]));
     const others = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
-    return element("div", {class: "wide"}, table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}),
-      ...(others.length ? [element("p", {class: "others"}, "Without an agent: ", ...others)] : []));
+    return others.length ? [element("p", {class: "others"}, "Without an agent: ", ...others)] : [];
   }
 
   agentsTable() {
@@ -37,19 +41,18 @@ class AgentsPanel {
     const rows = Array.from({length: most}, (_, row) => element("tr", {},
       element("th", {scope: "row"}, element("button", {class: "link", onclick: () => choose(row)}, `agent_${row}`)),
       ...trials.map((trial) => element("td", {}, ...this.outcomeOf(trial, row)))));
-    return element("div", {class: "wide"}, table("What became of each", ["", ...this.columns()], rows, {class: "agents"}));
+    return element("div", {class: "wide"},
+      table("What became of each", ["", ...this.columns()], rows, {class: "agents"}));
   }
 
   outcomeOf(trial, row) {
     if (row >= trial.rows) return [];
     const state = stateOf(trial, row, trial.lastStep), frame = trial.ends[row]?.frame ?? trial.lastStep;
     const title = `${STATE_NAMES[state]} at step ${frame}`;
-    return [element("button", {class: "outcome", title, "aria-label": `agent_${row}, ${trialName(recording, trial)}: ${title}`,
-      onclick: () => showMoment(trial.number, row, frame)}, markOf(state, ""), element("small", {}, String(frame)))];
-  }
-
-  refresh() {
-    this.cells.refresh();
+    const name = `agent_${row}, ${trialName(recording, trial)}: ${title}`;
+    const onclick = () => showMoment(trial.number, row, frame);
+    return [element("button", {class: "outcome", title, "aria-label": name, onclick},
+      markOf(state, ""), element("small", {}, String(frame)))];
   }
 }
 

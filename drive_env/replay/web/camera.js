@@ -51,8 +51,9 @@ class Camera {
 
   /* Whether it still shows all, as it was asked to, on a pane of another size. */
   fitsOther(size) {
-    const {fitted} = this;
-    return fitted && (Math.abs(fitted.width - size.width) > SIZE_SLACK_PX || Math.abs(fitted.height - size.height) > SIZE_SLACK_PX);
+    if (!this.fitted) return false;
+    const {width, height} = this.fitted;
+    return Math.abs(width - size.width) > SIZE_SLACK_PX || Math.abs(height - size.height) > SIZE_SLACK_PX;
   }
 
   shows(x, y, size) {

@@ -1,7 +1,9 @@
 /* How is the page worked? Pointer, keys and buttons; all of them only change what is being looked at. */
 
 const CLICK_SLACK_PX = 5;
+/* Share of the zoom a pixel of the wheel; some wheels count lines. */
 const WHEEL_ZOOM = 0.0015;
+const WHEEL_LINE_PX = 30;
 const KEY_ZOOM = 1.25;
 const KEY_MOVE_PX = 60;
 const FAR_STEPS = 10;
@@ -41,8 +43,9 @@ class PanePointer {
   }
 
   pinch(id, now) {
-    const [other] = [...this.down].filter(([otherId]) => otherId !== id).map(([, place]) => place), before = this.down.get(id);
-    const was = Math.hypot(before[0] - other[0], before[1] - other[1]), is = Math.hypot(now[0] - other[0], now[1] - other[1]);
+    const before = this.down.get(id), [, other] = [...this.down].find(([otherId]) => otherId !== id);
+    const was = Math.hypot(before[0] - other[0], before[1] - other[1]);
+    const is = Math.hypot(now[0] - other[0], now[1] - other[1]);
     zoom(this.pane, is / Math.max(was, 1), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
     drag(this.pane, (now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
   }
@@ -54,11 +57,12 @@ class PanePointer {
 
   wheel(event) {
     event.preventDefault();
-    zoom(this.pane, Math.exp(-WHEEL_ZOOM * event.deltaY * (event.deltaMode ? 30 : 1)), event.offsetX, event.offsetY);
+    const turned_px = event.deltaY * (event.deltaMode ? WHEEL_LINE_PX : 1);
+    zoom(this.pane, Math.exp(-WHEEL_ZOOM * turned_px), event.offsetX, event.offsetY);
   }
 }
 
-/* Who drags or zooms away looks elsewhere than at the agent followed; a zoom while following keeps it in the middle. */
+/* Who drags away looks elsewhere than at the agent followed; a zoom keeps it in the middle. */
 function drag(pane, dx, dy) {
   leaveFollowing(pane);
   cameraOf(pane.trial.scene, pane.size).moveBy(dx, dy);
@@ -100,13 +104,15 @@ function makeCommands(page) {
     play: () => play(!view.playing),
     back: () => goBy(-1), on: () => goBy(1), farBack: () => goBy(-FAR_STEPS), farOn: () => goBy(FAR_STEPS),
     start: () => goTo(0), end: () => goTo(lastShownStep()),
-    trialBack: () => showTrial(view.trials[view.active] - 1, 0), trialOn: () => showTrial(view.trials[view.active] + 1, 0),
+    trialBack: () => showTrial(view.trials[view.active] - 1, 0),
+    trialOn: () => showTrial(view.trials[view.active] + 1, 0),
     slower: () => speedBy(-1), faster: () => speedBy(1),
     rowOn: () => nextRow(1), rowBack: () => nextRow(-1),
     follow: () => view.row >= 0 && change({follow: !view.follow}),
     compare: () => trials.length > 1 && compare(!isComparing()),
     sight: toggle("sight"), trails: toggle("trails"), goals: toggle("goals"), names: toggle("names"),
-    fit: () => fitAll(page.panes), zoomIn: () => zoom(activePane(), KEY_ZOOM), zoomOut: () => zoom(activePane(), 1 / KEY_ZOOM),
+    fit: () => fitAll(page.panes),
+    zoomIn: () => zoom(activePane(), KEY_ZOOM), zoomOut: () => zoom(activePane(), 1 / KEY_ZOOM),
     left: () => move(1, 0), right: () => move(-1, 0), up: () => move(0, 1), down: () => move(0, -1),
     theme: switchTheme, help: () => page.help.showModal(), letGo: () => choose(-1),
   };
@@ -115,10 +121,12 @@ function makeCommands(page) {
 /* ---- keys ---- */
 
 const KEYS = {
-  " ": "play", k: "play", ArrowLeft: "back", ArrowRight: "on", "Shift+ArrowLeft": "farBack", "Shift+ArrowRight": "farOn",
-  Home: "start", End: "end", "[": "trialBack", "]": "trialOn", "<": "slower", ">": "faster", n: "rowOn", p: "rowBack",
-  f: "follow", c: "compare", o: "sight", t: "trails", g: "goals", i: "names", 0: "fit", "+": "zoomIn", "=": "zoomIn",
-  "-": "zoomOut", a: "left", d: "right", w: "up", s: "down", l: "theme", "?": "help", Escape: "letGo",
+  " ": "play", k: "play", "<": "slower", ">": "faster",
+  ArrowLeft: "back", ArrowRight: "on", "Shift+ArrowLeft": "farBack", "Shift+ArrowRight": "farOn",
+  Home: "start", End: "end", "[": "trialBack", "]": "trialOn",
+  n: "rowOn", p: "rowBack", Escape: "letGo",
+  f: "follow", c: "compare", o: "sight", t: "trails", g: "goals", i: "names", l: "theme", "?": "help",
+  0: "fit", "+": "zoomIn", "=": "zoomIn", "-": "zoomOut", a: "left", d: "right", w: "up", s: "down",
 };
 
 function listenToKeys(commands, help) {
@@ -145,7 +153,8 @@ function keepsKey(event) {
 function connectButtons(commands) {
   for (const button of document.querySelectorAll("[data-does]"))
     button.addEventListener("click", () => commands[button.dataset.does]());
-  document.getElementById("speed").addEventListener("change", (event) => change({speed: Number(event.target.value)}));
+  const speed = document.getElementById("speed");
+  speed.addEventListener("change", () => change({speed: Number(speed.value)}));
 }
 
 function refreshButtons() {

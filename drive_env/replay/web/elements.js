@@ -70,6 +70,14 @@ class LiveCells {
   }
 }
 
+function hint(...words) {
+  return element("p", {class: "hint"}, ...words);
+}
+
+function link(words, onclick) {
+  return element("button", {class: "link", onclick}, words);
+}
+
 function table(caption, columns, rows, attributes = {}) {
   const head = columns.length
     ? [element("thead", {}, element("tr", {}, ...columns.map((name) => element("th", {scope: "col"}, name))))] : [];

@@ -1,7 +1,7 @@
-/* How is the map drawn? Asphalt under the lanes, then what is painted on it, then the curbs; once a zoom, on a layer of
- * its own that is larger than the pane, so that a picture is one copy. */
+/* How is the map drawn? Asphalt under the lanes, then what is painted on it, then the curbs; once a zoom, on a layer
+ * of its own that is larger than the pane, so that a picture is one copy. */
 
-/* A common lane, where a file does not say; and asphalt beyond a lane's border, about what lies between it and the curb. */
+/* A common lane, where a file does not say; asphalt beyond a lane's border, about what lies between it and the curb. */
 const UNKNOWN_WIDTH_M = 3.6;
 const SHOULDER_M = 0.9;
 const STOP_SIGN_M = 0.9;
@@ -23,7 +23,7 @@ class Ground {
     this.lines = new Map(Object.values(roadKinds).map((kind) => [kind, new Path2D()]));
     this.asphalt = new Map();
     this.signs = [];
-    for (let road = 0; road < scene.roadKind.length; road++) this.addRoad(scene, road, roadKinds[scene.roadKind[road]]);
+    scene.roadKind.forEach((kind, road) => this.addRoad(scene, road, roadKinds[kind]));
   }
 
   addRoad(scene, road, kind) {
@@ -72,6 +72,7 @@ class GroundLayer {
   constructor() {
     this.canvas = document.createElement("canvas");
     this.drawn = null;
+    this.lastScale = 0;
     this.scaleSince_ms = 0;
   }
 
@@ -81,7 +82,8 @@ class GroundLayer {
     const stretch = camera.scale / scale / size.ratio;
     // On whole pixels, so that an unstretched layer is copied and not blurred.
     const whole = (place) => Math.round(place * size.ratio) / size.ratio;
-    context.drawImage(this.canvas, whole(right), whole(down), this.canvas.width * stretch, this.canvas.height * stretch);
+    const width = this.canvas.width * stretch, height = this.canvas.height * stretch;
+    context.drawImage(this.canvas, whole(right), whole(down), width, height);
   }
 
   isDue(ground, camera, size, now_ms) {
@@ -121,7 +123,10 @@ class GroundLayer {
 let colours = new Map();
 
 function colour(name) {
-  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  if (!colours.has(name)) {
+    const style = getComputedStyle(document.documentElement);
+    colours.set(name, style.getPropertyValue(name).trim());
+  }
   return colours.get(name);
 }
 

@@ -1,4 +1,4 @@
-/* What happens when the page opens? The recording is read, the parts are made, and a picture is drawn on request. */
+/* What happens when the page opens? The recording is read, the parts are made, a picture is drawn on request. */
 
 /* The panel's numbers change at most this often while playing: faster nobody can read. */
 const WORDS_MS = 60;
@@ -63,22 +63,22 @@ function lookAtChosen() {
   if (view.row === lookedAt) return;
   lookedAt = view.row;
   if (view.row < 0) return;
-  const pane = page.panes[Math.min(view.active, page.panes.length - 1)], pose = poseAt(pane.trial, view.row, view.step);
+  const pane = page.panes[Math.min(view.active, page.panes.length - 1)];
+  const pose = poseAt(pane.trial, view.row, view.step);
   const camera = cameraOf(pane.trial.scene, pane.size);
   if (!camera.shows(pose.x, pose.y, pane.size)) Object.assign(camera, {x: pose.x, y: pose.y, fitted: null});
 }
 
-let shownPanel = "", wordsShown_ms = 0;
+let shownPanel = null, wordsShown_ms = 0;
 
 function refreshPanel(now_ms) {
-  const kind = view.row >= 0 ? "agent" : "agents";
-  if (kind !== shownPanel) {
-    shownPanel = kind;
-    if (kind === "agents") page.agents.build();
-    else page.agent.key = "";
+  const panel = view.row >= 0 ? page.agent : page.agents;
+  if (panel !== shownPanel) {
+    shownPanel = panel;
+    panel.build();
   } else if (view.playing && now_ms - wordsShown_ms < WORDS_MS) return;
   wordsShown_ms = now_ms;
-  page[kind].refresh();
+  if (panel === page.agent) panel.refresh();
 }
 
 /* ---- a link to a moment ---- */
@@ -114,7 +114,8 @@ function noteMoment() {
 
 open().catch((error) => {
   document.body.classList.remove("loading");
-  document.getElementById("stage").replaceChildren(element("p", {class: "failure", role: "alert"}, `The replay cannot be shown: ${error.message}`));
+  const words = `The replay cannot be shown: ${error.message}`;
+  document.getElementById("stage").replaceChildren(element("p", {class: "failure", role: "alert"}, words));
   throw error;
 });
 

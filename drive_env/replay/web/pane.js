@@ -9,7 +9,8 @@ class Pane {
     this.place = place;
     this.layer = new GroundLayer();
     this.size = {width: 1, height: 1, ratio: 1};
-    this.canvas = element("canvas", {role: "img", "aria-label": "The map and its vehicles; the panel beside it has the same in words"});
+    this.canvas = element("canvas", {
+      role: "img", "aria-label": "The map and its vehicles; the panel beside it has the same in words"});
     this.context = this.canvas.getContext("2d", {alpha: false});
     this.choice = element("select", {
       "aria-label": place ? "Trial on the second side" : "Trial",
@@ -19,9 +20,10 @@ class Pane {
       },
     }, ...trials.map((trial) => element("option", {value: trial.number}, trialName(recording, trial))));
     this.cells = new LiveCells();
+    const step = this.cells.text("span", () => this.stepText(), {class: "step"});
+    const counts = [DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER].map((state) => this.countOf(state));
     this.root = element("div", {class: "pane"}, this.canvas,
-      element("div", {class: "caption"}, this.choice, this.cells.text("span", () => this.stepText(), {class: "step"}),
-        ...[DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER].map((state) => this.countOf(state))));
+      element("div", {class: "caption"}, this.choice, step, ...counts));
   }
 
   get trial() {

@@ -4,6 +4,7 @@ const PARTED_M = 1;
 
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
+const NONE = "\u00b7";
 
 class AgentPanel {
   constructor(root) {
@@ -38,7 +39,8 @@ class AgentPanel {
   }
 
   section(name, title, ...content) {
-    const made = element("details", {open: this.open.has(name), id: `section-${name}`}, element("summary", {}, title), ...content);
+    const attributes = {open: this.open.has(name), id: `section-${name}`};
+    const made = element("details", attributes, element("summary", {}, title), ...content);
     made.addEventListener("toggle", () => {
       this.open[made.open ? "add" : "delete"](name);
       askForPicture();
@@ -57,21 +59,28 @@ class AgentPanel {
   head() {
     const {scene} = shownTrials()[0], {row} = view;
     const kind = recording.object_kinds[scene.kind[row]];
+    const size = `${shown(scene.length[row], 1)} by ${shown(scene.width[row], 1)} m`;
+    const attributes = {class: "close", title: "All agents (Escape)", "aria-label": "All agents"};
     return element("div", {class: "who"},
       element("h2", {}, vehicleName(scene, row)),
-      element("span", {class: "hint"}, `${kind}, ${shown(scene.length[row], 1)} by ${shown(scene.width[row], 1)} m`),
-      element("button", {class: "close", title: "All agents (Escape)", "aria-label": "All agents", onclick: () => choose(-1)}, "\u00d7"));
+      element("span", {class: "hint"}, `${kind}, ${size}`),
+      element("button", {...attributes, onclick: () => choose(-1)}, "\u00d7"));
   }
 
   /* What became of it in every trial; a click shows the moment. */
   outcomes() {
-    const chips = trials.filter((trial) => view.row < trial.rows).map((trial) => {
-      const state = stateOf(trial, view.row, trial.lastStep), frame = trial.ends[view.row]?.frame ?? trial.lastStep;
-      return element("button", {class: view.trials.includes(trial.number) ? "chip shown" : "chip",
-        title: `${STATE_NAMES[state]} at step ${frame}`, onclick: () => showMoment(trial.number, view.row, frame)},
+    const played = trials.filter((trial) => view.row < trial.rows);
+    return element("div", {class: "chips"}, ...played.map((trial) => this.outcome(trial, view.row)));
+  }
+
+  outcome(trial, row) {
+    const state = stateOf(trial, row, trial.lastStep), frame = trial.ends[row]?.frame ?? trial.lastStep;
+    const attributes = {
+      class: view.trials.includes(trial.number) ? "chip shown" : "chip",
+      title: `${STATE_NAMES[state]} at step ${frame}`,
+      onclick: () => showMoment(trial.number, row, frame)};
+    return element("button", attributes,
       markOf(state), element("span", {}, `${trialName(recording, trial)} \u00b7 ${frame}`));
-    });
-    return element("div", {class: "chips"}, ...chips);
   }
 
   /* Where the ways of two trials part. */
@@ -79,9 +88,9 @@ class AgentPanel {
     if (!isComparing()) return [];
     const [one, other] = shownTrials(), step = partingStep(one, other, view.row, PARTED_M);
     if (one.scene !== other.scene) return [];
-    if (step === null) return [element("p", {class: "hint"}, `Never more than ${PARTED_M} m apart while both last.`)];
-    return [element("p", {class: "hint"}, `More than ${PARTED_M} m apart from `,
-      element("button", {class: "link", onclick: () => goTo(step)}, `step ${step}`), " on. Dots: its way in the other trial.")];
+    if (step === null) return [hint(`Never more than ${PARTED_M} m apart while both last.`)];
+    return [hint(`More than ${PARTED_M} m apart from `, link(`step ${step}`, () => goTo(step)),
+      " on. Dots: its way in the other trial.")];
   }
 
   /* ---- numbers ---- */
@@ -98,8 +107,8 @@ class AgentPanel {
         (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
       tableRow("speed", this.each((trial, frame) => `${shown(trial.speed[at(trial, row, frame)], 1)} m/s`)),
       tableRow("goal", this.each((trial, frame) => `${shown(goalDistance(trial, row, frame), 1)} m`)),
-      tableRow("throttle", this.each(action(0)), "of the action just taken, as a share of the largest"),
-      tableRow("steering", this.each(action(1)), "of the action just taken, as a share of the largest; to the left above 0"),
+      tableRow("throttle", this.each(action(0)), "share of the largest; of the action just taken"),
+      tableRow("steering", this.each(action(1)), "share of the largest, above 0 to the left; of the action just taken"),
     ];
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
@@ -125,32 +134,34 @@ class AgentPanel {
   events() {
     const lists = shownTrials().map((trial) => {
       const all = eventsOfRow(trial, view.row);
-      const count = () => all.filter((event) => event.frame <= clampStep(trial, view.step)).length;
-      return this.cells.part("div", count, (shownCount) => this.eventList(trial, all.slice(0, shownCount)), {class: "column"});
+      const countNow = () => all.filter((event) => event.frame <= clampStep(trial, view.step)).length;
+      return this.cells.part("div", countNow, (count) => this.eventList(all.slice(0, count)), {class: "column"});
     });
     return element("div", {class: "columns"}, ...lists);
   }
 
-  eventList(trial, events) {
-    if (!events.length) return element("p", {class: "hint"}, "none yet");
+  eventList(events) {
+    if (!events.length) return hint("none yet");
     return element("ul", {class: "events"}, ...events.map((event) => element("li", {},
-      element("button", {class: "link", onclick: () => goTo(event.frame)}, `step ${event.frame}`),
-      markOf(event.state), element("span", {}, event.words))));
+      link(`step ${event.frame}`, () => goTo(event.frame)), markOf(event.state), element("span", {}, event.words))));
   }
 
   /* ---- channels ---- */
 
   channels(columns) {
-    const flagRow = (name) => tableRow(name, this.each((trial, frame) =>
-      (hasFlag(recording, trial, view.row, frame, name) ? "true" : "\u00b7")));
-    const outcome = tableRow("outcome", this.each((trial, frame) =>
-      recording.outcomes[trial.outcome[at(trial, view.row, frame)]] || "\u00b7"));
-    const reward = tableRow("rewards", this.each((trial, frame) => shown(trial.rewards[at(trial, view.row, frame)], 2, true)));
-    const index = tableRow("trial_index", this.each((trial) => String(trial.index)));
-    const names = columns.length ? ["", ...columns] : [];
+    const {row} = view, names = columns.length ? ["", ...columns] : [];
+    const channel = (name, say) => tableRow(name, this.each(say));
+    const flag = (name) => channel(name, (trial, frame) =>
+      (hasFlag(recording, trial, row, frame, name) ? "true" : NONE));
+    const ofAction = [
+      ...ACTION_CHANNELS.map(flag),
+      channel("outcome", (trial, frame) => recording.outcomes[trial.outcome[at(trial, row, frame)]] || NONE),
+      channel("rewards", (trial, frame) => shown(trial.rewards[at(trial, row, frame)], 2, true)),
+    ];
+    const ofObservation = [...OBSERVATION_CHANNELS.map(flag), channel("trial_index", (trial) => String(trial.index))];
     return element("div", {},
-      table("Of the action just taken", names, [...ACTION_CHANNELS.map(flagRow), outcome, reward], {class: "channels"}),
-      table("Of the observation just returned", names, [...OBSERVATION_CHANNELS.map(flagRow), index], {class: "channels"}));
+      table("Of the action just taken", names, ofAction, {class: "channels"}),
+      table("Of the observation just returned", names, ofObservation, {class: "channels"}));
   }
 
   /* ---- observation ---- */
@@ -180,25 +191,27 @@ class AgentPanel {
     const rows = sight.vehicles.map((one) => tableRow(vehicleName(trial.scene, one.vehicle),
       [one.ahead, one.left, one.distance, one.speed].map((value) => element("td", {}, shown(value, 1)))));
     const name = isComparing() ? `${trialName(recording, trial)}: ` : "";
-    return table(`${name}${rows.length} of ${recording.config.partners} slots filled`, ["", "ahead m", "left m", "away m", "m/s"], rows);
+    const caption = `${name}${rows.length} of ${recording.config.partners} slots filled`;
+    return table(caption, ["", "ahead m", "left m", "away m", "m/s"], rows);
   }
 
   roads(columns) {
-    const kinds = Object.entries(recording.road_kinds);
-    const count = (code) => (trial, frame) => {
+    const count = (isMeant) => (trial, frame) => {
       if (!this.isOpen("roads")) return "";
-      return String(sightOf(trial, view.row, frame).roads.filter((one) => one.kind === Number(code)).length);
+      return String(sightOf(trial, view.row, frame).roads.filter(isMeant).length);
     };
-    const rows = kinds.map(([code, kind]) => tableRow(kind.replace("_", " "), this.each(count(code))));
-    const all = (trial, frame) => (this.isOpen("roads") ? String(sightOf(trial, view.row, frame).roads.length) : "");
-    rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, `of ${recording.config.roads} slots`), ...this.each(all)));
+    const rows = Object.entries(recording.road_kinds).map(([code, kind]) =>
+      tableRow(kind.replace("_", " "), this.each(count((one) => one.kind === Number(code)))));
+    rows.push(element("tr", {class: "sum"},
+      element("th", {scope: "row"}, `of ${recording.config.roads} slots`), ...this.each(count(() => true))));
     return table("Segments by kind", columns.length ? ["", ...columns] : [], rows);
   }
 }
 
 /* The events of a row in words, and the end of its trial where that was none of them. */
 function eventsOfRow(trial, row) {
-  const events = trial.events.filter((event) => event.row === row).map((event) => ({...event, words: eventWords(trial, event)}));
+  const own = trial.events.filter((event) => event.row === row);
+  const events = own.map((event) => ({...event, words: eventWords(trial, event)}));
   const end = trial.ends[row];
   if (end && !events.some((event) => event.frame === end.frame && event.state === end.outcome))
     events.push({frame: end.frame, state: end.outcome, words: STATE_NAMES[end.outcome]});

@@ -1,5 +1,5 @@
-/* What was a row given? Its own numbers are recorded; whom and what of the road it sees follows from the state by the rules
- * of docs/observation.md. */
+/* What was a row given? Its own numbers are recorded; which vehicles and roads it saw follows from the state by the
+ * rules of docs/observation.md. */
 
 /* The frame whose observation a row holds: who waits keeps the one it had when it last acted. */
 function seenFrame(trial, row, frame) {
@@ -47,12 +47,13 @@ function seenVehicles(trial, row, frame, pose) {
   });
 }
 
-/* Indices of the nearest, at most `slots` and none beyond the view, ascending; of two equally near the lower one first. */
+/* Indices of the nearest, at most `slots` and none beyond the view, ascending; of two equally near the lower first. */
 function nearest(distances, slots) {
   const farthest = slots ? distances.slice().sort()[Math.min(slots, distances.length) - 1] : -1;
   const limit = Math.min(farthest, recording.config.view_radius_m), inside = [];
   distances.forEach((distance, index) => distance <= limit && inside.push(index));
-  for (let i = inside.length - 1; inside.length > slots; i--) if (distances[inside[i]] === limit) inside.splice(i, 1);
+  for (let last = inside.length - 1; inside.length > slots; last--)
+    if (distances[inside[last]] === limit) inside.splice(last, 1);
   return inside;
 }
 
@@ -81,7 +82,8 @@ function splitRoads(scene, limit_m) {
     const first = scene.roadStart[road], end = scene.roadStart[road + 1], kind = scene.roadKind[road];
     const before = segments.length;
     for (let i = first; i + 1 < end; i++) addPieces(segments, scene, i, kind, limit_m);
-    if (segments.length === before) segments.push({x: scene.roadX[first], y: scene.roadY[first], dx: 0, dy: 0, kind});
+    const isPoint = segments.length === before;
+    if (isPoint) segments.push({x: scene.roadX[first], y: scene.roadY[first], dx: 0, dy: 0, kind});
   }
   return segments;
 }

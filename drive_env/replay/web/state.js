@@ -10,7 +10,10 @@ const view = {
   trails: true, goals: false, names: false, sight: true,
 };
 
-let recording = null, scenes = [], trials = [], isDrawingDue = false, draw = () => {}, heldSince = null, lastTime_ms = null;
+let recording = null, scenes = [], trials = [];
+let draw = () => {}, isDrawingDue = false;
+/* When the last picture was drawn, and since when the play head has rested at the end of a trial. */
+let lastTime_ms = null, heldSince_ms = null;
 
 function change(changes) {
   Object.assign(view, changes);
@@ -44,20 +47,20 @@ function advance(now_ms) {
   if (view.step < last) {
     const dt_s = trials[view.trials[0]].scene.dt_s;
     view.step = Math.min(view.step + (gone_ms / 1000) * view.speed / dt_s, last);
-    heldSince = view.step < last ? null : now_ms;
-  } else if (heldSince === null) heldSince = now_ms;
-  else if (now_ms - heldSince > HOLD_MS) goPastTheEnd();
+    heldSince_ms = view.step < last ? null : now_ms;
+  } else if (heldSince_ms === null) heldSince_ms = now_ms;
+  else if (now_ms - heldSince_ms > HOLD_MS) goPastTheEnd();
 }
 
 function goPastTheEnd() {
   const next = view.trials[0] + 1;
-  heldSince = null;
+  heldSince_ms = null;
   if (isComparing() || next === trials.length) play(false);
   else showTrial(next, 0);
 }
 
 function play(on) {
-  lastTime_ms = heldSince = null;
+  lastTime_ms = heldSince_ms = null;
   if (on && view.step >= lastShownStep()) {
     if (!isComparing() && view.trials[0] === trials.length - 1) view.trials = [0];
     if (isComparing() || view.trials[0] === 0) view.step = 0;
@@ -66,7 +69,7 @@ function play(on) {
 }
 
 function goTo(step) {
-  heldSince = null;
+  heldSince_ms = null;
   change({step: Math.max(0, Math.min(step, lastShownStep()))});
 }
 

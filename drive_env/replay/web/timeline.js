@@ -1,4 +1,4 @@
-/* How did the trials go, side by side in time? One strip a trial, all from step 0; below it the way of the chosen agent. */
+/* How did the trials go in time? One strip a trial, all from step 0; below it what became of the chosen agent. */
 
 const STRIP_PX = 22, LANE_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
 const LABEL_PX = 62, COUNT_PX = 116, SIDE_PX = 10, END_PX = 18;
@@ -13,14 +13,17 @@ const PILE = [GOAL, DRIVING, TIMEOUT, OTHER, OFFROAD, COLLISION];
 class Timeline {
   constructor(root) {
     this.root = root;
-    this.canvas = element("canvas", {role: "slider", tabindex: "0", "aria-label": "Step of the trial", "aria-valuemin": "0"});
+    this.canvas = element("canvas", {
+      role: "slider", tabindex: "0", "aria-label": "Step of the trial", "aria-valuemin": "0"});
     this.context = this.canvas.getContext("2d");
     this.still = document.createElement("canvas");
     this.stillKey = "";
     this.longest = Math.max(1, ...trials.map((trial) => trial.lastStep));
     root.append(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => this.grab(event));
-    this.canvas.addEventListener("pointermove", (event) => this.canvas.hasPointerCapture(event.pointerId) && this.scrub(event));
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.canvas.hasPointerCapture(event.pointerId)) this.scrub(event);
+    });
   }
 
   get pitch() {
@@ -52,6 +55,10 @@ class Timeline {
     return this.left + (step / this.longest) * (this.right - this.left);
   }
 
+  toStep(x) {
+    return Math.round(((x - this.left) / (this.right - this.left)) * this.longest);
+  }
+
   topOf(number) {
     return TOP_PX + number * this.pitch;
   }
@@ -69,7 +76,7 @@ class Timeline {
   }
 
   scrub(event) {
-    goTo(Math.round(((event.offsetX - this.left) / (this.right - this.left)) * this.longest));
+    goTo(this.toStep(event.offsetX));
   }
 
   /* ---- picture ---- */
@@ -106,7 +113,7 @@ class Timeline {
     const top = this.topOf(trial.number), isShown = view.trials.includes(trial.number);
     context.globalAlpha = isShown ? 1 : 0.6;
     for (let x = Math.floor(this.left); x < this.toX(trial.lastStep); x++)
-      this.drawColumn(context, trial, x, Math.round(((x - this.left) / (this.right - this.left)) * this.longest), top);
+      this.drawColumn(context, trial, x, this.toStep(x), top);
     context.globalAlpha = 1;
     const width = this.toX(trial.lastStep) - this.left;
     context.lineWidth = isShown ? 2 : 1;
@@ -116,8 +123,8 @@ class Timeline {
     context.fillStyle = colour(isShown ? "--ink" : "--faint");
     context.textAlign = "left";
     context.fillText(this.labelOf(trial), SIDE_PX, top + STRIP_PX / 2);
-    if (this.width < WIDE_PX) return;
-    context.fillText(`${countStates(trial, trial.lastStep)[GOAL]} of ${trial.rows} goals`, this.right + SIDE_PX, top + STRIP_PX / 2);
+    const goals = `${countStates(trial, trial.lastStep)[GOAL]} of ${trial.rows} goals`;
+    if (this.width >= WIDE_PX) context.fillText(goals, this.right + SIDE_PX, top + STRIP_PX / 2);
   }
 
   labelOf(trial) {

@@ -29,7 +29,8 @@ function place(brush, x, y) {
 }
 
 function drawVehicle(brush, trial, vehicle, step) {
-  const {context, camera, size} = brush, pose = poseAt(trial, vehicle, step), [right, down] = place(brush, pose.x, pose.y);
+  const {context, camera, size} = brush, pose = poseAt(trial, vehicle, step);
+  const [right, down] = place(brush, pose.x, pose.y);
   const grown = Math.max(1, SHORTEST_PX / (trial.scene.length[vehicle] * camera.scale));
   const length = trial.scene.length[vehicle] * camera.scale * grown;
   const width = Math.max(trial.scene.width[vehicle] * camera.scale * Math.min(grown, 2), 0.4 * SHORTEST_PX);
@@ -80,7 +81,8 @@ function drawTrail(brush, trial, row, step) {
   const first = Math.max(0, frame - Math.round(TRAIL_S / trial.scene.dt_s));
   if (first === frame) return;
   context.beginPath();
-  for (let i = first; i <= frame; i++) context.lineTo(...place(brush, trial.x[at(trial, row, i)], trial.y[at(trial, row, i)]));
+  for (let i = at(trial, row, first); i <= at(trial, row, frame); i++)
+    context.lineTo(...place(brush, trial.x[i], trial.y[i]));
   const pose = poseAt(trial, row, step);
   context.lineTo(...place(brush, pose.x, pose.y));
   context.strokeStyle = colour("--trail");
@@ -143,7 +145,8 @@ function markPath(state) {
 function drawFlash(brush, trial, event, step) {
   const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
   if (age < 0 || age >= 1) return;
-  const i = at(trial, event.row, event.frame), [right, down] = place(brush, trial.x[i], trial.y[i]), {context} = brush;
+  const {context} = brush, i = at(trial, event.row, event.frame);
+  const [right, down] = place(brush, trial.x[i], trial.y[i]);
   context.save();
   context.globalAlpha = 1 - age;
   context.beginPath();
@@ -157,7 +160,8 @@ function drawFlash(brush, trial, event, step) {
 function drawName(brush, trial, row, step) {
   if (!trial.present[at(trial, row, clampStep(trial, step))]) return;
   const pose = poseAt(trial, row, step), [right, down] = place(brush, pose.x, pose.y);
-  writeText(brush.context, String(row), right, down - Math.max(8, 0.55 * trial.scene.length[row] * brush.camera.scale));
+  const above = Math.max(8, 0.55 * trial.scene.length[row] * brush.camera.scale);
+  writeText(brush.context, String(row), right, down - above);
 }
 
 /* Text with a rim of the ground's colour, so that it can be read on anything. */

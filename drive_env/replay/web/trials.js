@@ -1,6 +1,6 @@
 /* What happened to whom, and when? Facts that the recorded arrays imply. */
 
-/* States of a vehicle: a row's are the outcomes, of which 0 is "not decided: it drives"; the last two have no row. */
+/* States of a vehicle: a row's are the outcomes, of which 0 means that it drives; the last two have no row. */
 const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, EXPERT = 6, STATIC = 7;
 const STATE_NAMES = ["driving", "goal", "collision", "off-road", "timeout", "other", "replays its log", "stands"];
 const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
