@@ -16,11 +16,15 @@ def __getattr__(name):
         from importlib.metadata import version
 
         return version("drive-env")
+    if name == "record":  # a batch alone does not need it
+        from .replay import record
+
+        return record
     raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
 
 
 __all__ = [
     "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveMemoryError",
     "DriveParallelEnv", "Feature", "Figure", "Report", "RewardConfig", "Scene", "SceneError", "generate_scene",
-    "load_scene", "parallel_env",
+    "load_scene", "parallel_env", "record",
 ]

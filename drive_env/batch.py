@@ -295,6 +295,20 @@ class Batch:
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"].copy(), **rows}
 
+    def step_events(self, world: int = 0) -> dict[str, np.ndarray]:
+        """A copy of what began for the rows of a world in the last step: goal, collision, offroad (bool), and
+        hit_vehicle (int32: the lowest index into `vehicles` of those it began to touch, -1 for none).
+
+        All False and -1 for rows that did not act.
+        """
+        self._check_open()
+        world = whole("world", world, 0, self.world_count - 1)
+        rows = slice(world * self.rows_per_world, (world + 1) * self.rows_per_world)
+        acted = ~self._shared["invalid_step"][rows]
+        facts = {"goal": "reached", "collision": "hit", "offroad": "crossed"}
+        events = {name: self._state[fact][world].astype(bool) & acted for name, fact in facts.items()}
+        return events | {"hit_vehicle": np.where(events["collision"], self._state["hit_vehicle"][world], -1)}
+
     def scene_report(self, scene: int = 0) -> Report:
         """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
         cast = self.casts[whole("scene", scene, 0, len(self.scenes) - 1)]

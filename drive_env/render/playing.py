@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from .. import playing
 from ..batch import Batch, Figure
-from ..config import DriveConfig
-from ..drivers import LaneDriver, RandomDriver
+from ..config import DriveConfig, checked_config
+from ..drivers import LaneDriver
 from ..errors import ConfigError
+from ..playing import Policy, Progress, checked_path, play_trials
 from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
 from .view import SceneView
 
-POLICIES = ("lane", "random", "replay")
+POLICIES = (*playing.POLICIES, "replay")
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 
@@ -27,10 +29,10 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 """Continuous: throttle and steering of one row."""
 
 
-def play(scenes, path: str | os.PathLike, policy: str | Callable[[Batch], np.ndarray] = "lane",
+def play(scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", row: int = 0,
          size: tuple[int, int] | None = None, config: DriveConfig | None = None,
-         progress: Callable[[int, int], None] | None = None) -> dict[str, Figure]:
+         progress: Progress | None = None) -> dict[str, Figure]:
     """Plays one episode and writes it: a film (".mp4", ".gif"), or a sheet (".png").
 
     Args:
@@ -53,18 +55,12 @@ def play(scenes, path: str | os.PathLike, policy: str | Callable[[Batch], np.nda
         ConfigError, SceneError: an argument is out of its range.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = os.fspath(path)
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in (*FILM_ENDINGS, ".png"):
-        raise ConfigError(
-            f"path is {path!r}; it must end in .png or, for a film, {' or '.join(FILM_ENDINGS)}")
-    if not callable(policy) and policy not in POLICIES:
-        offered = ", ".join(map(repr, POLICIES))
-        raise ConfigError(f"policy is {policy!r}; it must be a function or one of {offered}")
-    config = _config(config or DriveConfig(), policy, agents, trials)
+    path = checked_path(path, (*FILM_ENDINGS, ".png"))
+    playing.check_policy(policy, POLICIES)
+    config = _config(checked_config(config), policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
-        film = ending in FILM_ENDINGS
+        film = path.lower().endswith(FILM_ENDINGS)
         look = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, row=row)
         batch.reset()
         moments = _moments(batch, act, look, progress)
@@ -88,29 +84,16 @@ def _config(config, policy, agents, trials):
 
 
 def _actor(batch, policy, seed):
-    if callable(policy):
-        return lambda: policy(batch)
-    if policy == "random":
-        return RandomDriver(batch, seed).act_all
+    if policy != "replay":
+        return playing.actor(batch, policy, seed)
     driver = LaneDriver(batch)
-    if policy == "lane":
-        return driver.act_all
     return lambda: FULL_BRAKE if batch.trial_state()["had_goal"][0] else driver.act_all()
 
 
 def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
     """Frames of one episode, and whether each is the last of its trial."""
-    trials, trial_steps = batch.config.max_trials, batch.casts[int(batch.scene_index[0])].trial_steps
     yield look.frame(), False
-    ended = done = 0
-    while ended < trials:
-        batch.step(act())
-        closes = bool(batch.trial_ended[0])
-        ended += closes
-        # A restart is a step of its own; a trial that ends early counts as if it had not.
-        done = ended * (trial_steps + 1) - 1 if closes else done + 1
-        if progress:
-            progress(done, trials * (trial_steps + 1) - 1)
+    for closes in play_trials(batch, act, batch.config.max_trials, progress):
         yield look.frame(), closes
 
 

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from ..batch import Batch
-from ..errors import CallError, ConfigError
+from ..errors import CallError, ConfigError, shown, whole
 from . import colours
 from .camera import Camera, fitted
 from .canvas import Canvas
@@ -49,14 +49,16 @@ class SceneView:
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
                  row: int = 0, span_m: float = 90.0):
         if view not in VIEWS:
-            raise ConfigError(f"view is {view!r}; it must be one of {', '.join(map(repr, VIEWS))}")
-        self.width, self.height = (_whole(name, side, *SIDE_LIMITS_PX)
+            raise ConfigError(f"view is {shown(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
+        if not isinstance(size, (tuple, list)) or len(size) != 2:
+            raise ConfigError(f"size is {shown(size)}; it must be a pair: width and height in pixels")
+        self.width, self.height = (whole(name, side, *SIDE_LIMITS_PX)
                                    for name, side in zip(("width", "height"), size, strict=True))
         self.batch, self.view = batch, view
-        self.world = _whole("world", world, 0, batch.world_count - 1)
-        self.row = _whole("row", row, 0, batch.rows_per_world - 1)
-        if not 5.0 <= span_m <= 2000.0:
-            raise ConfigError(f"span_m is {span_m!r}; it must be a number from 5 to 2000")
+        self.world = whole("world", world, 0, batch.world_count - 1)
+        self.row = whole("row", row, 0, batch.rows_per_world - 1)
+        if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
+            raise ConfigError(f"span_m is {shown(span_m)}; it must be a number from 5 to 2000")
         self.span_m = float(span_m)
         self._sizes = panel_sizes(self.width, self.height)
         self._layout = batch.observation_layout()
@@ -172,9 +174,3 @@ def _interesting_box(cast) -> tuple[float, float, float, float]:
         cast.scene.objects.goal_m[cast.objects[: cast.row_count]]])
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
-
-
-def _whole(name, value, low, high):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-    return int(value)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-
-import numpy as np
 
 from ..batch import Batch
-from ..config import DriveConfig
-from ..drivers import LaneDriver, RandomDriver
-from ..errors import ConfigError
+from ..config import DriveConfig, checked_config
+from ..errors import whole
+from ..playing import Policy, Progress, actor, check_policy, checked_path, play_trials
 from .recorder import Recorder
 from .recording import Recording
-
-POLICIES = ("lane", "random")
-
-Policy = str | Callable[[Batch], np.ndarray]
-Progress = Callable[[int, int], None]
 
 
 def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0,
@@ -37,16 +29,14 @@ def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = 
         ConfigError, SceneError: an argument is out of its range.
         ActionError: the policy returned what is no action.
     """
-    _check(policy, episodes)
+    check_policy(policy)
+    episodes = whole("episodes", episodes, 1, 1_000_000)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
-        act = _actor(batch, policy, seed)
-        recorder, tally = Recorder(batch), _Tally(batch, episodes, progress)
+        act, recorder = actor(batch, policy, seed), Recorder(batch)
         batch.reset()
         recorder.capture()
-        while not tally.is_over:
-            batch.step(act())
+        for _ in play_trials(batch, act, episodes * batch.config.max_trials, progress):
             recorder.capture()
-            tally.count(bool(batch.trial_ended[0]))
         return recorder.recording()
 
 
@@ -65,52 +55,10 @@ def write_replay(scenes, path: str | os.PathLike, policy: Policy = "lane", trial
     Raises:
         ConfigError, SceneError, ActionError: as for `record`, or the page cannot be written.
     """
-    path = os.fspath(path)
-    if not path.lower().endswith((".html", ".htm")):
-        raise ConfigError(f"path is {path!r}; it must end in .html")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise ConfigError(f"path is {path!r}; there is no folder {folder!r}")
-    config = (config or DriveConfig()).replace(max_trials=trials)
+    path = checked_path(path, (".html", ".htm"))
+    config = checked_config(config).replace(max_trials=trials)
     if agents is not None:
         config = config.replace(agents_per_world=agents)
     recording = record(scenes, policy, config, seed, progress=progress)
     recording.save_html(path)
     return recording
-
-
-class _Tally:
-    """Counts the steps of some episodes, and says how far along they are."""
-
-    def __init__(self, batch: Batch, episodes: int, progress: Progress | None):
-        longest = max(cast.trial_steps for cast in batch.casts)
-        self._calls_a_trial = longest + 1  # a restart is a step of its own
-        self._trials = episodes * batch.config.max_trials
-        self._ended = self._calls = 0
-        self._progress = progress
-
-    @property
-    def is_over(self) -> bool:
-        return self._ended == self._trials
-
-    def count(self, ended: bool) -> None:
-        self._ended += ended
-        self._calls = 0 if ended else self._calls + 1
-        if self._progress:
-            # Trials that end early leave steps out.
-            most = self._trials * self._calls_a_trial - 1
-            self._progress(min(self._ended * self._calls_a_trial + self._calls, most), most)
-
-
-def _check(policy, episodes):
-    if not callable(policy) and policy not in POLICIES:
-        offered = ", ".join(map(repr, POLICIES))
-        raise ConfigError(f"policy is {policy!r}; it must be a function or one of {offered}")
-    if isinstance(episodes, bool) or not isinstance(episodes, (int, np.integer)) or episodes < 1:
-        raise ConfigError(f"episodes is {episodes!r}; it must be a whole number of 1 or more")
-
-
-def _actor(batch, policy, seed):
-    if callable(policy):
-        return lambda: policy(batch)
-    return (RandomDriver(batch, seed) if policy == "random" else LaneDriver(batch)).act_all

@@ -9,9 +9,8 @@ import numpy as np
 from ..batch import Batch
 from ..cast import Cast
 from ..core import lib
-from ..errors import CallError, ConfigError
+from ..errors import CallError, whole
 from ..layout import Feature
-from .events import paid_events
 from .recording import EVENTS, FLAGS, Recording, Trial
 
 SLOT_BLOCKS = ("partners", "roads")
@@ -35,17 +34,16 @@ class Frame(NamedTuple):
 
 
 class _Played:
-    """A trial that may still go on; `met` tells what of `EVENTS` each row has met in it."""
+    """A trial that may still go on."""
 
-    def __init__(self, episode: int, index: int, scene: int, row_count: int):
+    def __init__(self, episode: int, index: int, scene: int):
         self.episode, self.index, self.scene = episode, index, scene
         self.frames: list[Frame] = []
-        self.met = np.zeros((row_count, len(EVENTS)), bool)
         self.complete = False
 
-    def add(self, frame: Frame, met: np.ndarray, complete: bool) -> None:
+    def add(self, frame: Frame, complete: bool) -> None:
         self.frames.append(frame)
-        self.met, self.complete = met, complete
+        self.complete = complete
 
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
@@ -69,11 +67,7 @@ class Recorder:
     """
 
     def __init__(self, batch: Batch, world: int = 0):
-        is_whole = isinstance(world, (int, np.integer)) and not isinstance(world, bool)
-        if not is_whole or not 0 <= world < batch.world_count:
-            last = batch.world_count - 1
-            raise ConfigError(f"world is {world!r}; it must be a whole number from 0 to {last}")
-        self.batch, self.world = batch, int(world)
+        self.batch, self.world = batch, whole("world", world, 0, batch.world_count - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
         self._casts: list[Cast] = []
@@ -94,11 +88,10 @@ class Recorder:
         rows = slice(first_row, first_row + cast.row_count)
         if self._opens_trial(rows):
             self._episode += bool(self._played) and bool(batch.first[first_row])
-            self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast), cast.row_count))
+            self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast)))
         if self._played:
             trial = self._played[-1]
-            met = np.stack([state[f"had_{event}"][: cast.row_count] for event in EVENTS], axis=1)
-            trial.add(self._frame(rows, trial, met), met, bool(batch.trial_ended[first_row]))
+            trial.add(self._frame(rows, trial), bool(batch.trial_ended[first_row]))
 
     def recording(self) -> Recording:
         """All that was captured so far.
@@ -123,17 +116,18 @@ class Recorder:
             self._casts.append(cast)
         return self._casts.index(cast)
 
-    def _frame(self, rows, trial, met):
+    def _frame(self, rows, trial):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
         acted = (~batch.invalid_step[rows] & bool(trial.frames))[:, None]
-        rewards = batch.rewards[rows].copy()
-        events = paid_events(rewards, met, trial.met, batch.config.reward)
+        began = batch.step_events(self.world)
+        # A fresh trial's first frame shows no step: what came before it is not its own.
+        events = np.stack([began[event][: rows.stop - rows.start] for event in EVENTS], axis=1) & acted
         # A fresh trial's actions are those of the step before it.
         actions = np.where(acted, _shares(batch.actions[rows], batch.config.action_type), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=rewards, events=events, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
+            rewards=batch.rewards[rows].copy(), events=events, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
             outcome=batch.outcome[rows].copy(), own=batch.observations[rows][:, self._own])
 
 

@@ -1,0 +1,64 @@
+"""How does one play a policy for others to look at? One world, some trials, told how far along they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .batch import Batch
+from .drivers import LaneDriver, RandomDriver
+from .errors import ConfigError, shown
+
+Policy = str | Callable[[Batch], np.ndarray]
+"""A name, or a function that is given the batch and returns actions for every row, also where the step is a restart."""
+
+Progress = Callable[[int, int], None]
+"""Called after every step with the steps done and the most there can be."""
+
+POLICIES = ("lane", "random")
+"""Drives by rule; draws actions."""
+
+
+def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
+    """A `ConfigError` unless the policy is a function or a name on offer."""
+    if not callable(policy) and (not isinstance(policy, str) or policy not in offered):
+        names = ", ".join(map(repr, offered))
+        raise ConfigError(f"policy is {shown(policy)}; it must be a function or one of {names}")
+
+
+def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
+    """What gives the actions of all rows at each call."""
+    if callable(policy):
+        return lambda: policy(batch)
+    return (RandomDriver(batch, seed) if policy == "random" else LaneDriver(batch)).act_all
+
+
+def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
+                progress: Progress | None = None) -> Iterator[bool]:
+    """Steps until so many trials of world 0 have ended; yields after each step whether it ended one."""
+    calls = max(cast.trial_steps for cast in batch.casts) + 1  # a restart is a step of its own
+    done = ended = 0
+    while ended < trials:
+        batch.step(act())
+        closes = bool(batch.trial_ended[0])
+        ended += closes
+        done = ended * calls - 1 if closes else done + 1  # a trial that ended early counts whole
+        if progress:
+            progress(done, trials * calls - 1)
+        yield closes
+
+
+def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
+    """The path as text, if it has one of the endings and its folder is there: asked before anything is played."""
+    try:
+        path = os.fspath(path)
+    except TypeError:
+        raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
+    if not isinstance(path, str) or not path.lower().endswith(endings):
+        raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")
+    return path
