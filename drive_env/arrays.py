@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -68,6 +69,10 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     for shared in table:
         if shared.name in given:
             _check(shared, given[shared.name], shapes[shared.name])
+
+    for name, other in combinations(given, 2):
+        if np.may_share_memory(given[name], given[other]):
+            raise ConfigError(f"arrays[{name!r}] and arrays[{other!r}] share memory; each must have its own")
 
     made = [shared for shared in table if shared.name not in given]
     offsets, used = {}, 0

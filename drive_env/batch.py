@@ -63,6 +63,7 @@ class Batch:
         code: (R,) uint16, the flags of a row in one number.
         scene_index: (W,) int32, which of `scenes` each world plays. world_of_row: (R,) int32.
         row_count, rows_per_world, world_count: R, R / W and W.
+        seed: of the constructor, or of the last `reset(seed=one)` of all worlds; `seeds` has each world's.
         scenes, casts: the scenes in play, and who plays which part in each.
         single_observation_space, single_action_space: Gymnasium spaces of one row.
 
@@ -114,7 +115,7 @@ class Batch:
             scene_count=len(self.scenes), seed=self.seed, thread_count=min(self.threads, self.world_count),
             scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids),
-            instruction_set=(isa := ffi.new("char[]", os.environ.get(ISA_VARIABLE, "").encode()))))
+            instruction_set=(isa := ffi.new("char[]", os.environb.get(ISA_VARIABLE.encode(), b"") if os.supports_bytes_environ else os.environ.get(ISA_VARIABLE, "").encode()))))
         needs = ffi.new("drv_batch_needs *")
         check(lib.drv_batch_plan(setup, needs, message), message)
         self.row_count: int = needs.row_count
@@ -125,7 +126,8 @@ class Batch:
         del scene_list, isa
         self._handle = ffi.gc(out[0], lib.drv_batch_free)
         self._bind(arrays, needs)
-        self._state = _state_views(self._handle, self._block, self.world_count)
+        self._fields = _state_fields(self._handle)
+        self._state = _state_views(self._fields, self._block, self.world_count)
         self.world_of_row: np.ndarray = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
         self.single_observation_space = observation_space(self.observation_size)
         self.single_action_space = action_space(config)
@@ -135,17 +137,21 @@ class Batch:
         table = shared_table(self.config.action_type)
         sizes = {"R": needs.row_count, "W": self.world_count, "O": needs.observation_size, "A": needs.action_width}
         self._shared = allocate(table, sizes, arrays)
-        discrete = self.config.action_type != "continuous"
-        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL}
-        for shared in table:
-            name = shared.name
-            if name == "actions":
-                name = "discrete_actions" if discrete else "continuous_actions"
-            pointers[name] = ffi.from_buffer(shared.ctype, self._shared[shared.name], require_writable=True)
-            setattr(self, shared.name, self._shared[shared.name])
+        for name, array in self._shared.items():
+            setattr(self, name, array)
         # Whoever puts another array into `actions` steps with that array; the core's own is this one.
         self.bound_actions = self._shared["actions"]
-        lib.drv_batch_bind(self._handle, ffi.new("drv_arrays *", pointers))
+        lib.drv_batch_bind(self._handle, self._native_arrays(self._shared))
+
+    def _native_arrays(self, arrays: dict[str, np.ndarray]):
+        """Pointers to arrays like the shared ones, for as long as those live."""
+        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL}
+        for shared in shared_table(self.config.action_type):
+            name = shared.name
+            if name == "actions":
+                name = "continuous_actions" if self.config.action_type == "continuous" else "discrete_actions"
+            pointers[name] = ffi.from_buffer(shared.ctype, arrays[shared.name], require_writable=True)
+        return ffi.new("drv_arrays *", pointers)
 
     # ---- calls ----
 
@@ -204,6 +210,8 @@ class Batch:
             if not np.can_cast(actions.dtype, bound.dtype, "same_kind") or actions.dtype == np.bool_:
                 kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
                 raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
+            if actions.dtype == np.uint64:  # beyond int64 is beyond every table, and must not wrap into one
+                actions = np.minimum(actions, np.uint64(np.iinfo(np.int64).max))
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, which the core refuses
                 actions = actions.astype(bound.dtype)
         return ffi.from_buffer(np.ascontiguousarray(actions))
@@ -272,14 +280,13 @@ class Batch:
         Keys: x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
         """
-        self._check_open()
-        world = whole("world", world, 0, self.world_count - 1)
-        cast = self.casts[self._state["scene_index"][world, 0]]
+        state = self._world(world)
+        cast = self.casts[state["scene_index"][0]]
         count, objects = len(cast.objects), cast.scene.objects
-        moving = {name: self._state[name][world, :count].copy() for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
+        moving = {name: state[name][:count] for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
         return moving | {
             "length_m": objects.length_m[cast.objects], "width_m": objects.width_m[cast.objects],
-            "kind": objects.kind[cast.objects], "present": self._state["present"][world, :count].astype(bool)}
+            "kind": objects.kind[cast.objects], "present": state["present"][:count].astype(bool)}
 
     def trial_state(self, world: int = 0) -> dict:
         """A copy of where a world is in its episode, and of what this trial has brought its rows.
@@ -288,12 +295,10 @@ class Batch:
         it counts) as int; for each row of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and
         had_goal, had_collision, had_offroad (bool).
         """
-        self._check_open()
-        world = whole("world", world, 0, self.world_count - 1)
-        state = {name: array[world] for name, array in self._state.items()}
+        state = self._world(world)
         rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
-                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"].copy(), **rows}
+                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **rows}
 
     def step_events(self, world: int = 0) -> dict[str, np.ndarray]:
         """A copy of what began for the rows of a world in the last step: goal, collision, offroad (bool), and
@@ -301,13 +306,10 @@ class Batch:
 
         All False and -1 for rows that did not act.
         """
-        self._check_open()
-        world = whole("world", world, 0, self.world_count - 1)
-        rows = slice(world * self.rows_per_world, (world + 1) * self.rows_per_world)
-        acted = ~self._shared["invalid_step"][rows]
+        state = self._world(world)
         facts = {"goal": "reached", "collision": "hit", "offroad": "crossed"}
-        events = {name: self._state[fact][world].astype(bool) & acted for name, fact in facts.items()}
-        return events | {"hit_vehicle": np.where(events["collision"], self._state["hit_vehicle"][world], -1)}
+        events = {name: state[fact].astype(bool) for name, fact in facts.items()}
+        return events | {"hit_vehicle": np.where(events["collision"], state["hit_vehicle"], -1)}
 
     def scene_report(self, scene: int = 0) -> Report:
         """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
@@ -334,6 +336,19 @@ class Batch:
         if not self._handle:
             raise CallError("this batch is closed; make a new one")
 
+    def _world(self, world: int) -> dict[str, np.ndarray]:
+        """A copy of one world's state, all of one moment, by the core's names."""
+        world = whole("world", world, 0, self.world_count - 1)
+        stride = len(self._block) // self.world_count
+        copy, message = aligned_block(stride), OF_THREAD.message
+        check(lib.drv_batch_copy_world(self._handle, world, ffi.from_buffer(copy), message), message)
+        return {name: view[0] for name, view in _state_views(self._fields, copy, 1).items()}
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """(W,) uint64, the seed whose stream each world plays."""
+        return self._state["seed"][:, 0].copy()
+
     def __enter__(self):
         return self
 
@@ -346,13 +361,12 @@ class Batch:
 
     def __getstate__(self) -> dict:
         """The whole state: a copy made from it goes on bit for bit as this batch would."""
-        self._check_open()
         kept = ("config", "restart", "world_count", "seed", "threads", "world_ids", "scenes", "casts")
-        return {
-            **{name: getattr(self, name) for name in kept},
-            "block": self._block.copy(),
-            "arrays": {name: array.copy() for name, array in self._shared.items()},
-        }
+        block, arrays, message = np.empty_like(self._block), {}, OF_THREAD.message
+        for name, array in self._shared.items():
+            arrays[name] = np.empty_like(array)
+        check(lib.drv_batch_copy(self._handle, ffi.from_buffer(block), self._native_arrays(arrays), message), message)
+        return {**{name: getattr(self, name) for name in kept}, "block": block, "arrays": arrays}
 
     def __setstate__(self, state: dict) -> None:
         block, arrays = state.pop("block"), state.pop("arrays")
@@ -387,7 +401,7 @@ def _array(name: str, values, error) -> np.ndarray:
 
 
 def _seeds(seed, world_count: int) -> np.ndarray:
-    if getattr(seed, "ndim", None) == 0 or isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+    if not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0:
         return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
     if len(seed) != world_count:
         raise ConfigError(f"seed has {len(seed)} entries; it must be one whole number, or one for each of {world_count} worlds")
@@ -419,14 +433,16 @@ def _world_ids(world_ids, world_count: int) -> np.ndarray:
     return np.ascontiguousarray(found, np.int64)
 
 
-def _state_views(handle, block: np.ndarray, world_count: int) -> dict[str, np.ndarray]:
-    """The core's arrays as numpy views, (W, n) each, by the names the core gives them."""
+def _state_fields(handle) -> list:
+    """The core's table of its state arrays."""
     count = lib.drv_batch_state_fields(handle, ffi.NULL, 0)
     fields = ffi.new("drv_state_field[]", count)
     lib.drv_batch_state_fields(handle, fields, count)
-    views = {}
-    for field in fields:
-        dtype = np.dtype(ffi.string(field.type).decode())
-        views[ffi.string(field.name).decode()] = np.ndarray(
-            (world_count, field.count), dtype, block.data, field.offset, (field.world_stride, dtype.itemsize))
-    return views
+    return [(ffi.string(field.name).decode(), np.dtype(ffi.string(field.type).decode()), field.offset,
+             field.world_stride, field.count) for field in fields]
+
+
+def _state_views(fields: list, block: np.ndarray, world_count: int) -> dict[str, np.ndarray]:
+    """The arrays of a block as numpy views, (W, n) each, by the names the core gives them."""
+    return {name: np.ndarray((world_count, count), dtype, block.data, offset, (stride, dtype.itemsize))
+            for name, dtype, offset, stride, count in fields}

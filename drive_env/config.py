@@ -19,15 +19,14 @@ def _is_real(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _number(low, high, *, low_open=False, none=None):
+def _number(low, high, *, none=None):
     """A check for a real number in [low, high]; `none` is the meaning of None where None is allowed."""
-    bracket = "(" if low_open else "["
-    allowed = f"a number in {bracket}{low:g}, {high:g}]" + (f", or None ({none})" if none else "")
+    allowed = f"a number in [{low:g}, {high:g}]" + (f", or None ({none})" if none else "")
 
     def check(value):
         if value is None:
             return none is not None
-        return _is_real(value) and (low < value if low_open else low <= value) and value <= high
+        return _is_real(value) and low <= value <= high
 
     check.allowed = allowed
     return check
@@ -138,7 +137,7 @@ class DriveConfig(_Checked):
     on_collision: str = _setting("stop", "", "what becomes of a row that collides", _choice("ignore", "stop", "remove"))
     on_offroad: str = _setting("stop", "", "what becomes of a row that leaves the road", _choice("ignore", "stop", "remove"))
     stopped_share_limit: float | None = _setting(
-        None, "1", "share of stopped rows at which a trial ends", _number(0.0, 1.0, low_open=True, none="off"))
+        None, "1", "share of stopped rows at which a trial ends", _number(1e-6, 1.0, none="off"))
     partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
     roads: int = _setting(128, "slots", "nearest road segments a row sees", _count(0, 1024))
     view_radius_m: float = _setting(

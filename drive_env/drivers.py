@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .batch import Batch
+from .batch import SEED_LIMIT, Batch
 from .cast import Cast
 from .config import DriveConfig
 from .core import lib
+from .errors import whole
 from .scenes.routes import lane_route
 
 # ---- ways and paths ----
@@ -144,7 +145,7 @@ class RandomDriver:
 
     def __init__(self, batch: Batch, seed: int = 0):
         self.batch = batch
-        self._dice = np.random.default_rng(seed)
+        self._dice = np.random.default_rng(whole("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
         """Actions for the rows of one world, in the form of `batch.actions`."""
@@ -373,7 +374,8 @@ def _foreseen(path, cars, drives, wanted_mps):
                      cars["y_m"][:, None] + way_m * np.sin(heading_rad)], axis=2)
     rows, later = np.flatnonzero(drives)[:, None], np.arange(1, len(FORESIGHT_S))
     reach_m = _reach(cars["speed_mps"][rows], wanted_mps[rows], FORESIGHT_S[later])
-    point = np.minimum(np.rint(reach_m / PITCH_M).astype(np.int64), SIGHT_POINTS - 1)
+    # Who reverses is taken to stand: a path has nothing behind its start.
+    point = np.clip(np.rint(reach_m / PITCH_M), 0, SIGHT_POINTS - 1).astype(np.int64)
     xy_m[rows, later], heading_rad[rows, later] = path.xy_m[rows, point], path.heading_rad[rows, point]
     return xy_m, heading_rad
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import compress
 from operator import itemgetter
 
@@ -56,7 +57,7 @@ class DriveParallelEnv(ParallelEnv):
     metadata = {"name": "drive_v0", "render_modes": list(RENDER_MODES), "render_fps": 10, "is_parallelizable": True}
 
     def __init__(self, scenes="town", config=None, render_mode=None, finished="leave", copy=True):
-        if finished not in ("leave", "wait"):
+        if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {shown(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
             raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
@@ -65,13 +66,14 @@ class DriveParallelEnv(ParallelEnv):
         self.batch = Batch(scenes, worlds=1, config=config, seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
-        self.metadata = {**self.metadata, "render_fps": round(self._screen.fps)}
+        self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.possible_agents = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
         self.agents = []
         self.observation_spaces = {agent: observation_space(self.batch.observation_size) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._known = frozenset(self.possible_agents)
         self._was_reset = False
+        self._whole = True
         self._rows = np.empty(0, np.intp)
         self._flagged = np.zeros(self.batch.rows_per_world, bool)
         self._look()
@@ -91,11 +93,13 @@ class DriveParallelEnv(ParallelEnv):
         Returns:
             observations and infos, one entry for each agent that has a vehicle.
         """
+        self._whole = False
         self.batch.reset(seed=seed)
         self._was_reset = True
         self._keep(~self.batch.removed)
         self._flagged[:] = False
         self._see()
+        self._whole = True
         if self.render_mode == "human":
             self.render()
         return self._observations(), self._infos()
@@ -115,18 +119,22 @@ class DriveParallelEnv(ParallelEnv):
         """
         if not self._was_reset:
             raise CallError("step was called before reset; call reset first")
+        if not self._whole:
+            self._mend()
         if not self.agents:
             if actions:
                 raise CallError(f"the episode is over and step was given {len(actions)} actions; call reset first")
             return {}, {}, {}, {}, {}
         batch = self.batch
         self._read(actions)
+        self._whole = False
         batch.step(batch.bound_actions)
         self._see()
         terminations, truncations = self._flags()
         returned = self._observations(), self._rewards(), terminations, truncations, self._infos()
         if self._staying is not None:
             self._keep(self._staying)
+        self._whole = True
         if self.render_mode == "human":
             self.render()
         return returned
@@ -158,6 +166,8 @@ class DriveParallelEnv(ParallelEnv):
     def _read(self, actions) -> None:
         """Puts the actions of the agents that drive into the batch's array."""
         batch = self.batch
+        if not isinstance(actions, Mapping):
+            raise ActionError(f"actions is a {type(actions).__name__}; it must be a dict by agent")
         waits = batch.waits.tobytes()
         if waits != self._waits_seen:
             drives = ~batch.waits
@@ -167,7 +177,7 @@ class DriveParallelEnv(ParallelEnv):
             self._waits_seen = waits
         try:
             values = self._pick(actions)
-        except (KeyError, TypeError, IndexError):
+        except KeyError:
             raise ActionError(self._what_is_missing(actions)) from None
         if len(actions) != len(self._acting):
             unknown = [agent for agent in actions if agent not in self._known]
@@ -183,18 +193,22 @@ class DriveParallelEnv(ParallelEnv):
         wanted = (len(values), *bound.shape[1:])
         if array.shape != wanted or not (array.dtype == bound.dtype or _fits(array.dtype, bound.dtype)):
             raise ActionError(self._what_is_misshapen(values))
+        if array.dtype != bound.dtype:
+            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, which the core refuses
+                array = array.astype(bound.dtype)
         bound[self._acting_rows] = array
 
     def _what_is_missing(self, actions) -> str:
-        if not isinstance(actions, dict):
-            return f"actions is a {type(actions).__name__}; it must be a dict by agent"
         missing = [agent for agent in self._acting if agent not in actions]
         return f"actions has none for {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''}, which drive"
 
     def _what_is_misshapen(self, values) -> str:
         space = self.action_spaces[self.possible_agents[0]]
         for agent, value in zip(self._acting, values):
-            array = np.asarray(value, dtype=object) if isinstance(value, str) else np.asarray(value)
+            try:
+                array = np.asarray(value)
+            except ValueError:  # ragged
+                array = np.empty(0, object)
             if array.shape != space.shape or not _fits(array.dtype, self.batch.bound_actions.dtype):
                 return f"the action of {agent} is {shown(value)}; it must be in {space}"
         return f"the actions do not stack into one array; each must be in {space}"
@@ -259,6 +273,19 @@ class DriveParallelEnv(ParallelEnv):
         return self._all_false.copy(), self._all_false.copy()
 
     # ---- life ----
+
+    def _mend(self) -> None:
+        """After an exception in the middle of a call, such as Ctrl-C: the batch is whole, so all follows from it."""
+        trial = self.batch.trial_state()
+        present = np.arange(self.batch.rows_per_world) < self.batch.casts[self.batch.scene_index[0]].row_count
+        last = trial["trial"] + 1 == self.batch.config.max_trials
+        decided = present & (trial["outcome"] != 0) if last else np.zeros_like(present)
+        over = decided.sum() == present.sum()
+        self._flagged[:] = decided & (trial["outcome"] != OUTCOMES.index("timeout"))
+        self._keep(present & ~decided if self.finished == "leave" or over else present)
+        self._waits_seen = None
+        self._see()
+        self._whole = True
 
     def __getstate__(self) -> dict:
         derived = ("_views", "_all_views", "_infos_of_code", "_info_of_agent", "_decides", "_codes_seen", "_waits_seen", "_acting", "_acting_rows", "_pick")

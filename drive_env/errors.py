@@ -1,8 +1,12 @@
-"""What can go wrong, as one family: every error is a sentence with the value found and the range allowed."""
+"""What can go wrong, as one family: every error is a sentence with the value found and the range allowed.
+
+Below the family stand the checks that more than one face makes of its arguments.
+"""
 
 from __future__ import annotations
 
 import operator
+import os
 
 
 class DriveError(Exception):
@@ -47,3 +51,17 @@ def whole(name: str, value, low: int, high: int, error: type[DriveError] = Confi
     if found is None or not low <= found <= high:
         raise error(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
     return found
+
+
+def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
+    """The path as text, if it has one of the endings and its folder is there: asked before anything is played."""
+    try:
+        path = os.fspath(path)
+    except TypeError:
+        raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
+    if not isinstance(path, str) or not path.lower().endswith(endings):
+        raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")
+    return path

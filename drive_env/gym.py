@@ -46,14 +46,14 @@ class DriveEnv(gymnasium.Env):
         self.batch = Batch(scenes, worlds=1, config=_one_ego(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
-        self.metadata = {**self.metadata, "render_fps": round(self._screen.fps)}
+        self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.observation_space = self.batch.single_observation_space
         self.action_space = self.batch.single_action_space
 
     def reset(self, *, seed=None, options=None):
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
         self.batch.reset(seed=seed)  # first, since its errors are ours
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else int(seed))
         if self.render_mode == "human":
             self.render()
         return self.batch.observations[0].copy(), self._info()
@@ -61,10 +61,13 @@ class DriveEnv(gymnasium.Env):
     def step(self, action):
         """One step; returns observation, reward, terminated, truncated, info."""
         batch = self.batch
-        action = np.asarray(action)
-        if action.shape != self.action_space.shape:
-            raise ActionError(f"the action has shape {action.shape}; it must be in {self.action_space}")
-        batch.step(action[None])
+        try:
+            found = np.asarray(action)
+        except ValueError:
+            found = None
+        if found is None or found.shape != self.action_space.shape:
+            raise ActionError(f"the action is {shown(action)}; it must be in {self.action_space}")
+        batch.step(found[None])
         if self.render_mode == "human":
             self.render()
         return (batch.observations[0].copy(), float(batch.rewards[0]), bool(batch.terminations[0]),
@@ -127,7 +130,7 @@ class DriveVectorEnv(VectorEnv):
             world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
-        self.metadata = {"render_modes": ["rgb_array"], "render_fps": round(1 / self.batch.casts[0].dt_s),
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.casts[0].dt_s)),
                          "autoreset_mode": mode}
         self.single_observation_space = self.batch.single_observation_space
         self.single_action_space = self.batch.single_action_space
@@ -140,7 +143,7 @@ class DriveVectorEnv(VectorEnv):
 
         Args:
             seed: a whole number s (sub-environment i gets s + i), a list with one whole number or None for each, or
-                None: the next episode of each stream (fresh entropy at the first call).
+                None: the next episode of each stream; the first call takes `batch.seed`, drawn afresh, as s.
             options: may hold `reset_mask`, (num_envs,) bool with at least one True.
         """
         if options is not None and not isinstance(options, dict):
@@ -150,7 +153,7 @@ class DriveVectorEnv(VectorEnv):
             mask = _reset_mask(mask, self.num_envs)
         seeds = _seeds(seed, self.num_envs)
         if seeds is None and not self._was_reset:
-            seeds = [None] * self.num_envs
+            seeds = [(self.batch.seed + env) & SEED_LIMIT for env in range(self.num_envs)]
         if seeds is None:
             self.batch.reset(worlds=mask)
         else:
@@ -228,7 +231,7 @@ def _seeds(seed, num_envs: int) -> list | None:
     """One seed, or None, for each sub-environment; None where there is none at all."""
     if seed is None:
         return None
-    if getattr(seed, "ndim", None) == 0 or isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+    if not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0:
         first = whole("seed", seed, 0, SEED_LIMIT - num_envs + 1)
         return [first + env for env in range(num_envs)]
     if len(seed) != num_envs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -48,17 +47,3 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
         if progress:
             progress(done, trials * calls - 1)
         yield closes
-
-
-def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
-    """The path as text, if it has one of the endings and its folder is there: asked before anything is played."""
-    try:
-        path = os.fspath(path)
-    except TypeError:
-        raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
-    if not isinstance(path, str) or not path.lower().endswith(endings):
-        raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")
-    return path

@@ -600,6 +600,28 @@ CRASHES = {
                 pass
             thread.join()
     """,
+    "reading_while_another_thread_steps_and_closes": """
+        for _ in range(40):
+            batch = Batch([SCENE], worlds=256, threads=2, config=DriveConfig(max_trials=20))
+            batch.reset()
+            actions = np.full(batch.row_count, 45)
+            def repeat(call):
+                while True:
+                    try:
+                        call()
+                    except CallError as error:
+                        if "closed" in str(error):
+                            return
+            calls = (batch.metrics, batch.vehicles, batch.restart_observations,
+                     lambda: batch.phase_times(True), lambda: batch.step(actions))
+            threads = [threading.Thread(target=repeat, args=(call,)) for call in calls]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.01)
+            batch.close()
+            for thread in threads:
+                thread.join()
+    """,
     "bad_actions_while_another_thread_steps": """
         batch = Batch([SCENE], worlds=64, threads=1,
                       config=DriveConfig(action_type="continuous", **IGNORE_ALL))
@@ -674,7 +696,8 @@ def test_a_spawned_worker_gets_a_batch_by_pickle():
 @pytest.mark.skipif(not PROCESS.exists(), reason="only Linux tells how many threads a process has")
 def test_a_batch_that_is_dropped_gives_its_memory_and_threads_back():
     def threads():
-        return next(int(line.split()[1]) for line in PROCESS.read_text().splitlines() if line.startswith("Threads:"))
+        lines = PROCESS.read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Threads:"))
 
     gc.collect()
     before = threads()

@@ -240,6 +240,10 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
 /* Begins a batch in the caller's block, which must outlive it and is cleared. Keeps a reference to each scene. */
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
                             char *message);
+/* Copies of one moment, never torn by a call in another thread: the state of one world (world_stride bytes), or the
+ * whole block and every array. The arrays of `arrays` are as long as the bound ones. */
+drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
+drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
 /* Waits for a call in progress, then gives back threads and scenes; later calls are told that the batch is closed. */
 void drv_batch_close(drv_batch *batch);
 void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
@@ -248,9 +252,9 @@ void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
  * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
 drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
                            char *message);
-/* One step of every world. `actions` are copied into the bound array first; NULL takes that array as it is. Nothing has
- * moved unless it returns DRV_OK. */
-drv_status drv_batch_step(drv_batch *batch, const void *actions, char *message);
+/* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
+ * Nothing has changed unless it returns DRV_OK. */
+drv_status drv_batch_step(drv_batch *batch, void *actions, char *message);
 /* row_count x observation_size: what each waiting row will see at its next inner restart, zeros elsewhere. */
 drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message);
 /* Marks a batch whose block was filled from a copy as one that was reset already. */

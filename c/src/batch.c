@@ -331,6 +331,48 @@ static drv_status enter(drv_batch *batch, char *message) {
     return is_closed(message);
 }
 
+drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    if (world < 0 || world >= batch->world_count)
+        status = drv_fail(message, DRV_ERROR_CALL, "world is %d; it must be 0 to %d", world, batch->world_count - 1);
+    else
+        memcpy(out, block_of(batch, world), (size_t)batch->world_bytes);
+    leave(batch);
+    return status;
+}
+
+drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message) {
+    drv_status status = enter(batch, message);
+    if (status != DRV_OK) return status;
+    const drv_arrays *from = &batch->arrays;
+    const size_t worlds = (size_t)batch->world_count, rows = worlds * (size_t)batch->sizes.rows;
+    const size_t actions = rows * (size_t)batch->action_width;
+    memcpy(block, batch->block, worlds * (size_t)batch->world_bytes);
+#define COPY(name, count) \
+    if (from->name) memcpy(arrays->name, from->name, (count) * sizeof *from->name)
+    COPY(discrete_actions, actions);
+    COPY(continuous_actions, actions);
+    COPY(observations, rows * (size_t)batch->observation_size);
+    COPY(rewards, rows);
+    COPY(terminations, rows);
+    COPY(truncations, rows);
+    COPY(trial_ended, rows);
+    COPY(truncation, rows);
+    COPY(invalid_step, rows);
+    COPY(first, rows);
+    COPY(trial_index, rows);
+    COPY(removed, rows);
+    COPY(stopped, rows);
+    COPY(waits, rows);
+    COPY(outcome, rows);
+    COPY(code, rows);
+    COPY(scene_index, worlds);
+#undef COPY
+    leave(batch);
+    return DRV_OK;
+}
+
 static drv_status check_ages(const drv_batch *batch, char *message) {
     for (int32_t number = 0; batch->ages && number < batch->world_count; number++) {
         if (batch->chosen && !batch->chosen[number]) continue;
@@ -394,7 +436,7 @@ static drv_status check_step(const drv_batch *batch, char *message) {
         const drv_world world = world_at(batch, number);
         if (batch->config.restart == DRV_RESTART_CALLER && *world.pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
-                            "the episode of world %d is over; with restart=\"caller\" call reset(worlds=mask) for it first",
+                            "the episode of world %d is over and its restart is the caller's; reset it before the next step",
                             number);
         drv_status status = batch->kernels->read_actions(&world, number, message);
         if (status != DRV_OK) return status;
@@ -402,20 +444,25 @@ static drv_status check_step(const drv_batch *batch, char *message) {
     return DRV_OK;
 }
 
-/* Copies the caller's actions into the bound array. */
-static void take_actions(drv_batch *batch, const void *actions) {
+/* Reads the caller's actions where the bound ones would be, and keeps them there once they are found good. */
+static drv_status check_foreign(drv_batch *batch, void *actions, char *message) {
     const size_t count = (size_t)batch->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
-    if (batch->config.action_type == DRV_CONTINUOUS)
-        memcpy(batch->arrays.continuous_actions, actions, count * sizeof(float));
-    else
-        memcpy(batch->arrays.discrete_actions, actions, count * sizeof(int64_t));
+    const drv_arrays bound = batch->arrays;
+    const bool shares = batch->config.action_type == DRV_CONTINUOUS;
+    if (shares) batch->arrays.continuous_actions = actions;
+    else batch->arrays.discrete_actions = actions;
+    const drv_status status = check_step(batch, message);
+    batch->arrays = bound;
+    if (status != DRV_OK) return status;
+    if (shares) memcpy(bound.continuous_actions, actions, count * sizeof(float));
+    else memcpy(bound.discrete_actions, actions, count * sizeof(int64_t));
+    return DRV_OK;
 }
 
-drv_status drv_batch_step(drv_batch *batch, const void *actions, char *message) {
+drv_status drv_batch_step(drv_batch *batch, void *actions, char *message) {
     drv_status status = enter(batch, message);
     if (status != DRV_OK) return status;
-    if (actions) take_actions(batch, actions);
-    status = check_step(batch, message);
+    status = actions ? check_foreign(batch, actions, message) : check_step(batch, message);
     if (status == DRV_OK) drv_pool_run(batch->pool, step_world, batch, batch->world_count);
     leave(batch);
     return status;

@@ -12,6 +12,9 @@ static const float rounding_m = 0.05f;
 /* After so many rounds a bracket is sorted instead of being narrowed further: its values are nearly equal. */
 enum { round_limit = 20 };
 
+/* Segments that are sorted for a cell, beyond 16 a slot: a map has a few thousand in all. */
+enum { sorted_limit = 8192 };
+
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
     drv_grid grid = {left_m, bottom_m, cell_m, 1, 1};
     for (;; grid.cell_m *= 2.0f) {
@@ -115,6 +118,11 @@ void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, 
         cell_reach_m[cell] = limit_m;
         if (wanted <= 0) cell_reach_m[cell] = 0.0f;
         if (wanted <= 0 || ring >= last_ring) continue;
+        /* So dense a place is not worth sorting for every cell around it: the ring itself is a bound. */
+        if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + sorted_limit) {
+            cell_reach_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
+            continue;
+        }
         int32_t count = gather(grid, segments, cell, ring, distances);
         cell_reach_m[cell] = drv_smaller(sqrtf(select_rank(distances, count, wanted - 1)), limit_m);
     }

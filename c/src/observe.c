@@ -181,7 +181,9 @@ void drv_observe_write(drv_world *world, drv_scratch *scratch) {
         const bool off_map = world->status[row] == DRV_REMOVED || world->status[row] == DRV_ABSENT;
         const bool just_acted = !world->out.invalid_step[row] || world->status[row] == DRV_DRIVING;
         scratch->chosen[row] = !off_map && just_acted;
-        if (off_map) memset(world->out.observations + row * size, 0, (size_t)size * sizeof(float));
+        /* It was zeroed when it left, or when its world began; nobody writes there since. */
+        if (off_map && (just_acted || *world->clock_steps == 0))
+            memset(world->out.observations + row * size, 0, (size_t)size * sizeof(float));
     }
     drv_observe_rows(world, scratch->chosen, scratch, world->out.observations);
 }

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..cast import Cast, cast_scene
-from ..config import DriveConfig
-from ..errors import ConfigError
+from ..config import DriveConfig, checked_config
+from ..errors import ConfigError, checked_path, shown
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 from . import colours
 from .extra import need
@@ -51,8 +51,10 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: DriveConfig | None
         ConfigError, SceneError: another ending, or the config does not fit the scene.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = _checked_path(path)
-    cast = cast_scene(scene, config or DriveConfig())
+    path = checked_path(path, CHART_ENDINGS)
+    if not isinstance(scene, Scene):
+        raise ConfigError(f"scene is {shown(scene)}; it must be a Scene, see load_scene and generate_scene")
+    cast = cast_scene(scene, checked_config(config))
     low, high = _box(scene, cast)
     inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
     figure = need("matplotlib.figure").Figure(figsize=inches + 1.0)
@@ -80,9 +82,9 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
         ConfigError: the history is empty, or the path has another ending.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = _checked_path(path)
-    if not history:
-        raise ConfigError("history is empty; it must hold at least one report of metrics")
+    path = checked_path(path, CHART_ENDINGS)
+    if not isinstance(history, (list, tuple)) or not history or not all(isinstance(one, dict) for one in history):
+        raise ConfigError(f"history is {shown(history)}; it must be a list of at least one report of metrics")
     names = list(dict.fromkeys(name for report in history for name in report))
     curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}
     place = curves.pop("trials", np.arange(len(history), dtype=float))
@@ -233,13 +235,6 @@ def _curve_style(name, number, count, points):
 def _value(figure):
     """A `Figure`, a number or None, as a float."""
     return float("nan") if figure is None else float(getattr(figure, "value", figure))
-
-
-def _checked_path(path):
-    path = os.fspath(path)
-    if os.path.splitext(path)[1].lower() not in CHART_ENDINGS:
-        raise ConfigError(f"path is {path!r}; a chart's path must end in {', '.join(CHART_ENDINGS)}")
-    return path
 
 
 def _rgb(colour):

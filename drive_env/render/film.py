@@ -9,12 +9,13 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import CallError, ConfigError
+from ..errors import CallError, ConfigError, checked_path, shown, whole
 from . import colours
 from .colours import mixed
 from .extra import need
 
 FILM_ENDINGS = (".mp4", ".gif")
+FPS_LIMIT = 240
 
 H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
 """Flat colours and thin lines: at 20 no seam shows, and 20 s at 720p take about a megabyte."""
@@ -48,12 +49,10 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
         MissingExtraError: the packages of the extra `render` are not installed.
         OSError: the file cannot be written.
     """
-    path = os.fspath(path)
+    path = checked_path(path, FILM_ENDINGS)
     ending = os.path.splitext(path)[1].lower()
-    if ending not in FILM_ENDINGS:
-        raise ConfigError(f"path is {path!r}; a film's path must end in {' or '.join(FILM_ENDINGS)}")
-    if not 0 < fps <= 240:
-        raise ConfigError(f"fps is {fps!r}; it must be above 0 and at most 240")
+    if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not 0 < fps <= FPS_LIMIT:
+        raise ConfigError(f"fps is {shown(fps)}; it must be above 0 and at most {FPS_LIMIT}")
     checked = _checked(_called(frames) if callable(frames) else iter(frames))
     first = next(checked, None)
     if first is None:
@@ -64,8 +63,7 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
 
 def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
     """Frames of one size side by side, row by row, as one picture (h, w, 3) uint8."""
-    if not 1 <= columns:
-        raise ConfigError(f"columns is {columns!r}; it must be 1 or more")
+    columns = whole("columns", columns, 1, 1000)
     frames = list(_checked(iter(frames)))
     if not frames:
         raise CallError("there is no frame to put on a sheet")

@@ -11,14 +11,16 @@ from .. import playing
 from ..batch import Batch, Figure
 from ..config import DriveConfig, checked_config
 from ..drivers import LaneDriver
-from ..errors import ConfigError
-from ..playing import Policy, Progress, checked_path, play_trials
+from ..errors import ConfigError, checked_path
+from ..playing import Policy, Progress, play_trials
 from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
 from .view import SceneView
 
 POLICIES = (*playing.POLICIES, "replay")
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
+
+FILM_FPS_LIMIT = 100
 
 HOLD_S = 0.8
 """A film rests this long on the last moment of a trial."""
@@ -66,7 +68,10 @@ def play(scenes, path: str | os.PathLike, policy: Policy = "lane",
         moments = _moments(batch, act, look, progress)
         if film:
             dt_s = batch.casts[int(batch.scene_index[0])].dt_s
-            write_video(_with_holds(moments, round(HOLD_S / dt_s)), path, fps=1 / dt_s)
+            # Of steps shorter than a film can show, every n-th is shown, and the last of each trial.
+            stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
+            fps = 1 / (dt_s * stride)
+            write_video(_with_holds(_every(moments, stride), round(HOLD_S * fps)), path, fps=fps)
         else:
             write_picture(_sheet(moments), path)
         return batch.metrics()
@@ -95,6 +100,12 @@ def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
     yield look.frame(), False
     for closes in play_trials(batch, act, batch.config.max_trials, progress):
         yield look.frame(), closes
+
+
+def _every(moments, stride):
+    for number, (frame, closes) in enumerate(moments):
+        if number % stride == 0 or closes:
+            yield frame, closes
 
 
 def _with_holds(moments, hold_frames):

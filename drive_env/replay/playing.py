@@ -6,8 +6,8 @@ import os
 
 from ..batch import Batch
 from ..config import DriveConfig, checked_config
-from ..errors import whole
-from ..playing import Policy, Progress, actor, check_policy, checked_path, play_trials
+from ..errors import checked_path, whole
+from ..playing import Policy, Progress, actor, check_policy, play_trials
 from .recorder import Recorder
 from .recording import Recording
 

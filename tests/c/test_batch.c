@@ -626,6 +626,36 @@ TEST(closing_waits_for_the_call_in_progress) {
     }
 }
 
+static void *report_until_closed(void *argument) {
+    batch_play *play = argument;
+    char message[DRV_MESSAGE_BYTES] = "it was not closed";
+    drv_figure figure;
+    int64_t phase_ns[64];
+    drv_status status = DRV_OK;
+    while (status == DRV_OK || !strstr(message, "closed")) {
+        status = drv_batch_metric(play->batch, 0, -1, &figure, message);
+        if (status == DRV_OK) status = drv_batch_adaptation(play->batch, 1, &figure, message);
+        if (status == DRV_OK) status = drv_batch_trials(play->batch, &figure, message);
+        if (status == DRV_OK) status = drv_batch_time_phases(play->batch, 1, phase_ns, message);
+        CHECK(status == DRV_OK || status == DRV_ERROR_CALL, "%d: %s", status, message);
+    }
+    return NULL;
+}
+
+TEST(reports_are_told_that_a_batch_was_closed_under_them) {
+    for (int32_t round = 0; round < 20; round++) {
+        batch_play play;
+        begin(&play, small_config(), 1);
+        must_reset(&play, NULL);
+        pthread_t readers[2];
+        for (int32_t i = 0; i < 2; i++) pthread_create(&readers[i], NULL, report_until_closed, &play);
+        usleep((useconds_t)(50 * round));
+        drv_batch_close(play.batch);
+        for (int32_t i = 0; i < 2; i++) pthread_join(readers[i], NULL);
+        end(&play);
+    }
+}
+
 TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are) {
     for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
         batch_play own, bound;
