@@ -714,3 +714,63 @@ def test_errors_are_one_family_and_their_plain_kinds():
     for kind, plain in ((ConfigError, ValueError), (drive_env.SceneError, ValueError),
                         (ActionError, ValueError), (CallError, RuntimeError)):
         assert issubclass(kind, DriveError) and issubclass(kind, plain)
+
+
+# ---- what a stranger found ----
+
+
+def test_another_array_in_the_place_of_the_bound_one_is_what_steps():
+    plain, other = make(**IGNORE_ALL), make(**IGNORE_ALL)
+    plain.reset(), other.reset()
+    full = np.full(plain.row_count, 90)
+    plain.step(full)
+    other.actions = full.copy()
+    other.step(other.actions)
+    assert state_of(plain) == state_of(other)
+    with pytest.raises(ActionError, match="shape"):
+        other.actions = np.zeros(2, np.int64)
+        other.step(np.zeros(2, np.int64))
+
+
+def test_refused_actions_leave_the_bound_ones_as_they_were():
+    batch = make()
+    batch.reset()
+    batch.actions[:] = 45
+    with pytest.raises(ActionError, match="99"):
+        batch.step(np.full(batch.row_count, 99))
+    assert (batch.actions == 45).all()
+    with pytest.raises(ActionError, match=str(2**63 - 1)):
+        batch.step(np.full(batch.row_count, 2**64 - 1, np.uint64))
+
+
+def test_two_channels_cannot_share_an_array():
+    one = np.zeros(make().row_count, bool)
+    with pytest.raises(ConfigError, match="share memory"):
+        Batch(scenes=[SCENE], worlds=3, arrays={"terminations": one, "truncations": one})
+
+
+def test_a_copy_made_while_another_thread_steps_is_of_one_moment():
+    batch = make(worlds=16, trial_steps=10_000, **IGNORE_ALL)
+    batch.reset()
+    going = True
+
+    def step_on():
+        while going:
+            try:
+                batch.step(batch.actions)
+            except CallError as error:
+                assert "another thread" in str(error)
+
+    batch.actions[:] = 45
+    with ThreadPoolExecutor(1) as pool:
+        stepping = pool.submit(step_on)
+        copies = 0
+        while copies < 50:
+            try:
+                twin = pickle.loads(pickle.dumps(batch))
+            except CallError:
+                continue
+            assert len(set(twin._state["clock_steps"][:, 0].tolist())) == 1
+            copies += 1
+        going = False
+        stepping.result()

@@ -290,3 +290,33 @@ def test_a_pickled_env_goes_on_bit_for_bit():
         actions = {agent: 70 for agent in env.agents}
         assert pickle.dumps(env.step(actions)) == pickle.dumps(twin.step(actions))
     assert twin.agents == []
+
+
+@pytest.mark.parametrize("finished", ("leave", "wait"))
+def test_a_call_that_was_interrupted_leaves_an_env_that_goes_on(finished, monkeypatch):
+    """Wherever in a step an exception such as Ctrl-C strikes, the next call says what the batch says."""
+    for place in ("_see", "_flags", "_observations", "_infos"):
+        env = make(finished, max_trials=2)
+        env.reset(seed=0)
+        rng, struck = np.random.default_rng(1), 0
+        for step in range(60):
+            if not env.agents:
+                env.reset()
+            actions = {agent: int(rng.integers(91)) for agent in env.agents}
+            if step % 3 == 0:
+                monkeypatch.setattr(env, place, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+                try:
+                    env.step(actions)
+                except KeyboardInterrupt:
+                    struck += 1
+                monkeypatch.undo()
+                continue
+            try:
+                returned = env.step(actions)
+            except CallError as error:
+                assert "episode is over" in str(error) and env.agents == []
+                continue
+            assert len({tuple(given) for given in returned}) == 1
+            for agent, info in returned[4].items():
+                assert info["invalid_step"] == env.batch.invalid_step[int(agent.split("_")[1])]
+        assert struck > 0

@@ -172,3 +172,17 @@ def test_the_caller_who_owes_a_reset_is_told():
             envs.reset(options={"reset_mask": mask})
     envs.reset(options={"reset_mask": done})
     envs.step(np.array([45, 45]))
+
+
+def test_a_vector_env_takes_any_whole_number_and_says_which_seed_it_drew():
+    envs = DriveVectorEnv(np.int64(3), TOWNS)
+    drawn, _ = envs.reset()
+    again, _ = envs.reset(seed=envs.batch.seed)
+    np.testing.assert_array_equal(drawn, again)
+    envs.reset(seed=np.uint8(255))
+    assert envs.batch.seeds.tolist() == [255, 256, 257]
+    for bad in (True, -1, 2**64 - 1, 1.5, "one", {1, 2, 3}):
+        with pytest.raises(ConfigError, match="seed"):
+            envs.reset(seed=bad)
+    with pytest.raises(ConfigError, match="options"):
+        envs.reset(options=[])

@@ -109,6 +109,11 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
         if (scene->row_count > setup->rows_per_world)
             return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d controlled vehicles; there are %d rows a world",
                             scene->name, scene->row_count, setup->rows_per_world);
+        if (scene->max_speed_mps != config->max_speed_mps || scene->min_speed_mps != config->min_speed_mps)
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "scene %.80s was made for speeds of %g to %g m/s; this batch allows %g to %g m/s", scene->name,
+                            (double)scene->min_speed_mps, (double)scene->max_speed_mps, (double)config->min_speed_mps,
+                            (double)config->max_speed_mps);
         if (scene->roads != config->roads || scene->view_radius_m != config->view_radius_m)
             return drv_fail(message, DRV_ERROR_SCENE,
                             "scene %.80s was made for %d roads within %g m; this batch shows %d within %g m", scene->name,
@@ -406,6 +411,8 @@ drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_
                            char *message) {
     drv_status status = enter(batch, message);
     if (status != DRV_OK) return status;
+    if (!batch->arrays.observations)
+        status = drv_fail(message, DRV_ERROR_CALL, "reset was called before arrays were bound");
     batch->seeds = seeds;
     batch->chosen = worlds;
     batch->ages = ages;
@@ -431,6 +438,7 @@ static void step_world(void *context, int32_t number, int32_t worker_number) {
 }
 
 static drv_status check_step(const drv_batch *batch, char *message) {
+    if (!batch->arrays.observations) return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
     if (!batch->was_reset) return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
@@ -454,8 +462,8 @@ static drv_status check_foreign(drv_batch *batch, void *actions, char *message) 
     const drv_status status = check_step(batch, message);
     batch->arrays = bound;
     if (status != DRV_OK) return status;
-    if (shares) memcpy(bound.continuous_actions, actions, count * sizeof(float));
-    else memcpy(bound.discrete_actions, actions, count * sizeof(int64_t));
+    if (shares) memmove(bound.continuous_actions, actions, count * sizeof(float));
+    else memmove(bound.discrete_actions, actions, count * sizeof(int64_t));
     return DRV_OK;
 }
 

@@ -9,10 +9,10 @@
 #include "phases.h"
 #include "vector.h"
 
-/* A sweep holds headings over pieces of the step in which neither box turns by more than this. At the corner of a
- * 5 m car it is 12 cm of path that is only approximated; end poses are always exact. */
-static const float piece_turn_rad = 0.1f;
-enum { piece_limit = 64 };
+/* A sweep holds the heading over pieces of the step in which turning moves no corner by more than this; the heading is
+ * that of the piece's middle, so a corner is misplaced by half of it at most. End poses are always exact. */
+static const float piece_corner_m = 0.06f;
+enum { piece_limit = 128 };
 
 typedef struct sweep {
     drv_point from, to;
@@ -38,8 +38,10 @@ static drv_box box_now(const drv_world *world, int32_t vehicle) {
                      0.5f * world->scene->width_m[vehicle]};
 }
 
-static int32_t piece_count(float turn_rad) {
-    return (int32_t)drv_smaller(1.0f + drv_absolute(turn_rad) / piece_turn_rad, (float)piece_limit);
+/* Pieces of a step in which one box turns, or of one in which two do. */
+static int32_t piece_count(sweep motion) {
+    float corner_m = motion.half_length_m + motion.half_width_m; /* a little more than the half diagonal */
+    return (int32_t)drv_smaller(1.0f + drv_absolute(motion.turn_rad) * corner_m / piece_corner_m, (float)piece_limit);
 }
 
 /* The box at the start of a piece, with the heading of the piece's middle. */
@@ -53,7 +55,7 @@ static drv_box box_in_piece(sweep motion, int32_t piece, int32_t pieces) {
 }
 
 static bool sweeps_meet(sweep a, sweep b) {
-    int32_t pieces = piece_count(drv_larger(drv_absolute(a.turn_rad), drv_absolute(b.turn_rad)));
+    const int32_t of_a = piece_count(a), of_b = piece_count(b), pieces = of_a > of_b ? of_a : of_b;
     drv_point path = {((a.to.x - a.from.x) - (b.to.x - b.from.x)) / (float)pieces,
                       ((a.to.y - a.from.y) - (b.to.y - b.from.y)) / (float)pieces};
     for (int32_t piece = 0; piece < pieces; piece++)
@@ -128,7 +130,7 @@ static void detect_contacts(drv_world *world, int32_t row, const float *reach_m)
 
 /* Whether the sweep meets the edge on its way. */
 static bool sweep_meets_edge(sweep motion, const drv_segments *edges, int32_t edge) {
-    const int32_t pieces = piece_count(motion.turn_rad);
+    const int32_t pieces = piece_count(motion);
     const drv_point path = {(motion.to.x - motion.from.x) / (float)pieces,
                             (motion.to.y - motion.from.y) / (float)pieces};
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};

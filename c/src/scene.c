@@ -337,7 +337,9 @@ drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config,
                       .vehicle_count = in->vehicle_count,
                       .frame_count = in->frame_count,
                       .roads = config->roads,
-                      .view_radius_m = config->view_radius_m};
+                      .view_radius_m = config->view_radius_m,
+                      .min_speed_mps = config->min_speed_mps,
+                      .max_speed_mps = config->max_speed_mps};
     drv_scene *scene = NULL;
     if (pieces && distances) {
         int32_t edge_count = 0;

@@ -42,7 +42,7 @@ struct drv_scene {
     float *record;         /* segments.count x ROAD_COUNT: what a slot shows of each, but in the scene's frame */
     drv_segments edges;    /* those whose crossing is leaving the road */
     int32_t roads;         /* the slots that cell_reach_m was made for */
-    float view_radius_m;
+    float view_radius_m, min_speed_mps, max_speed_mps;
     float *cell_reach_m;
     int32_t clipped_start_speeds;
 

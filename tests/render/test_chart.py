@@ -78,7 +78,7 @@ def test_plain_numbers_and_gaps_are_drawn_too(tmp_path):
 
 
 def test_what_is_no_chart_is_an_error(tmp_path):
-    with pytest.raises(ConfigError, match="'run.bmp'; a chart's path must end in .png, .svg, .pdf"):
+    with pytest.raises(ConfigError, match=r"'run.bmp'; it must end in .png or .svg or .pdf"):
         plot_metrics([{"score": 1.0}], "run.bmp")
-    with pytest.raises(ConfigError, match="history is empty"):
+    with pytest.raises(ConfigError, match=r"history is \[\]; it must be a list"):
         plot_metrics([], tmp_path / "run.png")

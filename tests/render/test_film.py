@@ -75,7 +75,7 @@ def test_a_function_is_called_until_it_has_no_more(tmp_path, ending):
 
 
 def test_what_is_no_film_is_an_error(tmp_path):
-    with pytest.raises(ConfigError, match=r"'film.avi'; a film's path must end in .mp4 or .gif"):
+    with pytest.raises(ConfigError, match=r"'film.avi'; it must end in .mp4 or .gif"):
         write_video(frames(), "film.avi")
     with pytest.raises(ConfigError, match="fps is 0; it must be above 0"):
         write_video(frames(), tmp_path / "film.mp4", fps=0)
