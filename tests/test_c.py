@@ -1,6 +1,7 @@
 """Do the C tests hold? Each test of c/test_*.c by name, built with the core's own flags and sanitizers."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -74,3 +75,19 @@ def test_a_check_that_fails_is_told(tmp_path):
     for names, said in (["wrong"], "1 > 2: 7"), ([], "1 > 2: 7"), (["absent"], "no such test"):
         done = subprocess.run([program, *names], check=False, capture_output=True, text=True)
         assert done.returncode == 1 and said in done.stderr
+
+
+def test_what_runs_in_a_step_names_no_allocator(tmp_path):
+    """Not one of the files that are compiled for every instruction set can allocate: none of them calls for it."""
+    compilers = build_core.compilers()
+    if not compilers or not shutil.which("nm"):
+        pytest.skip("no C compiler and nm here")
+    listed = re.search(r"set\(step_sources\s+([^)]*)\)", (build_core.ROOT / "c" / "CMakeLists.txt").read_text())
+    sources = listed[1].split()
+    assert len(sources) > 8
+    for source in sources:
+        command = [compilers[0], *build_core.core_flags(), "-I", build_core.ROOT / "c" / "include", "-c",
+                   build_core.ROOT / "c" / source, "-o", tmp_path / "part.o"]
+        subprocess.run(command, check=True, capture_output=True)
+        wanted = subprocess.run(["nm", "-u", tmp_path / "part.o"], check=True, capture_output=True, text=True).stdout
+        assert not re.search(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|mmap|strdup)\b", wanted), source
