@@ -81,9 +81,9 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED):
 
     scene, action_type = play.split("/")
     if scene == "map_942":
-        from staged_sim import SAMPLES
+        from samples import FOLDER
 
-        path = SAMPLES / "pufferdrive" / "map_942.bin"
+        path = FOLDER / "pufferdrive" / "map_942.bin"
         if not path.is_file():
             return None
         scenes = [load_scene(path)]

@@ -7,20 +7,15 @@ Actors become objects in the order given. One without a goal stands on its own g
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-import pytest
+import samples
 
 import drive_env
 from drive_env import DriveConfig
 from drive_env.scenes import LaneGraph, Objects, Roads, Scene
 from drive_env.scenes.scene import OBJECT_KIND_CODES, ROAD_KIND_CODES
-
-SAMPLES = Path(os.environ.get("DRIVE_SAMPLES", Path(__file__).resolve().parents[2] / "shared" / "samples"))
-"""Real files, beside the checkout or where the variable says; licensed, and never part of it."""
 
 FAR = 10_000.0
 """A goal this far ahead is out of reach in any test, m."""
@@ -149,10 +144,7 @@ def onsets(seen, name, row=0):
 
 def sample(name):
     """A real scene; skips the test where its file is not at hand."""
-    path = SAMPLES / name
-    if not path.is_file():
-        pytest.skip(f"no real sample {name} beside this checkout; DRIVE_SAMPLES may name their folder")
-    return drive_env.load_scene(path)
+    return drive_env.load_scene(samples.sample(name))
 
 
 def changed(scene, **objects):
