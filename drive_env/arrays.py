@@ -78,7 +78,8 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     offsets, used = {}, 0
     for shared in made:
         offsets[shared.name] = used
-        used += -(-int(np.prod(shapes[shared.name])) * np.dtype(shared.dtype).itemsize // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        size_bytes = int(np.prod(shapes[shared.name])) * np.dtype(shared.dtype).itemsize
+        used += -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     block = aligned_block(used)
     for shared in made:
         shape, start = shapes[shared.name], offsets[shared.name]
@@ -99,6 +100,7 @@ def _check(shared: Shared, array, shape: tuple[int, ...]) -> None:
     if not isinstance(array, np.ndarray):
         raise ConfigError(f"arrays[{shared.name!r}] is a {type(array).__name__}; it must be a numpy array")
     if array.dtype != wanted or array.shape != shape:
-        raise ConfigError(f"arrays[{shared.name!r}] is {array.dtype} of shape {array.shape}; it must be {wanted} of shape {shape}")
+        raise ConfigError(f"arrays[{shared.name!r}] is {array.dtype} of shape {array.shape}; "
+                          f"it must be {wanted} of shape {shape}")
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
         raise ConfigError(f"arrays[{shared.name!r}] must be C-contiguous, aligned and writeable")

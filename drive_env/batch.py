@@ -115,7 +115,7 @@ class Batch:
             scene_count=len(self.scenes), seed=self.seed, thread_count=min(self.threads, self.world_count),
             scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids),
-            instruction_set=(isa := ffi.new("char[]", os.environb.get(ISA_VARIABLE.encode(), b"") if os.supports_bytes_environ else os.environ.get(ISA_VARIABLE, "").encode()))))
+            instruction_set=(isa := ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, ""))))))
         needs = ffi.new("drv_batch_needs *")
         check(lib.drv_batch_plan(setup, needs, message), message)
         self.row_count: int = needs.row_count
@@ -404,7 +404,8 @@ def _seeds(seed, world_count: int) -> np.ndarray:
     if not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0:
         return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
     if len(seed) != world_count:
-        raise ConfigError(f"seed has {len(seed)} entries; it must be one whole number, or one for each of {world_count} worlds")
+        raise ConfigError(f"seed has {len(seed)} entries; "
+                          f"it must be one whole number, or one for each of {world_count} worlds")
     return np.array([whole("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
 
 
@@ -415,7 +416,8 @@ def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
     fits = found.dtype == np.bool_ if dtype is np.bool_ else np.issubdtype(found.dtype, np.integer)
     if not fits or found.shape != (world_count,):
         wanted = "bool" if dtype is np.bool_ else "whole numbers"
-        raise CallError(f"{name} is {found.dtype} of shape {found.shape}; it must be {wanted} of shape ({world_count},)")
+        raise CallError(f"{name} is {found.dtype} of shape {found.shape}; "
+                        f"it must be {wanted} of shape ({world_count},)")
     if dtype is not np.bool_ and (found.min() < 0 or found.max() > np.iinfo(dtype).max):
         worst = found.min() if found.min() < 0 else found.max()
         raise CallError(f"{name} has {worst}; every entry must be 0 or more and below the trial's steps")
@@ -427,9 +429,11 @@ def _world_ids(world_ids, world_count: int) -> np.ndarray:
         return np.arange(world_count, dtype=np.int64)
     found = _array("world_ids", world_ids, ConfigError)
     if not np.issubdtype(found.dtype, np.integer) or found.shape != (world_count,):
-        raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; it must be whole numbers of shape ({world_count},)")
+        raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; "
+                          f"it must be whole numbers of shape ({world_count},)")
     if found.min() < 0 or found.max() > np.iinfo(np.int64).max:
-        raise ConfigError(f"world_ids has {found.min() if found.min() < 0 else found.max()}; ids must be 0 to 2**63 - 1")
+        worst = found.min() if found.min() < 0 else found.max()
+        raise ConfigError(f"world_ids has {worst}; ids must be 0 to 2**63 - 1")
     return np.ascontiguousarray(found, np.int64)
 
 

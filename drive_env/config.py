@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from .errors import ConfigError, shown
 
+ANSWERS = ("ignore", "stop", "remove")
+"""What may become of a row after an event."""
+
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named answers to `control`; a tuple of object ids is the other way to answer it."""
 
@@ -133,9 +136,9 @@ class DriveConfig(_Checked):
         2.0, "m", "distance from the goal at which it is reached", _number(0.01, 100.0))
     goal_max_speed_mps: float | None = _setting(
         None, "m/s", "speed above which passing the goal does not reach it", _number(0.0, 150.0, none="any speed"))
-    on_goal: str = _setting("remove", "", "what becomes of a row that reaches its goal", _choice("ignore", "stop", "remove"))
-    on_collision: str = _setting("stop", "", "what becomes of a row that collides", _choice("ignore", "stop", "remove"))
-    on_offroad: str = _setting("stop", "", "what becomes of a row that leaves the road", _choice("ignore", "stop", "remove"))
+    on_goal: str = _setting("remove", "", "what becomes of a row that reaches its goal", _choice(*ANSWERS))
+    on_collision: str = _setting("stop", "", "what becomes of a row that collides", _choice(*ANSWERS))
+    on_offroad: str = _setting("stop", "", "what becomes of a row that leaves the road", _choice(*ANSWERS))
     stopped_share_limit: float | None = _setting(
         None, "1", "share of stopped rows at which a trial ends", _number(1e-6, 1.0, none="off"))
     partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
@@ -144,7 +147,8 @@ class DriveConfig(_Checked):
         100.0, "m", "distance beyond which a row sees nothing", _number(1.0, 1000.0))
     time_left: str = _setting(
         "off", "", "who sees the share of the trial's time that is left", _choice("off", "actor"))
-    scene_order: str = _setting("random", "", "how a world picks the scene of its next episode", _choice("random", "cycle"))
+    scene_order: str = _setting(
+        "random", "", "how a world picks the scene of its next episode", _choice("random", "cycle"))
     reward: RewardConfig = _setting(RewardConfig(), "", "what events are worth", _reward)
     log_ema_alpha: float = _setting(
         0.707, "1", "weight of the past in each row's moving averages", _number(0.0, 0.999999))

@@ -36,9 +36,9 @@ def parallel_env(scenes="town", config=None, render_mode=None, finished="leave",
 class DriveParallelEnv(ParallelEnv):
     """One world as a PettingZoo `ParallelEnv`.
 
-    Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or truncation
-    is raised and does not come back before `reset`. An agent that waits for the next trial of the episode stays: its
-    action is ignored and may be missing. After the end, `step({})` returns empty dicts.
+    Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
+    truncation is raised and does not come back before `reset`. An agent that waits for the next trial of the episode
+    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts.
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` (int) and `outcome` (str: "" except on the step that decides the agent's trial); docs/channels.md says
@@ -71,7 +71,8 @@ class DriveParallelEnv(ParallelEnv):
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.possible_agents = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
         self.agents = []
-        self.observation_spaces = {agent: observation_space(self.batch.observation_size) for agent in self.possible_agents}
+        size = self.batch.observation_size
+        self.observation_spaces = {agent: observation_space(size) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._known = frozenset(self.possible_agents)
         self._was_reset = False
@@ -185,7 +186,8 @@ class DriveParallelEnv(ParallelEnv):
         if len(actions) != len(self._acting):
             unknown = [agent for agent in actions if agent not in self._known]
             if unknown:
-                raise ActionError(f"actions has {shown(unknown[0])}; agents are {self.possible_agents[0]} to {self.possible_agents[-1]}")
+                first, last = self.possible_agents[0], self.possible_agents[-1]
+                raise ActionError(f"actions has {shown(unknown[0])}; agents are {first} to {last}")
         if not values:
             return
         bound = batch.bound_actions

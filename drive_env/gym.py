@@ -235,5 +235,6 @@ def _seeds(seed, num_envs: int) -> list | None:
         first = whole("seed", seed, 0, SEED_LIMIT - num_envs + 1)
         return [first + env for env in range(num_envs)]
     if len(seed) != num_envs:
-        raise ConfigError(f"seed has {len(seed)} entries; it must be a whole number, or one entry for each of {num_envs}")
+        raise ConfigError(f"seed has {len(seed)} entries; "
+                          f"it must be a whole number, or one entry for each of {num_envs}")
     return [entry if entry is None else whole("seed", entry, 0, SEED_LIMIT) for entry in seed]

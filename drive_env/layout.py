@@ -27,7 +27,9 @@ class Feature:
     @property
     def slice(self) -> slice:
         """What picks this feature out of a row: one float a slot."""
-        return slice(self.offset, self.offset + (self.slots - 1) * self.stride + 1, self.stride) if self.slots else slice(0, 0)
+        if not self.slots:
+            return slice(0, 0)
+        return slice(self.offset, self.offset + (self.slots - 1) * self.stride + 1, self.stride)
 
 
 def observation_layout(config: DriveConfig) -> dict[str, Feature]:

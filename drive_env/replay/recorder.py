@@ -127,7 +127,8 @@ class Recorder:
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=batch.rewards[rows].copy(), events=events, flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
+            rewards=batch.rewards[rows].copy(), events=events,
+            flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
             outcome=batch.outcome[rows].copy(), own=batch.observations[rows][:, self._own])
 
 
