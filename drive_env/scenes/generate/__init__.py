@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import SceneError
+from ...errors import SceneError, whole
 from ..scene import Scene
 from ..validate import validate_scene
 from . import intersection, town
 from .dice import Dice
-from .parameters import check_whole, fill_parameters
+from .parameters import fill_parameters
 
 GENERATORS = {"town": town, "intersection": intersection}
 """Name to the module with its PARAMETERS and its build()."""
@@ -37,8 +37,8 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters) -> 
         known = ", ".join(repr(known) for known in GENERATORS)
         raise SceneError(f"generator is {name!r}; it must be one of {known}")
     generator = GENERATORS[name]
-    seed = check_whole("seed", seed, 0, 2**64 - 1)
-    agents = check_whole("agents", agents, 1, AGENT_LIMIT)
+    seed = whole("seed", seed, 0, 2**64 - 1, SceneError)
+    agents = whole("agents", agents, 1, AGENT_LIMIT, SceneError)
     chosen = fill_parameters(name, generator.PARAMETERS, parameters)
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
     source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"

@@ -40,11 +40,6 @@ def fill_parameters(generator: str, offered: dict[str, Parameter], given: dict) 
             for name, parameter in offered.items()}
 
 
-def check_whole(name: str, value, low: int, high: int) -> int:
-    """`value` as a plain int from low to high, or a SceneError."""
-    return _checked(name, Parameter(low, "", "", low, high), value)
-
-
 def _checked(name, parameter, value):
     if isinstance(parameter.default, tuple):
         items = [_plain(item) for item in value] if isinstance(value, (tuple, list)) else []
