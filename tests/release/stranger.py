@@ -1,0 +1,84 @@
+"""What does a stranger meet after `pip install drive-env`? Run by the Python of an environment that has no more than
+that, from a folder that holds nothing; prints what it found as JSON.
+
+`python stranger.py TESTS`: TESTS is the folder of golden.py.
+"""
+
+import json
+import sys
+import warnings
+from importlib.metadata import distributions
+
+warnings.simplefilter("error")
+
+import gymnasium  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from pettingzoo.test import parallel_api_test  # noqa: E402
+
+import drive_env  # noqa: E402
+
+
+def standard_checks() -> None:
+    """The checks that the two libraries bring. Their own printing is not ours to read."""
+    scene = drive_env.generate_scene("town", agents=8)
+    parallel_api_test(drive_env.parallel_env(scene, drive_env.DriveConfig(max_trials=2, trial_steps=20)), num_cycles=60)
+    check_env(gymnasium.make("drive_env/Drive-v0", scenes=scene).unwrapped, skip_render_check=True)
+
+
+def play() -> float:
+    """One episode of the README's first example; returns the share of trials that scored."""
+    env = drive_env.parallel_env("town", drive_env.DriveConfig(max_trials=2, trial_steps=30))
+    env.reset(seed=0)
+    while env.agents:
+        env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+    score = env.batch.metrics()["score"]
+    env.close()
+    assert score.n == 32, score
+    return score.value
+
+
+def missing_extras() -> list[str]:
+    """What a call says that needs an extra which is not there: the sentence, or what else went wrong."""
+    said = []
+    env = drive_env.parallel_env("town", render_mode="rgb_array")
+    env.reset(seed=0)
+    try:
+        env.render()
+    except ImportError as error:
+        said.append(str(error))
+    from drive_env.cli import main
+    try:
+        main()
+    except SystemExit as error:
+        said.append(str(error))
+    return said
+
+
+def replay_page_bytes() -> int:
+    """The page is made of files that only a wheel with its data has."""
+    recording = drive_env.record("intersection", config=drive_env.DriveConfig(trial_steps=5))
+    return len(recording.html())
+
+
+def main() -> None:
+    at_import = sorted(name for name in ("cv2", "PIL", "matplotlib", "av", "torch", "typer") if name in sys.modules)
+    printed, sys.stdout = sys.stdout, sys.stderr
+    standard_checks()
+    play()
+    sys.path.append(sys.argv[1])
+    import golden
+
+    found = {
+        "file": drive_env.__file__,
+        "version": drive_env.__version__,
+        "installed": {package.metadata["Name"].lower(): package.version for package in distributions()},
+        "imported_extras": at_import,
+        "missing_extras": missing_extras(),
+        "replay_page_bytes": replay_page_bytes(),
+        "golden": {name: golden.hash_of(name) for name in ("town/discrete", "intersection/continuous")},
+    }
+    print(json.dumps(found), file=printed)
+
+
+if __name__ == "__main__":
+    main()
