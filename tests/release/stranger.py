@@ -1,21 +1,18 @@
 """What does a stranger meet after `pip install drive-env`? Run by the Python of an environment that has no more than
 that, from a folder that holds nothing; prints what it found as JSON.
 
-`python stranger.py TESTS`: TESTS is the folder of golden.py.
+`python -W error stranger.py TESTS`: TESTS is the folder of golden.py.
 """
 
 import json
 import sys
-import warnings
 from importlib.metadata import distributions
 
-warnings.simplefilter("error")
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import parallel_api_test
 
-import gymnasium  # noqa: E402
-from gymnasium.utils.env_checker import check_env  # noqa: E402
-from pettingzoo.test import parallel_api_test  # noqa: E402
-
-import drive_env  # noqa: E402
+import drive_env
 
 
 def standard_checks() -> None:
