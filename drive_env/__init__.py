@@ -2,7 +2,7 @@
 
 from .batch import OUTCOMES, Batch, Figure
 from .config import DriveConfig, RewardConfig
-from .env import DriveParallelEnv, parallel_env
+from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 from .layout import Feature
 from .registration import register as _register
@@ -25,6 +25,6 @@ def __getattr__(name):
 
 __all__ = [
     "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveMemoryError",
-    "DriveParallelEnv", "Feature", "Figure", "Report", "RewardConfig", "Scene", "SceneError", "generate_scene",
-    "load_scene", "parallel_env", "record",
+    "DriveParallelEnv", "Feature", "Figure", "Report", "RewardConfig", "Scene", "SceneError", "aec_env",
+    "generate_scene", "load_scene", "parallel_env", "record",
 ]

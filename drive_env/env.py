@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import marshal
+import secrets
 import struct
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import compress
 from operator import itemgetter
 
 import numpy as np
-from pettingzoo import ParallelEnv
+from gymnasium.utils import seeding
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import parallel_to_aec
 
 from .batch import OUTCOMES, Batch
+from .config import DriveConfig, checked_config
 from .core import lib
-from .errors import ActionError, CallError, ConfigError, shown
+from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
 from .spaces import action_space, observation_space
 
@@ -28,9 +33,33 @@ INFO_FLAGS = {
 """Bits of `Batch.code` that `infos` shows by name."""
 
 
-def parallel_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True) -> DriveParallelEnv:
-    """The PettingZoo env of one world; see `DriveParallelEnv`."""
-    return DriveParallelEnv(scenes, config, render_mode, finished, copy)
+def parallel_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True,
+                 max_cycles=None) -> DriveParallelEnv:
+    """The PettingZoo env of one world; see `DriveParallelEnv`.
+
+    Args:
+        max_cycles: what PettingZoo's tools call the driving steps of an episode of one trial, `config.trial_steps`.
+    """
+    return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy)
+
+
+def aec_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True, max_cycles=None) -> AECEnv:
+    """`parallel_env` with PettingZoo's other face, where agents take turns; the world moves when all have had theirs."""
+    return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles))
+
+
+env = aec_env
+"""By PettingZoo's custom a module of an environment has `env` and `parallel_env`."""
+
+
+def _with_max_cycles(config, max_cycles) -> DriveConfig:
+    config = checked_config(config)
+    if max_cycles is None:
+        return config
+    if config.max_trials > 1 or config.trial_steps is not None:
+        raise ConfigError(f"max_cycles is {shown(max_cycles)} beside max_trials {config.max_trials} and trial_steps "
+                          f"{config.trial_steps}; it must be None where the config says either")
+    return config.replace(trial_steps=whole("max_cycles", max_cycles, 1, 1_000_000))
 
 
 class DriveParallelEnv(ParallelEnv):
@@ -41,8 +70,10 @@ class DriveParallelEnv(ParallelEnv):
     stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts.
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
-    `trial_index` (int) and `outcome` (str: "" except on the step that decides the agent's trial); docs/channels.md says
-    what they mean.
+    `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except on the step that decides the agent's
+    trial); docs/channels.md says what they mean.
+
+    `np_random` is for wrappers that draw, and `state` for learners that look at all agents at once.
 
     Args:
         scenes, config: as for `Batch`.
@@ -76,6 +107,7 @@ class DriveParallelEnv(ParallelEnv):
         self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._known = frozenset(self.possible_agents)
         self._was_reset = False
+        self._np_random = None
         self._whole = True
         self._rows = np.empty(0, np.intp)
         self._flagged = np.zeros(self.batch.rows_per_world, bool)
@@ -97,9 +129,13 @@ class DriveParallelEnv(ParallelEnv):
         Returns:
             observations and infos, one entry for each agent that has a vehicle.
         """
+        if seed is None and not self._was_reset:
+            seed = secrets.randbits(64)  # drawn now: copies of an env that has not begun must not all play the same
         self._whole = False
         self.batch.reset(seed=seed)
         self._was_reset = True
+        if seed is not None:
+            self._np_random = None
         self._keep(~self.batch.removed)
         self._flagged[:] = False
         self._see()
@@ -164,6 +200,22 @@ class DriveParallelEnv(ParallelEnv):
     def action_space(self, agent):
         """The same space object at every call, by `config.action_type`."""
         return self.action_spaces[agent]
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """A generator for wrappers, which every seeded `reset` begins anew; the world itself never draws from it."""
+        if self._np_random is None:
+            self._np_random, _ = seeding.np_random(self.batch.seed)
+        return self._np_random
+
+    def state(self) -> np.ndarray:
+        """The observations of all possible agents in one row, for learners that look at the whole world at once."""
+        return self.batch.observations.reshape(-1).copy()
+
+    @cached_property
+    def state_space(self):
+        """The space of `state`."""
+        return observation_space(self.batch.observations.size)
 
     # ---- in ----
 
@@ -335,7 +387,7 @@ class _InfoTemplates(dict):
     def __missing__(self, code: int) -> dict:
         info = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
         info["trial_index"] = self.trial
-        info["outcome"] = OUTCOMES[code >> lib.DRV_CODE_OUTCOME_SHIFT]
+        info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
         self[code] = info
         return info
 

@@ -9,14 +9,14 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from .batch import OUTCOMES, SEED_LIMIT, WORLD_LIMIT, Batch
+from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
 from .config import DriveConfig, checked_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
 
-INFO_CHANNELS = (*INFO_FLAGS, "trial_index")
-"""What an info says besides `outcome`; docs/channels.md has the meanings."""
+INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
+"""What an info says, all of it bools and whole numbers; docs/channels.md has the meanings."""
 
 
 def _one_ego(config) -> DriveConfig:
@@ -49,10 +49,13 @@ class DriveEnv(gymnasium.Env):
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.observation_space = self.batch.single_observation_space
         self.action_space = self.batch.single_action_space
+        self._was_reset = False
 
     def reset(self, *, seed=None, options=None):
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
-        self.batch.reset(seed=seed)  # first, since its errors are ours
+        fresh = seed is None and not self._was_reset  # drawn now: copies of an env that has not begun must differ
+        self.batch.reset(seed=secrets.randbits(64) if fresh else seed)  # first, since its errors are ours
+        self._was_reset = True
         super().reset(seed=None if seed is None else int(seed))
         if self.render_mode == "human":
             self.render()
@@ -74,9 +77,7 @@ class DriveEnv(gymnasium.Env):
                 bool(batch.truncations[0]), self._info())
 
     def _info(self) -> dict:
-        info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
-        info["outcome"] = OUTCOMES[self.batch.outcome[0]]
-        return info
+        return {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
 
     def render(self):
         """The world as it is: (h, w, 3) uint8 for "rgb_array", None for "human", whose window shows it."""
@@ -143,7 +144,7 @@ class DriveVectorEnv(VectorEnv):
 
         Args:
             seed: a whole number s (sub-environment i gets s + i), a list with one whole number or None for each, or
-                None: the next episode of each stream; the first call takes `batch.seed`, drawn afresh, as s.
+                None: the next episode of each stream; the first call draws s, readable as `batch.seed`.
             options: may hold `reset_mask`, (num_envs,) bool with at least one True.
         """
         if options is not None and not isinstance(options, dict):
@@ -153,6 +154,7 @@ class DriveVectorEnv(VectorEnv):
             mask = _reset_mask(mask, self.num_envs)
         seeds = _seeds(seed, self.num_envs)
         if seeds is None and not self._was_reset:
+            self.batch.seed = secrets.randbits(64)  # drawn now: copies of an env that has not begun must differ
             seeds = [(self.batch.seed + env) & SEED_LIMIT for env in range(self.num_envs)]
         if seeds is None:
             self.batch.reset(worlds=mask)
@@ -200,13 +202,8 @@ class DriveVectorEnv(VectorEnv):
         """Channels by the book: one array a key, and under `_key` which sub-environments it speaks of."""
         infos = {}
         for name in INFO_CHANNELS:
-            values = getattr(self.batch, name)
-            infos[name] = np.where(mask, values, np.zeros_like(values))
+            infos[name] = np.where(mask, getattr(self.batch, name), 0).astype(bool if name in INFO_FLAGS else int)
             infos[f"_{name}"] = mask.copy()
-        outcome = np.full(self.num_envs, None, dtype=object)
-        for env in np.flatnonzero(mask):
-            outcome[env] = OUTCOMES[self.batch.outcome[env]]
-        infos["outcome"], infos["_outcome"] = outcome, mask.copy()
         return infos
 
     def render(self):
