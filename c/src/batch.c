@@ -10,6 +10,7 @@
 #include "layout.h"
 #include "pool.h"
 #include "report.h"
+#include "rounding.h"
 #include "vector.h"
 
 enum { world_limit = 1 << 20, thread_limit = 1024, trial_limit = 10000, slot_limit = 4096 };
@@ -41,6 +42,7 @@ struct drv_batch {
     atomic_flag busy;
     atomic_bool closing; /* lets no further call in, or whoever closes might wait for ever */
     /* The call in progress. */
+    drv_rounding callers_rounding;
     const uint8_t *chosen;   /* worlds to reset, NULL all */
     const uint64_t *seeds;   /* one a world; NULL: next episode */
     const int32_t *ages;     /* NULL: none */
@@ -320,7 +322,10 @@ void drv_batch_resume(drv_batch *batch) { batch->was_reset = true; }
 
 /* ---- calls ---- */
 
-static void leave(drv_batch *batch) { atomic_flag_clear_explicit(&batch->busy, memory_order_release); }
+static void leave(drv_batch *batch) {
+    drv_rounding_end(batch->callers_rounding);
+    atomic_flag_clear_explicit(&batch->busy, memory_order_release);
+}
 
 static drv_status is_closed(char *message) {
     return drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one");
@@ -331,6 +336,7 @@ static drv_status enter(drv_batch *batch, char *message) {
     if (!batch || atomic_load(&batch->closing)) return is_closed(message);
     if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
         return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
+    batch->callers_rounding = drv_rounding_begin();
     if (!batch->closed) return DRV_OK;
     leave(batch);
     return is_closed(message);

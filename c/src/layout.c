@@ -2,6 +2,7 @@
 #include "layout.h"
 
 #include "geometry.h"
+#include "rounding.h"
 #include "scene.h"
 
 _Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
@@ -68,6 +69,7 @@ int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32
     } blocks[] = {{head_features, HEAD_COUNT, 1},
                   {partner_features, PARTNER_COUNT, config->partners},
                   {road_features, ROAD_COUNT, config->roads}};
+    const drv_rounding callers = drv_rounding_begin();
     int32_t written = 0, offset = 0;
     for (size_t block = 0; block < sizeof blocks / sizeof *blocks; block++) {
         for (int32_t i = 0; i < blocks[block].count; i++, written++) {
@@ -79,5 +81,6 @@ int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32
         }
         offset += blocks[block].count * blocks[block].slots;
     }
+    drv_rounding_end(callers);
     return written;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "rounding.h"
+
 enum {
     index_bits = 24,
     count_bits = 24,
@@ -69,6 +71,7 @@ static void *worker_main(void *argument) {
     worker_start start = *(worker_start *)argument;
     free(argument);
     drv_pool *pool = start.pool;
+    drv_rounding_begin(); /* for good: this thread has no caller */
     int32_t spins = 0;
     while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
         if (has_work(atomic_load_explicit(&pool->ticket, memory_order_relaxed))) {

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "geometry.h"
 #include "layout.h"
+#include "rounding.h"
 #include "vector.h"
 
 /* One walk over all arrays of a scene serves to size its block and to lay it out. */
@@ -319,7 +320,9 @@ static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t
     return scene;
 }
 
-drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config, drv_scene **out, char *message) {
+/* Not inlined: no computation may move out from between the two ends of the rounding mode. */
+__attribute__((noinline)) static drv_status create(const drv_scene_input *in, const drv_config *config, drv_scene **out,
+                                                   char *message) {
     *out = NULL;
     drv_status status = check_input(in, message);
     if (status != DRV_OK) return status;
@@ -363,6 +366,13 @@ drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config,
     free(pieces);
     free(distances);
     *out = scene;
+    return status;
+}
+
+drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config, drv_scene **out, char *message) {
+    const drv_rounding callers = drv_rounding_begin();
+    const drv_status status = create(in, config, out, message);
+    drv_rounding_end(callers);
     return status;
 }
 

@@ -2,107 +2,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "batch_play.h"
 #include "check.h"
 #include "dice.h"
 #include "drive.h"
 #include "small_scene.h"
 #include "state.h"
-
-enum { WORLDS = 3, BLOCK_LINE = 64 };
-
-/* A batch with all it needs; every array is allocated by itself and has exactly its size. */
-typedef struct batch_play {
-    drv_scene *scene;
-    int64_t ids[WORLDS];
-    drv_batch_setup setup;
-    drv_batch_needs needs;
-    void *block;
-    int64_t *actions;
-    float *shares;
-    drv_arrays arrays;
-    drv_batch *batch;
-    char message[DRV_MESSAGE_BYTES];
-} batch_play;
-
-static void begin_scene(batch_play *play, drv_config config, int32_t threads) {
-    small_scene small;
-    make_small(&small);
-    memset(play, 0, sizeof *play);
-    const drv_status status = drv_scene_create(&small.input, &config, &play->scene, play->message);
-    CHECK(status == DRV_OK, "%s", play->message);
-    for (int32_t i = 0; i < WORLDS; i++) play->ids[i] = i;
-    play->setup = (drv_batch_setup){.config = config, .world_count = WORLDS, .rows_per_world = SMALL_ROWS,
-                                    .scene_count = 1, .scenes = &play->scene, .world_ids = play->ids, .seed = 7,
-                                    .thread_count = threads};
-}
-
-static void *made(size_t count, size_t item_bytes) {
-    /* Filled with rubbish: what the core does not write must not be read. */
-    void *array = malloc(count * item_bytes);
-    memset(array, 0xa5, count * item_bytes);
-    return array;
-}
-
-static void begin(batch_play *play, drv_config config, int32_t threads) {
-    begin_scene(play, config, threads);
-    CHECK(drv_batch_plan(&play->setup, &play->needs, play->message) == DRV_OK, "%s", play->message);
-    const size_t rows = (size_t)play->needs.row_count;
-    play->block = aligned_alloc(BLOCK_LINE, (size_t)play->needs.block_bytes);
-    memset(play->block, 0x5a, (size_t)play->needs.block_bytes);
-    CHECK(drv_batch_create(&play->setup, play->block, play->needs.block_bytes, &play->batch, play->message) == DRV_OK,
-          "%s", play->message);
-    play->actions = made(rows * (size_t)play->needs.action_width, sizeof *play->actions);
-    play->shares = made(rows * (size_t)play->needs.action_width, sizeof *play->shares);
-    const int discrete = config.action_type != DRV_CONTINUOUS;
-    play->arrays = (drv_arrays){
-        .discrete_actions = discrete ? play->actions : NULL,
-        .continuous_actions = discrete ? NULL : play->shares,
-        .observations = made(rows * (size_t)play->needs.observation_size, sizeof(float)),
-        .rewards = made(rows, sizeof(float)), .terminations = made(rows, 1), .truncations = made(rows, 1),
-        .trial_ended = made(rows, 1), .truncation = made(rows, 1), .invalid_step = made(rows, 1),
-        .first = made(rows, 1), .trial_index = made(rows, sizeof(int32_t)), .removed = made(rows, 1),
-        .stopped = made(rows, 1), .waits = made(rows, 1), .outcome = made(rows, 1),
-        .code = made(rows, sizeof(uint16_t)), .scene_index = made((size_t)play->setup.world_count, sizeof(int32_t))};
-    drv_batch_bind(play->batch, &play->arrays);
-}
-
-static void end(batch_play *play) {
-    drv_batch_free(play->batch);
-    drv_scene_release(play->scene);
-    free(play->block);
-    free(play->actions);
-    free(play->shares);
-    drv_arrays *a = &play->arrays;
-    void *const all[] = {a->observations, a->rewards, a->terminations, a->truncations, a->trial_ended, a->truncation,
-                         a->invalid_step, a->first, a->trial_index, a->removed, a->stopped, a->waits, a->outcome,
-                         a->code, a->scene_index};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-}
-
-static void act(batch_play *play, int64_t acceleration_bin, int64_t steering_bin) {
-    for (int32_t row = 0; row < play->needs.row_count; row++) {
-        if (play->needs.action_width == 1) play->actions[row] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
-        if (play->needs.action_width == 1) continue;
-        play->actions[2 * row] = acceleration_bin;
-        play->actions[2 * row + 1] = steering_bin;
-        play->shares[2 * row] = (float)(acceleration_bin - 3) / 3.0f;
-        play->shares[2 * row + 1] = (float)(steering_bin - 6) / 6.0f;
-    }
-}
-
-static void must_step(batch_play *play) {
-    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
-    CHECK(status == DRV_OK, "%d: %s", status, play->message);
-}
-
-static void must_reset(batch_play *play, const uint64_t *seed) {
-    uint64_t seeds[64]; /* more than the worlds of any test here */
-    for (int world = 0; world < 64; world++) seeds[world] = seed ? *seed : 0;
-    const drv_status status = drv_batch_reset(play->batch, seed ? seeds : NULL, NULL, NULL, play->message);
-    CHECK(status == DRV_OK, "%d: %s", status, play->message);
-}
 
 static int64_t trials_of(batch_play *play) {
     drv_figure found = {0.0, -1};
@@ -706,6 +614,83 @@ TEST(two_batches_in_two_threads_play_as_each_does_alone) {
     for (int32_t i = 0; i < 2; i++)
         CHECK(memcmp(plays[i].block, plays[2].block, (size_t)plays[2].needs.block_bytes) == 0, "batch %d differs", i);
     for (int32_t i = 0; i < 3; i++) end(&plays[i]);
+}
+
+/* Forks while another thread steps without a pause, until the child finds a copy caught in a call; returns how the
+ * child ended: 0, or which of its looks went wrong. */
+static int fork_beside_a_stepper(batch_play *play) {
+    int ended = -1;
+    for (int32_t round = 0; round < 400 && ended != 0; round++) {
+        usleep((useconds_t)(round % 40));
+        const pid_t child = fork();
+        if (child == 0) {
+            char message[DRV_MESSAGE_BYTES] = "";
+            drv_batch_forked(play->batch);
+            /* A call that starts no thread, which the thread sanitizer lets no child do. */
+            drv_figure figure;
+            const drv_status status = drv_batch_trials(play->batch, &figure, message);
+            if (status == DRV_OK) _exit(10); /* caught between two calls: a good copy */
+            const int told = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
+            const int reset_too = drv_batch_reset(play->batch, NULL, NULL, NULL, message) == DRV_ERROR_CALL;
+            drv_batch_close(play->batch);
+            const int closed = drv_batch_step(play->batch, NULL, message) == DRV_ERROR_CALL &&
+                               strstr(message, "closed") != NULL;
+            _exit(!told ? 1 : !reset_too ? 2 : !closed ? 3 : 0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (ended != 0 && ended != 10) break;
+    }
+    return ended;
+}
+
+TEST(a_copy_forked_in_the_middle_of_a_call_says_so) {
+    batch_play play;
+    begin(&play, small_config(), 2);
+    must_reset(&play, NULL);
+    act(&play, 3, 6);
+    pthread_t stepper;
+    pthread_create(&stepper, NULL, step_until_closed, &play);
+    const int ended = fork_beside_a_stepper(&play);
+    CHECK(ended == 0, "the last child ended with %d", ended);
+    drv_batch_close(play.batch);
+    pthread_join(stepper, NULL);
+    end(&play);
+}
+
+static void *close_it(void *argument) {
+    drv_batch_close(((batch_play *)argument)->batch);
+    return NULL;
+}
+
+TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
+    /* One scene a hundred thousand times over: giving it back takes long enough to be caught at it. */
+    enum { SCENES = 100000, ROUNDS = 40 };
+    drv_scene **scenes = malloc(SCENES * sizeof(drv_scene *));
+    for (int32_t round = 0; round < ROUNDS; round++) {
+        batch_play play;
+        begin_scene(&play, small_config(), 1);
+        for (int32_t i = 0; i < SCENES; i++) scenes[i] = play.scene;
+        play.setup.scenes = scenes;
+        play.setup.scene_count = SCENES;
+        begin_batch(&play);
+        pthread_t closer;
+        pthread_create(&closer, NULL, close_it, &play);
+        usleep((useconds_t)(20 * round));
+        const pid_t child = fork();
+        if (child == 0) {
+            drv_batch_forked(play.batch);
+            drv_batch_free(play.batch);
+            _exit(0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %d: the child ended with %d", round, status);
+        pthread_join(closer, NULL);
+        end(&play);
+    }
+    free(scenes);
 }
 
 TEST(timing_the_phases_changes_no_bit) {

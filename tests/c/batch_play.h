@@ -1,0 +1,112 @@
+/* How does a C test get a batch to play? The small scene in a few worlds; every array is allocated by itself and has
+ * exactly its size. */
+#ifndef BATCH_PLAY_H
+#define BATCH_PLAY_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "drive.h"
+#include "small_scene.h"
+
+enum { WORLDS = 3, BLOCK_LINE = 64 };
+
+/* A batch with all it needs. */
+typedef struct batch_play {
+    drv_scene *scene;
+    int64_t ids[WORLDS];
+    drv_batch_setup setup;
+    drv_batch_needs needs;
+    void *block;
+    int64_t *actions;
+    float *shares;
+    drv_arrays arrays;
+    drv_batch *batch;
+    char message[DRV_MESSAGE_BYTES];
+} batch_play;
+
+static inline void begin_scene(batch_play *play, drv_config config, int32_t threads) {
+    small_scene small;
+    make_small(&small);
+    memset(play, 0, sizeof *play);
+    const drv_status status = drv_scene_create(&small.input, &config, &play->scene, play->message);
+    CHECK(status == DRV_OK, "%s", play->message);
+    for (int32_t i = 0; i < WORLDS; i++) play->ids[i] = i;
+    play->setup = (drv_batch_setup){.config = config, .world_count = WORLDS, .rows_per_world = SMALL_ROWS,
+                                    .scene_count = 1, .scenes = &play->scene, .world_ids = play->ids, .seed = 7,
+                                    .thread_count = threads};
+}
+
+static inline void *made(size_t count, size_t item_bytes) {
+    /* Filled with rubbish: what the core does not write must not be read. */
+    void *array = malloc(count * item_bytes);
+    memset(array, 0xa5, count * item_bytes);
+    return array;
+}
+
+/* The batch of a setup that stands. */
+static inline void begin_batch(batch_play *play) {
+    CHECK(drv_batch_plan(&play->setup, &play->needs, play->message) == DRV_OK, "%s", play->message);
+    const size_t rows = (size_t)play->needs.row_count;
+    play->block = aligned_alloc(BLOCK_LINE, (size_t)play->needs.block_bytes);
+    memset(play->block, 0x5a, (size_t)play->needs.block_bytes);
+    CHECK(drv_batch_create(&play->setup, play->block, play->needs.block_bytes, &play->batch, play->message) == DRV_OK,
+          "%s", play->message);
+    play->actions = made(rows * (size_t)play->needs.action_width, sizeof *play->actions);
+    play->shares = made(rows * (size_t)play->needs.action_width, sizeof *play->shares);
+    const int discrete = play->setup.config.action_type != DRV_CONTINUOUS;
+    play->arrays = (drv_arrays){
+        .discrete_actions = discrete ? play->actions : NULL,
+        .continuous_actions = discrete ? NULL : play->shares,
+        .observations = made(rows * (size_t)play->needs.observation_size, sizeof(float)),
+        .rewards = made(rows, sizeof(float)), .terminations = made(rows, 1), .truncations = made(rows, 1),
+        .trial_ended = made(rows, 1), .truncation = made(rows, 1), .invalid_step = made(rows, 1),
+        .first = made(rows, 1), .trial_index = made(rows, sizeof(int32_t)), .removed = made(rows, 1),
+        .stopped = made(rows, 1), .waits = made(rows, 1), .outcome = made(rows, 1),
+        .code = made(rows, sizeof(uint16_t)), .scene_index = made((size_t)play->setup.world_count, sizeof(int32_t))};
+    drv_batch_bind(play->batch, &play->arrays);
+}
+
+static inline void begin(batch_play *play, drv_config config, int32_t threads) {
+    begin_scene(play, config, threads);
+    begin_batch(play);
+}
+
+static inline void end(batch_play *play) {
+    drv_batch_free(play->batch);
+    drv_scene_release(play->scene);
+    free(play->block);
+    free(play->actions);
+    free(play->shares);
+    drv_arrays *a = &play->arrays;
+    void *const all[] = {a->observations, a->rewards, a->terminations, a->truncations, a->trial_ended, a->truncation,
+                         a->invalid_step, a->first, a->trial_index, a->removed, a->stopped, a->waits, a->outcome,
+                         a->code, a->scene_index};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static inline void act(batch_play *play, int64_t acceleration_bin, int64_t steering_bin) {
+    for (int32_t row = 0; row < play->needs.row_count; row++) {
+        if (play->needs.action_width == 1) play->actions[row] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
+        if (play->needs.action_width == 1) continue;
+        play->actions[2 * row] = acceleration_bin;
+        play->actions[2 * row + 1] = steering_bin;
+        play->shares[2 * row] = (float)(acceleration_bin - 3) / 3.0f;
+        play->shares[2 * row + 1] = (float)(steering_bin - 6) / 6.0f;
+    }
+}
+
+static inline void must_step(batch_play *play) {
+    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
+    CHECK(status == DRV_OK, "%d: %s", status, play->message);
+}
+
+static inline void must_reset(batch_play *play, const uint64_t *seed) {
+    uint64_t seeds[64]; /* more than the worlds of any test here */
+    for (int world = 0; world < 64; world++) seeds[world] = seed ? *seed : 0;
+    const drv_status status = drv_batch_reset(play->batch, seed ? seeds : NULL, NULL, NULL, play->message);
+    CHECK(status == DRV_OK, "%d: %s", status, play->message);
+}
+
+#endif
