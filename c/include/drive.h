@@ -259,7 +259,8 @@ drv_status drv_batch_step(drv_batch *batch, void *actions, char *message);
 drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message);
 /* Marks a batch whose block was filled from a copy as one that was reset already. */
 void drv_batch_resume(drv_batch *batch);
-/* The pool's threads do not survive a fork; the child calls this before its first step. */
+/* The pool's threads do not survive a fork; the child calls this before its first step. Where another thread was in a
+ * call meanwhile, the child's copy is half written: every call but closing it says so. */
 void drv_batch_forked(drv_batch *batch);
 
 /* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. */

@@ -39,6 +39,7 @@ struct drv_batch {
     drv_control *controls; /* row_count */
     uint8_t *scratch_block;
     bool was_reset, closed, times_phases;
+    bool torn; /* the process forked while another thread was in a call */
     atomic_flag busy;
     atomic_bool closing; /* lets no further call in, or whoever closes might wait for ever */
     /* The call in progress. */
@@ -314,6 +315,10 @@ void drv_batch_free(drv_batch *batch) {
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays) { batch->arrays = *arrays; }
 
 void drv_batch_forked(drv_batch *batch) {
+    /* Whoever was in a call is gone, and what that thread was writing or giving back stays half done. */
+    const bool in_call = atomic_flag_test_and_set(&batch->busy);
+    batch->torn = batch->torn || in_call;
+    if (in_call && atomic_load(&batch->closing)) batch->closed = true;
     if (!batch->closed) drv_pool_forked(batch->pool);
     atomic_flag_clear(&batch->busy);
 }
@@ -337,9 +342,13 @@ static drv_status enter(drv_batch *batch, char *message) {
     if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
         return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
     batch->callers_rounding = drv_rounding_begin();
-    if (!batch->closed) return DRV_OK;
+    if (!batch->closed && !batch->torn) return DRV_OK;
+    const bool closed = batch->closed;
     leave(batch);
-    return is_closed(message);
+    return closed ? is_closed(message)
+                  : drv_fail(message, DRV_ERROR_CALL,
+                             "this process was forked while another thread was in a call of this batch, so this copy is "
+                             "half written; make a new one, or fork between calls");
 }
 
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message) {

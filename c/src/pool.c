@@ -3,10 +3,13 @@
  * One 64-bit ticket holds the round, how many items it has and which is next, so a claim is one atomic addition and
  * cannot mistake one round for another. A round is over when all its items are done, not when all threads are back: a
  * thread that sleeps or was taken off its core holds nothing up. */
+#define _POSIX_C_SOURCE 200809L /* pthread_sigmask */
+
 #include "pool.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -85,18 +88,37 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
+static bool start_worker(drv_pool *pool) {
+    worker_start *start = malloc(sizeof *start);
+    if (!start) return false;
+    *start = (worker_start){pool, pool->started + 1};
+    if (pthread_create(&pool->handles[pool->started], NULL, worker_main, start) != 0) {
+        free(start);
+        return false;
+    }
+    pool->started++;
+    return true;
+}
+
+/* Signals sent to the process are for the program's own threads; only a thread's own faults reach a worker. */
+static sigset_t not_for_workers(void) {
+    const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    sigset_t signals;
+    sigfillset(&signals);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&signals, faults[i]);
+    return signals;
+}
+
 /* As many workers as there is work for; fewer run, more slowly, where the system gives no more threads. */
 static void start_workers(drv_pool *pool, int32_t items) {
-    while (pool->started < pool->threads - 1 && pool->started < items - 1) {
-        worker_start *start = malloc(sizeof *start);
-        if (!start) return;
-        *start = (worker_start){pool, pool->started + 1};
-        if (pthread_create(&pool->handles[pool->started], NULL, worker_main, start) != 0) {
-            free(start);
-            return;
-        }
-        pool->started++;
-    }
+    const int32_t wanted = (pool->threads < items ? pool->threads : items) - 1;
+    if (pool->started >= wanted) return;
+    const sigset_t blocked = not_for_workers();
+    sigset_t callers;
+    /* A new thread takes over the mask of the thread that makes it. */
+    pthread_sigmask(SIG_SETMASK, &blocked, &callers);
+    while (pool->started < wanted && start_worker(pool)) {}
+    pthread_sigmask(SIG_SETMASK, &callers, NULL);
 }
 
 static void begin(drv_pool *pool) {

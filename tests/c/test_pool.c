@@ -2,6 +2,7 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -131,3 +132,34 @@ TEST(a_forked_child_starts_threads_of_its_own) {
     drv_pool_free(pool);
 }
 #endif
+
+typedef struct mask_check {
+    sigset_t callers;
+    atomic_int looked, wrong;
+} mask_check;
+
+static void look_at_mask(void *context, int32_t index, int32_t worker) {
+    mask_check *check = context;
+    sigset_t mask;
+    (void)index;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    const int sent[] = {SIGINT, SIGTERM, SIGALRM, SIGCHLD, SIGUSR1, SIGHUP}, faults[] = {SIGSEGV, SIGFPE, SIGBUS};
+    for (size_t i = 0; worker > 0 && i < sizeof sent / sizeof *sent; i++)
+        atomic_fetch_add(&check->wrong, !sigismember(&mask, sent[i]));
+    for (size_t i = 0; worker > 0 && i < sizeof faults / sizeof *faults; i++)
+        atomic_fetch_add(&check->wrong, sigismember(&mask, faults[i]));
+    for (int number = 1; worker == 0 && number < NSIG; number++)
+        atomic_fetch_add(&check->wrong, sigismember(&mask, number) != sigismember(&check->callers, number));
+    atomic_fetch_add(&check->looked, worker > 0);
+    usleep(500); /* so that each thread gets its share */
+}
+
+TEST(signals_are_for_the_callers_threads_and_faults_for_whoever_has_them) {
+    mask_check check = {.looked = 0};
+    pthread_sigmask(SIG_SETMASK, NULL, &check.callers);
+    drv_pool *pool = drv_pool_create(4);
+    for (int32_t round = 0; round < 10; round++) drv_pool_run(pool, look_at_mask, &check, 8);
+    CHECK(atomic_load(&check.looked) > 0, "no worker worked");
+    CHECK(atomic_load(&check.wrong) == 0, "%d", atomic_load(&check.wrong));
+    drv_pool_free(pool);
+}
