@@ -203,12 +203,9 @@ static drv_world world_at(const drv_batch *batch, int32_t number) {
 
 /* Cuts one thread's room into its parts, or only measures it where `base` is NULL. */
 static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
-    int64_t items = batch->sizes.vehicles, grid_rows = 0;
-    for (int32_t i = 0; i < batch->scene_count; i++) {
-        const drv_scene *scene = batch->scenes[i];
-        if (scene->segments.count > items) items = scene->segments.count;
-        if (scene->grid.rows > grid_rows) grid_rows = scene->grid.rows;
-    }
+    int64_t items = batch->sizes.vehicles;
+    for (int32_t i = 0; i < batch->scene_count; i++)
+        if (batch->scenes[i]->segments.count > items) items = batch->scenes[i]->segments.count;
     const int32_t slots = batch->config.partners > batch->config.roads ? batch->config.partners : batch->config.roads;
     uint64_t used = 0;
 #define CUT(member, bytes)                                   \
@@ -217,9 +214,12 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     CUT(world, batch->world_bytes);
     CUT(distance2, (items + DRV_LANES) * (int64_t)sizeof(float));
     CUT(room, (items + DRV_LANES) * (int64_t)sizeof(float));
+    CUT(name, (items + DRV_LANES) * (int64_t)sizeof(int32_t));
+    CUT(number, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_LANES) * (int64_t)sizeof(int32_t));
-    CUT(runs, grid_rows * 2 * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
+    CUT(seen_x_m, batch->sizes.vehicles * (int64_t)sizeof(float));
+    CUT(seen_y_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
 #undef CUT
     return used;
@@ -233,8 +233,11 @@ static bool make_scratch(drv_batch *batch) {
     const size_t rows = (size_t)batch->world_count * (size_t)batch->sizes.rows;
     batch->controls = calloc(rows, sizeof *batch->controls);
     if (!batch->workers || !batch->scratch_block || !batch->controls) return false;
-    for (int32_t i = 0; i < batch->thread_count; i++)
-        cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, &batch->workers[i].scratch);
+    for (int32_t i = 0; i < batch->thread_count; i++) {
+        drv_scratch *scratch = &batch->workers[i].scratch;
+        cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
+        for (int32_t vehicle = 0; vehicle < batch->sizes.vehicles + DRV_LANES; vehicle++) scratch->number[vehicle] = vehicle;
+    }
     return true;
 }
 

@@ -25,9 +25,8 @@ static float next_speed(float speed_mps, float acceleration_mps2, drv_speed_limi
     return passes_zero ? 0.0f : drv_clip(speed, limits.min_mps, limits.max_mps);
 }
 
-drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
-                               float dt_s) {
-    slip_angle slip = slip_of(control.steering_rad);
+static drv_motion advance(drv_motion car, drv_control control, slip_angle slip, float wheelbase_m, drv_speed_limits limits,
+                          float dt_s) {
     drv_point ahead = drv_direction(car.heading_rad);
     float speed = next_speed(car.speed_mps, control.acceleration_mps2, limits, dt_s);
     float path_m = speed * dt_s;
@@ -40,9 +39,17 @@ drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelb
     return next;
 }
 
-float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m) {
-    slip_angle slip = slip_of(steering_rad);
+static float yaw_rate(float speed_mps, slip_angle slip, float wheelbase_m) {
     return speed_mps * slip.cosine * slip.steering_tangent / wheelbase_m;
+}
+
+drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
+                               float dt_s) {
+    return advance(car, control, slip_of(control.steering_rad), wheelbase_m, limits, dt_s);
+}
+
+float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m) {
+    return yaw_rate(speed_mps, slip_of(steering_rad), wheelbase_m);
 }
 
 drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin) {
@@ -62,7 +69,8 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         float wheelbase_m = drv_wheelbase_share * scene->length_m[row];
         drv_motion before = {world->x_m[row], world->y_m[row], world->heading_rad[row], world->speed_mps[row]};
         drv_control control = world->control[row];
-        drv_motion after = drv_bicycle_advance(before, control, wheelbase_m, limits, scene->dt_s);
+        slip_angle slip = slip_of(control.steering_rad);
+        drv_motion after = advance(before, control, slip, wheelbase_m, limits, scene->dt_s);
         drv_point ahead = drv_direction(after.heading_rad);
         world->x_m[row] = after.x_m;
         world->y_m[row] = after.y_m;
@@ -72,7 +80,7 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         world->speed_mps[row] = after.speed_mps;
         world->steering_rad[row] = control.steering_rad;
         world->acceleration_mps2[row] = (after.speed_mps - before.speed_mps) / scene->dt_s;
-        world->yaw_rate_radps[row] = drv_bicycle_yaw_rate(after.speed_mps, control.steering_rad, wheelbase_m);
+        world->yaw_rate_radps[row] = yaw_rate(after.speed_mps, slip, wheelbase_m);
         world->distance_m[row] += drv_absolute(after.speed_mps) * scene->dt_s;
     }
 }

@@ -14,6 +14,9 @@
 static const float piece_corner_m = 0.06f;
 enum { piece_limit = 128 };
 
+/* What a step may misplace by rounding, at the far ends of the coordinates. */
+static const float rounding_m = 0.02f;
+
 typedef struct sweep {
     drv_point from, to;
     float heading_from_rad, turn_rad, half_length_m, half_width_m;
@@ -54,6 +57,30 @@ static drv_box box_in_piece(sweep motion, int32_t piece, int32_t pieces) {
                      motion.half_width_m};
 }
 
+/* Half of what a box covers of an axis: `now`, seen from its pose at the end, and at most in the whole step. */
+static float half_cover(drv_box now, float turn_rad, drv_point axis) {
+    const float ahead = drv_absolute(now.ahead.x * axis.x + now.ahead.y * axis.y);
+    const float aside = drv_absolute(now.ahead.x * axis.y - now.ahead.y * axis.x);
+    return now.half_length_m * ahead + now.half_width_m * aside +
+           (now.half_length_m + now.half_width_m) * drv_absolute(turn_rad) + rounding_m;
+}
+
+/* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
+static bool stays_wide(float from_m, float to_m, float reach_m) {
+    return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
+}
+
+/* Sure that they do not meet, by the axes of the first one's pose now. */
+static bool sweeps_part(sweep a, drv_box a_now, sweep b, drv_box b_now) {
+    const drv_point from = {b.from.x - a.from.x, b.from.y - a.from.y}, to = {b.to.x - a.to.x, b.to.y - a.to.y};
+    const drv_point axes[2] = {{-a_now.ahead.y, a_now.ahead.x}, a_now.ahead};
+    for (int32_t i = 0; i < 2; i++) {
+        const float reach_m = half_cover(a_now, a.turn_rad, axes[i]) + half_cover(b_now, b.turn_rad, axes[i]);
+        if (stays_wide(from.x * axes[i].x + from.y * axes[i].y, to.x * axes[i].x + to.y * axes[i].y, reach_m)) return true;
+    }
+    return false;
+}
+
 static bool sweeps_meet(sweep a, sweep b) {
     const int32_t of_a = piece_count(a), of_b = piece_count(b), pieces = of_a > of_b ? of_a : of_b;
     drv_point path = {((a.to.x - a.from.x) - (b.to.x - b.from.x)) / (float)pieces,
@@ -72,41 +99,40 @@ static float path_m(sweep motion) {
 
 /* How far from its centre now a vehicle may have been felt during the step; NaN, which is near to nothing, if it is not
  * on the map. */
-static void measure_reach(const drv_world *world, float *reach_m) {
-    for (int32_t vehicle = 0; vehicle < world->scene->vehicle_count; vehicle++) {
+static void measure_reach(const drv_world *world, float *restrict reach_m) {
+    const drv_scene *scene = world->scene;
+    for (int32_t vehicle = 0; vehicle < world->sizes.vehicles; vehicle++) reach_m[vehicle] = NAN;
+    for (int32_t vehicle = 0; vehicle < scene->vehicle_count; vehicle++) {
         float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
         float dy = world->y_m[vehicle] - world->before_y_m[vehicle];
         float path = world->before_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
-        reach_m[vehicle] = world->present[vehicle] ? world->scene->radius_m[vehicle] + path : NAN;
+        reach_m[vehicle] = world->present[vehicle] ? scene->radius_m[vehicle] + path : NAN;
     }
 }
 
 /* Bit i: vehicle first + i is near enough to have met the row. */
 static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, const float *reach_m) {
     const int32_t left = world->scene->vehicle_count - first, count = left < 64 ? left : 64;
-    const float *xs_m = world->x_m + first, *ys_m = world->y_m + first;
-    const float x_m = world->x_m[row], y_m = world->y_m[row], own_m = reach_m[row];
-    float excess[64]; /* squared distance beyond what could have met */
+    const float *xs_m = world->x_m + first, *ys_m = world->y_m + first, *reaches_m = reach_m + first;
+    const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]), own_m = drv_all(reach_m[row]);
     uint64_t bits = 0;
-    for (int32_t i = 0; i < count; i++) {
-        float dx = xs_m[i] - x_m, dy = ys_m[i] - y_m, sum_m = own_m + reach_m[first + i];
-        excess[i] = dx * dx + dy * dy - sum_m * sum_m;
+    for (int32_t i = 0; i < count; i += DRV_WIDTH) {
+        const drv_floats dx = drv_load(xs_m + i) - x_m, dy = drv_load(ys_m + i) - y_m, sum_m = own_m + drv_load(reaches_m + i);
+        const drv_floats beyond = dx * dx + dy * dy - sum_m * sum_m; /* squared distance beyond what could have met */
+        float excess[DRV_WIDTH];
+        drv_store(excess, beyond);
+        bits |= (uint64_t)drv_at_most(excess, 0.0f) << i;
     }
-    for (int32_t i = count; i < 64; i++) excess[i] = INFINITY;
-    for (int32_t i = 0; i < count; i += DRV_LANES) bits |= (uint64_t)drv_at_most16(excess + i, 0.0f) << i;
     if (row >= first && row < first + count) bits &= ~((uint64_t)1 << (row - first));
     return bits;
 }
 
-static int32_t lowest_bit(uint64_t bits) {
-    int32_t index = 0;
-    while (!(bits >> index & 1u)) index++;
-    return index;
-}
+static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
 static void detect_contacts(drv_world *world, int32_t row, const float *reach_m) {
     uint64_t *touching = world->touching + row * world->sizes.contact_words;
     const sweep own = sweep_of(world, row);
+    const drv_box box = box_now(world, row);
     world->hit[row] = 0;
     world->hit_vehicle[row] = -1;
     for (int32_t first = 0; first < world->scene->vehicle_count; first += 64) {
@@ -114,11 +140,14 @@ static void detect_contacts(drv_world *world, int32_t row, const float *reach_m)
         uint64_t touches_now = 0;
         for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
             const int32_t bit = lowest_bit(near), other = first + bit;
+            const sweep its = sweep_of(world, other);
+            const drv_box its_box = box_now(world, other);
             const bool appeared = !world->before_present[other];
-            const bool touches = drv_boxes_meet(box_now(world, row), box_now(world, other));
+            if (!appeared && sweeps_part(own, box, its, its_box)) continue;
+            const bool touches = drv_boxes_meet(box, its_box);
             touches_now |= (uint64_t)touches << bit;
             if (appeared || (touched_before >> bit & 1u)) continue;
-            if (!touches && !sweeps_meet(own, sweep_of(world, other))) continue;
+            if (!touches && !sweeps_meet(own, its)) continue;
             world->hit[row] = 1;
             if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = other;
         }
@@ -149,6 +178,15 @@ static bool box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge)
     return drv_moving_box_meets_segment(box, rest, middle, along, edges->half_length_m[edge]);
 }
 
+/* Sure that they do not meet, by the edge's own line. */
+static bool sweep_clears_edge(sweep motion, drv_box now, const drv_segments *edges, int32_t edge) {
+    const drv_point across = {-edges->along_y[edge], edges->along_x[edge]};
+    const float x_m = edges->middle_x_m[edge], y_m = edges->middle_y_m[edge];
+    return stays_wide((motion.from.x - x_m) * across.x + (motion.from.y - y_m) * across.y,
+                      (motion.to.x - x_m) * across.x + (motion.to.y - y_m) * across.y,
+                      half_cover(now, motion.turn_rad, across));
+}
+
 typedef struct edge_facts {
     bool over; /* the box meets an edge at its pose now */
     bool met;  /* it does, or did on its way there; not looked for where `sweeps` is false */
@@ -169,6 +207,7 @@ static edge_facts find_edges(const drv_world *world, int32_t row, bool sweeps) {
             float dx = edges->middle_x_m[i] - box.centre.x, dy = edges->middle_y_m[i] - box.centre.y;
             float near_m = reach_m + edges->half_length_m[i];
             if (dx * dx + dy * dy > near_m * near_m) continue;
+            if (sweep_clears_edge(motion, box, edges, i)) continue;
             if (box_meets_edge(box, edges, i)) return (edge_facts){true, true};
             facts.met = facts.met || (sweeps && sweep_meets_edge(motion, edges, i));
         }

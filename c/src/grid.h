@@ -36,9 +36,9 @@ int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
 /* The cells that the square of half side `reach_m` about a point touches, cut to the grid. */
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
 
-/* Bounds of the distance from a point to its `wanted`-th nearest middle. */
+/* The distance from a point to its `wanted`-th nearest middle: what it is likely to be, and its upper bound. */
 typedef struct drv_reach {
-    float least_m, most_m;
+    float likely_m, most_m;
 } drv_reach;
 
 /* By the triangle inequality from the cell's own distance, widened by what rounding could lose and cut at `limit_m`: a
@@ -50,16 +50,22 @@ drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float 
 void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
                             float *distances, float *cell_reach_m);
 
-/* Where a threshold may lie: few values are expected to be at most `low`, none above `high` are wanted. */
+/* What is chosen from: squared distances and what each candidate is called, in ascending order of names. Both arrays have
+ * DRV_LANES entries of room behind the last one; those of `distance2` are overwritten. */
+typedef struct drv_candidates {
+    float *distance2;
+    const int32_t *name;
+    int32_t count;
+} drv_candidates;
+
+/* Where the threshold lies: none above `high`, which is finite, is wanted. `likely` is a hint, 0 for none: a good one
+ * saves time, a bad one costs some. */
 typedef struct drv_bracket {
-    float low, high;
+    float likely, high;
 } drv_bracket;
 
-/* Of `count` squared distances in ascending index order keeps the `wanted` smallest that are at most `bounds.high` (which
- * is finite), ties by index, and writes their positions in ascending order to `kept`. Returns how many. `bounds.low` is
- * a hint: a good one saves time, a bad one costs some. `distance2` and `kept` have 16 entries of room behind the last,
- * which are overwritten; `room` is as long as `distance2`. */
-int32_t drv_nearest(float *distance2, int32_t count, int32_t wanted, drv_bracket bounds, float *room,
-                    int32_t *kept);
+/* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order to
+ * `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as `distance2`. */
+int32_t drv_nearest(drv_candidates candidates, int32_t wanted, drv_bracket bounds, float *room, int32_t *kept);
 
 #endif

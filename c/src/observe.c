@@ -14,20 +14,24 @@ typedef struct frame {
 
 /* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
  * frame, then four numbers that are the same from everywhere. */
-typedef struct view {
-    drv_float4 origin, along, across;
-} view;
+_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD && (int)ROAD_COUNT == (int)DRV_RECORD, "slots are records");
 
-/* Seen from `ego`: (x, y) scaled, and a direction; `out = w * along + swapped(w) * across` does both turns at once. */
-static view view_from(frame ego, float position_scale) {
+/* Seen from `ego`: the place scaled, and the direction. */
+static drv_view view_from(frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
-    return (view){{ego.origin.x, ego.origin.y, 0.0f, 0.0f}, {c * k, c * k, c, c}, {s * k, -s * k, s, -s}};
+    const drv_view once = {{ego.origin.x, ego.origin.y}, {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f}, {s * k, -s * k, s, -s}};
+    drv_view twice = once;
+    memcpy(twice.origin + DRV_RECORD, once.origin, sizeof once.origin / 2);
+    memcpy(twice.along + DRV_RECORD, once.along, sizeof once.along / 2);
+    memcpy(twice.across + DRV_RECORD, once.across, sizeof once.across / 2);
+    return twice;
 }
 
-static void show_record(const float *record, view from, float *out) {
-    const drv_float4 offset = drv_load4(record) - from.origin;
-    drv_store4(out, drv_limited4(offset * from.along + drv_swap_pairs4(offset) * from.across));
-    drv_store4(out + 4, drv_load4(record + 4));
+/* Shows the chosen ones and leaves the other slots empty. */
+static void fill_slots(const float *records, const int32_t *chosen, int32_t count, int32_t slots, const drv_view *view,
+                       float *out) {
+    drv_show_records(records, chosen, count, view, out);
+    memset(out + count * DRV_RECORD, 0, (size_t)(slots - count) * DRV_RECORD * sizeof *out);
 }
 
 /* Whether the row overlaps a vehicle that is still on the map after the verdicts of the step. */
@@ -72,6 +76,14 @@ static void write_head(const drv_world *world, int32_t row, frame ego, const drv
     for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(values[i] * head->scale[i], head->low[i], 1.0f);
 }
 
+/* Where the vehicles of the world are for all its rows; infinitely far, where they are not on the map. */
+static void place_vehicles(const drv_world *world, float *restrict x_m, float *restrict y_m) {
+    for (int32_t i = 0; i < world->sizes.vehicles; i++) {
+        x_m[i] = world->present[i] ? world->x_m[i] : INFINITY;
+        y_m[i] = world->present[i] ? world->y_m[i] : INFINITY;
+    }
+}
+
 /* One record a vehicle of the world, as all its rows see them. */
 static void write_vehicle_records(const drv_world *world, float *record) {
     const drv_config *config = world->config;
@@ -85,90 +97,77 @@ static void write_vehicle_records(const drv_world *world, float *record) {
         record[PARTNER_DIRECTION_Y] = world->sin_heading[i];
         record[PARTNER_LENGTH] = drv_smaller(scene->length_m[i] * length, 1.0f);
         record[PARTNER_WIDTH] = drv_smaller(scene->width_m[i] * width, 1.0f);
-        record[PARTNER_SPEED] = drv_clip(world->speed_mps[i] * speed, -1.0f, 1.0f);
+        record[PARTNER_SPEED] = drv_clip(world->speed_mps[i] * speed, -1.0f, 1.0f) + 0.0f; /* never -0 */
         record[PARTNER_KIND] = (float)scene->kind[i] * kind;
     }
 }
 
-static void write_partners(const drv_world *world, int32_t row, view from, drv_scratch *scratch, float *out) {
+static void write_partners(const drv_world *world, int32_t row, const drv_view *view, drv_scratch *scratch, float *out) {
     const drv_config *config = world->config;
     const int32_t count = world->scene->vehicle_count;
-    const float x_m = world->x_m[row], y_m = world->y_m[row];
+    const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]);
     float *distance2 = scratch->distance2;
-    for (int32_t i = 0; i < count; i++) {
-        float dx = world->x_m[i] - x_m, dy = world->y_m[i] - y_m;
-        distance2[i] = world->present[i] ? dx * dx + dy * dy : INFINITY;
-    }
+    for (int32_t i = 0; i < count; i += DRV_WIDTH)
+        drv_store(distance2 + i, drv_squared_distances(scratch->seen_x_m + i, scratch->seen_y_m + i, x_m, y_m));
     distance2[row] = INFINITY;
-    const drv_bracket bounds = {-1.0f, config->view_radius_m * config->view_radius_m};
-    const int32_t found = drv_nearest(distance2, count, config->partners, bounds, scratch->room, scratch->kept);
-    for (int32_t slot = 0; slot < found; slot++)
-        show_record(scratch->vehicle_record + scratch->kept[slot] * PARTNER_COUNT, from, out + slot * PARTNER_COUNT);
-    memset(out + found * PARTNER_COUNT, 0, (size_t)(config->partners - found) * PARTNER_COUNT * sizeof *out);
+    const drv_candidates vehicles = {distance2, scratch->number, count};
+    const drv_bracket bounds = {0.0f, config->view_radius_m * config->view_radius_m};
+    const int32_t found = drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
+    fill_slots(scratch->vehicle_record, scratch->kept, found, config->partners, view, out);
 }
 
-/* A window of the grid as runs of segments, one a row of cells: the segment at a place among the candidates is the
- * place plus the run's `ahead`. */
-typedef struct run {
-    int32_t end, ahead;
-} run;
-
-/* Squared distances to all segments of the window, in ascending index. */
-static int32_t gather_segments(const drv_scene *scene, frame ego, float reach_m, float *distance2, run *runs) {
+/* All segments of the window that holds the nearest, in ascending index. */
+static drv_candidates gather_segments(const drv_scene *scene, frame ego, float reach_m, drv_scratch *scratch) {
     const drv_segments *segments = &scene->segments;
     const drv_window window = drv_grid_window(&scene->grid, ego.origin.x, ego.origin.y, reach_m);
+    const drv_floats ego_x_m = drv_all(ego.origin.x), ego_y_m = drv_all(ego.origin.y);
     int32_t count = 0;
-    for (int32_t y = window.first_row; y <= window.last_row; y++, runs++) {
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = segments->cell_start + y * scene->grid.columns;
         const int32_t first = cells[window.first_column], length = cells[window.last_column + 1] - first;
         const float *x_m = segments->middle_x_m + first, *y_m = segments->middle_y_m + first;
-        float *out = distance2 + count;
-        /* By sixteens, past the run's end: the next run overwrites what is too much. */
-        for (int32_t first_lane = 0; first_lane < length; first_lane += DRV_LANES)
-            for (int32_t i = first_lane; i < first_lane + DRV_LANES; i++) {
-                float dx = x_m[i] - ego.origin.x, dy = y_m[i] - ego.origin.y;
-                out[i] = dx * dx + dy * dy;
-            }
-        *runs = (run){count + length, first - count};
+        /* Past the run's end by a vector: the next run overwrites what is too much. */
+        float *distance2 = scratch->distance2 + count;
+        int32_t *name = scratch->name + count;
+        drv_ints number = drv_count_up(first);
+        for (int32_t i = 0; i < length; i += DRV_WIDTH, number += DRV_WIDTH) {
+            drv_store(distance2 + i, drv_squared_distances(x_m + i, y_m + i, ego_x_m, ego_y_m));
+            memcpy(name + i, &number, sizeof number);
+        }
         count += length;
     }
-    return count;
+    return (drv_candidates){scratch->distance2, scratch->name, count};
 }
 
-static void write_roads(const drv_world *world, frame ego, view from, drv_scratch *scratch, float *out) {
+static void write_roads(const drv_world *world, frame ego, const drv_view *view, drv_scratch *scratch, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
     if (config->roads == 0) return;
     const drv_reach reach =
         drv_grid_reach(&scene->grid, scene->cell_reach_m, config->view_radius_m, ego.origin.x, ego.origin.y);
-    const run *runs = scratch->runs;
-    const int32_t count = gather_segments(scene, ego, reach.most_m, scratch->distance2, scratch->runs);
+    const drv_candidates segments = gather_segments(scene, ego, reach.most_m, scratch);
     const float view2 = config->view_radius_m * config->view_radius_m;
-    const drv_bracket bounds = {reach.least_m * reach.least_m, drv_smaller(reach.most_m * reach.most_m, view2)};
-    const int32_t found = drv_nearest(scratch->distance2, count, config->roads, bounds, scratch->room, scratch->kept);
-    for (int32_t slot = 0; slot < found; slot++) {
-        const int32_t place = scratch->kept[slot];
-        while (place >= runs->end) runs++;
-        show_record(scene->record + (int64_t)(place + runs->ahead) * ROAD_COUNT, from, out + slot * ROAD_COUNT);
-    }
-    memset(out + found * ROAD_COUNT, 0, (size_t)(config->roads - found) * ROAD_COUNT * sizeof *out);
+    const drv_bracket bounds = {reach.likely_m * reach.likely_m, drv_smaller(reach.most_m * reach.most_m, view2)};
+    const int32_t found = drv_nearest(segments, config->roads, bounds, scratch->room, scratch->kept);
+    fill_slots(scene->record, scratch->kept, found, config->roads, view, out);
 }
 
 static void observe_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
                         float *out) {
     const drv_config *config = world->config;
     const frame ego = {{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
-    const view from = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
+    const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
     write_head(world, row, ego, head, out);
     out += HEAD_COUNT;
-    write_partners(world, row, from, scratch, out);
+    write_partners(world, row, &view, scratch, out);
     out += config->partners * PARTNER_COUNT;
-    write_roads(world, ego, from, scratch, out);
+    write_roads(world, ego, &view, scratch, out);
 }
 
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out) {
     const int64_t size = drv_layout_size(world->config);
     const drv_head_scales head = drv_layout_head(world->config);
+    place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
     write_vehicle_records(world, scratch->vehicle_record);
     for (int32_t row = 0; row < world->scene->row_count; row++)
         if (chosen[row]) observe_row(world, row, &head, scratch, out + row * size);

@@ -52,6 +52,8 @@ static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32
     TAKE(block, scene->log_x_m, log);
     TAKE(block, scene->log_y_m, log);
     TAKE(block, scene->log_heading_rad, log);
+    TAKE(block, scene->log_cos_heading, log);
+    TAKE(block, scene->log_sin_heading, log);
     TAKE(block, scene->log_speed_mps, log);
     TAKE(block, scene->log_valid, log);
     TAKE(block, scene->record, (int64_t)segment_count * ROAD_COUNT);
@@ -271,6 +273,9 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in, const drv
         scene->log_x_m[i] = valid ? in->log_x_m[i] : 0.0f;
         scene->log_y_m[i] = valid ? in->log_y_m[i] : 0.0f;
         scene->log_heading_rad[i] = valid ? drv_wrap_angle(in->log_heading_rad[i]) : 0.0f;
+        const drv_point ahead = drv_direction(scene->log_heading_rad[i]);
+        scene->log_cos_heading[i] = ahead.x;
+        scene->log_sin_heading[i] = ahead.y;
         scene->log_speed_mps[i] =
             valid ? forward_speed(in->log_vx_mps[i], in->log_vy_mps[i], scene->log_heading_rad[i]) : 0.0f;
     }

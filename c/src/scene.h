@@ -34,7 +34,7 @@ struct drv_scene {
     /* row_count each */
     float *goal_x_m, *goal_y_m;
     /* frame_count x expert_count */
-    float *log_x_m, *log_y_m, *log_heading_rad, *log_speed_mps;
+    float *log_x_m, *log_y_m, *log_heading_rad, *log_cos_heading, *log_sin_heading, *log_speed_mps;
     uint8_t *log_valid;
 
     drv_grid grid;

@@ -109,9 +109,11 @@ typedef struct drv_world {
 typedef struct drv_scratch {
     float *distance2;       /* the larger of segments and vehicles, and DRV_LANES */
     float *room;            /* as many */
+    int32_t *name;          /* as many */
+    int32_t *number;        /* 0, 1, 2, ..: vehicles and DRV_LANES */
     int32_t *kept;          /* slots and DRV_LANES */
-    struct run *runs;       /* rows of the largest grid */
     float *vehicle_record;  /* vehicles x 8 */
+    float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */
     void *world;            /* one world's state, for looking ahead */
 } drv_scratch;

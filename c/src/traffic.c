@@ -13,12 +13,11 @@ static void replay(drv_world *world, int32_t frame) {
         bool on_map = frame < scene->frame_count && scene->log_valid[at];
         world->present[vehicle] = on_map;
         if (!on_map) continue;
-        drv_point ahead = drv_direction(scene->log_heading_rad[at]);
         world->x_m[vehicle] = scene->log_x_m[at];
         world->y_m[vehicle] = scene->log_y_m[at];
         world->heading_rad[vehicle] = scene->log_heading_rad[at];
-        world->cos_heading[vehicle] = ahead.x;
-        world->sin_heading[vehicle] = ahead.y;
+        world->cos_heading[vehicle] = scene->log_cos_heading[at];
+        world->sin_heading[vehicle] = scene->log_sin_heading[at];
         world->speed_mps[vehicle] = scene->log_speed_mps[at];
     }
 }

@@ -10,10 +10,34 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+#if defined(__AVX2__) && !defined(__AVX512F__)
+#include "lanes.h"
+#endif
 
 enum { DRV_LANES = 16 };
 
-/* ---- four floats ---- */
+/* ---- records: eight floats, of which the first four are a place and a direction ---- */
+
+enum { DRV_RECORD = 8 };
+
+/* How a record looks from somewhere: the place and the direction, less the origin, turn by
+ * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin and
+ * across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
+typedef struct drv_view {
+    float origin[2 * DRV_RECORD], along[2 * DRV_RECORD], across[2 * DRV_RECORD];
+} drv_view;
+
+#if defined(__AVX2__)
+
+/* Clipped to [-1, 1]; the values are finite. */
+static inline __m256 drv_turned8(__m256 record, __m256 origin, __m256 along, __m256 across) {
+    const __m256 one = _mm256_set1_ps(1.0f), offset = _mm256_sub_ps(record, origin);
+    const __m256 turned = _mm256_add_ps(_mm256_mul_ps(offset, along),
+                                        _mm256_mul_ps(_mm256_permute_ps(offset, 0xb1), across));
+    return _mm256_max_ps(_mm256_min_ps(turned, one), _mm256_sub_ps(_mm256_setzero_ps(), one));
+}
+
+#else
 
 typedef float drv_float4 __attribute__((vector_size(16)));
 typedef int32_t drv_int4 __attribute__((vector_size(16)));
@@ -24,9 +48,6 @@ static inline drv_float4 drv_load4(const float *from) {
     return value;
 }
 
-static inline void drv_store4(float *to, drv_float4 value) { memcpy(to, &value, sizeof value); }
-
-/* (a, b, c, d) to (b, a, d, c). */
 static inline drv_float4 drv_swap_pairs4(drv_float4 value) {
 #if defined(__clang__)
     return __builtin_shufflevector(value, value, 1, 0, 3, 2);
@@ -47,54 +68,150 @@ static inline drv_float4 drv_limited4(drv_float4 value) {
 #endif
 }
 
+#endif
+
+/* Writes the chosen records as they look from `view`, one after the other. */
+static inline void drv_show_records(const float *records, const int32_t *chosen, int32_t count, const drv_view *view,
+                                    float *out) {
+    int32_t i = 0;
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+    const __m512 origins = _mm512_loadu_ps(view->origin), along2 = _mm512_loadu_ps(view->along);
+    const __m512 across2 = _mm512_loadu_ps(view->across), one = _mm512_set1_ps(1.0f), minus_one = _mm512_set1_ps(-1.0f);
+    for (; i + 1 < count; i += 2) {
+        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD));
+        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(records + (int64_t)chosen[i + 1] * DRV_RECORD), 1);
+        const __m512 offset = _mm512_sub_ps(both, origins);
+        const __m512 turned = _mm512_add_ps(_mm512_mul_ps(offset, along2),
+                                            _mm512_mul_ps(_mm512_permute_ps(offset, 0xb1), across2));
+        _mm512_storeu_ps(out + (int64_t)i * DRV_RECORD, _mm512_max_ps(_mm512_min_ps(turned, one), minus_one));
+    }
+#endif
+#if defined(__AVX2__)
+    const __m256 origin = _mm256_loadu_ps(view->origin), along = _mm256_loadu_ps(view->along);
+    const __m256 across = _mm256_loadu_ps(view->across);
+#define SHOW(i)                                                                                                          \
+    _mm256_storeu_ps(out + (int64_t)(i) * DRV_RECORD,                                                                     \
+                     drv_turned8(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD), origin, along, across))
+    for (; i + 3 < count; i += 4) {
+        SHOW(i);
+        SHOW(i + 1);
+        SHOW(i + 2);
+        SHOW(i + 3);
+    }
+    for (; i < count; i++) SHOW(i);
+#undef SHOW
+#else
+    const drv_float4 origin = drv_load4(view->origin), along = drv_load4(view->along), across = drv_load4(view->across);
+    for (; i < count; i++) {
+        const float *record = records + (int64_t)chosen[i] * DRV_RECORD;
+        const drv_float4 offset = drv_load4(record) - origin;
+        const drv_float4 turned = drv_limited4(offset * along + drv_swap_pairs4(offset) * across);
+        memcpy(out + (int64_t)i * DRV_RECORD, &turned, sizeof turned);
+        memcpy(out + (int64_t)i * DRV_RECORD + 4, record + 4, 4 * sizeof(float));
+    }
+#endif
+}
+
 /* ---- arrays ---- */
 
-/* Bit i: values[i] <= limit, for sixteen values. */
-static inline uint32_t drv_at_most16(const float *values, float limit) {
+/* As many numbers as one register holds. */
 #if defined(__AVX512F__)
-    return _mm512_cmp_ps_mask(_mm512_loadu_ps(values), _mm512_set1_ps(limit), _CMP_LE_OQ);
+enum { DRV_WIDTH = 16 };
+#elif defined(__AVX2__)
+enum { DRV_WIDTH = 8 };
+#else
+enum { DRV_WIDTH = 4 };
+#endif
+typedef float drv_floats __attribute__((vector_size(4 * DRV_WIDTH)));
+typedef int32_t drv_ints __attribute__((vector_size(4 * DRV_WIDTH)));
+
+static inline drv_floats drv_load(const float *from) {
+    drv_floats values;
+    memcpy(&values, from, sizeof values);
+    return values;
+}
+
+static inline void drv_store(float *to, drv_floats values) { memcpy(to, &values, sizeof values); }
+
+static inline drv_floats drv_all(float value) {
+    drv_floats values;
+    for (int32_t i = 0; i < DRV_WIDTH; i++) values[i] = value;
+    return values;
+}
+
+/* Squared distances of DRV_WIDTH points to one. */
+static inline drv_floats drv_squared_distances(const float *x, const float *y, drv_floats to_x, drv_floats to_y) {
+    const drv_floats dx = drv_load(x) - to_x, dy = drv_load(y) - to_y;
+    return dx * dx + dy * dy;
+}
+
+/* first, first + 1, ..: DRV_WIDTH of them. */
+static inline drv_ints drv_count_up(int32_t first) {
+    static const int32_t lanes[DRV_LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    drv_ints numbers, from;
+    memcpy(&numbers, lanes, sizeof numbers);
+    for (int32_t i = 0; i < DRV_WIDTH; i++) from[i] = first;
+    return numbers + from;
+}
+
+/* How many of values[0 .. count) are at most `limit`; up to the next multiple of sixteen there are numbers above it. */
+static inline int32_t drv_count_at_most(const float *values, int32_t count, float limit) {
+#if defined(__AVX512F__)
+    const __m512 most = _mm512_set1_ps(limit);
+    const __m512i one = _mm512_set1_epi32(1);
+    __m512i found = _mm512_setzero_si512();
+    for (int32_t i = 0; i < count; i += DRV_LANES)
+        found = _mm512_mask_add_epi32(found, _mm512_cmp_ps_mask(most, _mm512_loadu_ps(values + i), _CMP_GE_OQ), found, one);
+    return _mm512_reduce_add_epi32(found);
 #elif defined(__AVX2__)
     const __m256 most = _mm256_set1_ps(limit);
-    const uint32_t low = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(values), most, _CMP_LE_OQ));
-    const uint32_t high = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(values + 8), most, _CMP_LE_OQ));
-    return low | high << 8;
+    __m256i found = _mm256_setzero_si256();
+    for (int32_t i = 0; i < count; i += DRV_LANES) { /* what is true is -1 */
+        const __m256 low = _mm256_cmp_ps(most, _mm256_loadu_ps(values + i), _CMP_GE_OQ);
+        const __m256 high = _mm256_cmp_ps(most, _mm256_loadu_ps(values + i + 8), _CMP_GE_OQ);
+        found = _mm256_sub_epi32(found, _mm256_add_epi32(_mm256_castps_si256(low), _mm256_castps_si256(high)));
+    }
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(found), _mm256_extracti128_si256(found, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+#else
+    int32_t lanes[DRV_LANES] = {0}, found = 0;
+    for (int32_t i = 0; i < count; i += DRV_LANES)
+        for (int32_t lane = 0; lane < DRV_LANES; lane++) lanes[lane] += values[i + lane] <= limit;
+    for (int32_t lane = 0; lane < DRV_LANES; lane++) found += lanes[lane];
+    return found;
+#endif
+}
+
+/* Bit i: values[i] <= limit, for DRV_WIDTH values. */
+static inline uint32_t drv_at_most(const float *values, float limit) {
+#if defined(__AVX512F__)
+    return _mm512_cmp_ps_mask(_mm512_set1_ps(limit), _mm512_loadu_ps(values), _CMP_GE_OQ);
+#elif defined(__AVX2__)
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_set1_ps(limit), _mm256_loadu_ps(values), _CMP_GE_OQ));
 #elif defined(__SSE2__)
-    const __m128 most = _mm_set1_ps(limit);
-    uint32_t bits = 0;
-    for (int i = 0; i < 4; i++)
-        bits |= (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(values + 4 * i), most)) << (4 * i);
-    return bits;
+    return (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(values), _mm_set1_ps(limit)));
 #else
     uint32_t bits = 0;
-    for (int i = 0; i < DRV_LANES; i++) bits |= (uint32_t)(values[i] <= limit) << i;
+    for (int i = 0; i < DRV_WIDTH; i++) bits |= (uint32_t)(values[i] <= limit) << i;
     return bits;
 #endif
 }
 
-/* Of the sixteen values from `first` on, those whose bit is set, by their index: appended to `kept`, of which sixteen
- * entries may be written. Returns how many. */
-static inline int32_t drv_append16(int32_t *kept, uint32_t bits, int32_t first) {
+/* Appends at `to` the 4-byte items whose bit is set, of DRV_WIDTH; so many may be written. Returns how many. */
+static inline int32_t drv_append(void *to, const void *from, uint32_t bits) {
 #if defined(__AVX512F__)
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i index = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
     /* The register form and a whole store: the memory form is slow where it is microcoded. */
-    _mm512_storeu_si512(kept, _mm512_maskz_compress_epi32((__mmask16)bits, index));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, _mm512_loadu_si512(from)));
     return __builtin_popcount(bits);
-#elif defined(__AVX2__) && defined(__BMI2__)
-    int32_t count = 0;
-    for (int half = 0; half < 2; half++) {
-        const uint64_t eight = bits >> (8 * half) & 0xffu;
-        /* Each set bit becomes a byte of ones, which then picks its lane's number. */
-        const uint64_t bytes = _pext_u64(0x0706050403020100u, _pdep_u64(eight, 0x0101010101010101u) * 0xffu);
-        const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
-        _mm256_storeu_si256((__m256i *)(void *)(kept + count), _mm256_add_epi32(lanes, _mm256_set1_epi32(first + 8 * half)));
-        count += __builtin_popcountll(eight);
-    }
-    return count;
+#elif defined(__AVX2__)
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&drv_lanes_of[bits]));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)from), lanes));
+    return __builtin_popcount(bits);
 #else
     int32_t count = 0;
-    for (int32_t i = 0; i < DRV_LANES; i++) {
-        kept[count] = first + i;
+    for (int32_t i = 0; i < DRV_WIDTH; i++) {
+        memcpy((uint8_t *)to + 4 * count, (const uint8_t *)from + 4 * i, 4);
         count += (int32_t)(bits >> i & 1u);
     }
     return count;

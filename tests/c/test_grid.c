@@ -37,22 +37,29 @@ static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wa
 /* What the contract asks for behind the last distance and the last place kept. */
 enum { ROOM_BEHIND = 16 };
 
+/* Candidates are known by names, which need not start at 0. */
+enum { first_name = 1000 };
+
 /* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
 static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bracket bounds) {
     const size_t items = (size_t)count + ROOM_BEHIND, slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
     float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
-    int32_t *kept = malloc(slots * sizeof *kept);
+    int32_t *name = malloc(items * sizeof *name), *kept = malloc(slots * sizeof *kept);
     item *sorted = malloc(items * sizeof *sorted);
-    for (int32_t i = 0; i < count; i++) copy[i] = values[i];
-    const int32_t found = drv_nearest(copy, count, wanted, bounds, room, kept);
+    for (int32_t i = 0; i < count; i++) {
+        copy[i] = values[i];
+        name[i] = first_name + i;
+    }
+    const int32_t found = drv_nearest((drv_candidates){copy, name, count}, wanted, bounds, room, kept);
     const int32_t expected = nearest_by_sorting(values, count, wanted > 0 ? wanted : 0, bounds.high, sorted);
     CHECK(found == expected, "%d kept, %d wanted, of %d within %g (hint %g): kept %d", found, wanted, count,
-          (double)bounds.high, (double)bounds.low, expected);
+          (double)bounds.high, (double)bounds.likely, expected);
     for (int32_t i = 0; i < found && i < expected; i++)
-        CHECK(kept[i] == sorted[i].place, "place %d is %d, not %d; %d wanted of %d within %g (hint %g)", i, kept[i],
-              sorted[i].place, wanted, count, (double)bounds.high, (double)bounds.low);
+        CHECK(kept[i] == first_name + sorted[i].place, "place %d is %d, not %d; %d wanted of %d within %g (hint %g)", i,
+              kept[i], first_name + sorted[i].place, wanted, count, (double)bounds.high, (double)bounds.likely);
     free(copy);
     free(room);
+    free(name);
     free(kept);
     free(sorted);
 }
@@ -81,9 +88,9 @@ TEST(the_nearest_are_what_sorting_finds) {
         const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[dice_below(&die, count)] : 0.0f, -1.0f, 0.0f};
         float high = highs[dice_below(&die, 6)];
         if (isinf(high)) high = 1e4f;
-        const float lows[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
+        const float hints[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
                               (float)dice_between(&die, 0.0, 1e4)};
-        check_nearest(values, count, wanted, (drv_bracket){lows[dice_below(&die, 6)], high});
+        check_nearest(values, count, wanted, (drv_bracket){hints[dice_below(&die, 6)], high});
     }
 }
 
@@ -92,9 +99,11 @@ TEST(ties_go_to_the_lower_index) {
     for (int32_t i = 0; i < 100; i++) values[i] = 7.0f;
     for (int32_t wanted = 0; wanted <= 101; wanted++) check_nearest(values, 100, wanted, (drv_bracket){-1.0f, 7.0f});
     values[99] = 6.0f;
-    int32_t kept[3 + ROOM_BEHIND];
+    int32_t kept[3 + ROOM_BEHIND], name[100 + ROOM_BEHIND];
     float room[100 + ROOM_BEHIND];
-    const int32_t found = drv_nearest(values, 100, 3, (drv_bracket){-1.0f, 100.0f}, room, kept);
+    for (int32_t i = 0; i < 100; i++) name[i] = i;
+    const drv_candidates all = {values, name, 100};
+    const int32_t found = drv_nearest(all, 3, (drv_bracket){-1.0f, 100.0f}, room, kept);
     CHECK(found == 3 && kept[0] == 0 && kept[1] == 1 && kept[2] == 99, "%d: %d %d %d", found, kept[0], kept[1],
           kept[2]);
 }
@@ -196,7 +205,7 @@ static void check_reach(const field *map, int32_t wanted, float limit_m, float x
     for (int32_t i = 0; i < map->segments.count; i++)
         sorted[i] = (item){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
     qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_place);
-    CHECK(reach.least_m >= 0.0f && reach.least_m <= reach.most_m, "from %g to %g", (double)reach.least_m,
+    CHECK(reach.likely_m >= 0.0f && reach.likely_m <= reach.most_m, "%g, at most %g", (double)reach.likely_m,
           (double)reach.most_m);
     for (int32_t i = 0; i < wanted && i < map->segments.count && sorted[i].value <= limit_m; i++) {
         CHECK(in_window(map, window, sorted[i].place), "nearest %d of %d wanted at (%g, %g): %g m away, reach %g m", i,
