@@ -33,6 +33,10 @@ class DriveMemoryError(DriveError, MemoryError):
     """A batch or scene needs more memory than there is, or than is allowed."""
 
 
+class MissingExtraError(DriveError, ImportError):
+    """A package of an extra is not installed."""
+
+
 def shown(value) -> str:
     """A value as a sentence may hold it: its repr, cut where it is long; its type where it has none."""
     try:

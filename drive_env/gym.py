@@ -19,13 +19,32 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 """What an info says, all of it bools and whole numbers; docs/channels.md has the meanings."""
 
 
-def _one_ego(config) -> DriveConfig:
-    """The config with one row a world."""
+def one_ego(config, more="Batch or parallel_env") -> DriveConfig:
+    """The config with one row a world; `more` is what has more."""
     config = checked_config(config)
     if config.agents_per_world not in (None, 1):
-        raise ConfigError(f"agents_per_world is {config.agents_per_world}; the Gymnasium faces have 1, use Batch or "
-                          "parallel_env for more")
+        raise ConfigError(f"agents_per_world is {config.agents_per_world}; this face has 1, use {more} for more")
     return config.replace(agents_per_world=1)
+
+
+def open_episodes(batch: Batch, seeds: list, worlds: np.ndarray | None, began: bool) -> None:
+    """Resets worlds: those with a seed open its first episode, those with None the next of their stream.
+
+    Args:
+        seeds: for each world of the batch a seed or None.
+        worlds: (W,) bool, which to reset; None for all.
+        began: whether the batch was reset before; else a world without a seed begins a fresh stream.
+    """
+    chosen = np.ones(batch.world_count, bool) if worlds is None else worlds
+    given = np.array([seed is not None for seed in seeds])
+    fresh = [secrets.randbits(64) if seed is None else seed for seed in seeds]
+    if not began:
+        batch.reset(seed=fresh, worlds=worlds)
+        return
+    if (given & chosen).any():
+        batch.reset(seed=fresh, worlds=given & chosen)
+    if (~given & chosen).any():
+        batch.reset(worlds=~given & chosen)
 
 
 class DriveEnv(gymnasium.Env):
@@ -43,7 +62,7 @@ class DriveEnv(gymnasium.Env):
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
     def __init__(self, scenes="town", config=None, render_mode=None):
-        self.batch = Batch(scenes, worlds=1, config=_one_ego(config), seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, worlds=1, config=one_ego(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
@@ -127,7 +146,7 @@ class DriveVectorEnv(VectorEnv):
         self.copy = copy
         self.num_envs = num_envs
         self.batch = Batch(
-            scenes, worlds=num_envs, config=_one_ego(config), seed=None, threads=threads,
+            scenes, worlds=num_envs, config=one_ego(config), seed=None, threads=threads,
             world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
@@ -159,23 +178,10 @@ class DriveVectorEnv(VectorEnv):
         if seeds is None:
             self.batch.reset(worlds=mask)
         else:
-            self._reset_seeded(seeds, mask)
+            open_episodes(self.batch, seeds, mask, self._was_reset)
         self._was_reset = True
         chosen = np.ones(self.num_envs, bool) if mask is None else mask
         return self._observations(), self._infos(chosen)
-
-    def _reset_seeded(self, seeds: list, mask) -> None:
-        """Worlds with a seed open its first episode; those without go on in their stream, or begin a fresh one."""
-        chosen = np.ones(self.num_envs, bool) if mask is None else mask
-        given = np.array([seed is not None for seed in seeds])
-        fresh = [secrets.randbits(64) if seed is None else seed for seed in seeds]
-        if not self._was_reset:
-            self.batch.reset(seed=fresh, worlds=mask)
-            return
-        if (given & chosen).any():
-            self.batch.reset(seed=fresh, worlds=given & chosen)
-        if (~given & chosen).any():
-            self.batch.reset(worlds=~given & chosen)
 
     def step(self, actions):
         """One step of every sub-environment; returns observations, rewards, terminations, truncations, infos."""

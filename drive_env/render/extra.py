@@ -5,14 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from ..errors import DriveError
+from ..errors import MissingExtraError
 
 PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "av": "av", "matplotlib": "matplotlib"}
 """The package that brings each module."""
-
-
-class MissingExtraError(DriveError, ImportError):
-    """A package of an extra is not installed."""
 
 
 def need(module: str) -> ModuleType:

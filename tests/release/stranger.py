@@ -43,6 +43,10 @@ def missing_extras() -> list[str]:
         env.render()
     except ImportError as error:
         said.append(str(error))
+    try:
+        from drive_env.sb3 import DriveVecEnv  # noqa: F401
+    except ImportError as error:
+        said.append(str(error))
     from drive_env.cli import main
     try:
         main()

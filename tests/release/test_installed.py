@@ -60,7 +60,7 @@ def check_what_was_found(found, folder):
     assert found["imported_extras"] == []
     assert {name.replace("-", "_") for name in found["installed"]} <= {name.replace("-", "_") for name in CLOSURE}
     assert [f'pip install "drive-env[{extra}]"' in said
-            for extra, said in zip(("render", "cli"), found["missing_extras"], strict=True)] == [True, True]
+            for extra, said in zip(("render", "sb3", "cli"), found["missing_extras"], strict=True)] == [True, True, True]
     assert found["replay_page_bytes"] > 100_000
     assert found["golden"] == {name: GOLDEN[name] for name in found["golden"]}
 

@@ -1,0 +1,226 @@
+"""How does stable-baselines3 see many worlds? As its own `VecEnv`, a thin view of a `Batch`; needs the extra [sb3]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arrays import SHARED
+from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
+from .config import checked_config
+from .core import lib
+from .env import INFO_FLAGS
+from .errors import CallError, ConfigError, MissingExtraError, shown, whole
+from .gym import one_ego, open_episodes
+from .render.screen import Screen
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise MissingExtraError(f"drive_env.sb3 needs stable-baselines3, which cannot be imported ({error}); "
+                            'pip install "drive-env[sb3]"') from error
+
+TRIAL_SHIFT = 16
+"""A key of an info holds the row's code in this many bits, the trial's index above them."""
+
+KNOWN_INFOS = 4096
+"""So many different infos are remembered; more can only come from thousands of trials."""
+
+
+class DriveVecEnv(VecEnv):
+    """Many worlds as a stable-baselines3 `VecEnv`: one `Batch`, threads, no processes.
+
+    An episode is `config.max_trials` trials of one scene, and a restart between two of them is a step whose action is
+    ignored. In the step that ends an episode an env is done, its observation is the first one of the next episode, and
+    its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` says that it was cut while its
+    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info.
+
+    Args:
+        scenes, config, threads: as for `Batch`.
+        worlds: how many worlds.
+        rows: "ego", or "all".
+            With "ego" env i is the only row of world i. After `seed(s)` it plays what the Gymnasium env plays that is
+            reset with seed s + i, bit for bit.
+            With "all" every row of every world is an env, those of a world side by side. All rows of a world are done
+            in the step that ends its episode, however early one stopped driving: until then it has `invalid_step` in
+            its info, a reward of 0, and its action is ignored. SB3 has no mask, so its losses count these steps: a
+            bias that grows with the wait, and a reason to prefer "ego", or a learner that reads the channels.
+        render_mode: None, or "rgb_array": `render` returns the pictures of all worlds as one (extra [render]).
+
+    Attributes:
+        batch: the `Batch`; its arrays show what is returned, so after an episode's end the next one's start.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
+    """
+
+    def __init__(self, scenes="town", worlds=1, config=None, threads=0, rows="ego", render_mode=None):
+        worlds = whole("worlds", worlds, 1, WORLD_LIMIT)
+        if not isinstance(rows, str) or rows not in ("ego", "all"):
+            raise ConfigError(f"rows is {shown(rows)}; it must be 'ego' or 'all'")
+        if render_mode not in (None, "rgb_array"):
+            raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
+        config = one_ego(config, "rows='all'") if rows == "ego" else checked_config(config)
+        self.rows = rows
+        self.batch = Batch(scenes, worlds=worlds, config=config, seed=None, threads=threads,
+                           world_ids=np.zeros(worlds, np.int64), restart="caller")
+        self._screens = [Screen(self.batch, render_mode, world) for world in range(worlds)]
+        self._envs = [SubEnv(self, index) for index in range(self.batch.row_count)]
+        self._render_mode = render_mode
+        self._was_reset = False
+        self._actions = None
+        self._known_infos: dict[int, dict] = {}
+        super().__init__(self.batch.row_count, self.batch.single_observation_space, self.batch.single_action_space)
+        self.metadata["render_fps"] = max(1, round(self._screens[0].fps))
+
+    # ---- calls ----
+
+    def reset(self) -> np.ndarray:
+        """Opens an episode in every world: the first of its seed after `seed`, else the next of its stream.
+
+        Options set by `set_options` are not used.
+        """
+        seeds = self._seeds[::self.batch.rows_per_world]
+        open_episodes(self.batch, seeds, None, self._was_reset)
+        self._was_reset = True
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = self._infos()
+        return self.batch.observations.copy()
+
+    def seed(self, seed=None) -> list[int]:
+        """World i gets seed + i at the next `reset`; None draws from numpy, as SB3 does. Returns one seed an env."""
+        worlds = self.batch.world_count
+        first = np.random.randint(2**32 - 1, dtype=np.uint32) if seed is None else seed
+        first = whole("seed", first, 0, SEED_LIMIT - worlds + 1)
+        self._seeds = [first + int(world) for world in self.batch.world_of_row]
+        return self._seeds
+
+    def step_async(self, actions) -> None:
+        """Takes the actions for `step_wait`, one an env."""
+        self._actions = actions
+
+    def step_wait(self):
+        """One step of all worlds; returns observations, rewards, dones and infos."""
+        batch = self.batch
+        if self._actions is None:
+            raise CallError("step_wait was called before step_async; call step_async first")
+        actions, self._actions = self._actions, None
+        batch.step(actions)
+        rewards, infos = batch.rewards.copy(), self._infos()
+        dones = batch.trial_ended & (batch.trial_index == batch.config.max_trials - 1)
+        if dones.any():
+            ended = np.flatnonzero(dones).tolist()
+            for env in ended:
+                infos[env]["terminal_observation"] = batch.observations[env].copy()
+            batch.reset(worlds=dones[::batch.rows_per_world])
+            begun = self._infos()
+            for env in ended:
+                self.reset_infos[env] = begun[env]
+        return batch.observations.copy(), rewards, dones, infos
+
+    def close(self) -> None:
+        """Gives threads and memory back; a second call does nothing."""
+        self.batch.close()
+
+    def get_images(self) -> list[np.ndarray]:
+        """One picture a world, each (h, w, 3) uint8."""
+        return [screen.show() for screen in self._screens]
+
+    # ---- the envs one by one ----
+
+    def get_attr(self, attr_name, indices=None) -> list:
+        """An attribute of each `SubEnv`, such as "trial_index"."""
+        return [getattr(env, attr_name) for env in self._chosen(indices)]
+
+    def set_attr(self, attr_name, value, indices=None) -> None:
+        """Sets an attribute of your own on each `SubEnv`; what the world says cannot be set."""
+        chosen = self._chosen(indices)
+        if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index"):
+            raise AttributeError(f"{attr_name} is the world's own and cannot be set")
+        for env in chosen:
+            setattr(env, attr_name, value)
+
+    def env_method(self, method_name, *method_args, indices=None, **method_kwargs) -> list:
+        """Calls a method of each `SubEnv`, such as "trial_state"."""
+        return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._chosen(indices)]
+
+    def env_is_wrapped(self, wrapper_class, indices=None) -> list[bool]:
+        """False for each: there is no Gymnasium env to wrap."""
+        return [False for _ in self._chosen(indices)]
+
+    def _chosen(self, indices) -> list[SubEnv]:
+        return [self._envs[index] for index in self._get_indices(indices)]
+
+    def _infos(self) -> list[dict]:
+        """A fresh info for each env; rows say few different things, so they are copies of known ones."""
+        batch, known = self.batch, self._known_infos
+        if len(known) > KNOWN_INFOS:
+            known.clear()
+        keys = batch.code + (batch.trial_index.astype(np.int64) << TRIAL_SHIFT)
+        return [(known.get(key) or self._learn(key)).copy() for key in keys.tolist()]
+
+    def _learn(self, key: int) -> dict:
+        code, trial = key & ((1 << TRIAL_SHIFT) - 1), key >> TRIAL_SHIFT
+        info = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+        info["trial_index"] = trial
+        info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
+        info["TimeLimit.truncated"] = info["truncation"] and trial == self.batch.config.max_trials - 1
+        self._known_infos[key] = info
+        return info
+
+
+PER_ROW = frozenset(shared.name for shared in SHARED if shared.shape.startswith("R"))
+"""Arrays of a batch of which an env has one entry."""
+
+
+class SubEnv:
+    """One env of a `DriveVecEnv`, as `get_attr`, `set_attr` and `env_method` see it.
+
+    Attributes: `batch`; `index`, its row there; `world`; `render_mode`, `metadata`, `observation_space` and
+    `action_space`; and by their names in `Batch` what its arrays say of the row: `trial_index`, `invalid_step`, ...
+    """
+
+    def __init__(self, owner: DriveVecEnv, index: int):
+        self.batch, self.index, self._owner = owner.batch, index, owner
+
+    @property
+    def world(self) -> int:
+        return self.index // self.batch.rows_per_world
+
+    @property
+    def render_mode(self) -> str | None:
+        return self._owner._render_mode
+
+    @property
+    def metadata(self) -> dict:
+        return self._owner.metadata
+
+    @property
+    def observation_space(self):
+        return self.batch.single_observation_space
+
+    @property
+    def action_space(self):
+        return self.batch.single_action_space
+
+    def vehicles(self) -> dict:
+        """`Batch.vehicles` of its world."""
+        return self.batch.vehicles(self.world)
+
+    def trial_state(self) -> dict:
+        """`Batch.trial_state` of its world."""
+        return self.batch.trial_state(self.world)
+
+    def step_events(self) -> dict:
+        """`Batch.step_events` of its world."""
+        return self.batch.step_events(self.world)
+
+    def render(self) -> np.ndarray:
+        """A picture of its world, (h, w, 3) uint8."""
+        return self._owner._screens[self.world].show()
+
+    def __getattr__(self, name: str):
+        if name not in PER_ROW:
+            raise AttributeError(f"an env of DriveVecEnv has no attribute {name!r}")
+        value = getattr(self.batch, name)[self.index]
+        return value.item() if value.ndim == 0 else value.copy()

@@ -1,0 +1,265 @@
+"""Do stable-baselines3's tools work with our faces, and does the adapter say what the Gymnasium env says?"""
+
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from installed import client
+
+from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
+
+client("stable_baselines3", "stable-baselines3")
+
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    SubprocVecEnv,
+    VecCheckNan,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+from drive_env.sb3 import DriveVecEnv
+
+TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
+SHORT = DriveConfig(trial_steps=15, max_trials=2)
+SMALL = DriveConfig(trial_steps=15, max_trials=2, partners=3, roads=8)
+TINY_NET = {"net_arch": [8]}
+
+
+def single(config=SHORT):
+    return gymnasium.make("drive_env/Drive-v0", scenes=TOWNS, config=config)
+
+
+@pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
+def test_sb3_s_own_check_passes_on_the_gymnasium_env(action_type):
+    check_env(single(SHORT.replace(action_type=action_type)))
+
+
+@pytest.mark.parametrize("max_trials", (1, 3))
+@pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
+def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
+    config = SHORT.replace(action_type=action_type, max_trials=max_trials, trial_steps=40)
+    ours = DriveVecEnv(TOWNS, worlds=4, config=config)
+    theirs = DummyVecEnv([lambda: single(config)] * 4)
+    assert ours.seed(11) == theirs.seed(11) == [11, 12, 13, 14]
+    np.testing.assert_array_equal(ours.reset(), theirs.reset())
+    space, cut, ended = theirs.action_space, 0, 0
+    space.seed(0)
+    for _ in range(150):
+        actions = np.stack([space.sample() for _ in range(4)])
+        left, right = ours.step(actions), theirs.step(actions)
+        for mine, other in zip(left[:3], right[:3]):
+            assert mine.dtype == other.dtype
+            np.testing.assert_array_equal(mine, other)
+        np.testing.assert_equal(left[3], right[3])
+        ended += left[2].sum()
+        cut += sum(info["TimeLimit.truncated"] for info in left[3])
+        for mine, other in zip(ours.reset_infos, theirs.reset_infos):
+            assert mine == other | {"TimeLimit.truncated": False}
+    assert ended >= 4 and (max_trials > 1 or 0 < cut < ended)
+
+
+def play(env, steps, seed=0):
+    """Everything that seeded random play returns."""
+    rng = np.random.default_rng(seed)
+    env.seed(seed)
+    record = [env.reset()]
+    for _ in range(steps):
+        record.append(env.step(rng.integers(91, size=env.num_envs)))
+    return record
+
+
+@pytest.mark.parametrize("rows", ("ego", "all"))
+def test_the_same_seed_gives_the_same_bytes(rows):
+    used = DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows)
+    play(used, 30, seed=5)
+    fresh = DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows)
+    assert pickle.dumps(play(used, 60, seed=3)) == pickle.dumps(play(fresh, 60, seed=3))
+    assert pickle.dumps(play(used, 60, seed=4)) != pickle.dumps(play(fresh, 60, seed=3))
+
+
+def test_a_seed_is_used_once_and_worlds_without_one_differ():
+    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT)
+    drawn = env.reset()
+    assert len(set(env.batch.seeds.tolist())) == 3
+    env.seed(8)
+    seeded = env.reset()
+    assert env.batch.seeds.tolist() == [8, 9, 10] and not np.array_equal(drawn, seeded)
+    assert env.batch.trial_state()["episode"] == 0
+    env.reset()
+    assert env.batch.seeds.tolist() == [8, 9, 10] and env.batch.trial_state()["episode"] == 1
+    with pytest.raises(ConfigError, match="seed is -1"):
+        env.seed(-1)
+    np.random.seed(0)
+    first = env.seed()
+    np.random.seed(0)
+    assert env.seed() == first
+
+
+def test_with_all_rows_only_the_world_s_episode_ends_an_env():
+    config = SHORT.replace(trial_steps=60, max_trials=2)
+    env = DriveVecEnv(TOWNS, worlds=3, config=config, rows="all")
+    batch = Batch(TOWNS, worlds=3, config=config, world_ids=[0, 0, 0], restart="caller")
+    env.seed(4)
+    batch.reset(seed=[4, 5, 6])
+    np.testing.assert_array_equal(env.reset(), batch.observations)
+    assert env.num_envs == batch.row_count == 18
+    rng, waits, terminated_early, ended = np.random.default_rng(0), 0, 0, 0
+    flagged = np.zeros(18, bool)
+    for _ in range(400):
+        actions = rng.integers(91, size=18)
+        observations, rewards, dones, infos = env.step(actions)
+        batch.step(actions)
+        flagged |= batch.terminations
+        last = (batch.trial_index == 1) & batch.trial_ended
+        np.testing.assert_array_equal(dones, last)
+        np.testing.assert_array_equal(rewards, batch.rewards)
+        assert len({bool(done) for done in dones[:6]}) == 1
+        for row, info in enumerate(infos):
+            assert info["invalid_step"] == batch.invalid_step[row]
+            assert info["TimeLimit.truncated"] == batch.truncations[row]
+            assert ("terminal_observation" in info) == dones[row]
+            if dones[row]:
+                np.testing.assert_array_equal(info["terminal_observation"], batch.observations[row])
+                assert info["TimeLimit.truncated"] != flagged[row]
+        terminated_early += (batch.terminations & ~dones).sum()
+        waits += batch.invalid_step.sum()
+        ended += dones.sum()
+        if last.any():
+            batch.reset(worlds=last[::6])
+            flagged &= ~last
+        np.testing.assert_array_equal(observations, batch.observations)
+    assert waits > 50 and terminated_early > 5 and ended >= 18
+
+
+def test_absent_rows_are_envs_that_never_act():
+    few, many = generate_scene("town", seed=0, agents=3), generate_scene("town", seed=1, agents=5)
+    env = DriveVecEnv([few, many], worlds=2, config=SHORT.replace(scene_order="cycle"), rows="all")
+    env.reset()
+    assert env.get_attr("removed").count(True) in (0, 2, 4)
+    absent = np.array(env.get_attr("removed"))
+    observations, rewards, dones, infos = env.step(np.full(10, 45))
+    assert all(info["invalid_step"] for info, gone in zip(infos, absent) if gone)
+    assert not observations[absent].any() and not rewards[absent].any() and not dones.any()
+
+
+@pytest.mark.parametrize("rows", ("ego", "all"))
+def test_what_a_client_writes_into_what_it_got_reaches_nobody(rows):
+    env, twin = (DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows) for _ in range(2))
+    for each in (env, twin):
+        each.seed(0)
+    given, _ = env.reset(), twin.reset()
+    kept = given.copy()
+    for _ in range(80):
+        actions = np.full(env.num_envs, 80)
+        returned, expected = env.step(actions), twin.step(actions)
+        np.testing.assert_array_equal(given, kept)  # the next call does not overwrite what was given
+        np.testing.assert_equal(returned, expected)
+        given, kept = returned[0], returned[0].copy()
+        returned[1][:] = 7
+        returned[2][:] = True
+        for info in returned[3]:
+            info.clear()
+        env.reset_infos[0].clear()
+
+
+def test_sb3_s_wrappers_and_learners_run():
+    env = VecNormalize(VecFrameStack(VecCheckNan(VecMonitor(DriveVecEnv(TOWNS, worlds=4, config=SMALL))), 2))
+    model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET, seed=0)
+    model.learn(512)
+    assert len(model.ep_info_buffer) >= 4
+    assert all(2 <= episode["l"] <= 31 for episode in model.ep_info_buffer)
+    means, lengths = evaluate_policy(model, env, n_eval_episodes=4, return_episode_rewards=True)
+    assert len(means) == 4 and max(lengths) <= 31
+    DQN("MlpPolicy", DriveVecEnv(TOWNS, worlds=2, config=SMALL), learning_starts=32, buffer_size=500,
+        policy_kwargs=TINY_NET, seed=0).learn(128)
+    A2C("MlpPolicy", DriveVecEnv(TOWNS, worlds=2, config=SMALL, rows="all"), policy_kwargs=TINY_NET,
+        seed=0).learn(200)
+
+
+def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs():
+    def trained(env):
+        model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET, seed=0)
+        model.learn(256)
+        return [weight.detach().numpy() for weight in model.policy.parameters()]
+
+    ours = trained(VecMonitor(DriveVecEnv(TOWNS, worlds=2, config=SMALL)))
+    theirs = trained(VecMonitor(DummyVecEnv([lambda: single(SMALL)] * 2)))
+    for mine, other in zip(ours, theirs):
+        np.testing.assert_array_equal(mine, other)
+
+
+def test_subprocesses_of_single_envs_see_the_same():
+    theirs = SubprocVecEnv([single] * 2, start_method="fork")
+    ours = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    for env in (theirs, ours):
+        env.seed(3)
+    np.testing.assert_array_equal(theirs.reset(), ours.reset())
+    theirs.close()
+
+
+def test_attributes_and_methods_of_single_envs():
+    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT, rows="all")
+    env.reset()
+    assert env.get_attr("world") == [0] * 6 + [1] * 6 + [2] * 6
+    assert env.get_attr("trial_index", indices=[0, 17]) == [0, 0]
+    assert env.env_method("trial_state", indices=7)[0]["episode"] == 0
+    np.testing.assert_equal(env.env_method("vehicles", indices=7)[0], env.batch.vehicles(1))
+    assert env.env_method("step_events", indices=0)[0].keys() == env.batch.step_events(0).keys()
+    env.set_attr("stage", 4, indices=[2])
+    assert env.get_attr("stage", indices=2) == [4] and not env.has_attr("stage")
+    assert env.get_attr("action_space")[0] is env.action_space and env.get_attr("metadata")[0] is env.metadata
+    assert env.env_is_wrapped(Monitor) == [False] * 18
+    with pytest.raises(AttributeError, match="no attribute 'speed'"):
+        env.get_attr("speed")
+    for name in ("trial_index", "render_mode", "batch"):
+        with pytest.raises(AttributeError, match=f"{name} is the world's own"):
+            env.set_attr(name, 1)
+
+
+def test_the_worlds_are_drawn_side_by_side():
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT, rows="all", render_mode="rgb_array")
+    env.reset()
+    pictures = env.get_images()
+    assert len(pictures) == 3
+    height, width, _ = pictures[0].shape
+    assert env.render().shape == (2 * height, 2 * width, 3)
+    np.testing.assert_array_equal(env.env_method("render", indices=8)[0], pictures[1])
+
+
+def test_a_pickled_adapter_goes_on_bit_for_bit():
+    env = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    play(env, 20)
+    twin = pickle.loads(pickle.dumps(env))
+    for _ in range(40):
+        np.testing.assert_equal(env.step(np.array([80, 70])), twin.step(np.array([80, 70])))
+
+
+@pytest.mark.parametrize("settings, complaint", [
+    ({"worlds": 0}, "worlds is 0"), ({"rows": "some"}, "rows is 'some'"), ({"rows": ["ego"]}, "rows is"),
+    ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "rows='all'"),
+    ({"config": {"max_trials": 2}}, "config is a dict"),
+])
+def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        DriveVecEnv(**{"scenes": TOWNS, **settings})
+
+
+def test_calls_out_of_order_say_what_to_do():
+    env = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    with pytest.raises(CallError, match="call reset first"):
+        env.step(np.array([45, 45]))
+    env.reset()
+    with pytest.raises(CallError, match="step_async first"):
+        env.step_wait()
+    env.close()
+    env.close()
+    with pytest.raises(CallError, match="closed"):
+        env.step(np.array([45, 45]))
