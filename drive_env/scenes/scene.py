@@ -134,6 +134,8 @@ class Scene:
         origin_m: (2,) float64, taken off the source's coordinates.
         sdc: object index of the recording vehicle, -1 where unknown.
         tracks_to_predict: object indices the source names, may be empty.
+        objects_of_interest: object indices of those the source says act on each other, may be empty.
+        scenario_id: what the source calls the scenario, "" where it does not say.
     """
 
     name: str
@@ -146,6 +148,8 @@ class Scene:
     lanes: LaneGraph
     sdc: int = -1
     tracks_to_predict: tuple[int, ...] = ()
+    objects_of_interest: tuple[int, ...] = ()
+    scenario_id: str = ""
     report: Report = field(default_factory=Report)
 
     def __repr__(self) -> str:

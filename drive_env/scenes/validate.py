@@ -46,6 +46,7 @@ def validate_scene(scene: Scene) -> Scene:
 def _check_head(scene):
     _check_type("name", scene.name, str)
     _check_type("source", scene.source, str)
+    _check_type("scenario_id", scene.scenario_id, str)
     _check_type("generated", scene.generated, bool)
     _check_type("objects", scene.objects, Objects)
     _check_type("roads", scene.roads, Roads)
@@ -134,11 +135,11 @@ def _check_references(scene):
     if isinstance(scene.sdc, bool) or not isinstance(scene.sdc, int) or not -1 <= scene.sdc < count:
         raise SceneError(f"sdc is {scene.sdc!r}; it must be an object index from 0 to {count - 1}, "
                          "or -1 (unknown)")
-    _check_type("tracks_to_predict", scene.tracks_to_predict, tuple)
-    for index in scene.tracks_to_predict:
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            raise SceneError(f"tracks_to_predict holds {index!r}; "
-                             f"it must hold object indices from 0 to {count - 1}")
+    for name in ("tracks_to_predict", "objects_of_interest"):
+        _check_type(name, getattr(scene, name), tuple)
+        for index in getattr(scene, name):
+            if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
+                raise SceneError(f"{name} holds {index!r}; it must hold object indices from 0 to {count - 1}")
 
 
 def _check_type(name, value, kind):

@@ -36,6 +36,9 @@ BROKEN = {
     "sdc is -2": {"sdc": -2},
     "tracks_to_predict holds 1": {"tracks_to_predict": (0, 1)},
     "tracks_to_predict is a list": {"tracks_to_predict": [0]},
+    "objects_of_interest holds -1": {"objects_of_interest": (0, -1)},
+    "objects_of_interest is a NoneType": {"objects_of_interest": None},
+    "scenario_id is a int": {"scenario_id": 5},
     "objects.id is int32": {"objects": {"id": i4(0)}},
     "objects.kind[0] is 5; it must be one of 1 vehicle": {"objects": {"kind": np.array([5], np.uint8)}},
     "objects.kind[0] is 0": {"objects": {"kind": np.zeros(1, np.uint8)}},
@@ -84,7 +87,7 @@ def test_a_sound_scene_comes_back_as_it_is():
 
 
 @pytest.mark.parametrize("changes", [
-    {"dt_s": 2.0}, {"dt_s": 1}, {"sdc": 0, "tracks_to_predict": (0,)},
+    {"dt_s": 2.0}, {"dt_s": 1}, {"sdc": 0, "tracks_to_predict": (0,), "objects_of_interest": (0,)},
     {"objects": {"heading_rad": track(np.pi, -np.pi)}},
     {"objects": {"x_m": track(50_000, -50_000), "length_m": f4(200), "width_m": f4(0.01)}},
     {"roads": {"start": i4(0, 1, 2, 7)}},
