@@ -4,7 +4,9 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from scenes.json_writer import json_bytes, small_document
 from typer.testing import CliRunner
 
 import drive_env
@@ -66,10 +68,43 @@ def test_inspect_shows_what_a_file_holds(sample_path):
     assert row(output, "vehicle") == ["77", "41", "52"]
     assert row(output, "pedestrian")[0] == "2"
     assert row(output, "lane")[:2] == ["459", "2500"]
-    assert row(output, "log") == ["91 frames of 0.1 s"]
+    assert row(output, "log") == ["91 frames of 0.1 s, from 0 to 9 s"]
+    assert row(output, "object ids") == ["0-78"]
     for line in ("rows: 14", "experts replaying their logs: 65", "trial: 90 driving steps",
                  "dropped: no row: marked expert: 21", "made up: dt_s 0.1, which the file does not say: 1"):
         assert line in output
+
+
+def test_inspect_shows_what_a_json_file_holds(sample_path):
+    output = run("inspect", str(sample_path("gpudrive/test.json")))
+    assert row(output, "scenario id") == ["1c365f15b70ebdbf"]
+    assert row(output, "vehicle") == ["23", "16", "0"]
+    assert row(output, "lane")[:2] == ["39", "4935"]
+    assert row(output, "recording vehicle") == ["object 24, id 1847"]
+    assert row(output, "tracks to predict") == ["2: ids 1415, 1847"]
+    assert row(output, "objects of interest") == ["2: ids 1415, 1847"]
+    assert row(output, "object ids") == ["1407-1421, 1423-1424, 1426-1430, 1837, 1841, 1847"]
+    assert row(output, "map") == ["229 m x 285 m, x 4246.5 to 4475.9, y 600.0 to 884.5"]
+    assert row(output, "traffic")[0] == "96 m x 112 m, x 4311.3 to 4406.9, y 692.9 to 805.0"
+    for line in ("made up: lane successors, from lanes that end where another starts: 30", "z coordinates and",
+                 "rows: 2"):
+        assert line in output
+
+
+def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
+    document = small_document()
+    document["scenario_id"] = "\x1b[31mred\ud800\nline"
+    path = tmp_path / "red.json"
+    path.write_bytes(json_bytes(document))
+    assert row(run("inspect", str(path)), "scenario id") == ["\\x1b[31mred\\ud800\\nline"]
+
+
+def test_ids_are_drawn_together_and_many_are_cut():
+    spans = drive_env.cli.inspection.spans
+    assert spans(np.array([5, 3, 4, -1, 9])) == "-1, 3-5, 9"
+    assert spans(np.zeros(0, np.int64)) == "none"
+    assert spans(np.arange(0, 60, 2)) == "0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, and 18 more"
+    assert spans(np.array([-2**63, 2**63 - 1])) == "-9223372036854775808, 9223372036854775807"
 
 
 def test_inspect_takes_a_generators_name():

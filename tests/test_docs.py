@@ -15,7 +15,7 @@ from drive_env.arrays import SHARED
 from drive_env.env import INFO_FLAGS
 from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
-from drive_env.scenes.load import IMPORTERS
+from drive_env.scenes.load import FORMATS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +59,7 @@ def config_table(config):
 
 
 def formats_table():
-    return table(["format"], [[name] for name in IMPORTERS])
+    return table(["format", "told by"], [[name, format_.told_by] for name, format_ in FORMATS.items()])
 
 
 def generators_table():

@@ -11,6 +11,9 @@ from ..scenes.generate import GENERATORS
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
+SPAN_LIMIT = 12
+"""Spans of ids in one line; real files have a few, a hostile one has one an object."""
+
 
 def run(name: str, seed: int, agents: int) -> Scene:
     scene = find_scene(name, seed, agents)
@@ -34,19 +37,47 @@ def find_scene(name: str, seed: int, agents: int) -> Scene:
 def facts(scene: Scene) -> list[tuple[str, str]]:
     objects, roads = scene.objects, scene.roads
     frames = objects.frame_count
-    log = f"{frames} frames of {scene.dt_s:g} s" if frames > 1 else f"none; steps of {scene.dt_s:g} s"
+    log = (f"{frames} frames of {scene.dt_s:g} s, from 0 to {(frames - 1) * scene.dt_s:g} s" if frames > 1
+           else f"none; steps of {scene.dt_s:g} s")
     lane_count = int((roads.kind == ROAD_KIND_CODES["lane"]).sum())
-    found = [("scene", scene.name), ("source", scene.source), ("log", log)]
+    found = [("scene", scene.name), ("source", scene.source)]
+    if scene.scenario_id:
+        found.append(("scenario id", scene.scenario_id))
+    found.append(("log", log))
     if len(roads.x_m):
-        found.append(("map", f"{np.ptp(roads.x_m):.0f} m x {np.ptp(roads.y_m):.0f} m"))
+        found.append(("map", extent(roads.x_m, roads.y_m, scene.origin_m)))
+    if objects.valid.any():
+        found.append(("traffic", extent(objects.x_m[objects.valid], objects.y_m[objects.valid], scene.origin_m)))
     x_m, y_m = scene.origin_m
     found += [("origin", f"({x_m:.12g}, {y_m:.12g}) m, taken off all coordinates"),
-              ("lane graph", f"{lane_count} lanes, {len(scene.lanes.successor)} links")]
+              ("lane graph", f"{lane_count} lanes, {len(scene.lanes.successor)} links"),
+              ("object ids", spans(objects.id))]
     if scene.sdc >= 0:
         found.append(("recording vehicle", f"object {scene.sdc}, id {objects.id[scene.sdc]}"))
-    if scene.tracks_to_predict:
-        found.append(("tracks to predict", str(len(scene.tracks_to_predict))))
+    for name, chosen in (("tracks to predict", scene.tracks_to_predict),
+                         ("objects of interest", scene.objects_of_interest)):
+        if chosen:
+            found.append((name, f"{len(chosen)}: ids {spans(objects.id[list(chosen)])}"))
     return found
+
+
+def extent(x_m, y_m, origin_m) -> str:
+    """How large, and where in the coordinates of the source."""
+    (west, east), (south, north) = ((values.min() + offset, values.max() + offset)
+                                    for values, offset in ((x_m, origin_m[0]), (y_m, origin_m[1])))
+    return f"{np.ptp(x_m):.0f} m x {np.ptp(y_m):.0f} m, x {west:.1f} to {east:.1f}, y {south:.1f} to {north:.1f}"
+
+
+def spans(ids) -> str:
+    """Whole numbers in ascending order, neighbours drawn together: 3, 5-8."""
+    ids = np.unique(ids)
+    if not len(ids):
+        return "none"
+    first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1] + 1]))
+    last = np.append(first[1:], len(ids)) - 1
+    shown = [str(ids[a]) if a == b else f"{ids[a]}-{ids[b]}" for a, b in zip(first, last, strict=True)]
+    more = [f"and {len(ids) - first[SPAN_LIMIT]} more"] if len(shown) > SPAN_LIMIT else []
+    return ", ".join(shown[:SPAN_LIMIT] + more)
 
 
 def objects_by_kind(scene: Scene) -> list[list[str]]:

@@ -28,7 +28,12 @@ def lines(text: str) -> None:
 def facts(pairs: list[tuple[str, str]]) -> None:
     """One fact a line, with the names in a column of their own."""
     width = max(len(name) for name, _ in pairs)
-    lines("\n".join(f"{name.ljust(width)}   {value}" for name, value in pairs))
+    lines("\n".join(f"{name.ljust(width)}   {plain(value)}" for name, value in pairs))
+
+
+def plain(text: str) -> str:
+    """Text that came from a file: what would steer a terminal, or cannot be printed, as Python would escape it."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:

@@ -1,11 +1,16 @@
-"""How does a file become a scene? By its content, never by its name: every known format is tried."""
+"""How does a file become a scene? By its content, never by its name."""
 
 from __future__ import annotations
 
 import os
 import stat
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ..errors import SceneError
+from .gpudrive import read_gpudrive
+from .json_text import looks_like_json
 from .pufferdrive import read_early
 from .scene import Scene
 from .validate import validate_scene
@@ -13,28 +18,75 @@ from .validate import validate_scene
 FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; what is larger is no scene and is not read into memory."""
 
-IMPORTERS = {"PufferDrive .bin, early layout": read_early}
-"""Format to its reader: (bytes, source) to a Scene, or a SceneError that says why it is not of the format."""
+GZIP_MAGIC = b"\x1f\x8b\x08"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file.
+
+    Attributes:
+        read: (bytes, source) to a Scene, or a SceneError that says why the bytes are not of the format.
+        told_by: how its files are told from others, as the end of "it is told by ...".
+        bears_mark: whether bytes are of the format, by how they begin; None where only reading can tell.
+    """
+
+    read: Callable[[bytes, str], Scene]
+    told_by: str
+    bears_mark: Callable[[bytes], bool] | None = None
+
+
+FORMATS = {
+    "GPUDrive and Nocturne JSON": Format(read_gpudrive, "the opening brace it begins with", looks_like_json),
+    "PufferDrive .bin, early layout": Format(read_early, "its sizes, which must use up the file"),
+}
 
 
 def load_scene(path: str | os.PathLike) -> Scene:
-    """Reads the scene in one file and validates it.
+    """Reads the scene in one file, which may be compressed by gzip, and validates it.
+
+    A file that bears the mark of a format is read as that format; any other by every format without a mark.
 
     Raises:
         SceneError: names the file and why it cannot be read, or for every format why the file is not of it.
     """
     name, data = _read_file(path)
+    data = _unpacked(name, data)
+    tried = {layout: format_ for layout, format_ in FORMATS.items() if format_.bears_mark and format_.bears_mark(data)}
+    tried = tried or {layout: format_ for layout, format_ in FORMATS.items() if not format_.bears_mark}
     scenes, reasons = [], []
-    for layout, read in IMPORTERS.items():
+    for layout, format_ in tried.items():
         try:
-            scenes.append(validate_scene(read(data, name)))
+            scenes.append(validate_scene(format_.read(data, name)))
         except SceneError as error:
             reasons.append(f"as {layout}: {error}")
-    if not scenes:
-        raise SceneError(f"{name}: no known format fits; " + "; ".join(reasons))
     if len(scenes) > 1:
         raise SceneError(f"{name}: {len(scenes)} formats fit; exactly one must")
-    return scenes[0]
+    if scenes:
+        return scenes[0]
+    if len(tried) == 1 and next(iter(tried.values())).bears_mark:
+        raise SceneError(f"{name}: read {reasons[0]}")
+    reasons += [f"as {layout}: it lacks {format_.told_by}" for layout, format_ in FORMATS.items()
+                if layout not in tried]
+    raise SceneError(f"{name}: no known format fits; " + "; ".join(reasons))
+
+
+def _unpacked(name, data):
+    """What gzip packed, in one piece; other data as it is."""
+    if not data.startswith(GZIP_MAGIC):
+        return data
+    unzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        unpacked = unzip.decompress(data, FILE_LIMIT_BYTES + 1)
+    except zlib.error as error:
+        raise SceneError(f"{name}: it cannot be unpacked: {error}") from None
+    if len(unpacked) > FILE_LIMIT_BYTES:
+        raise SceneError(f"{name}: unpacked it has more than {FILE_LIMIT_BYTES} bytes; it must have at most so many")
+    if not unzip.eof:
+        raise SceneError(f"{name}: it ends within its packed data, after {len(data)} bytes")
+    if unzip.unused_data:
+        raise SceneError(f"{name}: {len(unzip.unused_data)} bytes are left after its packed data; none may be")
+    return unpacked
 
 
 def _read_file(path):

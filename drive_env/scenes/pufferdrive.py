@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import SceneError
 from .lane_links import link_lanes
+from .origin import first_index, near, origin_of, time_major, wrapped
 from .scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
-from .validate import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from .validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
 ROAD_TYPES = {
@@ -50,7 +51,7 @@ def read_early(data: bytes, source: str) -> Scene:
     report.drop("objects valid at no frame", object_count - ever_valid.sum())
     kept = np.flatnonzero(ever_valid)
     _check_kept_objects(table, kept)
-    origin_m = _origin(table[kept])
+    origin_m = origin_of(table["x"][kept], table["y"][kept], table["valid"][kept] == 1)
     objects = _objects(table, kept, origin_m)
     roads = _roads(road_parts, origin_m, report)
     lanes = link_lanes(roads)
@@ -128,20 +129,18 @@ def _check_kept_objects(table, kept):
                         ("heading", 2 * math.pi)):
         wrong = valid & ~(np.isfinite(rows[name]) & (np.abs(rows[name]) <= limit))
         if wrong.any():
-            row, frame = (int(index) for index in np.unravel_index(np.argmax(wrong), wrong.shape))
+            row, frame = first_index(wrong)
             allowed = "finite" if limit == math.inf else f"from {-limit:g} to {limit:g}"
             raise SceneError(f"{_object_place(table, kept[row])}: {name} at frame {frame} is "
                              f"{rows[name][row, frame]:g}; where valid it must be {allowed}")
+    speed_mps = np.zeros(valid.shape)
+    speed_mps[valid] = np.hypot(rows["vx"][valid], rows["vy"][valid])
+    if (speed_mps > SPEED_LIMIT_MPS).any():
+        row, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
+        raise SceneError(f"{_object_place(table, kept[row])}: vx and vy at frame {frame} make a speed of "
+                         f"{speed_mps[row, frame]:g}; where valid it must be at most {SPEED_LIMIT_MPS:g}")
     for name in ("width", "length", "height"):
         _check_column(table, rows[name], name, *SIZE_RANGE_M, kept)
-
-
-def _origin(rows):
-    """(2,) float64, whole metres: the mean of the valid positions, or 0 where nothing is ever valid."""
-    valid = rows["valid"] == 1
-    if not valid.any():
-        return np.zeros(2)
-    return np.round([rows["x"][valid].astype(np.float64).mean(), rows["y"][valid].astype(np.float64).mean()])
 
 
 def _objects(table, kept, origin_m):
@@ -159,19 +158,16 @@ def _objects(table, kept, origin_m):
     def goal_place(at):
         return f"{_object_place(table, kept[at[0]])}: its goal"
 
-    x_m = _near(track("x", origin_m[0]), position_place)
-    y_m = _near(track("y", origin_m[1]), position_place)
-    heading_rad = track("heading")
-    beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)
-    heading_rad[beyond] = (heading_rad[beyond] + math.pi) % (2 * math.pi) - math.pi
+    x_m = near(track("x", origin_m[0]), position_place)
+    y_m = near(track("y", origin_m[1]), position_place)
     kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
     kinds[list(OBJECT_TYPES)] = [OBJECT_KIND_CODES[kind] for kind in OBJECT_TYPES.values()]
     return Objects(
         id=kept.astype(np.int64), kind=kinds[rows["type"]],
         length_m=_own(rows["length"]), width_m=_own(rows["width"]), height_m=_own(rows["height"]),
-        goal_m=_near(_offset(rows["goal"][:, :2], origin_m), goal_place), marked_expert=rows["expert"] == 1,
-        x_m=_time_major(x_m), y_m=_time_major(y_m), heading_rad=_time_major(heading_rad),
-        vx_mps=_time_major(track("vx")), vy_mps=_time_major(track("vy")),
+        goal_m=near(_offset(rows["goal"][:, :2], origin_m), goal_place), marked_expert=rows["expert"] == 1,
+        x_m=time_major(x_m), y_m=time_major(y_m), heading_rad=time_major(wrapped(track("heading"))),
+        vx_mps=time_major(track("vx")), vy_mps=time_major(track("vy")),
         valid=np.ascontiguousarray(valid.T))
 
 
@@ -188,7 +184,7 @@ def _roads(parts, origin_m, report):
             return f"road {kept[row]} at byte {parts[kept[row]][0]}: point {at[0] - start[row]}"
 
         raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][column] for index in kept)])
-        return _near(_offset(raw, origin_m[axis]), point_place)
+        return near(_offset(raw, origin_m[axis]), point_place)
 
     return Roads(
         id=np.array(kept, np.int64),
@@ -203,20 +199,6 @@ def _offset(raw_m, origin_m):
     values_m = np.full(raw_m.shape, np.nan)
     np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
     return values_m - origin_m
-
-
-def _near(values_m, place):
-    """float32 of coordinates that lie within the limit; `place` names the one at an index."""
-    far = ~(np.abs(values_m) <= COORDINATE_LIMIT_M)
-    if far.any():
-        at = tuple(int(index) for index in np.unravel_index(np.argmax(far), far.shape))
-        raise SceneError(f"{place(at)} is {values_m[at]:g} m from the scene's origin; "
-                         f"it must be within {COORDINATE_LIMIT_M:g} m")
-    return values_m.astype(np.float32)
-
-
-def _time_major(values):
-    return np.ascontiguousarray(values.T, np.float32)
 
 
 def _own(column):
@@ -236,7 +218,7 @@ def _check_column(table, column, name, low, high, kept=None):
     """Each value of a column in [low, high]; `kept` are the table rows it was taken from."""
     fits = (column >= low) & (column <= high)
     if not fits.all():
-        at = tuple(int(index) for index in np.unravel_index(np.argmin(fits), fits.shape))
+        at = first_index(~fits)
         index = at[0] if kept is None else int(kept[at[0]])
         raise SceneError(f"{_object_place(table, index)}: {name} is {column[at]:g}; "
                          f"it must be {low:g} to {high:g}")

@@ -7,12 +7,12 @@ import struct
 FRAMES = 4
 
 
-def object_bytes(kind=1, frames=FRAMES, x=0.0, y=0.0, speed=2.0, heading=0.0, valid=None,
+def object_bytes(kind=1, frames=FRAMES, x=0.0, y=0.0, speed=2.0, side_speed=0.0, heading=0.0, valid=None,
                  size=(2.0, 4.5, 1.5), goal=(30.0, 1.75), expert=0):
     """A car that drives along +x at `speed`; `size` is width, length, height, as in the file."""
     valid = [1] * frames if valid is None else valid
     xs = [x + 0.1 * speed * frame if valid[frame] else -10000.0 for frame in range(frames)]
-    columns = [xs, [y] * frames, [100.0] * frames, [speed] * frames, [0.0] * frames, [0.0] * frames,
+    columns = [xs, [y] * frames, [100.0] * frames, [speed] * frames, [side_speed] * frames, [0.0] * frames,
                [heading] * frames]
     floats = [value for column in columns for value in column]
     return (struct.pack("<ii", kind, frames) + struct.pack(f"<{7 * frames}f", *floats)

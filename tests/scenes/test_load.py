@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
 import pytest
 from bin_writer import small_file
+from json_writer import small_json
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load, load_scene
@@ -18,9 +20,10 @@ def refusal(path):
     return str(caught.value)
 
 
-def test_content_decides_not_the_name(tmp_path):
-    path = tmp_path / "scene.json"
-    path.write_bytes(small_file())
+@pytest.mark.parametrize(("name", "content"), [("scene.json", small_file()), ("scene.bin", small_json())])
+def test_content_decides_not_the_name(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
     for given in (path, str(path)):
         scene = load_scene(given)
         assert (scene.name, scene.source, scene.objects.count) == ("scene", str(path), 3)
@@ -78,18 +81,59 @@ def test_what_is_no_path_at_all_is_refused(path):
     assert "it must be a str" in refusal(path)
 
 
-@pytest.mark.parametrize("content", [b"{}", b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(500), b"\xff" * 500])
+@pytest.mark.parametrize("content", [b"[]", b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(500), b"\xff" * 500])
 def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, content):
     path = Path(tmp_path / "unknown")
     path.write_bytes(content)
     words = refusal(path)
     assert str(path) in words
-    assert all(layout in words for layout in load.IMPORTERS)
+    assert all(layout in words for layout in load.FORMATS)
+
+
+def test_what_bears_the_mark_of_a_format_is_refused_with_its_reason_alone(tmp_path):
+    path = tmp_path / "empty"
+    path.write_bytes(b"{}")
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'objects'"
+
+
+@pytest.mark.parametrize("content", [small_file(), small_json()])
+def test_a_packed_file_is_the_scene_it_holds(tmp_path, content):
+    path = tmp_path / "scene.gz"
+    path.write_bytes(gzip.compress(content))
+    scene = load_scene(path)
+    assert (scene.objects.count, scene.source) == (3, str(path))
+
+
+def test_every_truncation_of_a_packed_file_is_refused(tmp_path):
+    path, packed = tmp_path / "cut.gz", gzip.compress(small_file())
+    for length in range(len(packed)):
+        path.write_bytes(packed[:length])
+        words = refusal(path)
+        assert str(path) in words
+        assert length < 3 or f"it ends within its packed data, after {length} bytes" in words
+
+
+@pytest.mark.parametrize(("packed", "words"), [
+    (gzip.compress(small_file()) + b"x", "1 bytes are left after its packed data; none may be"),
+    (gzip.compress(small_file())[:-8] + bytes(8), "it cannot be unpacked: Error -3"),
+    (b"\x1f\x8b\x08" + bytes(40), "it cannot be unpacked: Error -3"),
+    (gzip.compress(gzip.compress(small_file())), "no known format fits")])
+def test_a_damaged_packed_file_is_refused(tmp_path, packed, words):
+    path = tmp_path / "damaged.gz"
+    path.write_bytes(packed)
+    assert words in refusal(path)
+
+
+def test_a_packed_file_that_grows_without_end_is_not_unpacked(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(bytes(10**6)))
+    monkeypatch.setattr(load, "FILE_LIMIT_BYTES", 100_000)
+    assert refusal(path) == f"{path}: unpacked it has more than 100000 bytes; it must have at most so many"
 
 
 def test_content_that_fits_two_formats_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "twice.bin"
     path.write_bytes(small_file())
-    read = next(iter(load.IMPORTERS.values()))
-    monkeypatch.setattr(load, "IMPORTERS", {"one": read, "two": read})
+    early = load.FORMATS["PufferDrive .bin, early layout"]
+    monkeypatch.setattr(load, "FORMATS", {"one": early, "two": early})
     assert "2 formats fit" in refusal(path)

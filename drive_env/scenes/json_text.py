@@ -1,0 +1,199 @@
+"""How does JSON that nobody vouches for become plain values? Strictly, and a fault names its place.
+
+A place is written as the way to it: `objects[3].position[17].x`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+
+from ..errors import SceneError, shown
+
+SIZE_LIMIT_BYTES = 64 * 2**20
+"""Several times the largest real scene. Parsed, a hostile text takes up to thirty times its size in memory."""
+
+DEEP = 100
+"""Brackets within brackets; scenes have about six. The parser itself gives up at about a thousand."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*(?:[\"}]|$)")
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+"""A string, to the end of the text where it does not end before, or a bracket."""
+
+TYPE_WORDS = {dict: "an object", list: "an array", str: "a string", int: "a whole number", float: "a number",
+              bool: "true or false"}
+
+
+def looks_like_json(data: bytes) -> bool:
+    """Whether the first bytes are those of a JSON object. Text has no zero bytes, small counts in binary do."""
+    return OPENING.match(data[:4096]) is not None and b"\0" not in data[:8]
+
+
+# ---- text to values ----
+
+
+def read_json(data: bytes):
+    """The one value of a JSON text in UTF-8, with or without a byte order mark.
+
+    Refused, beyond what is no JSON: keys that stand twice in one object, NaN and Infinity, too deep nesting.
+    Whole numbers of more than 20 characters come out as floats, numbers beyond float64 as infinite ones.
+
+    Raises:
+        SceneError: names the place and the reason.
+    """
+    if len(data) > SIZE_LIMIT_BYTES:
+        raise SceneError(f"it has {len(data)} bytes; JSON must have at most {SIZE_LIMIT_BYTES}")
+    text = _decoded(data)
+    faults = []
+
+    def as_object(pairs):
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            faults.append((value, f"the key {shown(twice)} stands more than once"))
+        return value
+
+    def as_constant(name):
+        value = float(name)
+        faults.append((value, f"{name} is no number of JSON"))
+        return value
+
+    try:
+        value = json.loads(text, object_pairs_hook=as_object, parse_int=_whole_or_float,
+                           parse_constant=as_constant)
+    except json.JSONDecodeError as error:
+        raise SceneError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise SceneError(_deep_fault(text)) from None
+    if faults:
+        raise SceneError(_first_fault(value, faults))
+    return value
+
+
+def _decoded(data):
+    skipped = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
+    try:
+        return str(memoryview(data)[skipped:], "utf-8")
+    except UnicodeDecodeError as error:
+        at = skipped + error.start
+        raise SceneError(f"byte {at} is 0x{data[at]:02x}: {error.reason}; the text must be UTF-8") from None
+
+
+def _whole_or_float(text):
+    # Python takes quadratic time for, or refuses, the digits of huge whole numbers.
+    return int(text) if len(text) <= 20 else float(text)
+
+
+def _deep_fault(text):
+    depth = 0
+    for token in TOKEN.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > DEEP:
+            at = json.JSONDecodeError("", text, token.start())
+            return f"line {at.lineno}, column {at.colno}: it is nested more than {DEEP} deep"
+    return "it is nested too deep for what is left of Python's stack"
+
+
+def _first_fault(root, faults):
+    """The first fault in the order of the text, with its place. Objects and floats are told by identity."""
+    reasons = {id(value): reason for value, reason in faults}
+    waiting = [(root, ())]
+    # One is always found: what a repeated key hides is hidden in an object that is a fault itself.
+    while True:
+        value, way = waiting.pop()
+        if id(value) in reasons:
+            return f"{_written(way)}: {reasons[id(value)]}"
+        inner = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+        waiting.extend([(part, (way, key)) for key, part in inner][::-1])
+
+
+def _written(way):
+    """A place as text; `way` is (way to the owner, key), or () for the whole."""
+    keys = []
+    while way:
+        way, key = way
+        keys.append(key)
+    text = ""
+    for key in reversed(keys):
+        text = within(text, key)
+    return text or "the whole"
+
+
+def within(place, key):
+    """The place of a member of what stands at `place`."""
+    if type(key) is int:
+        return f"{place}[{key}]"
+    if key.isidentifier() and key.isascii():
+        return f"{place}.{key}" if place else key
+    return f"{place}[{shown(key)}]"
+
+
+# ---- values of the types asked for ----
+
+
+def described(value) -> str:
+    """A value as JSON would name it, cut where it is long."""
+    if type(value) in (dict, list):
+        return TYPE_WORDS[type(value)]
+    return json.dumps(value) if value is None or type(value) is bool else shown(value)
+
+
+def expected(value, kind, place):
+    """`value`, if it is exactly of the type `kind`: True is no whole number here."""
+    if type(value) is not kind:
+        raise SceneError(f"{place or 'the whole'} is {described(value)}; it must be {TYPE_WORDS[kind]}")
+    return value
+
+
+def member(owner, key, kind, place):
+    """`owner[key]` of the type `kind`."""
+    if key not in owner:
+        raise SceneError(f"{place or 'the whole'} has no {key!r}")
+    return expected(owner[key], kind, within(place, key))
+
+
+def whole_number(value, low, high, place):
+    if type(value) is not int or not low <= value <= high:
+        raise SceneError(f"{place} is {described(value)}; it must be a whole number from {low} to {high}")
+    return value
+
+
+def one_of(value, allowed, place):
+    if type(value) is not str or value not in allowed:
+        raise SceneError(f"{place} is {described(value)}; it must be one of {', '.join(allowed)}")
+    return value
+
+
+def numbers(values, place):
+    """float64 of a list of numbers, all finite; `place` is a function from an index to its words."""
+    if not set(map(type, values)) <= {float, int}:
+        at = next(at for at, value in enumerate(values) if type(value) not in (float, int))
+        raise SceneError(f"{place(at)} is {described(values[at])}; it must be a number")
+    array = np.array(values, np.float64)
+    finite = np.isfinite(array)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise SceneError(f"{place(at)} is {array[at]:g}; it must be finite")
+    return array
+
+
+def column(rows, key, place, default=None):
+    """float64 of `row[key]` for a list of objects.
+
+    Args:
+        place: a function from an index to the words for that row.
+        default: what a row without the key counts as; None where every row must have it.
+    """
+    if not set(map(type, rows)) <= {dict}:
+        at = next(at for at, row in enumerate(rows) if type(row) is not dict)
+        expected(rows[at], dict, place(at))
+    values = [row.get(key, default) for row in rows]
+    if default is None and None in values:
+        at = next((at for at, row in enumerate(rows) if key not in row), None)
+        if at is not None:
+            raise SceneError(f"{place(at)} has no {key!r}")
+    return numbers(values, lambda at: within(place(at), key))

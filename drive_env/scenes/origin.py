@@ -1,0 +1,52 @@
+"""How do a file's coordinates and angles become those of a scene? Relative to an origin near them, in float32."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..errors import SceneError
+from .validate import COORDINATE_LIMIT_M
+
+
+def origin_of(x_m, y_m, valid):
+    """(2,) float64, whole metres: the mean of the valid positions, or 0 where nothing is ever valid."""
+    if not valid.any():
+        return np.zeros(2)
+    return np.round([x_m[valid].astype(np.float64).mean(), y_m[valid].astype(np.float64).mean()])
+
+
+def near(values_m, place):
+    """float32 of float64 coordinates relative to the origin, which must lie within the limit of the validator.
+
+    Args:
+        values_m: float64 of any shape; NaN counts as far.
+        place: a function from an index, a tuple of ints, to words that say which coordinate it is.
+
+    Raises:
+        SceneError: names the farthest, which is the one at fault where one pulled the origin away from the others.
+    """
+    far_m = np.abs(values_m)
+    if not (far_m <= COORDINATE_LIMIT_M).all():
+        # np.argmax takes NaN for the largest.
+        at = tuple(int(index) for index in np.unravel_index(np.argmax(far_m), far_m.shape))
+        raise SceneError(f"{place(at)} is {values_m[at]:g} m from the scene's origin; "
+                         f"it must be within {COORDINATE_LIMIT_M:g} m")
+    return values_m.astype(np.float32)
+
+
+def wrapped(heading_rad):
+    """Angles brought to -pi .. pi; those that lie there already stay as they are, bit for bit."""
+    beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)
+    return np.where(beyond, (heading_rad + math.pi) % (2 * math.pi) - math.pi, heading_rad)
+
+
+def time_major(values):
+    """(n, t) to (t, n), contiguous float32."""
+    return np.ascontiguousarray(values.T, np.float32)
+
+
+def first_index(mask):
+    """Index of the first True, one plain int an axis."""
+    return tuple(int(index) for index in np.unravel_index(np.argmax(mask), mask.shape))

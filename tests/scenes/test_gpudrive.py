@@ -1,0 +1,383 @@
+"""Is a GPUDrive or an old Nocturne JSON read as its description says, and is anything else refused in words?"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from json_writer import FRAMES, SENTINEL, car, json_bytes, old_document, road, small_document
+from samples import sample
+
+from drive_env.errors import SceneError
+from drive_env.scenes import load_scene
+from drive_env.scenes.gpudrive import MAP_ELEMENTS, read_gpudrive
+from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from drive_env.scenes.validate import validate_scene
+
+EDGE = road("road_edge", 15, [(0.0, 0.0), (1.0, 0.0)])
+HUGE = 10**30
+
+
+def read(document):
+    return validate_scene(read_gpudrive(json_bytes(document), "folder/written.json"))
+
+
+def refusal(document):
+    with pytest.raises(SceneError) as caught:
+        read_gpudrive(json_bytes(document), "x.json")
+    return str(caught.value)
+
+
+def document_of(*objects, roads=(EDGE,), **fields):
+    objects = [{**entry, "id": index} for index, entry in enumerate(objects)]
+    return {"objects": objects, "roads": list(roads), **fields}
+
+
+def edited(*edits, document=None):
+    """The small document with (way, value) put in; a value of `...` takes the field away."""
+    document = copy.deepcopy(small_document() if document is None else document)
+    for *way, last, value in edits:
+        owner = document
+        for key in way:
+            owner = owner[key]
+        if value is ...:
+            del owner[last]
+        else:
+            owner[last] = value
+    return document
+
+
+def kind_counts(codes, names):
+    found, counts = np.unique(codes, return_counts=True)
+    return {names[code]: int(count) for code, count in zip(found, counts, strict=True)}
+
+
+# ---- what is read ----
+
+
+def test_every_field_of_a_written_file_is_found_again():
+    scene = read(small_document())
+    objects, roads, origin_m = scene.objects, scene.roads, scene.origin_m
+    assert (scene.name, scene.source, scene.generated) == ("written", "folder/written.json", False)
+    assert (scene.dt_s, scene.scenario_id, scene.sdc) == (0.1, "5ca1ab1e", 0)
+    assert (scene.tracks_to_predict, scene.objects_of_interest) == ((2,), (2, 0))
+    assert objects.id.tolist() == [70, 71, 72]
+    assert kind_counts(objects.kind, OBJECT_KINDS) == {"vehicle": 2, "pedestrian": 1}
+    assert kind_counts(roads.kind, ROAD_KINDS) == {
+        "lane": 2, "line": 1, "edge": 1, "stop_sign": 1, "crosswalk": 1, "speed_bump": 1, "driveway": 1}
+    assert objects.valid.T.tolist() == [[True] * FRAMES, [False, True, True, False], [True] * FRAMES]
+    assert objects.marked_expert.tolist() == [False, True, False]
+    assert (objects.length_m[0], objects.width_m[0], objects.height_m[0]) == (4.5, 2.0, 1.5)
+    assert objects.x_m[3, 0] + origin_m[0] == pytest.approx(8000.6, abs=1e-3)
+    assert objects.y_m[0, 2] + origin_m[1] == pytest.approx(-5006.0, abs=1e-3)
+    assert objects.goal_m[1] + origin_m == pytest.approx([8040.0, -5001.75], abs=1e-3)
+    assert objects.vx_mps[:, 2].tolist() == [1.0] * FRAMES
+    assert roads.id.tolist() == [4, 5, 6, 8, 9, 10, 11, 12]
+    assert np.diff(roads.start).tolist() == [3, 2, 2, 2, 1, 3, 2, 2]
+    assert roads.x_m[7] + origin_m[0] == pytest.approx(7990.0, abs=1e-3)
+    assert scene.lanes.after(0).tolist() == [1]
+    assert scene.report.dropped == {}
+
+
+def test_invalid_frames_are_zero_not_the_sentinel():
+    objects = read(small_document()).objects
+    for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
+        assert not getattr(objects, name)[~objects.valid].any()
+
+
+def test_valid_is_trusted_and_the_sentinel_is_not():
+    here = car(x=SENTINEL, y=SENTINEL, speed=0.0)
+    gone = car(x=SENTINEL + 5.0, y=SENTINEL, valid=(True, False, False, False))
+    gone["position"][1] = {"x": SENTINEL, "y": SENTINEL + 7.0}
+    scene = read(document_of(here, gone, roads=[]))
+    assert scene.objects.valid.sum(axis=0).tolist() == [FRAMES, 1]
+    assert any("mark of missing ones" in note and note.endswith(f": {FRAMES}") for note in scene.report.notes)
+
+
+def test_an_object_that_is_never_valid_is_dropped_and_references_follow():
+    never = car(valid=(False,) * FRAMES, width=0.0, length=0.0, height=0.0)
+    scene = read({
+        "objects": [{**never, "id": 8}, car(id=9), car(x=20.0, id=10)], "roads": [EDGE],
+        "metadata": {"sdc_track_index": 2, "objects_of_interest": [8, 10, 10, 99],
+                     "tracks_to_predict": [{"track_index": 1, "difficulty": 2}, {"track_index": 0},
+                                           {"track_index": 1}]}})
+    assert scene.objects.id.tolist() == [9, 10]
+    assert (scene.sdc, scene.tracks_to_predict, scene.objects_of_interest) == (1, (0,), (1,))
+    assert scene.report.dropped == {
+        "objects valid at no frame": 1, "objects_of_interest that are named again": 1,
+        "objects_of_interest that no object has as its id": 1, "objects_of_interest valid at no frame": 1,
+        "tracks_to_predict that are named again": 1, "tracks_to_predict of objects valid at no frame": 1,
+        "difficulties of tracks_to_predict": 1}
+
+
+def test_a_recording_vehicle_that_is_never_valid_is_unknown_and_counted():
+    scene = read(document_of(car(), car(valid=(False,) * FRAMES), metadata={"sdc_track_index": 1}))
+    assert scene.sdc == -1
+    assert scene.report.dropped["sdc_track_index, of an object valid at no frame"] == 1
+
+
+def test_what_the_file_lacks_is_made_up_and_reported():
+    bare = car(valid=(True, True, True, False))
+    for name in ("height", "goalPosition", "mark_as_expert"):
+        del bare[name]
+    walker = car("pedestrian", y=3.0)
+    del walker["height"]
+    scene = read(document_of(bare, walker))
+    assert scene.objects.goal_m[0] + scene.origin_m == pytest.approx([0.4, 0.0], abs=1e-6)
+    assert scene.objects.height_m.tolist() == [1.5, np.float32(1.7)]
+    made_up = scene.report.made_up
+    assert made_up["goals: the last valid position"] == 1
+    assert made_up["heights, by the kind of object"] == 2
+    assert made_up["mark_as_expert false, which the file does not say"] == 1
+    assert any(reason.startswith("dt_s") for reason in made_up)
+    assert scene.sdc == -1 and any("no metadata" in note for note in scene.report.notes)
+
+
+def test_other_and_unset_objects_are_kept_as_other():
+    scene = read(document_of(car("other"), car("unset", x=9.0), car("cyclist", x=20.0)))
+    assert scene.objects.kind.tolist() == [4, 4, 3]
+    assert scene.report.made_up["kind other of objects whose type is unset"] == 1
+
+
+def test_a_file_without_ids_gets_places_as_ids():
+    entries = [car(), car(x=9.0)]
+    for entry in entries:
+        del entry["id"]
+    scene = read({"objects": entries, "roads": [{"geometry": EDGE["geometry"], "type": "lane"}],
+                  "metadata": {"objects_of_interest": [1]}})
+    assert (scene.objects.id.tolist(), scene.roads.id.tolist()) == ([0, 1], [0])
+    assert scene.objects_of_interest == ()
+
+
+def test_type_decides_over_map_element_id_and_a_disagreement_is_counted():
+    points = [(0.0, 0.0), (1.0, 0.0)]
+    only_element = road("lane", 15, points)
+    del only_element["type"]
+    scene = read(document_of(car(), roads=[road("lane", 15, points), road("driveway", -1, points), only_element]))
+    assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["lane", "driveway", "edge"]
+    assert scene.report.dropped == {"map_element_id that says edge of a lane": 1}
+    assert scene.report.made_up["types of roads, from map_element_id"] == 1
+
+
+@pytest.mark.parametrize("element", [element for element, kind in MAP_ELEMENTS.items() if kind])
+def test_every_map_element_agrees_with_a_type(element):
+    kinds = {"line": "road_line", "edge": "road_edge"}
+    kind = MAP_ELEMENTS[element]
+    points = [(0.0, 0.0), (1.0, 0.0)]
+    scene = read(document_of(car(), roads=[road(kinds.get(kind, kind), element, points)]))
+    assert ROAD_KINDS[int(scene.roads.kind[0])] == kind
+    assert scene.report.dropped == {}
+
+
+def test_the_single_point_of_a_stop_sign_may_stand_as_it_is():
+    sign = {"geometry": {"x": 5.0, "y": 6.0}, "type": "stop_sign"}
+    roads = read(document_of(car(), roads=[sign])).roads
+    assert (len(roads.x_m), roads.kind.tolist()) == (1, [5])
+
+
+def test_lights_unknown_fields_and_empty_roads_are_counted():
+    lights = {"205": {"state": ["stop"], "x": [1.0], "y": [2.0], "time_index": [0]}}
+    scene = read(document_of({**car(), "colour": "red"}, {**car(x=9.0), "colour": "blue"},
+                             roads=[EDGE, road("lane", 1, [])], tl_states=lights, fog=True))
+    assert scene.report.dropped == {
+        "roads without points": 1, "lanes with traffic lights, for which a scene has no room yet": 1,
+        "fields of the file that are not read, named 'fog'": 1,
+        "fields of objects that are not read, named 'colour'": 2}
+
+
+def test_many_unknown_fields_do_not_fill_the_report():
+    document = document_of({**car(), **{f"f{i:04}": 0 for i in range(3000)}})
+    assert "named 'f0000', 'f0001', 'f0002', 'f0003', 'f0004' and 2995 more: 3000" in str(read(document).report)
+
+
+# ---- headings ----
+
+
+def test_an_old_file_plays_the_same_traffic():
+    new, old = read(small_document()), read(old_document())
+    for name in ("kind", "valid", "x_m", "y_m", "vx_mps", "goal_m", "length_m", "width_m"):
+        assert np.array_equal(getattr(old.objects, name), getattr(new.objects, name)), name
+    assert old.objects.heading_rad == pytest.approx(new.objects.heading_rad, abs=1e-6)
+    assert np.array_equal(old.roads.x_m, new.roads.x_m)
+    assert np.array_equal(old.roads.kind, new.roads.kind)
+    assert (old.sdc, old.tracks_to_predict, old.scenario_id) == (-1, (), "")
+    assert any("headings are degrees: 10 of 10" in note for note in old.report.notes)
+
+
+@pytest.mark.parametrize(("degrees", "expected"), [
+    (-209.93, 150.07), (180.0, -180.0), (-180.0, -180.0), (359.0, -1.0), (5.0, 5.0), (700.0, -20.0)])
+def test_degrees_of_any_turn_come_out_between_minus_pi_and_pi(degrees, expected):
+    turned = car(speed=0.0, heading=90.0)
+    scene = read(document_of(turned, car(x=9.0, speed=0.0, heading=degrees)))
+    assert np.degrees(scene.objects.heading_rad[0, 1]) == pytest.approx(expected, abs=1e-4)
+    assert scene.objects.heading_rad[0, 0] == pytest.approx(math.pi / 2)
+
+
+@pytest.mark.parametrize("heading", [math.pi, -math.pi, 6.2, -6.2])
+def test_headings_within_a_full_turn_are_radians(heading):
+    scene = read(document_of(car(heading=heading)))
+    assert math.cos(scene.objects.heading_rad[0, 0] - heading) == pytest.approx(1.0)
+    assert abs(scene.objects.heading_rad[0, 0]) <= np.float32(math.pi)
+
+
+def test_invalid_headings_do_not_make_degrees():
+    # The second is valid nowhere near 10000.
+    scene = read(document_of(car(heading=1.0), car(x=9.0, heading=1.0, valid=(True, False, False, False))))
+    assert scene.objects.heading_rad[0].tolist() == [1.0, 1.0]
+
+
+def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees():
+    document = document_of(car(heading=2.0, speed=9.0), car(x=40.0, heading=-1.0, speed=9.0))
+    document["objects"][0]["heading"][2] = 7.0
+    assert refusal(document) == (
+        "objects[0].heading[2] is 7, beyond a full turn in radians, but vehicles move as the headings say in radians, "
+        "not in degrees")
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(("edits", "words"), [
+    ([("objects", ...)], "the whole has no 'objects'"),
+    ([("objects", {})], "objects is an object; it must be an array"),
+    ([("objects", [])], "objects has 0 entries; it must have 1 to 65535"),
+    ([("roads", None)], "roads is null; it must be an array"),
+    ([("name", 5)], "name is 5; it must be a string"),
+    ([("scenario_id", ["a"])], "scenario_id is an array; it must be a string"),
+    ([("tl_states", "red")], "tl_states is 'red'; it must be an object"),
+    ([("metadata", [])], "metadata is an array; it must be an object"),
+    ([("objects", 1, 7)], "objects[1] is 7; it must be an object"),
+    ([("objects", 1, "position", ...)], "objects[1] has no 'position'"),
+    ([("objects", 1, "position", {"x": [], "y": []})], "objects[1].position is an object; it must be an array"),
+    ([("objects", 0, "position", [])], "objects[0].position has 0 entries; it must have 1 to 1000000"),
+    ([("objects", 1, "heading", [0.0] * 5)], "objects[1].heading has 5 entries; objects[0].position has 4"),
+    ([("objects", 2, "position", 3, "x", ...)], "objects[2].position[3] has no 'x'"),
+    ([("objects", 2, "position", 3, None)], "objects[2].position[3] is null; it must be an object"),
+    ([("objects", 2, "position", 3, "x", "8000")], "objects[2].position[3].x is '8000'; it must be a number"),
+    ([("objects", 2, "position", 3, "y", True)], "objects[2].position[3].y is true; it must be a number"),
+    ([("objects", 2, "position", 3, "z", "up")], "objects[2].position[3].z is 'up'; it must be a number"),
+    ([("objects", 2, "position", 3, "x", 1e308)],
+     "objects[2].position[3].x is 1e+308; where valid it must be -1e+09 to 1e+09"),
+    ([("objects", 2, "position", 3, "y", -HUGE)], "objects[2].position[3].y is -1e+30"),
+    ([("objects", 2, "position", 3, "x", 10**400)], "objects[2].position[3].x is inf; it must be finite"),
+    ([("objects", 2, "position", 3, "x", 1e6)], "objects[2].position[3].x is 892796 m from the scene's origin"),
+    ([("objects", 0, "heading", 0, 1e9)], "objects[0].heading[0] is 1e+09; where valid it must be -720 to 720"),
+    ([("objects", 0, "heading", 1, [])], "objects[0].heading[1] is an array; it must be a number"),
+    ([("objects", 1, "velocity", 1, "x", 201)], "objects[1].velocity[1].x is 201; where valid it must be -200 to 200"),
+    ([("objects", 1, "velocity", 2, {"x": 150, "y": -150})],
+     "objects[1].velocity[2] is a speed of 212.132; where valid it must be at most 200"),
+    ([("objects", 1, "velocity", 0, {"x": 150})], "objects[1].velocity[0] has no 'y'"),
+    ([("objects", 1, "valid", 3, 1)], "objects[1].valid[3] is 1; it must be true or false"),
+    ([("objects", 0, "width", ...)], "objects[0] has no 'width'"),
+    ([("objects", 0, "width", 0)], "objects[0].width is 0; it must be 0.01 to 200"),
+    ([("objects", 0, "length", 200.5)], "objects[0].length is 200.5; it must be 0.01 to 200"),
+    ([("objects", 0, "height", -1e308)], "objects[0].height is -1e+308"),
+    ([("objects", 0, "height", "tall")], "objects[0].height is 'tall'; it must be a number"),
+    ([("objects", 0, "goalPosition", [1, 2])], "objects[0].goalPosition is an array; it must be an object"),
+    ([("objects", 0, "goalPosition", "y", ...)], "objects[0].goalPosition has no 'y'"),
+    ([("objects", 0, "goalPosition", "y", 1e308)], "objects[0].goalPosition.y is 1e+308 m from the scene's origin"),
+    ([("objects", 0, "type", ...)], "objects[0] has no 'type'"),
+    ([("objects", 0, "type", "tram")],
+     "objects[0].type is 'tram'; it must be one of vehicle, pedestrian, cyclist, other, unset"),
+    ([("objects", 0, "type", [])], "objects[0].type is an array; it must be one of"),
+    ([("objects", 0, "id", ...)], "objects[0] has no 'id'"),
+    ([("objects", 0, "id", 1.5)], "objects[0].id is 1.5; it must be a whole number from -9223372036854775808 to"),
+    ([("objects", 0, "id", 2**63)], "objects[0].id is 9223372036854775808"),
+    ([("objects", 0, "id", True)], "objects[0].id is true"),
+    ([("objects", 2, "id", 70)], "objects[2].id is 70, as is objects[0].id; each must stand once"),
+    ([("objects", 0, "mark_as_expert", 0)], "objects[0].mark_as_expert is 0; it must be true or false"),
+    ([("roads", 3, "lane")], "roads[3] is 'lane'; it must be an object"),
+    ([("roads", 3, "type", "river")], "roads[3].type is 'river'; it must be one of lane, road_line"),
+    ([("roads", 3, "type", None)], "roads[3].type is null"),
+    ([("roads", 3, "map_element_id", 4)], "roads[3].map_element_id is 4; it must be -1 to 3 or 5 to 20"),
+    ([("roads", 3, "map_element_id", 2.0)], "roads[3].map_element_id is 2.0"),
+    ([("roads", 3, "map_element_id", -1), ("roads", 3, "type", ...)], "roads[3] has no 'type'"),
+    ([("roads", 3, "id", "7")], "roads[3].id is '7'; it must be a whole number"),
+    ([("roads", 3, "geometry", ...)], "roads[3] has no 'geometry'"),
+    ([("roads", 3, "geometry", 7)], "roads[3].geometry is 7; it must be an array"),
+    ([("roads", 1, "geometry", 1, [1, 2])], "roads[1].geometry[1] is an array; it must be an object"),
+    ([("roads", 1, "geometry", 1, "x", ...)], "roads[1].geometry[1] has no 'x'"),
+    ([("roads", 1, "geometry", 1, "y", 1e308)], "roads[1].geometry[1].y is 1e+308 m from the scene's origin"),
+    ([("roads", 1, "geometry", 1, "z", False)], "roads[1].geometry[1].z is false; it must be a number"),
+    ([("metadata", "sdc_track_index", 3)], "metadata.sdc_track_index is 3; it must be a whole number from 0 to 2"),
+    ([("metadata", "sdc_track_index", -1)], "metadata.sdc_track_index is -1"),
+    ([("metadata", "tracks_to_predict", 0, 2)], "metadata.tracks_to_predict[0] is 2; it must be an object"),
+    ([("metadata", "tracks_to_predict", 0, {})], "metadata.tracks_to_predict[0] has no 'track_index'"),
+    ([("metadata", "tracks_to_predict", 0, "track_index", 3)], "metadata.tracks_to_predict[0].track_index is 3"),
+    ([("metadata", "tracks_to_predict", 0, "difficulty", 3)], "difficulty is 3; it must be a whole number from 0 to 2"),
+    ([("metadata", "objects_of_interest", {})], "metadata.objects_of_interest is an object; it must be an array"),
+    ([("metadata", "objects_of_interest", 1, "70")], "metadata.objects_of_interest[1] is '70'"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_fault_is_named_with_its_place_and_value(edits, words):
+    assert words in refusal(edited(*edits))
+
+
+def test_a_fault_of_a_file_names_the_file(tmp_path):
+    path = tmp_path / "broken"
+    path.write_bytes(json_bytes(edited(("objects", 2, "position", 3, "x", "8000"))))
+    with pytest.raises(SceneError) as caught:
+        load_scene(path)
+    assert str(caught.value) == (f"{path}: read as GPUDrive and Nocturne JSON: objects[2].position[3].x is '8000'; "
+                                 "it must be a number")
+
+
+# ---- real files ----
+
+
+@pytest.fixture(params=["test.json", "tfrecord-00000-of-01000_325.json"])
+def real_scene(request):
+    return load_scene(sample(f"gpudrive/{request.param}"))
+
+
+def test_test_json_holds_what_an_independent_reader_found():
+    scene = load_scene(sample("gpudrive/test.json"))
+    objects, origin_m = scene.objects, scene.origin_m
+    assert objects.valid.shape == (91, 25)
+    assert kind_counts(objects.kind, OBJECT_KINDS) == {"vehicle": 23, "pedestrian": 2}
+    assert (scene.roads.count, len(scene.roads.x_m)) == (118, 10_201)
+    assert scene.scenario_id == "1c365f15b70ebdbf"
+    assert (scene.sdc, objects.id[scene.sdc]) == (24, 1847)
+    assert objects.x_m[0, 24] + origin_m[0] == pytest.approx(4361.2899732251, abs=1e-5)
+    assert objects.y_m[0, 24] + origin_m[1] == pytest.approx(717.5341420164394, abs=1e-5)
+    assert objects.valid.sum() == 1586
+    x_m = objects.x_m[objects.valid].astype(np.float64) + origin_m[0]
+    assert x_m.sum() == pytest.approx(6916575.1775509035, abs=0.01)
+    assert scene.tracks_to_predict == (7, 24)
+    assert objects.id[list(scene.objects_of_interest)].tolist() == [1847, 1415]
+    assert objects.goal_m[0] + origin_m == pytest.approx([4339.291015625, 709.6715087890625], abs=1e-5)
+
+
+def test_325_holds_what_an_independent_reader_found():
+    scene = load_scene(sample("gpudrive/tfrecord-00000-of-01000_325.json"))
+    objects, origin_m = scene.objects, scene.origin_m
+    assert objects.valid.shape == (91, 62)
+    assert kind_counts(objects.kind, OBJECT_KINDS) == {"vehicle": 54, "pedestrian": 8}
+    assert kind_counts(scene.roads.kind, ROAD_KINDS) == {
+        "lane": 61, "driveway": 53, "edge": 17, "line": 16, "stop_sign": 6, "crosswalk": 4}
+    assert len(scene.roads.x_m) == 10_527
+    assert scene.scenario_id == "ef3a8f65142f41ac"
+    assert (scene.sdc, objects.id[scene.sdc]) == (61, 271)
+    assert objects.x_m[0, 61] + origin_m[0] == pytest.approx(-8332.289400536749, abs=1e-5)
+    assert objects.y_m[0, 61] + origin_m[1] == pytest.approx(8102.584852449147, abs=1e-5)
+    assert objects.heading_rad[0, 61] == pytest.approx(2.708714485, abs=1e-7)
+    assert objects.valid.sum() == 3751
+    x_m = objects.x_m[objects.valid].astype(np.float64) + origin_m[0]
+    assert x_m.sum() == pytest.approx(-31345820.930998053, abs=0.05)
+    assert (scene.tracks_to_predict, scene.objects_of_interest) == ((3, 32, 1), ())
+    assert objects.marked_expert.sum() == 1
+
+
+def test_a_real_file_says_all_but_time_and_lane_graph(real_scene):
+    reasons = [reason.partition(" ")[0] for reason in real_scene.report.made_up]
+    assert reasons == ["dt_s", "lane"]
+    assert real_scene.report.dropped == {}
+
+
+def test_real_vehicles_face_the_way_they_move(real_scene):
+    objects = real_scene.objects
+    moving = objects.valid & (np.hypot(objects.vx_mps, objects.vy_mps) > 2) & (objects.kind == 1)
+    way_rad = np.arctan2(objects.vy_mps, objects.vx_mps)
+    assert moving.sum() > 100
+    assert np.cos(objects.heading_rad - way_rad)[moving].min() > 0.9

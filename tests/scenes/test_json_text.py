@@ -1,0 +1,111 @@
+"""Is JSON from nobody knows where read strictly, and every fault named with its place?"""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import pytest
+
+from drive_env.errors import SceneError
+from drive_env.scenes import json_text
+from drive_env.scenes.json_text import column, looks_like_json, numbers, read_json
+
+
+def refusal(text):
+    with pytest.raises(SceneError) as caught:
+        read_json(text if isinstance(text, bytes) else text.encode())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("data", "told"), [
+    (b'{"a":1}', True), (b"{}", True), (b' \r\n\t{ "', True), (b"{", True), (b"{\n", True), (b'\xef\xbb\xbf{"', True),
+    (b"[]", False), (b"", False), (b"{a", False), (b"{\x00\x00\x00\x04\x00\x00\x00", False),
+    (b" \x00\x00\x00{}", False), (b'{"\x00\x00aaaa', False), (b'\xff\xfe{"', False), (b" " * 5000 + b"{}", False)])
+def test_json_is_told_by_how_it_begins(data, told):
+    assert looks_like_json(data) == told
+
+
+def test_values_come_out_as_they_stand():
+    assert read_json(b'{"a": [1, -2.5, true, null, "\\u00e4"], "b": {}}') == {"a": [1, -2.5, True, None, "ä"], "b": {}}
+
+
+def test_a_byte_order_mark_is_passed_over():
+    assert read_json(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ('{"a": [1,\n2,,]}', "line 2, column 3: Expecting value"),
+    ('{"a": [1, 2', "line 1, column 12: Expecting ',' delimiter"),
+    ('{"a": 1} {}', "line 1, column 10: Extra data"),
+    ('{"a": "\n"}', "line 1, column 8: Invalid control character at"),
+    (b'{"a": "\xff"}', "byte 7 is 0xff: invalid start byte; the text must be UTF-8"),
+    (b'\xef\xbb\xbf{"a": "\xe2\x82"}', "byte 10 is 0xe2"),
+    ('{"a": {"b": [0, {"c": 1, "d": 2, "c": 3}]}}', "a.b[1]: the key 'c' stands more than once"),
+    ('{"a": 1, "a": {"b": 1, "b": 2}}', "the whole: the key 'a' stands more than once"),
+    ('{"a": {"b": 1, "b": 2}, "a": 1}', "the whole: the key 'a' stands more than once"),
+    ('{"a": [1, NaN]}', "a[1]: NaN is no number of JSON"),
+    ('{"a b": [-Infinity]}', "['a b'][0]: -Infinity is no number of JSON"),
+    ('{"\\ud800": NaN}', "['\\ud800']: NaN"),
+    ('[1, Infinity, NaN]', "[1]: Infinity is"),
+    ("NaN", "the whole: NaN"),
+    ('{"a": \n' + "[" * 200_000 + "]" * 200_000 + "}", "line 2, column 100: it is nested more than 100 deep"),
+])
+def test_a_fault_is_named_with_its_place(text, words):
+    assert words in refusal(text)
+
+
+def test_brackets_in_strings_are_no_nesting():
+    text = '{"a": "' + "[" * 300 + '\\"[", "b": \n' + '{"c": ' * 100_000
+    assert "line 2, column 595: it is nested more than 100 deep" in refusal(text)
+
+
+def test_a_large_text_is_not_parsed(monkeypatch):
+    monkeypatch.setattr(json_text, "SIZE_LIMIT_BYTES", 10)
+    assert read_json(b'{"a":  12}') == {"a": 12}
+    assert refusal(b'{"a":  123}') == "it has 11 bytes; JSON must have at most 10"
+
+
+@pytest.mark.parametrize("text", [
+    "[" * 10**6, '{"a":' * 10**6, "9" * 10**6, "-" + "9" * 10**6, "0." + "9" * 10**6, "1e" + "9" * 10**6, '"' * 10**6,
+    '"' + '\\"' * 10**6, "[" * 2000 + '"' + '\\"' * 10**6, "[" + "1e999," * 10**5 + "NaN]",
+    "{" + ",".join(f'"{i}":NaN' for i in range(10**5)) + "}", "[" + "[]," * 10**5 + "{}]"])
+def test_hostile_text_takes_no_time(text):
+    gc.collect()
+    start = time.perf_counter()
+    try:
+        read_json(text.encode())
+    except SceneError:
+        pass
+    assert time.perf_counter() - start < 5
+
+
+def test_huge_whole_numbers_come_out_as_floats():
+    assert read_json(b"[99999999999999999999, 100000000000000000000, -1234567890123456789]") == [
+        99999999999999999999, 1e20, -1234567890123456789]
+    assert [type(value) for value in read_json(b"[99999999999999999999, 100000000000000000000]")] == [int, float]
+    assert read_json(b"9" * 5000) == float("inf")
+
+
+@pytest.mark.parametrize(("values", "words"), [
+    ([1, 2.5, "3"], "v[2] is '3'; it must be a number"), ([True], "v[0] is true; it must be a number"),
+    ([1, None], "v[1] is null; it must be a number"), ([[]], "v[0] is an array; it must be a number"),
+    ([1, {}], "v[1] is an object; it must be a number"), ([1.0, float("inf")], "v[1] is inf; it must be finite")])
+def test_only_finite_numbers_are_numbers(values, words):
+    with pytest.raises(SceneError) as caught:
+        numbers(values, lambda at: f"v[{at}]")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("rows", "words"), [
+    ([{"x": 1}, {"y": 1}], "p[1] has no 'x'"), ([{"x": None}], "p[0].x is null; it must be a number"),
+    ([{"x": 1}, 5], "p[1] is 5; it must be an object"), ([{"x": "a" * 1000}], "aaa...; it must be a number")])
+def test_a_column_names_the_row_that_lacks_it(rows, words):
+    with pytest.raises(SceneError) as caught:
+        column(rows, "x", lambda at: f"p[{at}]")
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_column_with_a_default_may_have_gaps():
+    assert column([{"x": 1}, {}], "x", str, default=0.0).tolist() == [1.0, 0.0]
