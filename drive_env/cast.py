@@ -144,7 +144,8 @@ def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
     found = np.flatnonzero(np.isin(scene.objects.id, config.control))
     if len(found) == 0:
         raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
-    for missing in sorted(set(config.control) - set(scene.objects.id.tolist())):
+    present = set(scene.objects.id.tolist())
+    for missing in sorted(asked for asked in config.control if asked not in present):
         report.drop(f"no row: control names id {missing}, which no object has")
     return list(found)
 
@@ -173,7 +174,7 @@ def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Fr
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
-        return Frames(*(track[start_step:] for track in tracks), valid=objects.valid[start_step:])
+        return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
 
     span_steps = (objects.frame_count - 1 - start_step) * scene.dt_s / dt_s
     count = int(np.floor(span_steps + SAME_FRAME_SHARE)) + 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import ConfigError, shown
 
@@ -14,48 +16,51 @@ CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named answers to `control`; a tuple of object ids is the other way to answer it."""
 
 
-def _setting(default, unit, meaning, check):
+class _Check(NamedTuple):
+    """Whether a value fits, and the words for what does."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+
+
+def _setting(default: Any, unit: str, meaning: str, check: _Check) -> Any:
     return dataclasses.field(default=default, metadata={"unit": unit, "meaning": meaning, "check": check})
 
 
-def _is_real(value):
+def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _number(low, high, *, none=None):
+def _number(low: float, high: float, *, none: str | None = None) -> _Check:
     """A check for a real number in [low, high]; `none` is the meaning of None where None is allowed."""
-    allowed = f"a number in [{low:g}, {high:g}]" + (f", or None ({none})" if none else "")
 
-    def check(value):
+    def fits(value: Any) -> bool:
         if value is None:
             return none is not None
         return _is_real(value) and low <= value <= high
 
-    check.allowed = allowed
-    return check
+    return _Check(fits, f"a number in [{low:g}, {high:g}]" + (f", or None ({none})" if none else ""))
 
 
-def _count(low, high, *, none=None):
+def _count(low: int, high: int, *, none: str | None = None) -> _Check:
     """A check for a whole number in low..high; `none` is the meaning of None where None is allowed."""
 
-    def check(value):
+    def fits(value: Any) -> bool:
         if value is None:
             return none is not None
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    check.allowed = f"a whole number from {low} to {high}" + (f", or None ({none})" if none else "")
-    return check
+    return _Check(fits, f"a whole number from {low} to {high}" + (f", or None ({none})" if none else ""))
 
 
-def _choice(*offered):
-    def check(value):
+def _choice(*offered: str) -> _Check:
+    def fits(value: Any) -> bool:
         return isinstance(value, str) and value in offered
 
-    check.allowed = "one of " + ", ".join(repr(name) for name in offered)
-    return check
+    return _Check(fits, "one of " + ", ".join(repr(name) for name in offered))
 
 
-def _control(value):
+def _is_control(value: Any) -> bool:
     if isinstance(value, str):
         return value in CONTROLS
     return (
@@ -66,13 +71,15 @@ def _control(value):
     )
 
 
-_control.allowed = (
-    "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)"
-)
+_control = _Check(
+    _is_control, "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)")
+
+_Self = TypeVar("_Self", bound="_Checked")
 
 
+@dataclass(frozen=True)
 class _Checked:
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             # numpy scalars are what sweeps hand over; store the plain value they stand for.
@@ -80,11 +87,15 @@ class _Checked:
                 value = value.item()
                 object.__setattr__(self, field.name, value)
             check = field.metadata["check"]
-            if not check(value):
+            if not check.fits(value):
                 raise ConfigError(f"{field.name} is {shown(value)}; it must be {check.allowed}")
 
-    def replace(self, **changes):
-        """The same choices with some of them changed; the result is checked like any other."""
+    def replace(self: _Self, **changes: Any) -> _Self:
+        """The same choices with some of them changed; the result is checked like any other.
+
+        Raises:
+            ConfigError: a value is out of its range.
+        """
         return dataclasses.replace(self, **changes)
 
 
@@ -97,11 +108,7 @@ class RewardConfig(_Checked):
     offroad: float = _setting(-0.2, "1", "paid in the step the box begins to cross a road edge", _number(-1e3, 1e3))
 
 
-def _reward(value):
-    return isinstance(value, RewardConfig)
-
-
-_reward.allowed = "a RewardConfig"
+_reward = _Check(lambda value: isinstance(value, RewardConfig), "a RewardConfig")
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class DriveConfig(_Checked):
     log_ema_alpha: float = _setting(
         0.707, "1", "weight of the past in each row's moving averages", _number(0.0, 0.999999))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.control, list):
             object.__setattr__(self, "control", tuple(self.control))
         super().__post_init__()

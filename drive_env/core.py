@@ -18,6 +18,8 @@ from .cast import Cast
 from .config import DriveConfig
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
+__all__ = ["OF_THREAD", "check", "ffi", "lib", "native_config", "native_scene"]
+
 _ERRORS = {
     lib.DRV_ERROR_CONFIG: ConfigError,
     lib.DRV_ERROR_SCENE: SceneError,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
+from typing import Any
 
 
 class DriveError(Exception):
@@ -37,7 +38,7 @@ class MissingExtraError(DriveError, ImportError):
     """A package of an extra is not installed."""
 
 
-def shown(value) -> str:
+def shown(value: Any) -> str:
     """A value as a sentence may hold it: its repr, cut where it is long; its type where it has none."""
     try:
         text = repr(value)
@@ -46,10 +47,11 @@ def shown(value) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def whole(name: str, value, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
+def whole(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
     """`value` as a plain int from `low` to `high`; anything else is an error that says both."""
     try:
-        found = None if isinstance(value, bool) or getattr(value, "ndim", 0) else operator.index(value)
+        is_scalar = not isinstance(value, bool) and getattr(value, "ndim", 0) == 0
+        found = operator.index(value) if is_scalar else None
     except TypeError:
         found = None
     if found is None or not low <= found <= high:

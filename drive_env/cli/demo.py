@@ -127,10 +127,12 @@ def report_time(played: list[Played]) -> None:
     def row(label: str, cell: Callable[[Played, dict[str, float], float], str]) -> list[str]:
         return [label, *map(cell, played, spent, totals)]
 
+    def share_of(name: str) -> Callable[[Played, dict[str, float], float], str]:
+        return lambda one, parts, total: f"{100 * parts[name] / total:.1f}%"
+
     show.table("where the time of the env went", ["", *(one.driver for one in played)], [
         row("agent-steps/s", lambda one, parts, total: show.count(one.agent_steps / total)),
-        *(row(f"  {name}", lambda one, parts, total, name=name: f"{100 * parts[name] / total:.1f}%")
-          for name in [*shown, "all else"]),
+        *(row(f"  {name}", share_of(name)) for name in [*shown, "all else"]),
         row("us an agent-step", lambda one, parts, total: f"{1e6 * total / one.agent_steps:.2f}"),
         row("us the driver took for it",
             lambda one, parts, total: f"{1e6 * one.driver_s / one.agent_steps:.2f}"),

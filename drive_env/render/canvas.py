@@ -35,7 +35,7 @@ class Canvas:
         """A polygon of any shape."""
         cv2.fillPoly(self.picture, [fixed(polygon)], colour, cv2.LINE_AA, FRACTION_BITS)
 
-    def lines(self, lines: Sequence[np.ndarray], colour: Colour, width: float, closed: bool = False,
+    def lines(self, lines: Sequence[np.ndarray] | np.ndarray, colour: Colour, width: float, closed: bool = False,
               smooth: bool = True) -> None:
         """Lines through their points.
 

@@ -46,4 +46,5 @@ SEEN_ROAD: Colour = (120, 60, 170)
 
 def mixed(colour: Colour, other: Colour, share: float) -> Colour:
     """`share` of the first colour, the rest of the other."""
-    return tuple(round(share * a + (1 - share) * b) for a, b in zip(colour, other, strict=True))
+    red, green, blue = (round(share * a + (1 - share) * b) for a, b in zip(colour, other, strict=True))
+    return red, green, blue

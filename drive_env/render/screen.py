@@ -10,6 +10,8 @@ from ..errors import CallError, ConfigError
 
 if TYPE_CHECKING:
     from ..batch import Batch
+    from .view import SceneView
+    from .window import Window
 
 RENDER_MODES = ("human", "rgb_array")
 _OFFERED = ", ".join(map(repr, RENDER_MODES))
@@ -33,7 +35,8 @@ class Screen:
         if mode is not None and mode not in RENDER_MODES:
             raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_OFFERED}")
         self.batch, self.mode, self.world = batch, mode, world
-        self._view = self._window = None
+        self._view: SceneView | None = None
+        self._window: Window | None = None
 
     @property
     def fps(self) -> float:
@@ -49,9 +52,8 @@ class Screen:
         """
         if self.mode is None:
             raise CallError(f"render_mode is None; make the env with one of {_OFFERED}")
-        if self._view is None:
-            self._open()
-        picture = self._view.frame()
+        view = self._view or self._opened()
+        picture = view.frame()
         if self._window is None:
             return picture
         self._window.show(picture, 1.0 / self.fps)
@@ -62,13 +64,14 @@ class Screen:
         if self._window is not None:
             self._window.close()
 
-    def _open(self) -> None:
+    def _opened(self) -> SceneView:
         from .view import SceneView
         from .window import Window
 
-        self._view = SceneView(self.batch, self.world)
+        self._view = view = SceneView(self.batch, self.world)
         if self.mode == "human":
-            self._window = Window("drive-env", self._view.width, self._view.height)
+            self._window = Window("drive-env", view.width, view.height)
+        return view
 
     def __getstate__(self) -> dict:
         """A copy draws for itself: trails and windows do not travel."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,14 @@ TRAIL_S = 3.0
 
 MARGIN_M = 12.0
 """Shown round everything that starts, is logged or wants to be somewhere."""
+
+
+class _Backdrop(NamedTuple):
+    """What all frames of a scene share: the map, what a frame begins with, and where the whole of it is seen from."""
+
+    ground: Ground
+    picture: np.ndarray
+    camera: Camera
 
 
 class SceneView:
@@ -62,9 +71,7 @@ class SceneView:
         self.span_m = float(span_m)
         self._sizes = panel_sizes(self.width, self.height)
         self._layout = batch.observation_layout()
-        self._ground: Ground | None = None
-        self._background: np.ndarray | None = None
-        self._camera: Camera | None = None
+        self._backdrop: _Backdrop | None = None
         self._seen = (-1, -1, -1)
         self._past: deque[np.ndarray] = deque()
         self._goal_shares: list[float | None] = []
@@ -89,25 +96,24 @@ class SceneView:
                 and out.flags.c_contiguous and out.flags.writeable):
             raise CallError(f"out must be a writeable C-contiguous uint8 array of shape {shape}")
         snapshot = take_snapshot(self.batch, self.world)
-        self._remember(snapshot)
-        np.copyto(out, self._background)
+        backdrop = self._remember(snapshot)
+        np.copyto(out, backdrop.picture)
         canvas = Canvas(out)
         if self.view == "scene":
-            self._draw_scene(canvas, snapshot)
+            self._draw_scene(canvas, backdrop.camera, snapshot)
         else:
-            self._draw_followed(canvas, snapshot)
+            self._draw_followed(canvas, backdrop.ground, snapshot)
         return out
 
     # ---- the two views ----
 
-    def _draw_scene(self, canvas: Canvas, snapshot: Snapshot) -> None:
-        camera = self._camera
+    def _draw_scene(self, canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goal_numbers(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, snapshot)
         self._draw_panel(canvas, camera, snapshot)
 
-    def _draw_followed(self, canvas: Canvas, snapshot: Snapshot) -> None:
+    def _draw_followed(self, canvas: Canvas, ground: Ground, snapshot: Snapshot) -> None:
         if self.row < snapshot.cast.row_count and snapshot.present[self.row]:
             self._followed_pose = (*snapshot.xy_m[self.row].tolist(), float(snapshot.heading_rad[self.row]))
         x_m, y_m, heading_rad = self._followed_pose
@@ -118,7 +124,7 @@ class SceneView:
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
         number = self.world * self.batch.rows_per_world + self.row
         sight = read_sight(self.batch.observations[number], self._layout)
-        self._ground.draw(canvas, camera, smooth=False)
+        ground.draw(canvas, camera, smooth=False)
         draw_seen_roads(canvas, camera, sight, self._followed_pose)
         self._draw_vehicles(canvas, camera, snapshot)
         draw_seen_vehicles(canvas, camera, sight, self._followed_pose, self._sizes.text)
@@ -140,10 +146,11 @@ class SceneView:
 
     # ---- what is kept between frames ----
 
-    def _remember(self, snapshot: Snapshot) -> None:
-        is_new_scene = self._ground is None or self._ground.scene is not snapshot.cast.scene
-        if is_new_scene:
-            self._enter(snapshot)
+    def _remember(self, snapshot: Snapshot) -> _Backdrop:
+        backdrop, is_new_scene = self._backdrop, False
+        if backdrop is None or backdrop.ground.scene is not snapshot.cast.scene:
+            self._backdrop = backdrop = self._entered(snapshot)
+            is_new_scene = True
         moment = (snapshot.episode, snapshot.trial, snapshot.steps)
         if is_new_scene or moment[:2] != self._seen[:2] or moment < self._seen:
             self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.cast.dt_s) + 1))
@@ -155,15 +162,17 @@ class SceneView:
         shares = self._goal_shares[: snapshot.trial]
         shares += [None] * (snapshot.trial - len(shares))
         self._goal_shares = [*shares, float(snapshot.had_goal.mean())]
+        return backdrop
 
-    def _enter(self, snapshot: Snapshot) -> None:
+    def _entered(self, snapshot: Snapshot) -> _Backdrop:
         """Draws once what all frames of a scene share: the map under "scene", bare land under "follow"."""
-        self._ground = Ground(snapshot.cast.scene)
-        self._background = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
+        ground = Ground(snapshot.cast.scene)
+        picture = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
+        area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
+        camera = fitted(_interesting_box(snapshot.cast), area)
         if self.view == "scene":
-            area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
-            self._camera = fitted(_interesting_box(snapshot.cast), area)
-            self._ground.draw(Canvas(self._background), self._camera)
+            ground.draw(Canvas(picture), camera)
+        return _Backdrop(ground, picture, camera)
 
 
 def _interesting_box(cast) -> tuple[float, float, float, float]:

@@ -42,4 +42,4 @@ def _scripts():
 
 
 def _read(name):
-    return resources.files(__package__).joinpath("web", name).read_text("utf-8")
+    return resources.files(__package__).joinpath("web").joinpath(name).read_text("utf-8")

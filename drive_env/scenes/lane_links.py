@@ -70,12 +70,12 @@ def _close_pairs(ends_m, starts_m, lane):
     # Cells lie within 2**20 of the origin, so one number holds both indices.
     order = np.argsort(start_cell[:, 0] * 2**32 + start_cell[:, 1], kind="stable")
     keys = (start_cell[:, 0] * 2**32 + start_cell[:, 1])[order]
-    low, high = [], []
+    lows, highs = [], []
     for column in (-1, 0, 1):
         key = (end_cell[:, 0] + column) * 2**32 + end_cell[:, 1]
-        low.append(np.searchsorted(keys, key - 1, side="left"))
-        high.append(np.searchsorted(keys, key + 1, side="right"))
-    low, count = np.stack(low), np.stack(high) - np.stack(low)
+        lows.append(np.searchsorted(keys, key - 1, side="left"))
+        highs.append(np.searchsorted(keys, key + 1, side="right"))
+    low, count = np.stack(lows), np.stack(highs) - np.stack(lows)
     crowd = count.sum(axis=0)
     if (crowd > CROWD_LIMIT).any():
         worst = int(np.argmax(crowd))

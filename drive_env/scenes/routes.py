@@ -115,7 +115,9 @@ def _shortest(scene, length_m, starts, goals):
             cost = goals[lane][0] - along + SIDESTEP_COST * (away + goals[lane][1])
             if cost < best_cost:
                 best_cost, best_direct = cost, lane
-    cost_to, came_from, queue = {}, {}, []
+    cost_to: dict = {}
+    came_from: dict = {}
+    queue: list = []
 
     def offer(lane, cost, before):
         """`cost` is that of standing at the lane's first point; a start lane is told as (lane,)."""

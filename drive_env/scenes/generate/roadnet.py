@@ -8,6 +8,7 @@ a lane.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class RoadNet:
     """
 
     def __init__(self, section: CrossSection, centres: list[tuple[float, float]],
-                 arms: list[dict[int, int | None]], open_length_m: float = 0.0):
+                 arms: Sequence[Mapping[int, int | None]], open_length_m: float = 0.0):
         self.section, self.centres, self.arms, self.open_length_m = section, centres, arms, open_length_m
         self.lanes: list[StreetLane] = []
         self.streets: list[Street] = []

@@ -74,7 +74,7 @@ def _left_out(dice, columns, rows):
             sides[column, row, NORTH] = (column - 1, row), (column, row)
     block_of = {block: block if 0 <= block[0] < columns and 0 <= block[1] < rows else OUTSIDE
                 for pair in sides.values() for block in pair}
-    left_out = set()
+    left_out: set = set()
     wanted = dice.below(columns * rows // 2 + 1)
     for street in dice.shuffled(list(sides)):
         if len(left_out) == wanted:
