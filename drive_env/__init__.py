@@ -1,6 +1,11 @@
 """drive-env: a fast, bit-reproducible multi-agent driving environment whose episodes are made of trials."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .batch import OUTCOMES, Batch, Figure
+from .cast import Cast, Frames
 from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
@@ -10,21 +15,26 @@ from .scenes import Report, Scene, generate_scene, load_scene
 
 _register()
 
+if TYPE_CHECKING:
+    from .replay import record
 
-def __getattr__(name):
-    if name == "__version__":  # read when asked: it takes longer than the rest of the import
-        from importlib.metadata import version
+    __version__: str
+else:  # hidden, or a type checker would take every name for one that is there
 
-        return version("drive-env")
-    if name == "record":  # a batch alone does not need it
-        from .replay import record
+    def __getattr__(name):
+        if name == "__version__":  # read when asked: it takes longer than the rest of the import
+            from importlib.metadata import version
 
-        return record
-    raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
+            return version("drive-env")
+        if name == "record":  # a batch alone does not need it
+            from .replay import record
+
+            return record
+        raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "CallError", "ConfigError", "DriveConfig", "DriveError", "DriveMemoryError",
-    "DriveParallelEnv", "Feature", "Figure", "Report", "RewardConfig", "Scene", "SceneError", "aec_env",
-    "generate_scene", "load_scene", "parallel_env", "record",
+    "OUTCOMES", "ActionError", "Batch", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
+    "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "Report", "RewardConfig", "Scene",
+    "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import weakref
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 
 from .arrays import aligned_block, allocate, shared_table
 from .cast import Cast, cast_scene
@@ -16,8 +19,11 @@ from .core import OF_THREAD, check, ffi, lib, native_config, native_scene
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .layout import Feature, observation_layout
 from .machine import usable_threads
-from .scenes import Report, Scene, resolve_scenes
+from .scenes import Report, Scene, Scenes, resolve_scenes
 from .spaces import action_space, observation_space
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 WORLD_LIMIT, THREAD_LIMIT, SEED_LIMIT = 1 << 20, 1024, (1 << 64) - 1
 
@@ -71,25 +77,26 @@ class Batch:
         ConfigError, SceneError: an argument is out of its range, or a scene has nobody who could drive.
     """
 
-    actions: np.ndarray
-    observations: np.ndarray
-    rewards: np.ndarray
-    terminations: np.ndarray
-    truncations: np.ndarray
-    trial_ended: np.ndarray
-    truncation: np.ndarray
-    invalid_step: np.ndarray
-    outcome: np.ndarray
-    first: np.ndarray
-    removed: np.ndarray
-    stopped: np.ndarray
-    waits: np.ndarray
-    trial_index: np.ndarray
-    code: np.ndarray
-    scene_index: np.ndarray
+    actions: npt.NDArray[Any]
+    observations: npt.NDArray[np.float32]
+    rewards: npt.NDArray[np.float32]
+    terminations: npt.NDArray[np.bool_]
+    truncations: npt.NDArray[np.bool_]
+    trial_ended: npt.NDArray[np.bool_]
+    truncation: npt.NDArray[np.bool_]
+    invalid_step: npt.NDArray[np.bool_]
+    outcome: npt.NDArray[np.uint8]
+    first: npt.NDArray[np.bool_]
+    removed: npt.NDArray[np.bool_]
+    stopped: npt.NDArray[np.bool_]
+    waits: npt.NDArray[np.bool_]
+    trial_index: npt.NDArray[np.int32]
+    code: npt.NDArray[np.uint16]
+    scene_index: npt.NDArray[np.int32]
 
-    def __init__(self, scenes="town", worlds=1, config=None, seed=0, threads=0, arrays=None, world_ids=None,
-                 restart="auto"):
+    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None,
+                 seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
+                 world_ids: npt.ArrayLike | None = None, restart: str = "auto") -> None:
         self._handle = ffi.NULL
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
@@ -99,7 +106,7 @@ class Batch:
         self.world_count: int = whole("worlds", worlds, 1, WORLD_LIMIT)
         self.seed: int = secrets.randbits(64) if seed is None else whole("seed", seed, 0, SEED_LIMIT)
         self.threads: int = whole("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
-        self.world_ids: np.ndarray = _world_ids(world_ids, self.world_count)
+        self.world_ids: npt.NDArray[np.int64] = _world_ids(world_ids, self.world_count)
         self.scenes: tuple[Scene, ...] = resolve_scenes(scenes, config.agents_per_world)
         self.casts: tuple[Cast, ...] = tuple(cast_scene(scene, config) for scene in self.scenes)
         self._begin(arrays)
@@ -128,9 +135,10 @@ class Batch:
         self._bind(arrays, needs)
         self._fields = _state_fields(self._handle)
         self._state = _state_views(self._fields, self._block, self.world_count)
-        self.world_of_row: np.ndarray = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
-        self.single_observation_space = observation_space(self.observation_size)
-        self.single_action_space = action_space(config)
+        worlds = np.arange(self.world_count, dtype=np.int32)
+        self.world_of_row: npt.NDArray[np.int32] = np.repeat(worlds, self.rows_per_world)
+        self.single_observation_space: spaces.Box = observation_space(self.observation_size)
+        self.single_action_space: spaces.Space[Any] = action_space(config)
         _alive.add(self)
 
     def _bind(self, arrays, needs) -> None:
@@ -140,7 +148,7 @@ class Batch:
         for name, array in self._shared.items():
             setattr(self, name, array)
         # Whoever puts another array into `actions` steps with that array; the core's own is this one.
-        self.bound_actions = self._shared["actions"]
+        self.bound_actions: npt.NDArray[Any] = self._shared["actions"]
         lib.drv_batch_bind(self._handle, self._native_arrays(self._shared))
 
     def _native_arrays(self, arrays: dict[str, np.ndarray]):
@@ -155,7 +163,8 @@ class Batch:
 
     # ---- calls ----
 
-    def reset(self, seed=None, worlds=None, initial_ages=None) -> None:
+    def reset(self, seed: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
+              worlds: npt.ArrayLike | None = None, initial_ages: npt.ArrayLike | None = None) -> None:
         """Opens an episode: the first of `seed`, or, without one, the next of each world's stream.
 
         Args:
@@ -178,10 +187,10 @@ class Batch:
             self._handle, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
             ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
             ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
-        if seeds is not None and worlds is None and np.ndim(seed) == 0:
-            self.seed = int(seed)
+        if seeds is not None and worlds is None and _is_one_seed(seed):
+            self.seed = int(seeds[0])
 
-    def step(self, actions) -> None:
+    def step(self, actions: npt.ArrayLike) -> None:
         """Advances every world by one step, or restarts those whose trial has ended.
 
         Args:
@@ -216,7 +225,7 @@ class Batch:
                 actions = actions.astype(bound.dtype)
         return ffi.from_buffer(np.ascontiguousarray(actions))
 
-    def restart_observations(self, out=None) -> np.ndarray:
+    def restart_observations(self, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
         """What each row that waits will see at its world's next inner restart, (R, observation size) float32.
 
         Zeros for rows that drive, for absent rows and in the last trial. What comes after a wait can so be valued
@@ -224,6 +233,9 @@ class Batch:
 
         Args:
             out: a C-contiguous float32 array of that shape to fill; None makes a new one.
+
+        Raises:
+            CallError: `out` does not fit, or the batch was never reset or is closed.
         """
         self._check_open()
         if out is None:
@@ -274,11 +286,15 @@ class Batch:
         """Where each feature of a row stands, its unit and scale, by name."""
         return observation_layout(self.config)
 
-    def vehicles(self, world: int = 0) -> dict[str, np.ndarray]:
+    def vehicles(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the vehicles of a world as they are now; vehicle i is row i of the world, then experts, statics.
 
-        Keys: x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
+        Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed.
         """
         state = self._world(world)
         cast = self.casts[state["scene_index"][0]]
@@ -288,23 +304,31 @@ class Batch:
             "length_m": objects.length_m[cast.objects], "width_m": objects.width_m[cast.objects],
             "kind": objects.kind[cast.objects], "present": state["present"][:count].astype(bool)}
 
-    def trial_state(self, world: int = 0) -> dict:
+    def trial_state(self, world: int = 0) -> dict[str, Any]:
         """A copy of where a world is in its episode, and of what this trial has brought its rows.
 
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial; what `initial_ages` put before
         it counts) as int; for each row of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and
         had_goal, had_collision, had_offroad (bool).
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed.
         """
         state = self._world(world)
         rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **rows}
 
-    def step_events(self, world: int = 0) -> dict[str, np.ndarray]:
+    def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of what began for the rows of a world in the last step: goal, collision, offroad (bool), and
-        hit_vehicle (int32: the lowest index into `vehicles` of those it began to touch, -1 for none).
+        hit_vehicle (int32: the lowest index into `vehicles` of those it began to touch, -1 for none), all (rows,).
 
         All False and -1 for rows that did not act.
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed.
         """
         state = self._world(world)
         facts = {"goal": "reached", "collision": "hit", "offroad": "crossed"}
@@ -312,7 +336,14 @@ class Batch:
         return events | {"hit_vehicle": np.where(events["collision"], state["hit_vehicle"], -1)}
 
     def scene_report(self, scene: int = 0) -> Report:
-        """Who got which part in a scene and why, and what overlaps already at its start (no event until apart)."""
+        """Who got which part in a scene and why, and what overlaps already at its start (no event until apart).
+
+        Args:
+            scene: index into `scenes`.
+
+        Raises:
+            ConfigError: there is no such scene.
+        """
         cast = self.casts[whole("scene", scene, 0, len(self.scenes) - 1)]
         with_start = Report(dict(cast.report.dropped), dict(cast.report.made_up), list(cast.report.notes))
         with Batch(scenes=[cast.scene], config=self.config, threads=1) as alone:
@@ -324,7 +355,11 @@ class Batch:
         return with_start
 
     def phase_times(self, on: bool) -> dict[str, float]:
-        """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows."""
+        """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows.
+
+        Raises:
+            CallError: the batch is closed.
+        """
         self._check_open()
         spent_ns, message = ffi.new("int64_t[]", lib.drv_phase_count()), OF_THREAD.message
         check(lib.drv_batch_time_phases(self._handle, on, spent_ns, message), message)
@@ -345,14 +380,14 @@ class Batch:
         return {name: view[0] for name, view in _state_views(self._fields, copy, 1).items()}
 
     @property
-    def seeds(self) -> np.ndarray:
+    def seeds(self) -> npt.NDArray[np.uint64]:
         """(W,) uint64, the seed whose stream each world plays."""
         return self._state["seed"][:, 0].copy()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -400,8 +435,12 @@ def _array(name: str, values, error) -> np.ndarray:
         raise error(f"{name} is {shown(values)}; it must form an array") from None
 
 
-def _seeds(seed, world_count: int) -> np.ndarray:
-    if not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0:
+def _is_one_seed(seed: Any) -> bool:
+    return not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0
+
+
+def _seeds(seed: Any, world_count: int) -> np.ndarray:
+    if _is_one_seed(seed):
         return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
     if len(seed) != world_count:
         raise ConfigError(f"seed has {len(seed)} entries; "

@@ -23,7 +23,12 @@ SAME_FRAME_SHARE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Tracks of n objects from the start frame on, at the config's time step: arrays are (frames, n)."""
+    """Tracks of n objects from the start frame on, at the config's time step.
+
+    Attributes:
+        x_m, y_m, heading_rad, vx_mps, vy_mps: (frames, n) float32, 0 where not `valid`.
+        valid: (frames, n) bool, on the map.
+    """
 
     x_m: np.ndarray
     y_m: np.ndarray
@@ -38,6 +43,7 @@ class Cast:
     """The parts of one scene under one config. Vehicle i of a world is object `objects[i]` of the scene.
 
     Attributes:
+        scene: that is played.
         objects: (vehicles,) object indices: rows first, then experts, then statics, each ascending.
         row_count, expert_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 ANSWERS = ("ignore", "stop", "remove")
 """What may become of a row after an event."""
@@ -74,8 +77,6 @@ def _is_control(value: Any) -> bool:
 _control = _Check(
     _is_control, "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)")
 
-_Self = TypeVar("_Self", bound="_Checked")
-
 
 @dataclass(frozen=True)
 class _Checked:
@@ -90,7 +91,7 @@ class _Checked:
             if not check.fits(value):
                 raise ConfigError(f"{field.name} is {shown(value)}; it must be {check.allowed}")
 
-    def replace(self: _Self, **changes: Any) -> _Self:
+    def replace(self, **changes: Any) -> Self:
         """The same choices with some of them changed; the result is checked like any other.
 
         Raises:

@@ -14,6 +14,8 @@ from .core import lib
 from .errors import whole
 from .scenes.routes import lane_route
 
+__all__ = ["LaneDriver", "RandomDriver"]
+
 # ---- ways and paths ----
 
 PITCH_M = 1.0
@@ -118,12 +120,17 @@ class LaneDriver:
         batch: any batch; `env.batch` for an env.
     """
 
-    def __init__(self, batch: Batch):
+    def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self._ways: dict[int, _Ways] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the rows of one world, in the form of `batch.actions`; rows that wait get any."""
+        """Actions for the rows of one world, in the form of `batch.actions`; rows that wait get any.
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed.
+        """
         batch, cars = self.batch, self.batch.vehicles(world)
         scene_index = int(batch.scene_index[world])
         if scene_index not in self._ways:
@@ -136,23 +143,40 @@ class LaneDriver:
         return actions
 
     def act_all(self) -> np.ndarray:
-        """Actions for every row of the batch."""
+        """Actions for every row of the batch, in the form of `batch.actions`.
+
+        Raises:
+            CallError: the batch is closed.
+        """
         return np.concatenate([self.act(world) for world in range(self.batch.world_count)])
 
 
 class RandomDriver:
-    """Draws every action evenly from the action space; the same seed draws the same actions."""
+    """Draws every action evenly from the action space; the same seed draws the same actions.
 
-    def __init__(self, batch: Batch, seed: int = 0):
+    Args:
+        batch: any batch; `env.batch` for an env.
+        seed: from 0 to 2**64 - 1.
+
+    Raises:
+        ConfigError: the seed is out of its range.
+    """
+
+    def __init__(self, batch: Batch, seed: int = 0) -> None:
         self.batch = batch
         self._dice = np.random.default_rng(whole("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the rows of one world, in the form of `batch.actions`."""
+        """Actions for the rows of one world, in the form of `batch.actions`; which world makes no difference.
+
+        Raises:
+            ConfigError: there is no such world.
+        """
+        whole("world", world, 0, self.batch.world_count - 1)
         return self._draw(self.batch.rows_per_world)
 
     def act_all(self) -> np.ndarray:
-        """Actions for every row of the batch."""
+        """Actions for every row of the batch, in the form of `batch.actions`."""
         return self._draw(self.batch.row_count)
 
     def _draw(self, count):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import marshal
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import compress
 from operator import itemgetter
+from typing import Any, SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
@@ -20,6 +23,7 @@ from .config import DriveConfig, checked_config
 from .core import lib
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
+from .scenes import Scenes
 from .spaces import action_space, observation_space
 
 INFO_FLAGS = {
@@ -33,18 +37,30 @@ INFO_FLAGS = {
 """Bits of `Batch.code` that `infos` shows by name."""
 
 
-def parallel_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True,
-                 max_cycles=None) -> DriveParallelEnv:
+def parallel_env(scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+                 finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
     Args:
+        scenes, config, render_mode, finished, copy: as for `DriveParallelEnv`.
         max_cycles: what PettingZoo's tools call the driving steps of an episode of one trial, `config.trial_steps`.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
     """
     return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy)
 
 
-def aec_env(scenes="town", config=None, render_mode=None, finished="leave", copy=True, max_cycles=None) -> AECEnv:
-    """`parallel_env` with PettingZoo's other face, where agents take turns; the world moves when all have had theirs."""
+def aec_env(scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+            finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> AECEnv:
+    """`parallel_env` with PettingZoo's other face, where agents take turns; the world moves when all have had theirs.
+
+    Args:
+        scenes, config, render_mode, finished, copy, max_cycles: as for `parallel_env`.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
+    """
     return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles))
 
 
@@ -89,7 +105,8 @@ class DriveParallelEnv(ParallelEnv):
 
     metadata = {"name": "drive_v0", "render_modes": list(RENDER_MODES), "render_fps": 10, "is_parallelizable": True}
 
-    def __init__(self, scenes="town", config=None, render_mode=None, finished="leave", copy=True):
+    def __init__(self, scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+                 finished: str = "leave", copy: bool = True) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {shown(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
@@ -100,14 +117,14 @@ class DriveParallelEnv(ParallelEnv):
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
-        self.possible_agents = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
-        self.agents = []
+        self.possible_agents: list[str] = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
+        self.agents: list[str] = []
         size = self.batch.observation_size
         self.observation_spaces = {agent: observation_space(size) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._known = frozenset(self.possible_agents)
         self._was_reset = False
-        self._np_random = None
+        self._np_random: np.random.Generator | None = None
         self._whole = True
         self._rows = np.empty(0, np.intp)
         self._flagged = np.zeros(self.batch.rows_per_world, bool)
@@ -116,18 +133,27 @@ class DriveParallelEnv(ParallelEnv):
     def _look(self) -> None:
         """What is derived from the batch's memory: views, and caches that are right at any time."""
         self._views = list(self.batch.observations)
-        self._bound_bytes = memoryview(self.batch.bound_actions).cast("B")
+        self._bound_bytes = memoryview(self.batch.bound_actions.data).cast("B")
         self._infos_of_code = _InfoTemplates()
-        self._codes_seen = self._packed_infos = None
-        self._acting, self._acting_rows, self._pick = [], self._rows, None
+        self._codes_seen: bytes | None = None
+        self._info_of_agent: list[tuple[str, dict[str, bool | int]]] = []
+        self._packed_infos: bytes | None = None
+        self._acting: list[str] = []
+        self._acting_rows = self._rows
+        self._pick: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
 
     # ---- calls ----
 
-    def reset(self, seed=None, options=None):
+    def reset(self, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
+              ) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, dict[str, Any]]]:
         """Opens an episode: the first of `seed`, or the next of the stream; `options` are not used.
 
         Returns:
-            observations and infos, one entry for each agent that has a vehicle.
+            observations, (observation size,) float32 each, and infos: one entry for each agent that has a vehicle.
+
+        Raises:
+            ConfigError: the seed is none from 0 to 2**64 - 1.
+            CallError: after `close`.
         """
         if seed is None and not self._was_reset:
             seed = secrets.randbits(64)  # drawn now: copies of an env that has not begun must not all play the same
@@ -144,14 +170,17 @@ class DriveParallelEnv(ParallelEnv):
             self.render()
         return self._observations(), self._infos()
 
-    def step(self, actions):
+    def step(self, actions: Mapping[str, Any]) -> tuple[
+            dict[str, npt.NDArray[np.float32]], dict[str, float], dict[str, bool], dict[str, bool],
+            dict[str, dict[str, Any]]]:
         """One step of all agents.
 
         Args:
             actions: one for each agent that drives; those of waiting agents are neither read nor checked.
 
         Returns:
-            observations, rewards, terminations, truncations, infos: one entry for each agent in `agents` at the call.
+            observations, (observation size,) float32 each, rewards, terminations, truncations, infos: one entry for
+            each agent in `agents` at the call.
 
         Raises:
             ActionError: an action is missing, misshapen or out of range, or names no agent. Nothing has moved.
@@ -179,12 +208,12 @@ class DriveParallelEnv(ParallelEnv):
             self.render()
         return returned
 
-    def close(self):
+    def close(self) -> None:
         """Gives the world's memory back and closes the window; a second call does nothing."""
         self._screen.close()
         self.batch.close()
 
-    def render(self):
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """The world as it is: (h, w, 3) uint8 for "rgb_array", None for "human", whose window shows it.
 
         Raises:
@@ -193,12 +222,20 @@ class DriveParallelEnv(ParallelEnv):
         """
         return self._screen.show()
 
-    def observation_space(self, agent):
-        """The same space object at every call; float32, see docs/observation.md."""
+    def observation_space(self, agent: str) -> spaces.Box:
+        """The space of what `agent` sees, the same object at every call; float32, see docs/observation.md.
+
+        Raises:
+            KeyError: `agent` is not among `possible_agents`.
+        """
         return self.observation_spaces[agent]
 
-    def action_space(self, agent):
-        """The same space object at every call, by `config.action_type`."""
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The space of what `agent` does, the same object at every call, by `config.action_type`.
+
+        Raises:
+            KeyError: `agent` is not among `possible_agents`.
+        """
         return self.action_spaces[agent]
 
     @property
@@ -208,12 +245,16 @@ class DriveParallelEnv(ParallelEnv):
             self._np_random, _ = seeding.np_random(self.batch.seed)
         return self._np_random
 
-    def state(self) -> np.ndarray:
-        """The observations of all possible agents in one row, for learners that look at the whole world at once."""
+    def state(self) -> npt.NDArray[np.float32]:
+        """The observations of all possible agents in one row, for learners that look at the whole world at once.
+
+        Returns:
+            (possible agents * observation size,) float32.
+        """
         return self.batch.observations.reshape(-1).copy()
 
     @cached_property
-    def state_space(self):
+    def state_space(self) -> spaces.Box:
         """The space of `state`."""
         return observation_space(self.batch.observations.size)
 
@@ -224,15 +265,16 @@ class DriveParallelEnv(ParallelEnv):
         batch = self.batch
         if type(actions) is not dict and not isinstance(actions, Mapping):
             raise ActionError(f"actions is a {type(actions).__name__}; it must be a dict by agent")
-        if self._pick is None:
+        pick = self._pick
+        if pick is None:
             drives = ~batch.waits
             self._all_act = bool(drives.all())
             self._acting_rows = np.flatnonzero(drives)
             self._acting = list(compress(self.possible_agents, drives))
             self._packer = struct.Struct(f"{len(self._acting)}q")
-            self._pick = _picker(self._acting)
+            self._pick = pick = _picker(self._acting)
         try:
-            values = self._pick(actions)
+            values = pick(actions)
         except KeyError:
             raise ActionError(self._what_is_missing(actions)) from None
         if len(actions) != len(self._acting):
@@ -385,7 +427,7 @@ class _InfoTemplates(dict):
             self.trial = trial
 
     def __missing__(self, code: int) -> dict:
-        info = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+        info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
         info["trial_index"] = self.trial
         info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
         self[code] = info
@@ -397,7 +439,7 @@ def _fits(given: np.dtype, bound: np.dtype) -> bool:
     return given != np.bool_ and np.can_cast(given, bound, "same_kind")
 
 
-def _picker(agents: list[str]):
+def _picker(agents: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
     """What takes these agents' entries out of a dict as a tuple."""
     if not agents:
         return lambda actions: ()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -14,6 +17,9 @@ from .config import DriveConfig, checked_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
+from .scenes import Scenes
+
+__all__ = ["DriveEnv", "DriveVectorEnv"]
 
 INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 """What an info says, all of it bools and whole numbers; docs/channels.md has the meanings."""
@@ -47,7 +53,7 @@ def open_episodes(batch: Batch, seeds: list, worlds: np.ndarray | None, began: b
         batch.reset(worlds=~given & chosen)
 
 
-class DriveEnv(gymnasium.Env):
+class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
     """One ego vehicle in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
 
     An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
@@ -57,11 +63,15 @@ class DriveEnv(gymnasium.Env):
         scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (every step shows in a window); both need
             the extra [render].
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
-    def __init__(self, scenes="town", config=None, render_mode=None):
+    def __init__(self, scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None
+                 ) -> None:
         self.batch = Batch(scenes, worlds=1, config=one_ego(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
@@ -70,8 +80,17 @@ class DriveEnv(gymnasium.Env):
         self.action_space = self.batch.single_action_space
         self._was_reset = False
 
-    def reset(self, *, seed=None, options=None):
-        """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
+              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used.
+
+        Returns:
+            The observation, (observation size,) float32, and the info.
+
+        Raises:
+            ConfigError: the seed is none from 0 to 2**64 - 1.
+            CallError: after `close`.
+        """
         fresh = seed is None and not self._was_reset  # drawn now: copies of an env that has not begun must differ
         self.batch.reset(seed=secrets.randbits(64) if fresh else seed)  # first, since its errors are ours
         self._was_reset = True
@@ -80,8 +99,19 @@ class DriveEnv(gymnasium.Env):
             self.render()
         return self.batch.observations[0].copy(), self._info()
 
-    def step(self, action):
-        """One step; returns observation, reward, terminated, truncated, info."""
+    def step(self, action: npt.ArrayLike) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """One step.
+
+        Args:
+            action: in `action_space`; neither read nor checked where the step is a restart.
+
+        Returns:
+            observation, (observation size,) float32, reward, terminated, truncated, info.
+
+        Raises:
+            ActionError: the action is misshapen, not finite or out of range. Nothing has moved.
+            CallError: before `reset`, after the end of an episode, or after `close`.
+        """
         batch = self.batch
         try:
             found = np.asarray(action)
@@ -98,17 +128,17 @@ class DriveEnv(gymnasium.Env):
     def _info(self) -> dict:
         return {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
 
-    def render(self):
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """The world as it is: (h, w, 3) uint8 for "rgb_array", None for "human", whose window shows it."""
         return self._screen.show()
 
-    def close(self):
+    def close(self) -> None:
         """Gives the world's memory back and closes the window; a second call does nothing."""
         self._screen.close()
         self.batch.close()
 
 
-class DriveVectorEnv(VectorEnv):
+class DriveVectorEnv(VectorEnv[npt.NDArray[np.float32], Any, npt.NDArray[Any]]):
     """Many one-ego worlds as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
 
     Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Restarts
@@ -127,10 +157,14 @@ class DriveVectorEnv(VectorEnv):
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: accepted because `make_vec` passes it; time limits come from `config.trial_steps`, so only
             None fits.
+
+    Raises:
+        ConfigError, SceneError: an argument is out of its range.
     """
 
-    def __init__(self, num_envs=1, scenes="town", config=None, threads=0, autoreset_mode=AutoresetMode.NEXT_STEP,
-                 copy=True, render_mode=None, max_episode_steps=None):
+    def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: DriveConfig | None = None, threads: int = 0,
+                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
+                 render_mode: str | None = None, max_episode_steps: None = None) -> None:
         num_envs = whole("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
@@ -158,13 +192,18 @@ class DriveVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._was_reset = False
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: SupportsIndex | Sequence[SupportsIndex | None] | npt.NDArray[Any] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """Opens an episode in every sub-environment, or in those of `options["reset_mask"]`.
 
         Args:
             seed: a whole number s (sub-environment i gets s + i), a list with one whole number or None for each, or
                 None: the next episode of each stream; the first call draws s, readable as `batch.seed`.
             options: may hold `reset_mask`, (num_envs,) bool with at least one True.
+
+        Raises:
+            ConfigError: a seed or `options` does not fit.
+            CallError: the mask does not fit, or the env is closed.
         """
         if options is not None and not isinstance(options, dict):
             raise ConfigError(f"options is {shown(options)}; it must be a dict or None")
@@ -183,8 +222,22 @@ class DriveVectorEnv(VectorEnv):
         chosen = np.ones(self.num_envs, bool) if mask is None else mask
         return self._observations(), self._infos(chosen)
 
-    def step(self, actions):
-        """One step of every sub-environment; returns observations, rewards, terminations, truncations, infos."""
+    def step(self, actions: npt.ArrayLike) -> tuple[
+            npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_],
+            dict[str, Any]]:
+        """One step of every sub-environment.
+
+        Args:
+            actions: (num_envs, ...), one for each sub-environment.
+
+        Returns:
+            observations, (num_envs, observation size) float32; rewards, (num_envs,) float64; terminations and
+            truncations, (num_envs,) bool; infos.
+
+        Raises:
+            ActionError: an action is misshapen, not finite or out of range. Nothing has moved.
+            CallError: before `reset`, where a sub-environment must be reset first, or after `close`.
+        """
         batch = self.batch
         batch.step(actions)
         rewards = batch.rewards.astype(np.float64)
@@ -212,13 +265,18 @@ class DriveVectorEnv(VectorEnv):
             infos[f"_{name}"] = mask.copy()
         return infos
 
-    def render(self):
-        """One picture for each sub-environment, each (h, w, 3) uint8."""
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...]:
+        """One picture for each sub-environment, each (h, w, 3) uint8.
+
+        Raises:
+            CallError: the render mode is None.
+            MissingExtraError: the extra [render] is not installed.
+        """
         if not self._screens:
             raise CallError("render_mode is None; make the env with 'rgb_array'")
-        return tuple(screen.show() for screen in self._screens)
+        return tuple(screen.picture() for screen in self._screens)
 
-    def close_extras(self, **kwargs):
+    def close_extras(self, **kwargs: Any) -> None:
         """Gives threads and memory back."""
         self.batch.close()
 

@@ -10,9 +10,9 @@ from .core import ffi, lib, native_config
 
 @dataclass(frozen=True)
 class Feature:
-    """One named feature of a row; `slots` of them, `stride` floats apart, from `offset` on.
+    """One feature of a row, by `name`; `slots` of them, `stride` floats apart, from `offset` on.
 
-    The value shown is the quantity, in `unit`, times `scale`, clipped to [`low`, 1].
+    `meaning` says what it is. The value shown is the quantity, in `unit`, times `scale`, clipped to [`low`, 1].
     """
 
     name: str

@@ -124,7 +124,7 @@ class DriveVecEnv(VecEnv):
 
     def get_images(self) -> list[np.ndarray]:
         """One picture a world, each (h, w, 3) uint8."""
-        return [screen.show() for screen in self._screens]
+        return [screen.picture() for screen in self._screens]
 
     # ---- the envs one by one ----
 
@@ -161,7 +161,7 @@ class DriveVecEnv(VecEnv):
 
     def _learn(self, key: int) -> dict:
         code, trial = key & ((1 << TRIAL_SHIFT) - 1), key >> TRIAL_SHIFT
-        info = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+        info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
         info["trial_index"] = trial
         info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
         info["TimeLimit.truncated"] = info["truncation"] and trial == self.batch.config.max_trials - 1
@@ -217,7 +217,7 @@ class SubEnv:
 
     def render(self) -> np.ndarray:
         """A picture of its world, (h, w, 3) uint8."""
-        return self._owner._screens[self.world].show()
+        return self._owner._screens[self.world].picture()
 
     def __getattr__(self, name: str):
         if name not in PER_ROW:

@@ -3,26 +3,38 @@
 The packages of the extra `render` are imported when one of these names is first used, not before.
 """
 
-from importlib import import_module
+from __future__ import annotations
 
-ROOMS = {
-    "chart": ("plot_metrics", "plot_scene"),
-    "extra": ("MissingExtraError",),
-    "film": ("contact_sheet", "write_picture", "write_video"),
-    "playing": ("POLICIES", "play"),
-    "screen": ("RENDER_MODES", "Screen"),
-    "view": ("VIEWS", "SceneView"),
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..errors import MissingExtraError
+    from .chart import plot_metrics, plot_scene
+    from .film import contact_sheet, write_picture, write_video
+    from .playing import POLICIES, play
+    from .screen import RENDER_MODES, Screen
+    from .view import VIEWS, SceneView
+
+ROOM_OF = {
+    "POLICIES": "playing", "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra", "SceneView": "view",
+    "Screen": "screen", "contact_sheet": "film", "play": "playing", "plot_metrics": "chart", "plot_scene": "chart",
+    "write_picture": "film", "write_video": "film",
 }
 """Where each public name lives."""
 
-__all__ = [name for names in ROOMS.values() for name in names]
+__all__ = [
+    "POLICIES", "RENDER_MODES", "VIEWS", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "play",
+    "plot_metrics", "plot_scene", "write_picture", "write_video",
+]
 
 
-def __getattr__(name: str):
-    for room, names in ROOMS.items():
-        if name in names:
-            return getattr(import_module(f".{room}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # hidden, or a type checker would take every name for one that is there
+
+    def __getattr__(name):
+        if name in ROOM_OF:
+            return getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

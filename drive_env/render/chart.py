@@ -164,8 +164,9 @@ def _plot_lanes(axes, scene):
     axes.add_collection(need("matplotlib.collections").LineCollection(
         lines, colors=[_rgb(LANE_INK)], linewidths=0.7, alpha=0.7, zorder=2,
         label=f"lane {len(lines)}, successors {len(scene.lanes.successor)}"))
-    axes.quiver(*np.array(middles).T, *np.array(directions).T, color=_rgb(LANE_INK), angles="xy", units="xy", scale_units="xy",
-                scale=1 / width_m, width=0.08 * width_m, headwidth=6, headlength=6, pivot="mid", zorder=2)
+    axes.quiver(*np.array(middles).T, *np.array(directions).T, color=_rgb(LANE_INK), angles="xy", units="xy",
+                scale_units="xy", scale=1 / width_m, width=0.08 * width_m, headwidth=6, headlength=6,
+                pivot="mid", zorder=2)
     if ends:
         axes.scatter(*np.array(ends).T, s=22, marker="x", linewidths=1.0, color=_rgb(colours.STOP_SIGN),
                      zorder=3, label=f"lane ends {len(ends)}")

@@ -62,7 +62,16 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
 
 
 def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
-    """Frames of one size side by side, row by row, as one picture (h, w, 3) uint8."""
+    """Frames of one size side by side, row by row, as one picture (h, w, 3) uint8.
+
+    Args:
+        frames: (h, w, 3) uint8 RGB arrays.
+        columns: how many stand beside each other, from 1 to 1000.
+
+    Raises:
+        ConfigError: columns is out of its range, or a frame does not fit the first one.
+        CallError: there is no frame.
+    """
     columns = whole("columns", columns, 1, 1000)
     frames = list(_checked(iter(frames)))
     if not frames:
@@ -79,7 +88,12 @@ def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
 
 
 def write_picture(picture: np.ndarray, path: str | os.PathLike) -> None:
-    """Writes (h, w, 3) uint8 RGB as a PNG."""
+    """Writes a picture, (h, w, 3) uint8 RGB, as a PNG to `path`, whatever its ending.
+
+    Raises:
+        MissingExtraError: the packages of the extra `render` are not installed.
+        OSError: the file cannot be written.
+    """
     need("PIL.Image").fromarray(picture).save(path, format="PNG", optimize=True)
 
 

@@ -13,6 +13,7 @@ from ..config import DriveConfig, checked_config
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path
 from ..playing import Policy, Progress, play_trials
+from ..scenes import Scenes
 from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
 from .view import SceneView
 
@@ -31,7 +32,7 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 """Continuous: throttle and steering of one row."""
 
 
-def play(scenes, path: str | os.PathLike, policy: Policy = "lane",
+def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", row: int = 0,
          size: tuple[int, int] | None = None, config: DriveConfig | None = None,
          progress: Progress | None = None) -> dict[str, Figure]:
@@ -39,6 +40,7 @@ def play(scenes, path: str | os.PathLike, policy: Policy = "lane",
 
     Args:
         scenes: as for `Batch`.
+        path: an existing file is replaced.
         policy: "lane" drives by rule; "random" draws actions; "replay" shows the log: all but one row replay
             it or stand, and that row drives to its goal by rule and stops there, whatever happens on its way.
             Or a function that is given the batch and returns actions for every row.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..batch import Batch
 from ..errors import CallError, ConfigError
 
 if TYPE_CHECKING:
-    from ..batch import Batch
     from .view import SceneView
     from .window import Window
 
@@ -31,7 +31,7 @@ class Screen:
         ConfigError: another mode.
     """
 
-    def __init__(self, batch: Batch, mode: str | None, world: int = 0):
+    def __init__(self, batch: Batch, mode: str | None, world: int = 0) -> None:
         if mode is not None and mode not in RENDER_MODES:
             raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_OFFERED}")
         self.batch, self.mode, self.world = batch, mode, world
@@ -50,14 +50,22 @@ class Screen:
             CallError: the mode is None, or "human" where no window opens.
             MissingExtraError: the packages of the extra `render` are not installed.
         """
-        if self.mode is None:
-            raise CallError(f"render_mode is None; make the env with one of {_OFFERED}")
-        view = self._view or self._opened()
-        picture = view.frame()
+        picture = self.picture()
         if self._window is None:
             return picture
         self._window.show(picture, 1.0 / self.fps)
         return None
+
+    def picture(self) -> np.ndarray:
+        """(h, w, 3) uint8, whatever the mode, and shown nowhere.
+
+        Raises:
+            CallError: the mode is None, or "human" where no window opens.
+            MissingExtraError: the packages of the extra `render` are not installed.
+        """
+        if self.mode is None:
+            raise CallError(f"render_mode is None; make the env with one of {_OFFERED}")
+        return (self._view or self._opened()).frame()
 
     def close(self) -> None:
         """Closes the window; a second call does nothing."""

@@ -56,7 +56,7 @@ class SceneView:
     """
 
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
-                 row: int = 0, span_m: float = 90.0):
+                 row: int = 0, span_m: float = 90.0) -> None:
         if view not in VIEWS:
             raise ConfigError(f"view is {shown(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:

@@ -8,11 +8,12 @@ from ..batch import Batch
 from ..config import DriveConfig, checked_config
 from ..errors import checked_path, whole
 from ..playing import Policy, Progress, actor, check_policy, play_trials
+from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
 
 
-def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0,
+def record(scenes: Scenes = "town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0,
            episodes: int = 1, progress: Progress | None = None) -> Recording:
     """Plays a world and keeps what happened; `save_html` of the result writes the replay page.
 
@@ -40,7 +41,7 @@ def record(scenes="town", policy: Policy = "lane", config: DriveConfig | None = 
         return recorder.recording()
 
 
-def write_replay(scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
+def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
                  agents: int | None = None, config: DriveConfig | None = None,
                  progress: Progress | None = None) -> Recording:
     """Plays one episode and writes its replay page.

@@ -66,7 +66,7 @@ class Recorder:
         ConfigError: the batch has no such world.
     """
 
-    def __init__(self, batch: Batch, world: int = 0):
+    def __init__(self, batch: Batch, world: int = 0) -> None:
         self.batch, self.world = batch, whole("world", world, 0, batch.world_count - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])

@@ -56,6 +56,7 @@ class Trial:
 
     @property
     def frame_count(self) -> int:
+        """F: the driving steps that were recorded, and one."""
         return len(self.x_m)
 
 
@@ -85,7 +86,7 @@ class Recording:
         return fill_page(self, title)
 
     def save_html(self, path: str | os.PathLike, title: str | None = None) -> int:
-        """Writes the replay page and returns its size in bytes; `title` as for `html`.
+        """Writes the replay page to `path` and returns its size in bytes; `title` as for `html`.
 
         Raises:
             ConfigError: the file cannot be written.

@@ -2,9 +2,10 @@
 
 from .generate import generate_scene
 from .load import load_scene
-from .resolve import resolve_scenes
+from .resolve import Scenes, SceneSource, resolve_scenes
 from .scene import LaneGraph, Objects, Report, Roads, Scene
 
 __all__ = [
-    "LaneGraph", "Objects", "Report", "Roads", "Scene", "generate_scene", "load_scene", "resolve_scenes",
+    "LaneGraph", "Objects", "Report", "Roads", "Scene", "SceneSource", "Scenes", "generate_scene", "load_scene",
+    "resolve_scenes",
 ]

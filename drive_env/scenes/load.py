@@ -43,7 +43,7 @@ FORMATS = {
 
 
 def load_scene(path: str | os.PathLike) -> Scene:
-    """Reads the scene in one file, which may be compressed by gzip, and validates it.
+    """Reads the scene in the file at `path`, which may be compressed by gzip, and validates it.
 
     A file that bears the mark of a format is read as that format; any other by every format without a mark.
 

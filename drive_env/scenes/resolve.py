@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from ..errors import SceneError
 from .generate import GENERATORS, generate_scene
@@ -17,7 +18,14 @@ LEAST_AGENTS = 32
 """A named scene has at least this many vehicles, so that a lone row still meets traffic."""
 
 
-def resolve_scenes(scenes, agents_per_world: int | None = None) -> tuple[Scene, ...]:
+SceneSource = Scene | str | os.PathLike[str]
+"""A scene, a generator's name, or a path."""
+
+Scenes = SceneSource | Sequence[SceneSource]
+"""What may stand where scenes are asked for: one source, or a list or tuple of them."""
+
+
+def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None) -> tuple[Scene, ...]:
     """Validated scenes, in the order given; a generator's name stands for `NAMED_SEEDS`.
 
     Args:

@@ -22,17 +22,24 @@ ROAD_KIND_CODES = {name: code for code, name in ROAD_KINDS.items()}
 
 @dataclass
 class Report:
-    """What became of a source on its way into a scene. Counts by reason; nothing is lost in silence."""
+    """What became of a source on its way into a scene; nothing is lost in silence.
+
+    Attributes:
+        dropped, made_up: counts by reason.
+        notes: sentences.
+    """
 
     dropped: dict[str, int] = field(default_factory=dict)
     made_up: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def drop(self, reason: str, count: int = 1) -> None:
+        """Adds `count` to what was left out for this reason; 0 leaves no trace."""
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + int(count)
 
     def make_up(self, reason: str, count: int = 1) -> None:
+        """Adds `count` to what the source does not say, by reason; 0 leaves no trace."""
         if count:
             self.made_up[reason] = self.made_up.get(reason, 0) + int(count)
 
@@ -72,10 +79,12 @@ class Objects:
 
     @property
     def count(self) -> int:
+        """n."""
         return len(self.id)
 
     @property
     def frame_count(self) -> int:
+        """t."""
         return len(self.valid)
 
 
@@ -102,6 +111,7 @@ class Roads:
 
     @property
     def count(self) -> int:
+        """r."""
         return len(self.id)
 
 
@@ -118,7 +128,7 @@ class LaneGraph:
     successor: np.ndarray
 
     def after(self, road: int) -> np.ndarray:
-        """Road indices of the lanes that lane `road` leads into."""
+        """(n,) int32, road indices of the lanes that lane `road` leads into; empty where it is no lane."""
         return self.successor[self.start[road] : self.start[road + 1]]
 
 
@@ -132,10 +142,12 @@ class Scene:
         generated: True for `generate_scene`; such a scene has one frame and no logs.
         dt_s: time between two frames, s.
         origin_m: (2,) float64, taken off the source's coordinates.
+        objects, roads, lanes: everything that can move, the map, and which lane leads into which.
         sdc: object index of the recording vehicle, -1 where unknown.
         tracks_to_predict: object indices the source names, may be empty.
         objects_of_interest: object indices of those the source says act on each other, may be empty.
         scenario_id: what the source calls the scenario, "" where it does not say.
+        report: what became of the source.
     """
 
     name: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...errors import SceneError, whole
@@ -18,7 +20,7 @@ GENERATED_DT_S = 0.1
 AGENT_LIMIT = 4096
 
 
-def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters) -> Scene:
+def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any) -> Scene:
     """A scene with `agents` vehicles on lane centres, each with a goal it can reach over the lane graph.
 
     The same arguments give the same bytes on every platform.

@@ -1,0 +1,46 @@
+"""What may a stranger use? The names in `__all__` of these modules, and the public members of classes among them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+
+MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.render", "drive_env.replay",
+           "drive_env.scenes")
+
+
+def public_objects() -> dict[str, object]:
+    """Every public name by its dotted path; a name that two modules offer comes by the shorter one."""
+    found: dict[str, object] = {}
+    for module in MODULES:
+        for name in importlib.import_module(module).__all__:
+            offered = getattr(importlib.import_module(module), name)
+            if not any(offered is known for known in found.values()):
+                found[f"{module}.{name}"] = offered
+    return found
+
+
+def public_classes() -> dict[str, type]:
+    return {path: found for path, found in public_objects().items() if inspect.isclass(found)}
+
+
+def public_callables() -> Iterator[tuple[str, Callable, str]]:
+    """Path, function and the docstring that speaks of it: that of the class for a constructor, else its own.
+
+    Constructors that a dataclass writes take its fields, which are looked at for themselves.
+    """
+    for path, found in public_objects().items():
+        if inspect.isfunction(found):
+            yield path, found, inspect.getdoc(found) or ""
+        if not inspect.isclass(found):
+            continue
+        for name, member in vars(found).items():
+            function = member.fget if isinstance(member, property) else member
+            if not inspect.isfunction(function) or (name.startswith("_") and name != "__init__"):
+                continue
+            if name != "__init__":
+                yield f"{path}.{name}", function, inspect.getdoc(function) or ""
+            elif not dataclasses.is_dataclass(found):
+                yield f"{path}.{name}", function, inspect.getdoc(found) or ""

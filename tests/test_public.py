@@ -1,0 +1,112 @@
+"""Is what a stranger may use told in full? Its types, its words, and nothing beside it."""
+
+import dataclasses
+import importlib
+import inspect
+import re
+import sys
+import types
+import typing
+
+import pytest
+from public_names import MODULES, public_callables, public_classes, public_objects
+
+import drive_env
+
+OBJECTS = public_objects()
+CLASSES = public_classes()
+CALLABLES = list(public_callables())
+
+each_callable = pytest.mark.parametrize("function, words", [found for _, *found in CALLABLES],
+                                        ids=[path for path, *_ in CALLABLES])
+each_class = pytest.mark.parametrize("found", CLASSES.values(), ids=CLASSES)
+
+CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.make_up", "Recording.html",
+               "LaneGraph.after", "DriveVectorEnv.close_extras"}
+"""They take arguments of which none that fits its type can be wrong."""
+
+
+def names_of_arguments(function) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name not in ("self", "kwargs", "_")]
+
+
+def hints_of(found) -> dict:
+    """The types that a function or class names itself, by argument or attribute."""
+    names = vars(sys.modules[found.__module__]) | {"Self": object}
+    return {name: eval(hint, names) if isinstance(hint, str) else hint
+            for name, hint in inspect.get_annotations(found).items()}
+
+
+def hidden_types(hints: dict) -> set[str]:
+    """Classes of this package that the hints name and that are not public."""
+    def parts_of(hint):
+        if isinstance(hint, list):  # the arguments of a Callable
+            return [part for entry in hint for part in parts_of(entry)]
+        return [hint, *(part for entry in typing.get_args(hint) for part in parts_of(entry))]
+
+    return {part.__qualname__ for name, hint in hints.items() if not name.startswith("_") for part in parts_of(hint)
+            if inspect.isclass(part) and part.__module__.startswith("drive_env") and part not in CLASSES.values()}
+
+
+def test_the_package_shows_public_names_and_its_modules_alone():
+    shown = {name for name, found in vars(drive_env).items()
+             if not name.startswith("_") and not isinstance(found, types.ModuleType)}
+    assert shown - {"annotations", "TYPE_CHECKING", *drive_env.__all__} == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_all_says_every_name_once_and_in_order(module):
+    offered = importlib.import_module(module).__all__
+    assert sorted(set(offered), key=lambda name: (not name.isupper(), not name[0].isupper(), name)) == list(offered)
+
+
+@each_callable
+def test_every_argument_and_every_result_has_a_type(function, words):
+    assert set(function.__annotations__) >= {*names_of_arguments(function), "return"}
+
+
+@each_callable
+def test_the_types_that_are_named_are_public_too(function, words):
+    assert hidden_types(hints_of(function)) == set()
+
+
+@each_class
+def test_the_types_of_attributes_are_public_too(found):
+    assert hidden_types(hints_of(found)) == set()
+
+
+@each_callable
+def test_every_argument_is_told_in_words(function, words):
+    assert [name for name in names_of_arguments(function) if not re.search(rf"\b{name}\b", words)] == []
+
+
+@each_callable
+def test_every_array_that_comes_back_has_its_shape_in_words(function, words):
+    if "ndarray" in str(hints_of(function)["return"]):
+        assert re.search(r"\([A-Za-z0-9_*. ]+,[^)]*\)|in the form of `batch\.actions`", words)
+
+
+@each_callable
+def test_what_can_go_wrong_is_told_in_words(function, words):
+    if names_of_arguments(function) and function.__qualname__ not in CANNOT_FAIL:
+        assert "Raises:" in words
+
+
+@pytest.mark.parametrize("found", [one for one in OBJECTS.values() if isinstance(one, (type, types.FunctionType))])
+def test_every_public_name_has_words_of_its_own(found):
+    inherited = {parent.__doc__ for parent in found.__mro__[1:]} if inspect.isclass(found) else set()
+    assert found.__doc__ and found.__doc__ not in inherited
+    assert not found.__doc__.startswith(f"{found.__name__}(")  # what dataclass writes where nobody did
+
+
+@each_callable
+def test_every_public_member_has_words_of_its_own(function, words):
+    assert len(words) > 1
+
+
+@pytest.mark.parametrize("found", [found for found in CLASSES.values() if dataclasses.is_dataclass(found)])
+def test_every_field_is_told_in_words(found):
+    """In the words of the class, or in the field's own."""
+    untold = [field.name for field in dataclasses.fields(found)
+              if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
+    assert untold == []

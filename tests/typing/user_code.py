@@ -1,0 +1,98 @@
+"""Typed code as a stranger would write it, read by mypy --strict and run: what one must not have to guess or cast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+import drive_env
+from drive_env import Batch, DriveConfig, Figure, RewardConfig, Scene, generate_scene, parallel_env
+from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env.gym import DriveEnv, DriveVectorEnv
+from drive_env.replay import Recorder, Recording
+from drive_env.scenes import Scenes
+
+
+def choose(observations: npt.NDArray[np.float32], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    return rng.integers(0, 91, len(observations))
+
+
+def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure]:
+    rng = np.random.default_rng(0)
+    with Batch(scenes, worlds=2, config=config, seed=3, threads=1) as batch:
+        batch.reset(seed=[1, 2])
+        for _ in range(steps):
+            batch.actions[:] = choose(batch.observations, rng)
+            batch.step(batch.actions)
+            counted: npt.NDArray[np.bool_] = ~batch.invalid_step
+            paid: float = float(batch.rewards[counted].sum())
+            assert np.isfinite(paid)
+        speed = batch.observation_layout()["ego/speed"]
+        fast: npt.NDArray[np.float32] = batch.observations[:, speed.slice] / np.float32(speed.scale)
+        assert fast.shape == (batch.row_count, 1)
+        return batch.metrics()
+
+
+def play_agents(scene: Scene) -> float:
+    env = parallel_env(scene, DriveConfig(trial_steps=10))
+    observations, _ = env.reset(seed=0)
+    assert set(observations) == set(env.agents)
+    total = 0.0
+    while env.agents:
+        actions = {agent: int(env.action_space(agent).sample()) for agent in env.agents}
+        observations, rewards, terminations, _, _ = env.step(actions)
+        total += sum(rewards.values())
+        assert all(not flag or agent not in env.agents for agent, flag in terminations.items())
+    env.close()
+    return total
+
+
+def play_one(scene: Scene, config: DriveConfig) -> tuple[float, bool]:
+    env: gymnasium.Env[npt.NDArray[np.float32], int] = DriveEnv(scene, config)
+    observation, _ = env.reset(seed=0)
+    observation, reward, terminated, truncated, _ = env.step(45)
+    assert observation.shape == env.observation_space.shape
+    envs = DriveVectorEnv(3, scenes=[scene, "intersection"], config=config, autoreset_mode="SameStep")
+    envs.reset(seed=0)
+    envs.step(np.full(3, 45))
+    envs.close()
+    env.close()
+    return float(reward), terminated or truncated
+
+
+def keep(scene: Scene, page: Path) -> Recording:
+    batch = Batch([scene, "town"])
+    driver, dice, recorder = LaneDriver(batch), RandomDriver(batch, seed=1), Recorder(batch)
+    batch.reset()
+    recorder.capture()
+    batch.step(driver.act_all())
+    batch.step(dice.act_all())
+    recorder.capture()
+    cast: drive_env.Cast = batch.casts[0]
+    assert cast.row_count + cast.expert_count + cast.static_count == len(cast.objects)
+    recording = drive_env.record(scene, lambda seen: np.full(seen.row_count, 45), DriveConfig(trial_steps=5))
+    recording.save_html(page)
+    return recording
+
+
+def refuse() -> str:
+    try:
+        DriveConfig().replace(dt_s=-1.0)
+    except drive_env.ConfigError as error:
+        return str(error)
+    raise AssertionError("a negative time step was taken")
+
+
+def main(folder: Path) -> None:
+    scene = generate_scene("town", seed=1, agents=8, lane_width_m=3.5)
+    config = DriveConfig(max_trials=2, on_collision="remove", reward=RewardConfig(goal=2.0), trial_steps=20)
+    longer: DriveConfig = config.replace(trial_steps=30)
+    assert collect([scene], longer, 40)["score"].n > 0
+    assert np.isfinite(play_agents(scene))
+    assert play_one(scene, config)[1] is False
+    assert len(keep(scene, folder / "page.html").trials) == 1
+    assert "dt_s is -1.0" in refuse()
+    assert drive_env.__version__

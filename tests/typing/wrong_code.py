@@ -1,0 +1,16 @@
+"""What mypy --strict must refuse: one fault a line, each with what is said of it."""
+
+import drive_env
+from drive_env import Batch, DriveConfig, parallel_env
+from drive_env.render import nonsense  # want: attr-defined
+
+drive_env.nothing  # want: attr-defined
+DriveConfig(max_trials="two")  # want: arg-type
+DriveConfig(trial_step=5)  # want: call-arg
+DriveConfig().dt_s = 0.1  # want: misc
+Batch(worlds="many")  # want: arg-type
+Batch(scenes=7)  # want: arg-type
+Batch().observation  # want: attr-defined
+parallel_env().step([1, 2])  # want: arg-type
+parallel_env(config={"dt_s": 0.1})  # want: arg-type
+drive_env.generate_scene(7)  # want: arg-type
