@@ -1,0 +1,163 @@
+"""What may be chosen in training? One frozen dataclass a concern; the command line is made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from drive_env import DriveConfig
+
+
+def _check(name: str, value, fits: bool, allowed: str) -> None:
+    if not fits:
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}")
+
+
+@dataclass(frozen=True)
+class EnvConfig:
+    """What is played."""
+
+    scenes: tuple[str, ...] = ("town",)
+    """Generators' names and paths."""
+    scene_count: int = 64
+    """Seeds 0, 1, ... of a generator to play."""
+    scene_agents: int | None = None
+    """Vehicles in a generated scene; None: as many as `drive.agents_per_world`, at least 32."""
+    scene_parameters: dict[str, int | float] = field(default_factory=dict)
+    """Further parameters of the generator, such as `arm_length_m`."""
+    worlds: int = 16
+    """Worlds of all ranks together."""
+    fleets: int | None = None
+    """Batches that take turns, so that the core steps one while the policy thinks for another; None: 2 on a GPU,
+    else 1."""
+    threads: int = 0
+    """Threads that step the worlds of this process; 0: as many as it may use."""
+    drive: DriveConfig = field(default_factory=DriveConfig)
+
+    def __post_init__(self):
+        _check("scenes", self.scenes, len(self.scenes) > 0, "at least one name or path")
+        for name in ("scene_count", "worlds", "fleets", "scene_agents"):
+            value = getattr(self, name)
+            _check(name, value, value is None or value >= 1, "1 or more")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What the policy computes."""
+
+    width: int = 128
+    layers: int = 2
+    heads: int = 4
+    kv_heads: int | None = None
+    """Heads of keys and values, which several query heads share; None: as many as `heads`."""
+    object_width: int = 64
+    """Width of the encoding of one vehicle or road segment."""
+    context: int = 128
+    """Kept rows of the episode that a row attends to, itself included."""
+    critic: Literal["shared", "separate"] = "shared"
+    """One trunk for actor and critic, or a trunk each."""
+    memory: Literal["transformer", "none"] = "transformer"
+    """`none` is a feed-forward policy: it knows this observation alone."""
+    previous_action: bool = True
+    """Show the policy its last action in the episode."""
+
+    def __post_init__(self):
+        for name in ("width", "layers", "heads", "object_width", "context"):
+            _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
+        _check("width", self.width, self.width % (2 * self.heads) == 0, f"a multiple of 2 x heads = {2 * self.heads}")
+        shared = self.kv_heads or self.heads
+        _check("kv_heads", self.kv_heads, self.heads % shared == 0, f"a divisor of heads = {self.heads}")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """How it learns (Schulman et al. 2017)."""
+
+    agent_steps: int = 20_000_000
+    """Kept rows of all ranks together after which training ends."""
+    segment: int = 64
+    """Steps of every world between updates."""
+    epochs: int = 2
+    minibatches: int = 4
+    """Optimiser steps an epoch; each takes whole segments of some rows."""
+    gamma: float = 0.995
+    """Discount of a kept step. Over a trial of 201 steps 0.98 leaves 1.7% for the next trial, 0.995 37%."""
+    lam: float = 0.95
+    credit: Literal["through", "per_trial", "stop"] = "through"
+    """Whether credit flows from a trial into the one before it."""
+    gamma_trial: float | None = None
+    """Discount of a step behind which the trial ends; None: `gamma`."""
+    clip: float = 0.2
+    value_weight: float = 0.5
+    entropy_weight: float = 0.005
+    target_kl: float | None = None
+    """An epoch whose approximate KL is above it is the last of its update."""
+    learning_rate: float = 3e-4
+    anneal: bool = True
+    """Take the learning rate to 0 by the end, linearly."""
+    warmup_updates: int = 0
+    """Updates over which the learning rate grows to its full size."""
+    weight_decay: float = 0.0
+    max_grad_norm: float = 0.5
+    context_refresh: bool = False
+    """After each update, remember the context anew with the new weights."""
+
+    def __post_init__(self):
+        for name in ("agent_steps", "segment", "epochs", "minibatches"):
+            _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
+        for name in ("gamma", "lam", "gamma_trial"):
+            value = getattr(self, name)
+            _check(name, value, value is None or 0 <= value <= 1, "from 0 to 1")
+        for name in ("clip", "max_grad_norm"):
+            _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")
+        for name in ("value_weight", "entropy_weight", "learning_rate", "weight_decay", "warmup_updates"):
+            _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Where it runs and what it leaves behind."""
+
+    folder: str = "runs/default"
+    seed: int = 0
+    device: str = "auto"
+    """auto takes a GPU where there is one."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """auto is bfloat16 on a GPU, else float32."""
+    torch_threads: int | None = None
+    """Threads of torch on a CPU; None leaves it to torch. Small models are fastest with one."""
+    compile: bool | None = None
+    """Compile model and update; None: on a GPU."""
+    minutes: float | None = None
+    """Stop after so many minutes, whatever is left."""
+    resume: bool = False
+    """Go on from the newest checkpoint of the folder."""
+    checkpoint_updates: int = 100
+    """Updates between checkpoints; 0: only at the end."""
+    keep_checkpoints: int = 3
+    evaluate_updates: int = 100
+    """Updates between evaluations on every scene; 0: only at the end."""
+    tensorboard: bool = False
+    wandb: bool = False
+    progress: bool = True
+
+    def __post_init__(self):
+        for name in ("checkpoint_updates", "evaluate_updates", "seed"):
+            _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
+        _check("keep_checkpoints", self.keep_checkpoints, self.keep_checkpoints >= 1, "1 or more")
+        _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
+        _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Everything."""
+
+    env: EnvConfig = field(default_factory=EnvConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    def changed(self, **parts: dict) -> TrainConfig:
+        """A copy with fields of its parts changed: `config.changed(ppo={"gamma": 0.99})`."""
+        return replace(self, **{name: replace(getattr(self, name), **fields) for name, fields in parts.items()})

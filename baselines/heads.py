@@ -1,0 +1,113 @@
+"""How does a policy choose? Distributions over actions, in float32, one class an action space."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+
+def action_head(space: spaces.Space, width: int) -> DiscreteHead | GaussianHead:
+    """The head for an action space of one row.
+
+    Raises:
+        ValueError: the space is none of Discrete, MultiDiscrete and a one-dimensional Box.
+    """
+    if isinstance(space, spaces.Discrete):
+        return DiscreteHead(width, [int(space.n)])
+    if isinstance(space, spaces.MultiDiscrete):
+        return DiscreteHead(width, [int(n) for n in space.nvec])
+    if isinstance(space, spaces.Box) and len(space.shape) == 1:
+        return GaussianHead(width, space.shape[0], float(space.low.min()), float(space.high.max()))
+    raise ValueError(f"action space is {space}; it must be Discrete, MultiDiscrete or a one-dimensional Box")
+
+
+class DiscreteHead(nn.Module):
+    """Independent categoricals, one a component. Actions are (..., components) int64.
+
+    Logits come as log-probabilities of each component, one after the other.
+    """
+
+    dtype = torch.int64
+
+    def __init__(self, width: int, sizes: list[int]):
+        super().__init__()
+        self.sizes, self.components = sizes, len(sizes)
+        self.linear = nn.Linear(width, sum(sizes))
+        self.embeddings = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
+        for embedding in self.embeddings:
+            nn.init.normal_(embedding.weight, std=0.02)
+        nn.init.orthogonal_(self.linear.weight, 0.01)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        logits = self.linear(features.float()).split(self.sizes, -1)
+        return torch.cat([part.log_softmax(-1) for part in logits], -1)
+
+    def sample(self, logits: Tensor) -> Tensor:
+        """Gumbel's trick: no host, no check, so that a row that waits may hold anything."""
+        noise = -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
+        return self.best(logits + noise)
+
+    def best(self, logits: Tensor) -> Tensor:
+        return torch.stack([part.argmax(-1) for part in logits.split(self.sizes, -1)], -1)
+
+    def log_prob(self, logits: Tensor, actions: Tensor) -> Tensor:
+        parts = logits.split(self.sizes, -1)
+        return sum(part.gather(-1, actions[..., i : i + 1])[..., 0] for i, part in enumerate(parts))
+
+    def entropy(self, logits: Tensor) -> Tensor:
+        return -(logits * logits.exp()).sum(-1)
+
+    def embed(self, actions: Tensor) -> Tensor:
+        return sum(embedding(actions[..., i]) for i, embedding in enumerate(self.embeddings))
+
+    def to_env(self, actions: Tensor) -> Tensor:
+        """In the form that the env takes."""
+        return actions[..., 0] if self.components == 1 else actions
+
+
+class GaussianHead(nn.Module):
+    """A diagonal Gaussian whose spread does not depend on the state. Actions are (..., components) float32.
+
+    The env is given them clipped to its bounds; what is learned from is the number before.
+    """
+
+    dtype = torch.float32
+
+    def __init__(self, width: int, components: int, low: float, high: float):
+        super().__init__()
+        self.components, self.low, self.high = components, low, high
+        self.linear = nn.Linear(width, components)
+        self.log_spread = nn.Parameter(torch.full((components,), -0.5))
+        self.embedding = nn.Linear(components, width, bias=False)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        nn.init.orthogonal_(self.linear.weight, 0.01)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        mean = self.linear(features.float())
+        return torch.cat([mean, self.log_spread.float().expand_as(mean)], -1)
+
+    def sample(self, parameters: Tensor) -> Tensor:
+        mean, log_spread = parameters.chunk(2, -1)
+        return mean + torch.randn_like(mean) * log_spread.exp()
+
+    def best(self, parameters: Tensor) -> Tensor:
+        return parameters.chunk(2, -1)[0]
+
+    def log_prob(self, parameters: Tensor, actions: Tensor) -> Tensor:
+        mean, log_spread = parameters.chunk(2, -1)
+        off = (actions - mean) * (-log_spread).exp()
+        return (-0.5 * off.square() - log_spread - 0.5 * math.log(2 * math.pi)).sum(-1)
+
+    def entropy(self, parameters: Tensor) -> Tensor:
+        return (parameters.chunk(2, -1)[1] + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)
+
+    def embed(self, actions: Tensor) -> Tensor:
+        return self.embedding(actions)
+
+    def to_env(self, actions: Tensor) -> Tensor:
+        return actions.clamp(self.low, self.high)

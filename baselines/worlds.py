@@ -1,0 +1,70 @@
+"""Which worlds does this process play? Scenes by name, world ids that no other rank has, arrays on the device."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import torch
+
+from drive_env import Batch, Scene, generate_scene, load_scene
+
+from .config import EnvConfig
+from .dist import Ranks
+from .mirror import Mirror, PinnedArrays, PinnedMirror
+
+FEWEST_CARS = 32
+"""Cars of a generated scene unless `scene_agents` or `agents_per_world` says otherwise, as where `Batch` is given a
+name."""
+
+
+def scenes_of(env: EnvConfig) -> list[Scene]:
+    """Every scene that the config names: the seeds of generators, files, and all files of folders."""
+    scenes = []
+    for name in env.scenes:
+        path = Path(name)
+        if path.is_dir():
+            scenes += [load_scene(file) for file in sorted(path.iterdir()) if file.is_file()]
+        elif path.suffix or len(path.parts) > 1:
+            scenes.append(load_scene(path))
+        else:
+            agents = env.scene_agents or max(env.drive.agents_per_world or 0, FEWEST_CARS)
+            scenes += [generate_scene(name, seed=seed, agents=agents, **env.scene_parameters)
+                       for seed in range(env.scene_count)]
+    if not scenes:
+        raise ValueError(f"scenes is {env.scenes!r}; there is no file in it")
+    return scenes
+
+
+def fleet_count(env: EnvConfig, device: torch.device) -> int:
+    return env.fleets or (2 if device.type == "cuda" else 1)
+
+
+def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
+                 pickled: list[bytes] | None = None) -> tuple[list[Batch], list[Mirror]]:
+    """This rank's batches and their mirrors; `pickled` ones go on where they were, on a CPU.
+
+    Raises:
+        ValueError: the worlds do not divide by ranks and fleets.
+    """
+    fleets = fleet_count(env, ranks.device)
+    worlds = ranks.share("worlds", env.worlds)
+    if worlds % fleets:
+        raise ValueError(f"worlds is {env.worlds}, {worlds} for this process; it must divide by its {fleets} fleets")
+    if pickled is not None:
+        batches = [pickle.loads(one) for one in pickled]
+        return batches, [Mirror(batch) for batch in batches]
+    batches, mirrors = [], []
+    for fleet in range(fleets):
+        start = ranks.rank * worlds + fleet * (worlds // fleets)
+        chosen = {"scenes": scenes, "worlds": worlds // fleets, "config": env.drive, "seed": seed,
+                  "threads": env.threads, "world_ids": range(start, start + worlds // fleets)}
+        if ranks.device.type == "cuda":
+            with Batch(**{**chosen, "worlds": 1, "world_ids": None}) as like:
+                host = PinnedArrays(like, worlds // fleets)
+            batches.append(Batch(**chosen, arrays=host.for_batch()))
+            mirrors.append(PinnedMirror(batches[-1], host, ranks.device))
+        else:
+            batches.append(Batch(**chosen))
+            mirrors.append(Mirror(batches[-1]))
+    return batches, mirrors
