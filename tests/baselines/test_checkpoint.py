@@ -1,0 +1,232 @@
+"""Does a checkpoint give back what it was given, also years later? And never half of it?"""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import tiny_config
+
+from baselines import checkpoint
+from baselines.config import ModelConfig, TrainConfig
+from baselines.ppo import train
+from drive_env import Batch, DriveConfig
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A short run that wrote one checkpoint: its config, its result, its folder."""
+    folder = tmp_path_factory.mktemp("run")
+    config = tiny_config(folder, ppo={"agent_steps": 1000})
+    return config, train(config)
+
+
+def test_a_policy_comes_back_as_it_was(run):
+    config, result = run
+    policy, found = checkpoint.load_policy(result.checkpoint)
+    assert found == config
+    for (name, one), (other_name, other) in zip(policy.state_dict().items(), result.policy.state_dict().items()):
+        assert name == other_name and torch.equal(one, other)
+
+
+def test_the_file_says_what_the_weights_mean(run):
+    about = checkpoint.about(run[1].checkpoint)
+    meant = about["semantics"]
+    assert about["schema"] == checkpoint.SCHEMA
+    assert {"positions", "context", "credit", "gamma_trial", "layout_hash", "layout", "actions"} <= meant.keys()
+    assert meant["context"] == 20 and meant["credit"] == "through" and "rotary" in meant["positions"]
+    assert meant["actions"]["space"] == {"discrete": [91]}
+
+
+def test_resuming_goes_on_bit_for_bit(tmp_path):
+    """Four updates in one go, or two, a new process' worth of loading, and two more."""
+    steps = 4 * 36 * 16  # at the most: four updates' worth of rows
+    whole = train(tiny_config(tmp_path / "whole", ppo={"agent_steps": steps, "anneal": False, "context_refresh": True}))
+    half = tiny_config(tmp_path / "half", ppo={"agent_steps": steps // 2, "anneal": False, "context_refresh": True})
+    train(half)
+    resumed = train(half.changed(ppo={"agent_steps": steps}, run={"resume": True}))
+    for one, other in zip(whole.policy.parameters(), resumed.policy.parameters()):
+        assert torch.equal(one, other)
+    timeless = lambda lines: [{k: v for k, v in line.items() if not k.startswith("time_") and not k.endswith("per_s")}
+                              for line in lines if line["kind"] == "update"]
+    assert timeless(whole.lines) == timeless(resumed.lines)
+    assert [line["update"] for line in timeless(resumed.lines)] == list(range(1, 1 + len(timeless(whole.lines))))
+    assert len(timeless(whole.lines)) >= 4
+
+
+def test_resuming_where_nothing_is_begins(tmp_path):
+    assert train(tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"resume": True})).checkpoint.is_dir()
+
+
+def test_only_the_newest_are_kept(tmp_path):
+    config = tiny_config(tmp_path, run={"checkpoint_updates": 1, "keep_checkpoints": 2})
+    train(config)
+    found = checkpoint.checkpoints(tmp_path)
+    assert len(found) == 2 and found[-1] == checkpoint.newest(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [path.name for path in found]
+
+
+def test_a_write_that_breaks_off_leaves_the_old_one(run, tmp_path, monkeypatch):
+    """Nothing that stands in the folder is ever half a checkpoint."""
+    config = tiny_config(tmp_path, ppo={"agent_steps": 500})
+    first = train(config).checkpoint
+
+    def breaks(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(checkpoint, "save_file", breaks)
+    with pytest.raises(OSError, match="the disk is full"):
+        train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
+    assert checkpoint.newest(tmp_path) == first
+    checkpoint.load_policy(first)
+
+
+def altered(place, folder, change):
+    """A copy of a checkpoint whose config.json is changed."""
+    copy = folder / "copy"
+    shutil.copytree(place, copy)
+    about = json.loads((copy / "config.json").read_text())
+    change(about)
+    (copy / "config.json").write_text(json.dumps(about))
+    return copy
+
+
+def test_a_key_that_an_old_file_lacks_is_what_it_meant_then(run, tmp_path, monkeypatch):
+    """Not today's class default, which is another by then."""
+    def forget(about):
+        del about["config"]["ppo"]["gamma"], about["config"]["env"]["drive"]["goal_radius_m"]
+
+    old = altered(run[1].checkpoint, tmp_path, forget)
+    frozen = json.loads(checkpoint.FROZEN[1].read_text())
+    frozen["ppo"]["gamma"] = 0.25
+    path = tmp_path / "1.json"
+    path.write_text(json.dumps(frozen))
+    monkeypatch.setitem(checkpoint.FROZEN, 1, path)
+    found = checkpoint.load_policy(old)[1]
+    assert found.ppo.gamma == 0.25 and found.env.drive.goal_radius_m == 2.0
+
+
+def test_what_every_key_meant_is_written_down():
+    """A field that is new today must be told to old files: add it to the schema's file with the value that says what
+    they did."""
+    def keys(value, path=""):
+        if not dataclasses.is_dataclass(value):
+            return {path}
+        return set().union(*(keys(getattr(value, field.name), f"{path}/{field.name}")
+                             for field in dataclasses.fields(value)))
+
+    def frozen_keys(value, path="", parts=("env", "model", "ppo", "run", "drive", "reward")):
+        return set().union(*(frozen_keys(entry, f"{path}/{name}") if name in parts else {f"{path}/{name}"}
+                             for name, entry in value.items()))
+
+    for version, path in checkpoint.FROZEN.items():
+        missing = keys(TrainConfig()) - frozen_keys(json.loads(path.read_text()))
+        assert not missing, f"baselines/schema/{version}.json lacks {sorted(missing)}"
+
+
+def test_the_defaults_of_version_1_are_frozen():
+    """A change of today's defaults must not reach the file."""
+    frozen = json.loads(checkpoint.FROZEN[1].read_text())
+    assert (frozen["ppo"]["gamma"], frozen["ppo"]["lam"], frozen["model"]["context"]) == (0.995, 0.95, 128)
+    assert checkpoint.config_from_json({}, 1).env.drive.max_trials == 1
+
+
+@pytest.mark.parametrize("change, sentence", [
+    (lambda about: about.update(schema=99), "schema is 99; this version reads 1"),
+    (lambda about: about["config"]["ppo"].update(magic=1), "config has ppo.magic, which this version does not know"),
+    (lambda about: about["semantics"].update(positions="learned table"), "positions are 'learned table'"),
+])
+def test_what_cannot_be_read_is_told(run, tmp_path, change, sentence):
+    with pytest.raises(checkpoint.CheckpointError, match=sentence):
+        checkpoint.load_policy(altered(run[1].checkpoint, tmp_path, change))
+
+
+def test_a_folder_without_a_checkpoint_is_told(tmp_path):
+    with pytest.raises(checkpoint.CheckpointError, match="there is no checkpoint in"):
+        checkpoint.newest(tmp_path)
+    with pytest.raises(checkpoint.CheckpointError, match="is no checkpoint"):
+        checkpoint.load_policy(tmp_path)
+    (tmp_path / "config.json").write_text('{"schema": 1')
+    with pytest.raises(checkpoint.CheckpointError, match="is no checkpoint"):
+        checkpoint.about(tmp_path)
+
+
+def test_other_observations_and_actions_are_told(run):
+    config, result = run
+    with Batch("intersection", config=config.env.drive) as batch:
+        checkpoint.check_fits(result.checkpoint, batch)
+    with Batch("intersection", config=config.env.drive.replace(view_radius_m=50.0)) as batch, \
+            pytest.raises(checkpoint.CheckpointError, match="was trained on other observations"):
+        checkpoint.check_fits(result.checkpoint, batch)  # as many floats, of another scale
+    with Batch("intersection", config=DriveConfig()) as batch, \
+            pytest.raises(checkpoint.CheckpointError, match="was trained on other observations"):
+        checkpoint.check_fits(result.checkpoint, batch)
+    with Batch("intersection", config=config.env.drive.replace(action_type="continuous")) as batch, \
+            pytest.raises(checkpoint.CheckpointError, match="was trained with actions of space"):
+        checkpoint.check_fits(result.checkpoint, batch)
+
+
+@pytest.mark.parametrize("place", GOLDEN, ids=lambda path: path.name)
+def test_a_golden_checkpoint_gives_its_outputs_for_ever(place):
+    policy, config = checkpoint.load_policy(place)
+    wanted = json.loads((place / "outputs.json").read_text())
+    outputs = golden_outputs(policy)
+    for name, values in outputs.items():
+        assert values == pytest.approx(wanted[name], abs=1e-4), name
+    assert dataclasses.asdict(config.model) == wanted["model"]
+
+
+def test_there_is_a_golden_checkpoint_of_every_version():
+    assert {path.name for path in GOLDEN} == {f"schema-{version}" for version in checkpoint.FROZEN}
+
+
+def golden_outputs(policy):
+    """Log-probabilities of some actions and values, of two segments in a row with all that can happen in them."""
+    rows, steps, size = 3, 12, policy.trunks[0].encoder.own + sum(
+        block.slots * block.size for block in policy.trunks[0].encoder.sets)
+    count = rows * steps * size
+    observations = ((torch.arange(count) * 0.61803398875) % 1.0).view(rows, steps, size)
+    waits = torch.zeros(rows, steps, dtype=torch.bool)
+    waits[1, 4:7] = True
+    first = torch.zeros_like(waits)
+    first[:, 0] = first[1, 7] = True
+    previous = torch.arange(rows * steps).view(rows, steps, 1) % 91
+    cache = policy.make_cache(rows, steps, "cpu")
+    found = []
+    with torch.no_grad():
+        for step in range(steps):
+            cache.open(first[:, step])
+            parameters, values = policy.step(observations[:, step], previous[:, step], ~waits[:, step], cache)
+            found.append(torch.cat([parameters[:, [0, 45, 90]], values[:, None]], -1))
+    found = torch.stack(found, 1)
+    return {f"row {row}": found[row].flatten().tolist() for row in range(rows)}
+
+
+def write_golden(folder: Path) -> None:
+    """Made once for a version, by a tiny run of it, and never again: `python tests/baselines/test_checkpoint.py`."""
+    import os
+    import tempfile
+
+    place = folder / f"schema-{checkpoint.SCHEMA}"
+    assert not place.exists(), f"{place} is there: a golden checkpoint is never made anew"
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as run:
+        os.chdir(run)
+        model = dict(vars(ModelConfig(width=8, layers=2, heads=2, object_width=4, context=6, critic="separate")))
+        config = tiny_config("golden", model=model, ppo={"agent_steps": 1000, "learning_rate": 1e-2})
+        result = train(config)
+        place.mkdir(parents=True)
+        for name in ("config.json", "weights.safetensors"):
+            shutil.copy(result.checkpoint / name, place / name)
+        outputs = golden_outputs(result.policy) | {"model": model}
+        (place / "outputs.json").write_text(json.dumps(outputs))
+
+
+if __name__ == "__main__":
+    write_golden(Path(__file__).resolve().parent / "golden")

@@ -1,0 +1,168 @@
+"""Does what a row shows while it waits move anything that is learned? And are means those of all kept rows?"""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import ALONE, TINY, clone, make_collector
+
+from baselines.config import PPOConfig
+from baselines.dist import Ranks
+from baselines.gae import advantages
+from baselines.losses import masked_mean, normalised, ppo_losses
+from baselines.metrics import segment_figures
+from baselines.ppo import Learner, make_optimizer
+
+NAN = float("nan")
+CONFIG = PPOConfig(segment=16, minibatches=1)
+
+
+def learner_and_segment(model=TINY):
+    """After segments enough that rows wait, restart and remember."""
+    collector = make_collector(model=model)
+    for _ in range(4):
+        segment = clone(collector.collect())
+    with torch.no_grad():  # else every ratio is 1 and the clip is never met
+        for parameter in collector.policy.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.05)
+    return Learner(collector.policy, make_optimizer(collector.policy, CONFIG), CONFIG, ALONE, collector), segment
+
+
+def learned(learner, segment):
+    """Every loss, statistic and gradient of a segment, by name."""
+    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
+    figures = segment_figures(segment, returns, 2, ALONE)
+    scaled, mean, spread = normalised(advantage, segment.kept, ALONE)
+    rows = torch.arange(len(segment.first))
+    learner.optimizer.zero_grad()
+    losses, log_ratio = learner.losses(segment, rows, scaled, returns, int(segment.kept.sum()))
+    losses.total.backward()
+    gradients = {name: p.grad.clone() for name, p in learner.policy.named_parameters() if p.grad is not None}
+    return {**figures, **losses._asdict(), **gradients, "mean": mean, "spread": spread, "log_ratio": log_ratio,
+            "advantage": scaled, "returns": returns}
+
+
+def differing(one, other):
+    assert one.keys() == other.keys()
+    return [name for name in one if not torch.equal(one[name].nan_to_num(7), other[name].nan_to_num(7))]
+
+
+def spoiled(segment, fill, only=None):
+    """The segment with everything that rows hold while they wait replaced, save what stands behind a `truncation`."""
+    where = segment.invalid & ~segment.read if only is None else only
+    observation = torch.where(where[..., None], fill(segment.observations), segment.observations)
+    return replace(segment, observations=observation, **{
+        name: torch.where(where, fill(getattr(segment, name)), getattr(segment, name))
+        for name in ("values", "log_probs", "rewards")})
+
+
+@pytest.mark.parametrize("fill", [torch.randn_like, lambda x: torch.full_like(x, NAN)], ids=["noise", "NaN"])
+@pytest.mark.parametrize("critic", ["shared", "separate"])
+def test_a_waiting_row_never_moves_a_loss_a_statistic_or_a_gradient(critic, fill):
+    learner, segment = learner_and_segment(replace(TINY, critic=critic))
+    before = learned(learner, segment)
+    assert before["clipped"] > 0
+    assert not differing(before, learned(learner, spoiled(segment, fill)))
+    # The test can fail: rows that drive do move them.
+    assert len(differing(before, learned(learner, spoiled(segment, torch.randn_like, only=segment.kept)))) > 20
+
+
+def test_the_observation_behind_a_truncation_counts_by_its_value_alone():
+    learner, segment = learner_and_segment()
+    before = learned(learner, segment)
+    behind = segment.read & ~segment.kept
+    assert behind.any()
+    observed = torch.where(behind[..., None], torch.randn_like(segment.observations), segment.observations)
+    assert not differing(before, learned(learner, replace(segment, observations=observed)))
+    valued = torch.where(behind, segment.values + 1, segment.values)
+    # Credit goes through an inner trial's end; at the episode's, the value is the bootstrap.
+    bootstraps = torch.nn.functional.pad(segment.truncations[:, :-1], (1, 0))
+    changed = replace(segment, values=torch.where(bootstraps, valued, segment.values))
+    assert ("returns" in differing(before, learned(learner, changed))) == bool(bootstraps.any())
+
+
+def test_observations_of_rows_that_wait_get_no_gradient_at_all():
+    """Even where all are read, as keys and as inputs."""
+    learner, segment = learner_and_segment()
+    observations = segment.observations.clone().requires_grad_()
+    rows = torch.arange(len(segment.first))
+    prefix = learner.collector.cache.before(rows, segment.start_head, segment.start_position)
+    parameters, values = learner.policy(observations, segment.previous, segment.first, ~segment.waits, prefix)
+    log_probs = learner.policy.actor.log_prob(parameters, segment.actions)
+    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
+    losses = ppo_losses(log_probs, learner.policy.actor.entropy(parameters), values, segment.log_probs, advantage,
+                        returns, segment.kept, int(segment.kept.sum()), CONFIG)
+    losses.total.backward()
+    assert not observations.grad[segment.invalid].any()
+    assert observations.grad[segment.kept].abs().sum(-1).gt(0).float().mean() > 0.99
+
+
+def test_losses_are_those_of_the_kept_rows_alone():
+    """Written out once more over a flat list of the kept rows."""
+    torch.manual_seed(0)
+    draw = lambda: torch.randn(5, 7)
+    log_probs, old, advantage, returns, values, entropy = (draw() for _ in range(6))
+    kept = torch.rand(5, 7) < 0.6
+    found = ppo_losses(log_probs, entropy, values, old, advantage, returns, kept, int(kept.sum()),
+                       PPOConfig(clip=0.2, value_weight=0.7, entropy_weight=0.3))
+    policy = value = kl = clipped = spread = 0.0
+    places = kept.nonzero().tolist()
+    for i, j in places:
+        ratio = (log_probs[i, j] - old[i, j]).exp().item()
+        a = advantage[i, j].item()
+        policy -= min(ratio * a, max(0.8, min(1.2, ratio)) * a)
+        value += 0.5 * (values[i, j] - returns[i, j]).item() ** 2
+        kl += ratio - 1 - (log_probs[i, j] - old[i, j]).item()
+        clipped += abs(ratio - 1) > 0.2
+        spread += entropy[i, j].item()
+    n = len(places)
+    assert found.policy == pytest.approx(policy / n, rel=1e-5)
+    assert found.value == pytest.approx(value / n, rel=1e-5)
+    assert found.kl == pytest.approx(kl / n, rel=1e-5)
+    assert found.clipped == pytest.approx(clipped / n)
+    assert found.total == pytest.approx(policy / n + 0.7 * value / n - 0.3 * spread / n, rel=1e-5)
+
+
+def test_parts_of_ranks_add_up_to_the_mean_of_all():
+    x, kept = torch.randn(8, 3), torch.rand(8, 3) < 0.5
+    whole = masked_mean(x, kept, kept.sum())
+    parts = sum(masked_mean(x[some], kept[some], kept.sum()) for some in (slice(0, 1), slice(1, 8)))
+    assert parts == pytest.approx(whole.item(), rel=1e-6) and whole == pytest.approx(x[kept].mean().item(), rel=1e-6)
+
+
+def test_advantages_are_normalised_over_the_kept_rows_of_all_ranks():
+    class Two(Ranks):
+        """Two ranks in one process: sums are given the other's part."""
+
+        def sum(self, tensor):
+            return tensor.add_(others.pop(0))
+
+    torch.manual_seed(1)
+    x, kept = torch.randn(10, 4) * 3 + 2, torch.rand(10, 4) < 0.7
+    x[~kept] = NAN
+    wanted = (x[kept] - x[kept].mean()) / x[kept].std(correction=0)
+    scaled, mean, _spread = normalised(x, kept, ALONE)
+    assert torch.allclose(scaled[kept], wanted, atol=1e-5) and not scaled[~kept].any()
+    assert mean == pytest.approx(x[kept].mean().item(), rel=1e-5)
+
+    one, other = (slice(0, 3), slice(3, 10))
+    part = x[other][kept[other]].double()
+    others = [torch.tensor([part.numel(), part.sum()]), (part - x[kept].double().mean()).square().sum()]
+    found, _, _ = normalised(x[one], kept[one], Two(0, 2, torch.device("cpu")))
+    assert torch.allclose(found, scaled[one], atol=1e-5)
+
+
+def test_a_step_without_a_kept_row_is_skipped():
+    """Also where the optimiser has momentum."""
+    learner, segment = learner_and_segment()
+    nobody = replace(segment, invalid=torch.ones_like(segment.invalid))
+    zeros = torch.zeros_like(segment.values)
+    order = [torch.arange(len(segment.first))]
+    learner._set_learning_rate({"agent_steps": 0, "update": 0})
+    learner._learn(segment, zeros + 1, zeros, order, [[int(segment.kept.sum())]])
+    before = {name: p.clone() for name, p in learner.policy.named_parameters()}
+    figures = learner._learn(nobody, zeros, zeros, order, [[0]])
+    assert figures["optimizer_steps"] == 0
+    assert all(torch.equal(before[name], p) for name, p in learner.policy.named_parameters())

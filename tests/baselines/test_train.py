@@ -1,0 +1,231 @@
+"""Does a run do what it says: learn, log, evaluate, end? And is it made of public names alone?"""
+
+import ast
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import ALONE, BUSY, TINY, make_policy, tiny_config
+
+import drive_env
+from baselines import ppo
+from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
+from baselines.evaluate import Player, by_chance, evaluate
+from baselines.presets import PRESETS
+from baselines.worlds import open_batches, scenes_of
+from drive_env import Batch, DriveConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_only_public_names_of_the_env_are_used():
+    for path in [*(ROOT / "baselines").glob("*.py"), ROOT / "examples" / "train.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not [alias.name for alias in node.names if alias.name.startswith("drive_env.")], path
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "drive_env":
+                assert node.module == "drive_env", f"{path.name} imports {node.module}"
+                assert {alias.name for alias in node.names} <= set(drive_env.__all__), path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "batch":
+                assert not node.attr.startswith("_"), f"{path.name} reads batch.{node.attr}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    heard = []
+    config = tiny_config(folder, run={"evaluate_updates": 2})
+    return config, ppo.train(config, heard.append), heard
+
+
+def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
+    config, result, heard = run
+    folder = Path(config.run.folder)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert lines == result.lines
+    assert [line["kind"] for line in lines][:3] == ["chance", "update", "update"]
+    assert lines[-1]["kind"] == "evaluation"
+    updates = [line for line in lines if line["kind"] == "update"]
+    assert [line["update"] for line in updates] == [h["update"] for h in heard] == list(range(1, len(updates) + 1))
+    assert (folder / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert result.checkpoint.is_dir()
+
+
+def test_steps_are_counted_once(run):
+    rows = 6 * 6 * 16
+    agent_steps = 0
+    for line in (line for line in run[1].lines if line["kind"] == "update"):
+        agent_steps += line["value_all_count"]
+        assert line["env_rows"] == rows * line["update"]
+        assert line["agent_steps"] == agent_steps
+        assert line["kept_share"] == pytest.approx(line["value_all_count"] / rows)
+
+
+def test_figures_by_bin_add_up_to_the_whole(run):
+    for line in (line for line in run[1].lines if line["kind"] == "update"):
+        for bins in ("value_left_", "value_trial_"):
+            parts = [name for name in line if name.startswith(bins) and name.endswith("_count")]
+            assert sum(line[name] for name in parts) == line["value_all_count"]
+            losses = sum(line[name] * (line[name.replace("_count", "_loss")] or 0) for name in parts)
+            assert losses / line["value_all_count"] == pytest.approx(line["value_all_loss"])
+        assert 0 < line["trial_end_rate"] < 1 and line["truncation_rate"] <= line["trial_end_rate"]
+        assert line["parity_gap"] < 1e-4 and line["grad_norm"] > 0
+
+
+def test_the_same_seed_gives_the_same_run(run, tmp_path):
+    config, result, _ = run
+    again = ppo.train(config.changed(run={"folder": str(tmp_path / "again")}))
+    for one, other in zip(result.policy.parameters(), again.policy.parameters()):
+        assert torch.equal(one, other)
+    other = ppo.train(config.changed(run={"folder": str(tmp_path / "other"), "seed": 5}))
+    assert not all(torch.equal(p, q) for p, q in zip(result.policy.parameters(), other.policy.parameters()))
+
+
+def test_an_evaluation_that_fails_is_told_and_training_goes_on(tmp_path, monkeypatch):
+    def breaks(*_):
+        raise RuntimeError("no scene today")
+
+    monkeypatch.setattr(ppo, "evaluate", breaks)
+    result = ppo.train(tiny_config(tmp_path, run={"evaluate_updates": 1, "progress": True}))
+    failed = [line for line in result.lines if line["kind"] == "evaluation"]
+    assert len(failed) == len([line for line in result.lines if line["kind"] == "update"]) >= 4
+    assert failed[0]["error"] == "RuntimeError: no scene today" and "in breaks" in failed[0]["traceback"]
+
+
+def test_evaluating_does_not_change_what_is_learned(run, tmp_path):
+    config, result, _ = run
+    without = ppo.train(config.changed(run={"folder": str(tmp_path), "evaluate_updates": 0}))
+    for one, other in zip(result.policy.parameters(), without.policy.parameters()):
+        assert torch.equal(one, other)
+
+
+def test_an_evaluation_plays_every_scene_once():
+    """Every row's trial is booked once a trial index, also where worlds end early."""
+    scenes = scenes_of(BUSY)
+    for trials in (1, 2, 3):
+        report = evaluate(by_chance(0), scenes, BUSY.drive.replace(max_trials=trials, trial_steps=60))
+        assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
+        assert report["trial_length"].value < 60, "some ended early"
+
+
+def test_an_evaluation_is_the_same_in_parts(monkeypatch):
+    from baselines import evaluate as module
+
+    scenes = scenes_of(BUSY)
+    batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
+    player = Player(make_policy(batch), torch.device("cpu"))
+    whole = evaluate(player, scenes, BUSY.drive)
+    monkeypatch.setattr(module, "WORLDS_AT_ONCE", 2)
+    parts = evaluate(player, scenes, BUSY.drive)
+    assert whole.keys() == parts.keys()
+    for name in whole:
+        # World ids differ, but nothing in these scenes is drawn.
+        assert parts[name].value == pytest.approx(whole[name].value, nan_ok=True) and parts[name].n == whole[name].n
+
+
+def test_the_deterministic_policy_plays_the_same_twice():
+    scenes = scenes_of(BUSY)
+    batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
+    player = Player(make_policy(batch), torch.device("cpu"))
+    assert evaluate(player, scenes, BUSY.drive) == evaluate(player, scenes, BUSY.drive)
+    drawn = Player(player.policy, player.device, deterministic=False)
+    assert evaluate(drawn, scenes, BUSY.drive) != evaluate(drawn, scenes, BUSY.drive)
+
+
+def test_a_target_kl_ends_the_epochs(tmp_path):
+    steps = {kl: ppo.train(tiny_config(tmp_path / str(kl), ppo={
+        "target_kl": kl, "epochs": 4, "agent_steps": 500, "learning_rate": 0.01})).lines[1]["optimizer_steps"]
+        for kl in (1e-9, 1e9)}
+    assert steps == {1e-9: 2, 1e9: 8}
+
+
+@pytest.mark.parametrize("parts", [
+    {"ppo": {"credit": "stop", "target_kl": 0.01}}, {"ppo": {"credit": "per_trial", "gamma_trial": 1.0}},
+    {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
+    {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
+    {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "fleets": 2}},
+    {"run": {"precision": "bfloat16"}}, {"ppo": {"context_refresh": True, "warmup_updates": 2}},
+    {"env": {"drive": BUSY.drive.replace(partners=0, roads=0, max_trials=1)}},
+], ids=str)
+def test_every_switch_trains(tmp_path, parts):
+    config = tiny_config(tmp_path).changed(**parts)
+    lines = ppo.train(config.changed(ppo={"agent_steps": 1000})).lines
+    assert all(line["value_loss"] is not None for line in lines if line["kind"] == "update")
+
+
+@pytest.mark.parametrize("make, sentence", [
+    (lambda: EnvConfig(worlds=0), "worlds is 0; it must be 1 or more"),
+    (lambda: EnvConfig(scenes=()), "at least one name or path"),
+    (lambda: ModelConfig(width=30, heads=4), "width is 30; it must be a multiple of 2 x heads = 8"),
+    (lambda: ModelConfig(kv_heads=3), "kv_heads is 3; it must be a divisor of heads = 4"),
+    (lambda: PPOConfig(gamma=1.5), "gamma is 1.5; it must be from 0 to 1"),
+    (lambda: PPOConfig(clip=0.0), "clip is 0.0; it must be above 0"),
+    (lambda: RunConfig(minutes=0.0), "minutes is 0.0; it must be above 0"),
+    (lambda: RunConfig(seed=-1), "seed is -1; it must be 0 or more"),
+])
+def test_a_value_out_of_range_is_told(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+@pytest.mark.parametrize("parts, sentence", [
+    ({"ppo": {"minibatches": 5}}, "minibatches is 5; the 36 rows of a process must divide by it"),
+    ({"env": {"fleets": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 fleets"),
+    ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
+    ({"env": {"scenes": ("moon",)}}, "moon"),
+    ({"run": {"device": "cuda"}}, "device is 'cuda', but torch finds no GPU"),
+])
+def test_what_does_not_fit_is_told(tmp_path, parts, sentence):
+    if parts.get("run") and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ValueError, match=sentence):
+        ppo.train(tiny_config(tmp_path).changed(**parts))
+
+
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch):
+    real = ppo.ppo_losses
+    monkeypatch.setattr(ppo, "ppo_losses", lambda *args: real(*args)._replace(total=real(*args).total * float("nan")))
+    with pytest.raises(FloatingPointError, match="a loss of update 1 is not finite"):
+        ppo.train(tiny_config(tmp_path))
+
+
+def test_the_command_takes_presets_and_fields(tmp_path):
+    command = [sys.executable, "-m", "baselines.ppo"]
+    done = subprocess.run([*command, "small", "--run.folder", str(tmp_path / "run"), "--ppo.agent-steps", "4000",
+                           "--run.no-progress", "--env.drive.trial-steps", "20"], cwd=ROOT, capture_output=True,
+                          text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "checkpoint: " in done.stdout and (tmp_path / "run" / "curves.png").exists()
+    about = json.loads(next((tmp_path / "run").glob("update-*/config.json")).read_text())
+    assert about["config"]["env"]["drive"]["trial_steps"] == 20
+    wrong = subprocess.run([*command, "huge"], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                           check=False)
+    assert wrong.returncode == 1 and "preset is 'huge'; it must be one of 'default', 'small'" in wrong.stderr
+    wrong = subprocess.run([*command, "--env.drive.max-trials", "0"], cwd=ROOT, capture_output=True, text=True,
+                           timeout=300, check=False)
+    assert wrong.returncode != 0 and "max_trials is 0" in wrong.stdout + wrong.stderr
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_fits_one_and_two_fleets(name):
+    config = PRESETS[name]
+    assert config.env.worlds % 2 == 0
+    scene = scenes_of(replace(config.env, scene_count=1))
+    with Batch(scene, config=config.env.drive) as batch:
+        assert config.env.worlds * batch.row_count % config.ppo.minibatches == 0
+    assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
+
+
+def test_the_example_is_short_and_runs(tmp_path):
+    code = (ROOT / "examples" / "train.py").read_text().split('"""')[2]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), "0.02"], cwd=tmp_path, text=True,
+                          capture_output=True, timeout=300, check=False, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    assert "trained: " in done.stdout
