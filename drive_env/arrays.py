@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from .config import DriveConfig
 from .errors import ConfigError, shown
 
 ALIGNMENT_BYTES = 64
@@ -15,7 +16,8 @@ ALIGNMENT_BYTES = 64
 
 @dataclass(frozen=True)
 class Shared:
-    """One shared array: `shape` is made of R rows, W worlds, O floats an observation, A numbers an action."""
+    """One shared array: `shape` is made of R rows, W worlds, O entries an observation, A numbers an action, V vehicles a
+    world and nobody before them, 8 numbers a record."""
 
     name: str
     dtype: type
@@ -24,7 +26,6 @@ class Shared:
 
 
 SHARED = (
-    Shared("observations", np.float32, "RO", "float[]"),
     Shared("rewards", np.float32, "R", "float[]"),
     Shared("terminations", np.bool_, "R", "uint8_t[]"),
     Shared("truncations", np.bool_, "R", "uint8_t[]"),
@@ -42,14 +43,20 @@ SHARED = (
 )
 
 
-def shared_table(action_type: str) -> tuple[Shared, ...]:
-    """All shared arrays, the actions among them in the form of the action type."""
+def shared_table(config: DriveConfig) -> tuple[Shared, ...]:
+    """All shared arrays, actions and observations among them in the form that the config asks for."""
     actions = {
         "discrete": Shared("actions", np.int64, "R", "int64_t[]"),
         "multi_discrete": Shared("actions", np.int64, "RA", "int64_t[]"),
         "continuous": Shared("actions", np.float32, "RA", "float[]"),
-    }[action_type]
-    return (actions, *SHARED)
+    }[config.action_type]
+    observations = {
+        "float32": (Shared("observations", np.float32, "RO", "uint8_t[]"),),
+        "float16": (Shared("observations", np.float16, "RO", "uint8_t[]"),),
+        "index": (Shared("observations", np.uint8, "RO", "uint8_t[]"),
+                  Shared("vehicle_table", np.float32, "WV8", "float[]")),
+    }[config.observation_type]
+    return (actions, *observations, *SHARED)
 
 
 def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | None) -> dict[str, np.ndarray]:
@@ -65,7 +72,7 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     unknown = [name for name in given if name not in names]
     if unknown:
         raise ConfigError(f"arrays has {shown(unknown[0])}; it may have {', '.join(shared.name for shared in table)}")
-    shapes = {shared.name: tuple(sizes[letter] for letter in shared.shape) for shared in table}
+    shapes = {shared.name: tuple(sizes.get(letter) or int(letter) for letter in shared.shape) for shared in table}
     for shared in table:
         if shared.name in given:
             _check(shared, given[shared.name], shapes[shared.name])

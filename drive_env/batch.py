@@ -17,6 +17,7 @@ from .cast import Cast, cast_scene
 from .config import DriveConfig, checked_config
 from .core import OF_THREAD, check, ffi, lib, native_config, native_scene
 from .errors import ActionError, CallError, ConfigError, shown, whole
+from .index_rows import SceneTable, float_rows
 from .layout import Feature, observation_layout
 from .machine import usable_threads
 from .scenes import Report, Scene, Scenes, resolve_scenes
@@ -62,7 +63,8 @@ class Batch:
     Attributes (views of shared memory that the next call overwrites; R rows, W worlds):
         actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`. Fill it; who
             puts another array in its place steps with that one (`bound_actions` stays).
-        observations: (R, observation size) float32. rewards: (R,) float32.
+        observations: (R, observation size) float32 or float16; or index rows, (R, bytes) uint8 with `vehicle_table`
+            beside them, (W, 1 + vehicles, 8) float32 (see docs/index_rows.md). rewards: (R,) float32.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
         outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the row's trial, else 0.
         first, removed, stopped, waits: (R,) bool and trial_index: (R,) int32, of the observation just returned.
@@ -78,7 +80,8 @@ class Batch:
     """
 
     actions: npt.NDArray[Any]
-    observations: npt.NDArray[np.float32]
+    observations: npt.NDArray[Any]
+    vehicle_table: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
     terminations: npt.NDArray[np.bool_]
     truncations: npt.NDArray[np.bool_]
@@ -115,6 +118,7 @@ class Batch:
         """Hands everything to the core: scenes, one block of state, the shared arrays."""
         config, message = self.config, OF_THREAD.message
         native = native_config(config, self.restart)
+        self._scene_table: SceneTable | None = None
         self._scene_handles = [native_scene(cast, native) for cast in self.casts]
         self.rows_per_world: int = config.agents_per_world or max(cast.row_count for cast in self.casts)
         setup = ffi.new("drv_batch_setup *", dict(
@@ -137,13 +141,15 @@ class Batch:
         self._state = _state_views(self._fields, self._block, self.world_count)
         worlds = np.arange(self.world_count, dtype=np.int32)
         self.world_of_row: npt.NDArray[np.int32] = np.repeat(worlds, self.rows_per_world)
-        self.single_observation_space: spaces.Box = observation_space(self.observation_size)
+        self.single_observation_space: spaces.Box = observation_space(config, self.observations.shape[1])
         self.single_action_space: spaces.Space[Any] = action_space(config)
         _alive.add(self)
 
     def _bind(self, arrays, needs) -> None:
-        table = shared_table(self.config.action_type)
-        sizes = {"R": needs.row_count, "W": self.world_count, "O": needs.observation_size, "A": needs.action_width}
+        table = shared_table(self.config)
+        in_bytes = self.config.observation_type == "index"
+        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width, "V": 1 + needs.vehicles_per_world,
+                 "O": needs.observation_bytes if in_bytes else needs.observation_size}
         self._shared = allocate(table, sizes, arrays)
         for name, array in self._shared.items():
             setattr(self, name, array)
@@ -153,8 +159,8 @@ class Batch:
 
     def _native_arrays(self, arrays: dict[str, np.ndarray]):
         """Pointers to arrays like the shared ones, for as long as those live."""
-        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL}
-        for shared in shared_table(self.config.action_type):
+        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL, "vehicle_table": ffi.NULL}
+        for shared in shared_table(self.config):
             name = shared.name
             if name == "actions":
                 name = "continuous_actions" if self.config.action_type == "continuous" else "discrete_actions"
@@ -225,28 +231,31 @@ class Batch:
                 actions = actions.astype(bound.dtype)
         return ffi.from_buffer(np.ascontiguousarray(actions))
 
-    def restart_observations(self, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
-        """What each row that waits will see at its world's next inner restart, (R, observation size) float32.
+    def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """What each row that waits will see at its world's next inner restart, (R, observation size) floats.
+
+        The floats are of the type of `observations`, float32 where those are index rows.
 
         Zeros for rows that drive, for absent rows and in the last trial. What comes after a wait can so be valued
         before the wait is over.
 
         Args:
-            out: a C-contiguous float32 array of that shape to fill; None makes a new one.
+            out: a C-contiguous array of that type and shape to fill; None makes a new one.
 
         Raises:
             CallError: `out` does not fit, or the batch was never reset or is closed.
         """
         self._check_open()
+        dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
+        shape = (self.row_count, self.observation_size)
         if out is None:
-            out = np.empty((self.row_count, self.observation_size), np.float32)
-        if not (isinstance(out, np.ndarray) and out.dtype == np.float32 and out.flags.c_contiguous
-                and out.flags.writeable and out.shape == (self.row_count, self.observation_size)):
+            out = np.empty(shape, dtype)
+        if not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
+                and out.flags.writeable and out.shape == shape):
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise CallError(f"out is {found}; it must be writeable, C-contiguous float32 of shape "
-                            f"{(self.row_count, self.observation_size)}")
+            raise CallError(f"out is {found}; it must be writeable, C-contiguous {dtype} of shape {shape}")
         message = OF_THREAD.message
-        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer("float[]", out), message), message)
+        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer(out), message), message)
         return out
 
     def metrics(self) -> dict[str, Figure]:
@@ -285,6 +294,24 @@ class Batch:
     def observation_layout(self) -> dict[str, Feature]:
         """Where each feature of a row stands, its unit and scale, by name."""
         return observation_layout(self.config)
+
+    def scene_table(self) -> SceneTable:
+        """What index rows name on the map: the road segments of all scenes. It never changes."""
+        if self._scene_table is None:
+            self._check_open()
+            counts = [1 + lib.drv_scene_describe(scene).segment_count for scene in self._scene_handles]
+            ends = np.cumsum(counts)
+            records = np.empty((ends[-1], lib.DRV_RECORD_FLOATS), np.float32)
+            for scene, start, end in zip(self._scene_handles, ends - counts, ends):
+                lib.drv_scene_records(scene, ffi.from_buffer("float[]", records[start:end]))
+            self._scene_table = SceneTable(records, (ends - counts).astype(np.int64))
+        return self._scene_table
+
+    def float_observations(self, rows: Any = slice(None)) -> npt.NDArray[np.float32]:
+        """A copy of the observations of some rows (an index, a slice, indices) as float32, whatever their type."""
+        if self.config.observation_type == "index":
+            return float_rows(self, rows)
+        return self.observations[rows].astype(np.float32)
 
     def vehicles(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the vehicles of a world as they are now; vehicle i is row i of the world, then experts, statics.

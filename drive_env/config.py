@@ -151,6 +151,9 @@ class DriveConfig(_Checked):
         None, "1", "share of stopped rows at which a trial ends", _number(1e-6, 1.0, none="off"))
     partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
     roads: int = _setting(128, "slots", "nearest road segments a row sees", _count(0, 1024))
+    observation_type: str = _setting(
+        "float32", "", "what a row of observations is: floats, half floats, or indices into tables (`Batch` alone)",
+        _choice("float32", "float16", "index"))
     view_radius_m: float = _setting(
         100.0, "m", "distance beyond which a row sees nothing", _number(1.0, 1000.0))
     time_left: str = _setting(
@@ -165,6 +168,15 @@ class DriveConfig(_Checked):
         if isinstance(self.control, list):
             object.__setattr__(self, "control", tuple(self.control))
         super().__post_init__()
+
+
+def face_config(config: DriveConfig | None) -> DriveConfig:
+    """A config for an env face, whose observations stand alone: index rows need tables beside them."""
+    config = checked_config(config)
+    if config.observation_type == "index":
+        raise ConfigError("observation_type is 'index'; an env's observations stand alone, so it must be 'float32' or "
+                          "'float16' (index rows are for Batch)")
+    return config
 
 
 def checked_config(config: DriveConfig | None) -> DriveConfig:

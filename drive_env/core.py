@@ -64,6 +64,8 @@ def native_config(config: DriveConfig, restart: str = "auto"):
         stopped_share_limit=config.stopped_share_limit or 0.0,
         partners=config.partners,
         roads=config.roads,
+        observation_type={"float32": lib.DRV_FLOAT32, "float16": lib.DRV_FLOAT16,
+                          "index": lib.DRV_INDEX}[config.observation_type],
         view_radius_m=config.view_radius_m,
         time_left={"off": lib.DRV_TIME_LEFT_OFF, "actor": lib.DRV_TIME_LEFT_ACTOR}[config.time_left],
         scene_order={"random": lib.DRV_ORDER_RANDOM, "cycle": lib.DRV_ORDER_CYCLE}[config.scene_order],

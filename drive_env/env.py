@@ -19,7 +19,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
 
 from .batch import OUTCOMES, Batch
-from .config import DriveConfig, checked_config
+from .config import DriveConfig, face_config
 from .core import lib
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
@@ -69,7 +69,7 @@ env = aec_env
 
 
 def _with_max_cycles(config, max_cycles) -> DriveConfig:
-    config = checked_config(config)
+    config = face_config(config)
     if max_cycles is None:
         return config
     if config.max_trials > 1 or config.trial_steps is not None:
@@ -113,14 +113,14 @@ class DriveParallelEnv(ParallelEnv):
             raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
-        self.batch = Batch(scenes, worlds=1, config=config, seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, worlds=1, config=face_config(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.possible_agents: list[str] = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
         self.agents: list[str] = []
-        size = self.batch.observation_size
-        self.observation_spaces = {agent: observation_space(size) for agent in self.possible_agents}
+        config, size = self.batch.config, self.batch.observation_size
+        self.observation_spaces = {agent: observation_space(config, size) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._known = frozenset(self.possible_agents)
         self._was_reset = False
@@ -256,7 +256,7 @@ class DriveParallelEnv(ParallelEnv):
     @cached_property
     def state_space(self) -> spaces.Box:
         """The space of `state`."""
-        return observation_space(self.batch.observations.size)
+        return observation_space(self.batch.config, self.batch.observations.size)
 
     # ---- in ----
 

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
-from .config import DriveConfig, checked_config
+from .config import DriveConfig, face_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
@@ -27,7 +27,7 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 
 def one_ego(config, more="Batch or parallel_env") -> DriveConfig:
     """The config with one row a world; `more` is what has more."""
-    config = checked_config(config)
+    config = face_config(config)
     if config.agents_per_world not in (None, 1):
         raise ConfigError(f"agents_per_world is {config.agents_per_world}; this face has 1, use {more} for more")
     return config.replace(agents_per_world=1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .arrays import SHARED
 from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
-from .config import checked_config
+from .config import face_config
 from .core import lib
 from .env import INFO_FLAGS
 from .errors import CallError, ConfigError, MissingExtraError, shown, whole
@@ -59,7 +59,7 @@ class DriveVecEnv(VecEnv):
             raise ConfigError(f"rows is {shown(rows)}; it must be 'ego' or 'all'")
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
-        config = one_ego(config, "rows='all'") if rows == "ego" else checked_config(config)
+        config = one_ego(config, "rows='all'") if rows == "ego" else face_config(config)
         self.rows = rows
         self.batch = Batch(scenes, worlds=worlds, config=config, seed=None, threads=threads,
                            world_ids=np.zeros(worlds, np.int64), restart="caller")

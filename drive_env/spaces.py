@@ -9,9 +9,11 @@ from .config import DriveConfig
 from .core import lib
 
 
-def observation_space(size: int) -> spaces.Box:
-    """One row of observations, `size` floats in [-1, 1]."""
-    return spaces.Box(-1.0, 1.0, (size,), np.float32)
+def observation_space(config: DriveConfig, size: int) -> spaces.Box:
+    """Observations of `size` entries: floats in [-1, 1], or the bytes of index rows."""
+    if config.observation_type == "index":
+        return spaces.Box(0, 255, (size,), np.uint8)
+    return spaces.Box(-1.0, 1.0, (size,), np.dtype(config.observation_type))
 
 
 def action_space(config: DriveConfig) -> spaces.Space:

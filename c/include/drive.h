@@ -20,6 +20,8 @@ enum {
     /* Discrete actions: index = accel_index * DRV_STEERING_BINS + steer_index. */
     DRV_ACCELERATION_BINS = 7,
     DRV_STEERING_BINS = 13,
+    /* Floats of what a slot shows, and of a record in the tables of index rows. */
+    DRV_RECORD_FLOATS = 8,
     DRV_METRIC_SCORE = 0
 };
 
@@ -37,6 +39,9 @@ typedef enum drv_status {
 
 typedef enum drv_answer { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_answer;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
+/* What a row of observations is: floats, half floats, or an index row, from which the floats can be rebuilt (see
+ * drv_observation_place). */
+typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
 typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
@@ -95,6 +100,7 @@ typedef struct drv_config {
     float stopped_share_limit; /* 0: off */
     int32_t partners;
     int32_t roads;
+    int32_t observation_type;
     float view_radius_m;
     int32_t time_left;
     int32_t scene_order;
@@ -161,6 +167,7 @@ typedef struct drv_batch_needs {
     int32_t rows_per_world;
     int32_t vehicles_per_world;
     int32_t observation_size; /* floats a row */
+    int32_t observation_bytes; /* a row */
     int32_t action_width;     /* numbers a row */
 } drv_batch_needs;
 
@@ -180,7 +187,8 @@ typedef struct drv_batch_setup {
 typedef struct drv_arrays {
     int64_t *discrete_actions;  /* row_count x action_width, for the two discrete action types */
     float *continuous_actions;  /* row_count x 2 in [-1, 1]: throttle, steering */
-    float *observations;              /* row_count x observation_size */
+    uint8_t *observations;            /* row_count x observation_bytes */
+    float *vehicle_table;             /* world_count x (1 + vehicles_per_world) x 8, for index rows; else NULL */
     float *rewards;
     uint8_t *terminations;
     uint8_t *truncations;
@@ -223,6 +231,13 @@ typedef struct drv_feature {
     int32_t stride;
 } drv_feature;
 
+/* Where the parts of an index row stand, in bytes: `head` floats, the features of no slot; then the partners and the roads
+ * shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle table, a road
+ * one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
+typedef struct drv_observation_place {
+    int32_t head_count, head_bytes, partners_bytes, roads_bytes, row_bytes;
+} drv_observation_place;
+
 /* The moving averages of one figure over the rows that have data. */
 typedef struct drv_figure {
     double value; /* NaN while n is 0 */
@@ -234,6 +249,8 @@ typedef struct drv_figure {
 drv_status drv_scene_create(const drv_scene_input *input, const drv_config *config, drv_scene **out, char *message);
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);
+/* Writes what index rows name: 1 + segment_count records of 8 floats, in the scene's frame; the first is zeros. */
+void drv_scene_records(const drv_scene *scene, float *out);
 
 /* Checks the setup and says how much memory it needs. */
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
@@ -255,8 +272,9 @@ drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_
 /* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
  * Nothing has changed unless it returns DRV_OK. */
 drv_status drv_batch_step(drv_batch *batch, void *actions, char *message);
-/* row_count x observation_size: what each waiting row will see at its next inner restart, zeros elsewhere. */
-drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message);
+/* What each waiting row will see at its next inner restart, zeros elsewhere: row_count x observation_size floats, or half
+ * floats where observations are. */
+drv_status drv_batch_restart_observations(drv_batch *batch, void *out, char *message);
 /* Marks a batch whose block was filled from a copy as one that was reset already. */
 void drv_batch_resume(drv_batch *batch);
 /* The pool's threads do not survive a fork; the child calls this before its first step. Where another thread was in a
@@ -285,6 +303,9 @@ drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns
 /* Writes up to `capacity` entries, returns how many there are. */
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
+drv_observation_place drv_index_row(const drv_config *config);
+/* The factor of places in a row: slots show metres times this. */
+float drv_position_scale(const drv_config *config);
 
 /* --- cffi ends --- */
 

@@ -30,7 +30,7 @@ struct drv_batch {
     int32_t world_count, scene_count, thread_count;
     drv_scene **scenes;
     drv_sizes sizes;
-    int32_t observation_size, action_width;
+    int32_t observation_size, observation_bytes, action_width;
     uint8_t *block;
     uint64_t world_bytes;
     drv_arrays arrays;
@@ -47,7 +47,7 @@ struct drv_batch {
     const uint8_t *chosen;   /* worlds to reset, NULL all */
     const uint64_t *seeds;   /* one a world; NULL: next episode */
     const int32_t *ages;     /* NULL: none */
-    float *restart_out;
+    uint8_t *restart_out;
 };
 
 /* ---- config ---- */
@@ -91,6 +91,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "stopped_share_limit", (double)config->stopped_share_limit, 0, 1);
     in_range(&check, "partners", config->partners, 0, slot_limit);
     in_range(&check, "roads", config->roads, 0, slot_limit);
+    in_range(&check, "observation_type", config->observation_type, DRV_FLOAT32, DRV_INDEX);
     in_range(&check, "view_radius_m", (double)config->view_radius_m, 1e-2, 10000);
     in_range(&check, "time_left", config->time_left, DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR);
     in_range(&check, "scene_order", config->scene_order, DRV_ORDER_RANDOM, DRV_ORDER_CYCLE);
@@ -112,6 +113,9 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
         if (scene->row_count > setup->rows_per_world)
             return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d controlled vehicles; there are %d rows a world",
                             scene->name, scene->row_count, setup->rows_per_world);
+        if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
+            return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d road segments; index rows can name at most %d",
+                            scene->name, scene->segments.count, DRV_INDEX_LIMIT);
         if (scene->max_speed_mps != config->max_speed_mps || scene->min_speed_mps != config->min_speed_mps)
             return drv_fail(message, DRV_ERROR_SCENE,
                             "scene %.80s was made for speeds of %g to %g m/s; this batch allows %g to %g m/s", scene->name,
@@ -153,12 +157,16 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         .rows_per_world = sizes.rows,
         .vehicles_per_world = sizes.vehicles,
         .observation_size = drv_layout_size(&setup->config),
+        .observation_bytes = drv_layout_bytes(&setup->config),
         .action_width = setup->config.action_type == DRV_DISCRETE ? 1 : 2,
     };
     return DRV_OK;
 }
 
 /* ---- begin and end ---- */
+
+/* Floats of one world's part of the vehicle table: nobody, then the vehicles. */
+static int64_t table_size(const drv_batch *batch) { return (1 + (int64_t)batch->sizes.vehicles) * PARTNER_COUNT; }
 
 /* Everything of one world: its state, its scene, the caller's arrays from its first row on. */
 static drv_world world_of(const drv_batch *batch, int32_t number, void *world_block) {
@@ -175,7 +183,8 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
     if (all->discrete_actions) world.out.discrete_actions += row * batch->action_width;
     if (all->continuous_actions) world.out.continuous_actions += row * batch->action_width;
     if (!all->observations) return world;
-    world.out.observations += row * batch->observation_size;
+    world.out.observations += row * batch->observation_bytes;
+    if (all->vehicle_table) world.out.vehicle_table += number * table_size(batch);
     world.out.rewards += row;
     world.out.terminations += row;
     world.out.truncations += row;
@@ -218,6 +227,7 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     CUT(number, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_LANES) * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
+    CUT(row, batch->observation_size * (int64_t)sizeof(float));
     CUT(seen_x_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(seen_y_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
@@ -262,6 +272,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         batch->scenes = scenes;
         batch->sizes = sizes_of(setup);
         batch->observation_size = needs.observation_size;
+        batch->observation_bytes = needs.observation_bytes;
         batch->action_width = needs.action_width;
         batch->block = block;
         batch->world_bytes = drv_state_world_bytes(batch->sizes);
@@ -376,7 +387,8 @@ drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *array
     if (from->name) memcpy(arrays->name, from->name, (count) * sizeof *from->name)
     COPY(discrete_actions, actions);
     COPY(continuous_actions, actions);
-    COPY(observations, rows * (size_t)batch->observation_size);
+    COPY(observations, rows * (size_t)batch->observation_bytes);
+    COPY(vehicle_table, worlds * (size_t)table_size(batch));
     COPY(rewards, rows);
     COPY(terminations, rows);
     COPY(truncations, rows);
@@ -499,19 +511,21 @@ static void look_ahead(void *context, int32_t number, int32_t worker_number) {
     drv_batch *batch = context;
     drv_scratch *scratch = &batch->workers[worker_number].scratch;
     const drv_world world = world_at(batch, number);
-    const int64_t size = batch->observation_size;
-    float *out = batch->restart_out + (int64_t)number * batch->sizes.rows * size;
-    memset(out, 0, (size_t)(batch->sizes.rows * size) * sizeof *out);
+    const bool halves = batch->config.observation_type == DRV_FLOAT16;
+    const int64_t world_bytes =
+        (int64_t)batch->sizes.rows * batch->observation_size * (int64_t)(halves ? sizeof(uint16_t) : sizeof(float));
+    uint8_t *out = batch->restart_out + number * world_bytes;
+    memset(out, 0, (size_t)world_bytes);
     if (*world.trial + 1 == batch->config.max_trials) return;
     memcpy(scratch->world, block_of(batch, number), (size_t)batch->world_bytes);
     drv_world copy = world_of(batch, number, scratch->world);
     batch->kernels->rewind(&copy, scratch);
     for (int32_t row = 0; row < world.scene->row_count; row++)
         scratch->chosen[row] = world.status[row] != DRV_DRIVING || *world.pending == DRV_OPENS_TRIAL;
-    batch->kernels->observe_rows(&copy, scratch->chosen, scratch, out);
+    batch->kernels->observe_rows(&copy, scratch->chosen, scratch, halves ? DRV_FLOAT16 : DRV_FLOAT32, out);
 }
 
-drv_status drv_batch_restart_observations(drv_batch *batch, float *out, char *message) {
+drv_status drv_batch_restart_observations(drv_batch *batch, void *out, char *message) {
     drv_status status = enter(batch, message);
     if (status != DRV_OK) return status;
     if (!batch->was_reset) {

@@ -12,7 +12,8 @@ typedef struct drv_kernels {
     void (*rewind)(drv_world *world, drv_scratch *scratch);
     void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
     drv_phase *observe_write;
-    void (*observe_rows)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out);
+    void (*observe_rows)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
+                         void *out);
 } drv_kernels;
 
 /* The table of the set this file is compiled for. */

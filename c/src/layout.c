@@ -62,6 +62,29 @@ int32_t drv_layout_size(const drv_config *config) {
     return HEAD_COUNT + config->partners * PARTNER_COUNT + config->roads * ROAD_COUNT;
 }
 
+drv_observation_place drv_index_row(const drv_config *config) {
+    enum { aligned_to = 16 };
+    const int32_t partners = HEAD_COUNT * (int32_t)sizeof(float);
+    const int32_t roads = partners + config->partners * (int32_t)sizeof(uint16_t);
+    const int32_t end = roads + config->roads * (int32_t)sizeof(uint16_t);
+    return (drv_observation_place){HEAD_COUNT, 0, partners, roads, (end + aligned_to - 1) / aligned_to * aligned_to};
+}
+
+int32_t drv_layout_bytes(const drv_config *config) {
+    switch (config->observation_type) {
+    case DRV_FLOAT16: return drv_layout_size(config) * (int32_t)sizeof(uint16_t);
+    case DRV_INDEX: return drv_index_row(config).row_bytes;
+    default: return drv_layout_size(config) * (int32_t)sizeof(float);
+    }
+}
+
+float drv_position_scale(const drv_config *config) {
+    const drv_rounding callers = drv_rounding_begin();
+    const float scale = drv_layout_scale(config, SCALE_POSITION);
+    drv_rounding_end(callers);
+    return scale;
+}
+
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity) {
     const struct {
         const feature *features;

@@ -93,6 +93,7 @@ drv_head_scales drv_layout_head(const drv_config *config);
 /* What a quantity is multiplied by to be shown. */
 float drv_layout_scale(const drv_config *config, drv_scale kind);
 
-int32_t drv_layout_size(const drv_config *config); /* floats a row */
+int32_t drv_layout_size(const drv_config *config);  /* floats a row */
+int32_t drv_layout_bytes(const drv_config *config); /* bytes a row, in the config's observation type */
 
 #endif

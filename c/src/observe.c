@@ -14,16 +14,16 @@ typedef struct frame {
 
 /* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
  * frame, then four numbers that are the same from everywhere. */
-_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD && (int)ROAD_COUNT == (int)DRV_RECORD, "slots are records");
+_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS, "slots are records");
 
 /* Seen from `ego`: the place scaled, and the direction. */
 static drv_view view_from(frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
     const drv_view once = {{ego.origin.x, ego.origin.y}, {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f}, {s * k, -s * k, s, -s}};
     drv_view twice = once;
-    memcpy(twice.origin + DRV_RECORD, once.origin, sizeof once.origin / 2);
-    memcpy(twice.along + DRV_RECORD, once.along, sizeof once.along / 2);
-    memcpy(twice.across + DRV_RECORD, once.across, sizeof once.across / 2);
+    memcpy(twice.origin + DRV_RECORD_FLOATS, once.origin, sizeof once.origin / 2);
+    memcpy(twice.along + DRV_RECORD_FLOATS, once.along, sizeof once.along / 2);
+    memcpy(twice.across + DRV_RECORD_FLOATS, once.across, sizeof once.across / 2);
     return twice;
 }
 
@@ -31,7 +31,7 @@ static drv_view view_from(frame ego, float position_scale) {
 static void fill_slots(const float *records, const int32_t *chosen, int32_t count, int32_t slots, const drv_view *view,
                        float *out) {
     drv_show_records(records, chosen, count, view, out);
-    memset(out + count * DRV_RECORD, 0, (size_t)(slots - count) * DRV_RECORD * sizeof *out);
+    memset(out + count * DRV_RECORD_FLOATS, 0, (size_t)(slots - count) * DRV_RECORD_FLOATS * sizeof *out);
 }
 
 /* Whether the row overlaps a vehicle that is still on the map after the verdicts of the step. */
@@ -102,7 +102,8 @@ static void write_vehicle_records(const drv_world *world, float *record) {
     }
 }
 
-static void write_partners(const drv_world *world, int32_t row, const drv_view *view, drv_scratch *scratch, float *out) {
+/* The nearest partners of a row, by vehicle, to scratch->kept; returns how many. */
+static int32_t choose_partners(const drv_world *world, int32_t row, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const int32_t count = world->scene->vehicle_count;
     const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]);
@@ -112,8 +113,7 @@ static void write_partners(const drv_world *world, int32_t row, const drv_view *
     distance2[row] = INFINITY;
     const drv_candidates vehicles = {distance2, scratch->number, count};
     const drv_bracket bounds = {0.0f, config->view_radius_m * config->view_radius_m};
-    const int32_t found = drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
-    fill_slots(scratch->vehicle_record, scratch->kept, found, config->partners, view, out);
+    return drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
 }
 
 /* All segments of the window that holds the nearest, in ascending index. */
@@ -139,42 +139,88 @@ static drv_candidates gather_segments(const drv_scene *scene, frame ego, float r
     return (drv_candidates){scratch->distance2, scratch->name, count};
 }
 
-static void write_roads(const drv_world *world, frame ego, const drv_view *view, drv_scratch *scratch, float *out) {
+/* The nearest segments, to scratch->kept; returns how many. */
+static int32_t choose_roads(const drv_world *world, frame ego, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
-    if (config->roads == 0) return;
+    if (config->roads == 0) return 0;
     const drv_reach reach =
         drv_grid_reach(&scene->grid, scene->cell_reach_m, config->view_radius_m, ego.origin.x, ego.origin.y);
     const drv_candidates segments = gather_segments(scene, ego, reach.most_m, scratch);
     const float view2 = config->view_radius_m * config->view_radius_m;
     const drv_bracket bounds = {reach.likely_m * reach.likely_m, drv_smaller(reach.most_m * reach.most_m, view2)};
-    const int32_t found = drv_nearest(segments, config->roads, bounds, scratch->room, scratch->kept);
-    fill_slots(scene->record, scratch->kept, found, config->roads, view, out);
+    return drv_nearest(segments, config->roads, bounds, scratch->room, scratch->kept);
+}
+
+static frame frame_of(const drv_world *world, int32_t row) {
+    return (frame){{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
 }
 
 static void observe_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
                         float *out) {
     const drv_config *config = world->config;
-    const frame ego = {{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
+    const frame ego = frame_of(world, row);
     const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
     write_head(world, row, ego, head, out);
     out += HEAD_COUNT;
-    write_partners(world, row, &view, scratch, out);
+    const int32_t partners = choose_partners(world, row, scratch);
+    fill_slots(scratch->vehicle_record, scratch->kept, partners, config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
-    write_roads(world, ego, &view, scratch, out);
+    const int32_t roads = choose_roads(world, ego, scratch);
+    fill_slots(world->scene->record, scratch->kept, roads, config->roads, &view, out);
 }
 
-void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out) {
+/* Names the chosen ones from 1 on, and nobody in the other slots. */
+static void fill_index_slots(const int32_t *chosen, int32_t count, int32_t slots, uint16_t *out) {
+    for (int32_t slot = 0; slot < count; slot++) out[slot] = (uint16_t)(chosen[slot] + 1);
+    memset(out + count, 0, (size_t)(slots - count) * sizeof *out);
+}
+
+static void observe_index_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
+                              uint8_t *out) {
+    const drv_config *config = world->config;
+    const frame ego = frame_of(world, row);
+    write_head(world, row, ego, head, (float *)(void *)out);
+    uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
+    const int32_t partners = choose_partners(world, row, scratch);
+    fill_index_slots(scratch->kept, partners, config->partners, slots);
+    const int32_t roads = choose_roads(world, ego, scratch);
+    fill_index_slots(scratch->kept, roads, config->roads, slots + config->partners);
+}
+
+void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
+                      void *out) {
     const int64_t size = drv_layout_size(world->config);
     const drv_head_scales head = drv_layout_head(world->config);
     place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
     write_vehicle_records(world, scratch->vehicle_record);
+    for (int32_t row = 0; row < world->scene->row_count; row++) {
+        if (!chosen[row]) continue;
+        if (type == DRV_FLOAT32) {
+            observe_row(world, row, &head, scratch, (float *)out + row * size);
+        } else {
+            observe_row(world, row, &head, scratch, scratch->row);
+            drv_store_halves(scratch->row, (int32_t)size, (uint16_t *)out + row * size);
+        }
+    }
+}
+
+static void observe_index_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch) {
+    const int64_t row_bytes = drv_layout_bytes(world->config);
+    const drv_head_scales head = drv_layout_head(world->config);
+    float *vehicles = world->out.vehicle_table + PARTNER_COUNT;
+    place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
+    write_vehicle_records(world, vehicles);
+    const int32_t count = world->scene->vehicle_count, room = world->sizes.vehicles;
+    if (*world->clock_steps == 0) /* those of an earlier scene */
+        memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(room - count) * PARTNER_COUNT * sizeof *vehicles);
     for (int32_t row = 0; row < world->scene->row_count; row++)
-        if (chosen[row]) observe_row(world, row, &head, scratch, out + row * size);
+        if (chosen[row]) observe_index_row(world, row, &head, scratch, world->out.observations + row * row_bytes);
 }
 
 void drv_observe_write(drv_world *world, drv_scratch *scratch) {
-    const int64_t size = drv_layout_size(world->config);
+    const drv_observation_type type = (drv_observation_type)world->config->observation_type;
+    const int64_t row_bytes = drv_layout_bytes(world->config);
     /* A row that stopped in an earlier step keeps its last observation: nobody acts on it before the restart. */
     for (int32_t row = 0; row < world->sizes.rows; row++) {
         const bool off_map = world->status[row] == DRV_REMOVED || world->status[row] == DRV_ABSENT;
@@ -182,7 +228,8 @@ void drv_observe_write(drv_world *world, drv_scratch *scratch) {
         scratch->chosen[row] = !off_map && just_acted;
         /* It was zeroed when it left, or when its world began; nobody writes there since. */
         if (off_map && (just_acted || *world->clock_steps == 0))
-            memset(world->out.observations + row * size, 0, (size_t)size * sizeof(float));
+            memset(world->out.observations + row * row_bytes, 0, (size_t)row_bytes);
     }
-    drv_observe_rows(world, scratch->chosen, scratch, world->out.observations);
+    if (type == DRV_INDEX) observe_index_rows(world, scratch->chosen, scratch);
+    else drv_observe_rows(world, scratch->chosen, scratch, type, world->out.observations);
 }

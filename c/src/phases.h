@@ -33,8 +33,9 @@ void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_
 int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
-/* The observations of the chosen rows of a world, each at its place from `out` on. */
-void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, float *out);
+/* The observations of the chosen rows of a world in a type with all its features, each at its place from `out` on. */
+void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
+                      void *out);
 /* Checks the actions of the rows that drive and reads them into their controls; the first bad one is told. */
 drv_status drv_actions_read(const drv_world *world, int32_t world_number, char *message);
 

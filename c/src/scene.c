@@ -387,6 +387,11 @@ void drv_scene_release(drv_scene *scene) {
     if (scene && atomic_fetch_sub(&scene->references, 1) == 1) free(scene);
 }
 
+void drv_scene_records(const drv_scene *scene, float *out) {
+    memset(out, 0, ROAD_COUNT * sizeof *out);
+    copy(out + ROAD_COUNT, scene->record, (int64_t)scene->segments.count * ROAD_COUNT, sizeof *out);
+}
+
 drv_scene_facts drv_scene_describe(const drv_scene *scene) {
     return (drv_scene_facts){scene->segments.count, scene->edges.count, scene->grid.columns * scene->grid.rows,
                              scene->grid.cell_m, scene->clipped_start_speeds, scene->bytes};

@@ -11,6 +11,7 @@ enum {
     DRV_SCENE_NAME_BYTES = 96,
     DRV_VEHICLE_LIMIT = 65535,
     DRV_SEGMENT_LIMIT = 1 << 24,
+    DRV_INDEX_LIMIT = 65535, /* what an index row can name: uint16, and 0 is nobody */
     DRV_CELL_LIMIT = 1 << 18
 };
 

@@ -113,6 +113,7 @@ typedef struct drv_scratch {
     int32_t *number;        /* 0, 1, 2, ..: vehicles and DRV_LANES */
     int32_t *kept;          /* slots and DRV_LANES */
     float *vehicle_record;  /* vehicles x 8 */
+    float *row;             /* one row of floats */
     float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */
     void *world;            /* one world's state, for looking ahead */

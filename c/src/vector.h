@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "drive.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -18,13 +20,11 @@ enum { DRV_LANES = 16 };
 
 /* ---- records: eight floats, of which the first four are a place and a direction ---- */
 
-enum { DRV_RECORD = 8 };
-
 /* How a record looks from somewhere: the place and the direction, less the origin, turn by
  * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin and
  * across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
 typedef struct drv_view {
-    float origin[2 * DRV_RECORD], along[2 * DRV_RECORD], across[2 * DRV_RECORD];
+    float origin[2 * DRV_RECORD_FLOATS], along[2 * DRV_RECORD_FLOATS], across[2 * DRV_RECORD_FLOATS];
 } drv_view;
 
 #if defined(__AVX2__)
@@ -78,20 +78,20 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
     const __m512 origins = _mm512_loadu_ps(view->origin), along2 = _mm512_loadu_ps(view->along);
     const __m512 across2 = _mm512_loadu_ps(view->across), one = _mm512_set1_ps(1.0f), minus_one = _mm512_set1_ps(-1.0f);
     for (; i + 1 < count; i += 2) {
-        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD));
-        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(records + (int64_t)chosen[i + 1] * DRV_RECORD), 1);
+        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD_FLOATS));
+        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(records + (int64_t)chosen[i + 1] * DRV_RECORD_FLOATS), 1);
         const __m512 offset = _mm512_sub_ps(both, origins);
         const __m512 turned = _mm512_add_ps(_mm512_mul_ps(offset, along2),
                                             _mm512_mul_ps(_mm512_permute_ps(offset, 0xb1), across2));
-        _mm512_storeu_ps(out + (int64_t)i * DRV_RECORD, _mm512_max_ps(_mm512_min_ps(turned, one), minus_one));
+        _mm512_storeu_ps(out + (int64_t)i * DRV_RECORD_FLOATS, _mm512_max_ps(_mm512_min_ps(turned, one), minus_one));
     }
 #endif
 #if defined(__AVX2__)
     const __m256 origin = _mm256_loadu_ps(view->origin), along = _mm256_loadu_ps(view->along);
     const __m256 across = _mm256_loadu_ps(view->across);
 #define SHOW(i)                                                                                                          \
-    _mm256_storeu_ps(out + (int64_t)(i) * DRV_RECORD,                                                                     \
-                     drv_turned8(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD), origin, along, across))
+    _mm256_storeu_ps(out + (int64_t)(i) * DRV_RECORD_FLOATS,                                                                     \
+                     drv_turned8(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD_FLOATS), origin, along, across))
     for (; i + 3 < count; i += 4) {
         SHOW(i);
         SHOW(i + 1);
@@ -103,11 +103,11 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
 #else
     const drv_float4 origin = drv_load4(view->origin), along = drv_load4(view->along), across = drv_load4(view->across);
     for (; i < count; i++) {
-        const float *record = records + (int64_t)chosen[i] * DRV_RECORD;
+        const float *record = records + (int64_t)chosen[i] * DRV_RECORD_FLOATS;
         const drv_float4 offset = drv_load4(record) - origin;
         const drv_float4 turned = drv_limited4(offset * along + drv_swap_pairs4(offset) * across);
-        memcpy(out + (int64_t)i * DRV_RECORD, &turned, sizeof turned);
-        memcpy(out + (int64_t)i * DRV_RECORD + 4, record + 4, 4 * sizeof(float));
+        memcpy(out + (int64_t)i * DRV_RECORD_FLOATS, &turned, sizeof turned);
+        memcpy(out + (int64_t)i * DRV_RECORD_FLOATS + 4, record + 4, 4 * sizeof(float));
     }
 #endif
 }
@@ -216,6 +216,29 @@ static inline int32_t drv_append(void *to, const void *from, uint32_t bits) {
     }
     return count;
 #endif
+}
+
+/* Floats as IEEE half floats, rounded to the nearest, ties to even; all are in [-1, 1]. */
+static inline void drv_store_halves(const float *from, int32_t count, uint16_t *to) {
+    int32_t i = 0;
+#if defined(__F16C__)
+    for (; i + 8 <= count; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+    for (; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + i, sizeof bits);
+        const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+        /* Below 2^-14 halves are multiples of 2^-24, which is the spacing of floats from 0.5 to 1: an addition rounds. */
+        float magnitude, shifted;
+        memcpy(&magnitude, &size, sizeof magnitude);
+        shifted = magnitude + 0.5f;
+        uint32_t small;
+        memcpy(&small, &shifted, sizeof small);
+        const uint32_t large = (size + 0xfffu + (size >> 13 & 1u)) >> 13;
+        to[i] = (uint16_t)(sign | (size < 0x38800000u ? small - 0x3f000000u : large - (112u << 10)));
+    }
 }
 
 #endif

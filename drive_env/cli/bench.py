@@ -102,7 +102,7 @@ def filled(batch: Batch) -> str:
     for block in ("partners", "roads"):
         kind = layout[f"{block}/kind"]
         if kind.slots:
-            shares.append(f"{100 * float((batch.observations[:, kind.slice] > 0).mean()):.0f}% of {block}")
+            shares.append(f"{100 * float((batch.float_observations()[:, kind.slice] > 0).mean()):.0f}% of {block}")
     return ", ".join(shares) or "there are none"
 
 

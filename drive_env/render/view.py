@@ -123,7 +123,7 @@ class SceneView:
             # More of what lies ahead than of what lies behind.
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
         number = self.world * self.batch.rows_per_world + self.row
-        sight = read_sight(self.batch.observations[number], self._layout)
+        sight = read_sight(self.batch.float_observations(number), self._layout)
         ground.draw(canvas, camera, smooth=False)
         draw_seen_roads(canvas, camera, sight, self._followed_pose)
         self._draw_vehicles(canvas, camera, snapshot)

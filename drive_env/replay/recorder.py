@@ -129,7 +129,7 @@ class Recorder:
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[rows].copy(), events=events,
             flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
-            outcome=batch.outcome[rows].copy(), own=batch.observations[rows][:, self._own])
+            outcome=batch.outcome[rows].copy(), own=batch.float_observations(rows)[:, self._own])
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

@@ -59,7 +59,7 @@ static inline void begin_batch(batch_play *play) {
     play->arrays = (drv_arrays){
         .discrete_actions = discrete ? play->actions : NULL,
         .continuous_actions = discrete ? NULL : play->shares,
-        .observations = made(rows * (size_t)play->needs.observation_size, sizeof(float)),
+        .observations = made(rows * (size_t)play->needs.observation_bytes, 1),
         .rewards = made(rows, sizeof(float)), .terminations = made(rows, 1), .truncations = made(rows, 1),
         .trial_ended = made(rows, 1), .truncation = made(rows, 1), .invalid_step = made(rows, 1),
         .first = made(rows, 1), .trial_index = made(rows, sizeof(int32_t)), .removed = made(rows, 1),

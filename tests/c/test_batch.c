@@ -225,7 +225,7 @@ static void check_life(int32_t action_type, int32_t threads) {
             CHECK(play.arrays.trial_index[row] == (within >= 6 && within < 12), "call %d", call);
             CHECK(play.arrays.rewards[row] == 0.0f, "call %d: %g", call, (double)play.arrays.rewards[row]);
             for (int32_t i = 0; i < play.needs.observation_size; i++) {
-                const float seen = play.arrays.observations[row * play.needs.observation_size + i];
+                const float seen = ((const float *)(const void *)play.arrays.observations)[row * play.needs.observation_size + i];
                 CHECK(seen >= -1.0f && seen <= 1.0f, "call %d, row %d, float %d: %g", call, row, i, (double)seen);
             }
         }
