@@ -308,7 +308,14 @@ class Batch:
         return self._scene_table
 
     def float_observations(self, rows: Any = slice(None)) -> npt.NDArray[np.float32]:
-        """A copy of the observations of some rows (an index, a slice, indices) as float32, whatever their type."""
+        """A copy of the observations of some rows as float32, (n, observation size), whatever their type.
+
+        Args:
+            rows: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
+
+        Raises:
+            IndexError: there is no such row.
+        """
         if self.config.observation_type == "index":
             return float_rows(self, rows)
         return self.observations[rows].astype(np.float32)

@@ -1,8 +1,8 @@
 """What does an index row stand for? The floats of a row, out of a few numbers and two tables.
 
-A row of `DriveConfig(observation_type="index")` holds the features of the row itself as floats, and for every slot which
-vehicle or road segment it shows. `floats_of` rebuilds the float32 observations bit for bit, with numpy arrays or torch
-tensors alike, so a GPU can do it: some 400 bytes a row have to reach it instead of 5,000.
+A row of `DriveConfig(observation_type="index")` holds the features of the row itself as floats, and for every slot
+which vehicle or road segment it shows. `floats_of` rebuilds the float32 observations bit for bit, with numpy arrays or
+torch tensors alike, so a GPU can do it: some 400 bytes a row have to reach it instead of 5,000.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from .config import DriveConfig
 from .core import lib, native_config
+from .errors import ConfigError
 
 if TYPE_CHECKING:
     from .batch import Batch
+
+__all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 
 RECORD_FLOATS = lib.DRV_RECORD_FLOATS
 """Numbers of a record: x, y, the direction's x and y, then four that are the same from everywhere, the kind last."""
@@ -34,7 +37,10 @@ class SceneTable(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Index rows by their parts, numpy arrays or torch tensors as given: own (n, own features) float32; partners and roads (n, slots) int64, 0 for nobody."""
+    """Index rows by their parts, numpy arrays or torch tensors as given.
+
+    own: (n, own features) float32. partners, roads: (n, slots) int64, 0 for nobody.
+    """
 
     own: Any
     partners: Any
@@ -47,10 +53,18 @@ def parts_of(config: DriveConfig, rows: Any) -> Parts:
     Args:
         config: the batch's.
         rows: (n, bytes) uint8 as in `Batch.observations`, a numpy array or a torch tensor.
+
+    Raises:
+        ConfigError: the config is for other observations, or `rows` are not its index rows.
     """
+    if config.observation_type != "index":
+        raise ConfigError(f"observation_type is {config.observation_type!r}; it must be 'index'")
     place = lib.drv_index_row(native_config(config))
     head_end, partners_end = place.partners_bytes, place.roads_bytes
     roads_end = partners_end + 2 * config.roads
+    if len(rows.shape) != 2 or rows.shape[1] != place.row_bytes or str(rows.dtype).rpartition(".")[2] != "uint8":
+        raise ConfigError(f"rows are {rows.dtype} of shape {tuple(rows.shape)}; "
+                          f"they must be uint8 of shape (n, {place.row_bytes})")
     if isinstance(rows, np.ndarray):
         return Parts(_numpy_view(rows, 0, head_end, np.float32),
                      _numpy_view(rows, head_end, partners_end, np.uint16).astype(np.int64),
@@ -63,13 +77,13 @@ def parts_of(config: DriveConfig, rows: Any) -> Parts:
                  rows[:, partners_end:roads_end].contiguous().view(torch.int16).long() & 0xFFFF)
 
 
-def floats_of(config: DriveConfig, rows: Any, world: Any, vehicle: Any, scene: Any, scene_records: Any, vehicle_table: Any,
-              out: Any) -> Any:
+def floats_of(config: DriveConfig, rows: Any, world: Any, vehicle: Any, scene: Any, scene_records: Any,
+              vehicle_table: Any, out: Any) -> Any:
     """Rebuilds float32 observations out of index rows; returns `out`.
 
-    Bit-equal to the observations of the same batch with `observation_type="float32"` for every row that takes part in the
-    step. A row that waits keeps the slots of its last observation, but they show the others where they are now. All arrays
-    are numpy's, or all are tensors of one device.
+    Bit-equal to the observations of the same batch with `observation_type="float32"` for every row that takes part in
+    the step. A row that waits keeps the slots of its last observation, but they show the others where they are now. All
+    arrays are numpy's, or all are tensors of one device.
 
     Args:
         config: the batch's.
@@ -80,6 +94,9 @@ def floats_of(config: DriveConfig, rows: Any, world: Any, vehicle: Any, scene: A
         scene_records: (S, 8) float32, the records of `Batch.scene_table()`.
         vehicle_table: (W, 1 + vehicles, 8) float32, `Batch.vehicle_table`.
         out: (n, observation size) float32 to fill.
+
+    Raises:
+        ConfigError: the config is for other observations, or `rows` are not its index rows.
     """
     own, partners, roads = parts_of(config, rows)
     ego = vehicle_table[world, vehicle]
@@ -93,7 +110,7 @@ def floats_of(config: DriveConfig, rows: Any, world: Any, vehicle: Any, scene: A
 
 
 def float_rows(batch: Batch, rows: Any) -> npt.NDArray[np.float32]:
-    """The float32 observations of some rows of a batch of index rows: an index, a slice or indices."""
+    """The float32 observations of some `rows` (an index, a slice, indices) of a `batch` of index rows."""
     chosen = np.arange(batch.row_count)[rows]
     flat = chosen.reshape(-1)
     world = batch.world_of_row[flat].astype(np.int64)

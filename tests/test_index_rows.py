@@ -9,7 +9,7 @@ from samples import sample
 
 from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene, parallel_env
 from drive_env.gym import DriveEnv, DriveVectorEnv
-from drive_env.index_rows import float_rows, floats_of
+from drive_env.index_rows import floats_of, parts_of
 
 BASE = DriveConfig(max_trials=2, trial_steps=40, on_collision="remove")
 MAP = "pufferdrive/map_942.bin"
@@ -104,7 +104,7 @@ def test_torch_rebuilds_the_same_bits():
               1 + torch.arange(batch.row_count) % batch.rows_per_world,
               first[torch.from_numpy(batch.scene_index).long()[world]], torch.from_numpy(table.records),
               torch.from_numpy(batch.vehicle_table), out)
-    assert (bits(out.numpy()) == bits(float_rows(batch, slice(None)))).all()
+    assert (bits(out.numpy()) == bits(batch.float_observations())).all()
 
 
 def test_every_half_float_is_rounded_as_the_standard_says(monkeypatch):
@@ -147,6 +147,15 @@ def test_index_rows_go_on_from_a_pickle():
         played.step(actions)
     assert (copy.observations == batch.observations).all() and (copy.vehicle_table == batch.vehicle_table).all()
     assert (copy.float_observations() == batch.float_observations()).all()
+
+
+def test_what_is_no_index_row_is_refused():
+    index = BASE.replace(observation_type="index")
+    with pytest.raises(ConfigError, match="observation_type is 'float32'; it must be 'index'"):
+        parts_of(BASE, np.zeros((2, 416), np.uint8))
+    for rows in (np.zeros((2, 415), np.uint8), np.zeros((2, 416), np.int8), np.zeros(416, np.uint8)):
+        with pytest.raises(ConfigError, match=r"they must be uint8 of shape \(n, 416\)"):
+            parts_of(index, rows)
 
 
 def test_a_map_too_large_to_name_is_refused():
