@@ -1,0 +1,351 @@
+"""How fast is the core? Every figure of docs/performance.md, measured on the machine this runs on.
+
+    python benchmarks/core.py [--map SCENE] [--seconds S] [--write docs/performance.md]
+
+All cases of a table are measured in turn, round after round, so that a busy moment of the machine falls on all of them;
+a figure is the median over the rounds. Ratios are against the plain simulator of reference.c in the same round. Without a
+scene file of your own the map is a generated town of as many agents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import platform
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from reference import Reference
+
+from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
+from drive_env.machine import processor, usable_threads
+
+GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+"""Nobody leaves, so that every step has all rows: the most work."""
+
+ROUNDS = 5
+DRAWS = 32
+"""Sets of random actions, drawn beforehand and taken in turn."""
+
+
+class Case:
+    """Something that is stepped: `run(seconds)` gives agent-steps a second."""
+
+    def __init__(self, name: str, step: Callable[[np.ndarray], None], rows: int, close: Callable[[], None],
+                 kept: Callable[[], int]):
+        self.name, self.step, self.close, self.kept = name, step, close, kept
+        rng = np.random.default_rng(0)
+        self.draws = [rng.integers(0, 91, rows) for _ in range(DRAWS)]
+        self.rates: list[float] = []
+
+    def run(self, seconds: float) -> float:
+        """Agent-steps a second, over whole rounds of the draws."""
+        steps = agent_steps = 0
+        begin = now = time.perf_counter()
+        while now - begin < seconds:
+            for actions in self.draws:
+                self.step(actions)
+                agent_steps += self.kept()
+            steps += len(self.draws)
+            now = time.perf_counter()
+        return agent_steps / (now - begin)
+
+
+def of_batch(name: str, batch: Batch) -> Case:
+    batch.reset(initial_ages=np.arange(batch.world_count) * 7 % min(cast.trial_steps for cast in batch.casts))
+    return Case(name, batch.step, batch.row_count, batch.close,
+                lambda: batch.row_count - int(np.count_nonzero(batch.invalid_step)))
+
+
+def of_reference(batch: Batch) -> Case:
+    reference = Reference(batch)
+    rows = batch.row_count
+    return Case("reference", reference.step, rows, reference.close, lambda: rows)
+
+
+def in_turn(cases: list[Case], seconds: float) -> dict[str, list[float]]:
+    """The rates of each case, one a round."""
+    for case in cases:
+        case.run(seconds / 4)  # warms it up
+    for _ in range(ROUNDS):
+        for case in cases:
+            case.rates.append(case.run(seconds))
+    for case in cases:
+        case.close()
+    return {case.name: case.rates for case in cases}
+
+
+@contextlib.contextmanager
+def instruction_set(name: str | None) -> Iterator[None]:
+    import os
+
+    before = os.environ.get("DRIVE_ENV_ISA")
+    if name:
+        os.environ["DRIVE_ENV_ISA"] = name
+    try:
+        yield
+    finally:
+        os.environ.pop("DRIVE_ENV_ISA", None) if before is None else os.environ.__setitem__("DRIVE_ENV_ISA", before)
+
+
+def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float | None]]:
+    """Name, agent-steps a second, times the reference (None where it does not do the same work)."""
+    worlds = 64
+
+    def batch(threads=1, scenes=None, worlds=worlds, **config):
+        return Batch(scenes or [scene], worlds=worlds, config=GOES_ON.replace(**config), seed=0, threads=threads)
+
+    best = batch()
+    cases = [of_reference(best), of_batch(f"31 + 128 slots, float32 ({best.instruction_set})", best)]
+    for isa in ("v3", "baseline"):
+        if isa != best.instruction_set:
+            with contextlib.suppress(Exception), instruction_set(isa):
+                cases.append(of_batch(f"the same, {isa} instructions", batch()))
+    more = batch(partners=63, roads=200)
+    larger = of_reference(more)
+    larger.name = "reference, 63 + 200"
+    cases += [of_batch("float16 rows", batch(observation_type="float16")),
+              of_batch("index rows", batch(observation_type="index")),
+              larger, of_batch("63 + 200 slots", more)]
+    many = [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(400)]
+    cases.append(of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, worlds=400, scene_order="cycle")))
+    if usable_threads() > 1:
+        cases.append(of_batch("two threads", batch(threads=2)))
+    rates = in_turn(cases, seconds)
+    rows = []
+    for name, found in rates.items():
+        against = {"63 + 200 slots": "reference, 63 + 200", "two threads": None}.get(name, "reference")
+        ratio = None if against is None else statistics.median(a / b for a, b in zip(found, rates[against]))
+        rows.append((name, statistics.median(found), ratio))
+    return rows
+
+
+def sweep(make: Callable[[int], Batch], values: list[int], seconds: float) -> list[tuple[int, float]]:
+    """(value, agent-steps a second); two rounds, since each point is one of many."""
+    points = []
+    for value in values:
+        case = of_batch(str(value), make(value))
+        case.run(seconds / 4)
+        points.append((value, max(case.run(seconds / 2) for _ in range(2))))
+        case.close()
+    return points
+
+
+def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
+    def town(agents):
+        return [generate_scene("town", seed=0, agents=agents)]
+
+    def copies(count):
+        return [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(count)]
+
+    def many(count):
+        return Batch(copies(count), worlds=max(count, 16), threads=1, config=GOES_ON.replace(scene_order="cycle"))
+
+    threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
+    return {
+        "agents of a town, 16 worlds": sweep(
+            lambda agents: Batch(town(agents), worlds=16, config=GOES_ON.replace(agents_per_world=agents), threads=1),
+            [1, 2, 4, 8, 16, 32, 64], seconds),
+        "worlds of the map": sweep(
+            lambda worlds: Batch([scene], worlds=worlds, config=GOES_ON, threads=1), [1, 4, 16, 64, 256, 1024, 4096],
+            seconds),
+        "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
+        "road slots": sweep(
+            lambda roads: Batch([scene], worlds=64, config=GOES_ON.replace(roads=roads), threads=1),
+            [0, 16, 32, 64, 128, 256], seconds),
+        "partner slots": sweep(
+            lambda partners: Batch([scene], worlds=64, config=GOES_ON.replace(partners=partners), threads=1),
+            [0, 8, 16, 31, 63], seconds),
+        "threads, 64 worlds": sweep(
+            lambda count: Batch([scene], worlds=64, config=GOES_ON, threads=count), threads, seconds),
+    }
+
+
+def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
+    """Nanoseconds of an agent-step by phase."""
+    batch = Batch([scene], worlds=64, config=GOES_ON, seed=0, threads=1)
+    case = of_batch("phases", batch)
+    case.run(seconds / 4)
+    batch.phase_times(True)
+    agent_steps = case.run(seconds)
+    spent = batch.phase_times(False)
+    case.close()
+    total = sum(spent.values())
+    return [(name, 1e9 / agent_steps * share / total) for name, share in spent.items()]
+
+
+def boundary(scene: Scene) -> list[tuple[str, float]]:
+    """Microseconds of one call on the smallest batch, less the core's own time there."""
+    small = generate_scene("intersection", seed=0, agents=1, arm_length_m=20.0)
+    batch = Batch([small], worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
+    batch.reset()
+    foreign = batch.actions.copy()
+
+    def median_us(call: Callable[[], None]) -> float:
+        times = []
+        for _ in range(ROUNDS):
+            begin = time.perf_counter()
+            for _ in range(20_000):
+                call()
+            times.append((time.perf_counter() - begin) / 20_000 * 1e6)
+        return statistics.median(times)
+
+    bound = median_us(lambda: batch.step(batch.actions))
+    copied = median_us(lambda: batch.step(foreign))
+    empty = median_us(lambda: None)
+    batch.phase_times(True)
+    steps = 20_000
+    for _ in range(steps):
+        batch.step(batch.actions)
+    core = sum(batch.phase_times(False).values()) / steps * 1e6
+    batch.close()
+    return [("`batch.step(batch.actions)`, phases of the core excluded", max(bound - empty - core, 0.0)),
+            ("a foreign array, likewise", max(copied - empty - core, 0.0))]
+
+
+def restart_us(scene: Scene) -> float:
+    """Median time of a step in which one world of one restarts, into a scene that was used before."""
+    batch = Batch([scene], worlds=1, config=GOES_ON.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
+    batch.reset()
+    times = []
+    for step in range(3000):
+        restarts = bool(batch.trial_ended.all())
+        begin = time.perf_counter()
+        batch.step(batch.actions)
+        if restarts and step > 100:
+            times.append(time.perf_counter() - begin)
+    batch.close()
+    return statistics.median(times) * 1e6
+
+
+MEMORY = """
+import dataclasses, resource, sys
+from drive_env import Batch, DriveConfig, generate_scene, load_scene
+path = sys.argv[1]
+scene = load_scene(path) if path else generate_scene("town", seed=0, agents=14)
+scenes = [dataclasses.replace(scene, name=str(copy)) for copy in range(1000)]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+batch = Batch(scenes, worlds=1024, config=DriveConfig())
+batch.reset()
+batch.step(batch.actions)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def memory_mb(path: str | None) -> float:
+    """What 1,024 worlds on 1,000 scenes take, observations included; a process of its own."""
+    found = subprocess.run([sys.executable, "-c", MEMORY, path or ""], check=True, capture_output=True, text=True)
+    return int(found.stdout) / 1024
+
+
+def import_s() -> float:
+    code = "import time; t = time.perf_counter(); import drive_env; print(time.perf_counter() - t)"
+    return statistics.median(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
+                                                  text=True).stdout) for _ in range(ROUNDS))
+
+
+def open_1000_s(scene: Scene) -> float | None:
+    """Seconds to open 1,000 files of the package's own format."""
+    try:
+        from drive_env import save_scene
+    except ImportError:
+        return None
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{copy}.drv" for copy in range(1000)]
+        for path in paths:
+            save_scene(scene, path)
+        begin = time.perf_counter()
+        for path in paths:
+            load_scene(path)
+        return time.perf_counter() - begin
+
+
+def table(head: tuple[str, ...], rows: list[tuple]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(map(str, row)) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def rate(value: float) -> str:
+    return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k"
+
+
+def page(found: dict) -> str:
+    """The measured part of docs/performance.md."""
+    fast = [(name, rate(value), "" if ratio is None else f"{ratio:.2f}") for name, value, ratio in found["headline"]]
+    parts = [
+        f"Measured {found['date']} on {found['machine']}, {found['threads']} usable threads, "
+        f"Python {found['python']}; one thread unless said otherwise, {found['scene']}, 64 worlds.",
+        table(("case", "agent-steps/s", "times the plain reference"), fast),
+        table(("phase", "ns an agent-step"), [(f"`{name}`", f"{ns:.0f}") for name, ns in found["phases"]]),
+        table(("also", "measured"), [(name, value) for name, value in found["also"]]),
+        *(f"{name}: " + ", ".join(f"{value}: {rate(speed)}" for value, speed in points) + "."
+          for name, points in found["sweeps"].items()),
+    ]
+    return "\n\n".join(parts)
+
+
+def draw(found: dict, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 3, figsize=(12, 6.5), layout="constrained")
+    for axis, (name, points) in zip(axes.flat, found["sweeps"].items()):
+        values, speeds = zip(*points)
+        axis.plot(values, [speed / 1e6 for speed in speeds], marker="o")
+        axis.set(xlabel=name, ylabel="M agent-steps/s", ylim=(0, None))
+        if min(values) > 0:
+            axis.set_xscale("log", base=2)
+        axis.grid(alpha=0.3)
+    figure.savefig(path, dpi=80)
+
+
+def write(found: dict, path: Path) -> None:
+    text = path.read_text()
+    measured = f"<!-- measured -->\n\n{page(found)}\n\n<!-- end -->"
+    path.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.DOTALL))
+    draw(found, path.with_suffix(".png"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--map", help="scene file that every case plays (default: a generated town of 14 agents)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each case in each round (default 1)")
+    parser.add_argument("--only", choices=["headline", "all"], default="all")
+    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a plot goes beside it")
+    choices = parser.parse_args()
+    scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
+    found = {"date": time.strftime("%Y-%m-%d"), "machine": processor(), "threads": usable_threads(),
+             "python": platform.python_version(), "scene": scene.name,
+             "headline": headline(scene, choices.seconds)}
+    print(table(("case", "agent-steps/s", "ratio"),
+                [(name, rate(value), ratio and f"{ratio:.2f}") for name, value, ratio in found["headline"]]))
+    if choices.only == "headline":
+        return
+    opened = open_1000_s(scene)
+    found |= {"phases": phases(scene, choices.seconds), "sweeps": sweeps(scene, choices.seconds), "also": [
+        *((name, f"{us:.2f} us") for name, us in boundary(scene)),
+        ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
+        ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
+        *([] if opened is None else [("1,000 `.drv` scenes of this size opened", f"{opened:.2f} s")]),
+        ("`import drive_env`", f"{import_s():.2f} s")]}
+    print(page(found))
+    print(json.dumps(found))
+    if choices.write:
+        write(found, choices.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The plain simulator of reference.c as a thing to be stepped: compiled here, fed from a batch's own scene."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from cffi import FFI
+
+from drive_env import Batch
+
+DECLARATIONS = """
+typedef struct reference reference;
+reference *reference_open(int worlds, int agents, int experts, int vehicles, int frames, int trial_steps, int partners,
+                          int roads, float dt, const float *start, const float *log, const float *segments,
+                          int segment_count, float *observations, float *rewards);
+void reference_step(reference *all, const int64_t *actions);
+void reference_close(reference *all);
+"""
+
+FLAGS = ("-std=c11", "-O3", "-march=native", "-fPIC", "-shared")
+
+
+class Reference:
+    """As many worlds as a batch has, all on its first scene; `step` takes discrete actions, one a row."""
+
+    def __init__(self, batch: Batch):
+        self._ffi = FFI()
+        self._ffi.cdef(DECLARATIONS)
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            raise SystemExit("the reference needs a C compiler; none was found as cc or gcc")
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "reference.so"
+            source = Path(__file__).with_name("reference.c")
+            subprocess.run([compiler, *FLAGS, "-o", library, source, "-lm"], check=True)
+            self._lib = self._ffi.dlopen(str(library))
+        cast, config = batch.casts[0], batch.config
+        start, log, segments = _vehicles(cast), _log(cast), _segments(cast.scene.roads)
+        self.observations = np.zeros((batch.row_count, batch.observation_size), np.float32)
+        self.rewards = np.zeros(batch.row_count, np.float32)
+        self._kept = [self._ffi.from_buffer("float[]", array)
+                      for array in (start, log, segments, self.observations, self.rewards)]
+        self._handle = self._lib.reference_open(
+            batch.world_count, cast.row_count, cast.expert_count, len(cast.objects), len(cast.frames.valid),
+            cast.trial_steps, config.partners, config.roads, cast.dt_s, self._kept[0], self._kept[1], self._kept[2],
+            len(segments), self._kept[3], self._kept[4])
+
+    def step(self, actions: np.ndarray) -> None:
+        self._lib.reference_step(self._handle, self._ffi.from_buffer("int64_t[]", actions))
+
+    def close(self) -> None:
+        self._lib.reference_close(self._handle)
+
+
+def _vehicles(cast) -> np.ndarray:
+    """(vehicles, 8): x, y, heading, speed, length, width, goal x, goal y."""
+    frames, objects, who = cast.frames, cast.scene.objects, cast.objects
+    speed = np.hypot(frames.vx_mps[0, who], frames.vy_mps[0, who])
+    columns = (frames.x_m[0, who], frames.y_m[0, who], frames.heading_rad[0, who], speed, objects.length_m[who],
+               objects.width_m[who], objects.goal_m[who, 0], objects.goal_m[who, 1])
+    return np.ascontiguousarray(np.stack(columns, axis=1), np.float32)
+
+
+def _log(cast) -> np.ndarray:
+    """(frames, experts, 5): x, y, heading, speed, valid."""
+    frames, who = cast.frames, cast.objects[cast.row_count : cast.row_count + cast.expert_count]
+    speed = np.hypot(frames.vx_mps[:, who], frames.vy_mps[:, who])
+    columns = (frames.x_m[:, who], frames.y_m[:, who], frames.heading_rad[:, who], speed, frames.valid[:, who])
+    return np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=2)), np.float32)
+
+
+def _segments(roads) -> np.ndarray:
+    """(segments, 7): both ends, width, speed limit, kind; single points are segments of no length."""
+    rows = []
+    for road, (first, end) in enumerate(zip(roads.start[:-1], roads.start[1:])):
+        rest = roads.width_m[road], roads.speed_limit_mps[road], roads.kind[road]
+        for i in range(first, max(end - 1, first + 1)):
+            to = min(i + 1, end - 1)
+            rows.append((roads.x_m[i], roads.y_m[i], roads.x_m[to], roads.y_m[to], *rest))
+    return np.array(rows, np.float32)
