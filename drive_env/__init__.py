@@ -8,7 +8,7 @@ from .batch import OUTCOMES, Batch, Figure
 from .cast import Cast, Frames
 from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, aec_env, parallel_env
-from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
+from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
 from .layout import Feature
 from .registration import register as _register
 from .scenes import Report, Scene, generate_scene, load_scene
@@ -35,6 +35,6 @@ else:  # hidden, or a type checker would take every name for one that is there
 
 __all__ = [
     "OUTCOMES", "ActionError", "Batch", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
-    "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "Report", "RewardConfig", "Scene",
-    "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
+    "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
+    "RewardConfig", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
 ]

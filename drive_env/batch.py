@@ -56,21 +56,27 @@ class Batch:
         config: a `DriveConfig`; None takes the defaults.
         seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
         threads: threads that step worlds, the caller's included; 0 takes as many as this process may use.
-        arrays: arrays of your own by name (such as pinned memory), see `shared_arrays`.
+        arrays: arrays of your own (such as pinned memory) by the name of the attribute they are to be.
         world_ids: one id a world, default 0, 1, ...; a world plays by (seed, id) whatever else is in the batch.
         restart: "auto", or "caller": then `reset(worlds=mask)` must follow the end of an episode.
 
-    Attributes (views of shared memory that the next call overwrites; R rows, W worlds):
+    Arrays are views of shared memory that the next call overwrites. R is the number of rows, W that of worlds.
+
+    Attributes:
         actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`. Fill it; who
             puts another array in its place steps with that one (`bound_actions` stays).
         observations: (R, observation size) float32 or float16; or index rows, (R, bytes) uint8 with `vehicle_table`
-            beside them, (W, 1 + vehicles, 8) float32 (see docs/index_rows.md). rewards: (R,) float32.
+            beside them, (W, 1 + vehicles, 8) float32 (see docs/index_rows.md).
+        rewards: (R,) float32.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
         outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the row's trial, else 0.
-        first, removed, stopped, waits: (R,) bool and trial_index: (R,) int32, of the observation just returned.
+        first, removed, stopped, waits: (R,) bool, of the observation just returned.
+        trial_index: (R,) int32, the trial it belongs to, from 0.
         code: (R,) uint16, the flags of a row in one number.
-        scene_index: (W,) int32, which of `scenes` each world plays. world_of_row: (R,) int32.
+        scene_index: (W,) int32, which of `scenes` each world plays.
+        world_of_row: (R,) int32.
         row_count, rows_per_world, world_count: R, R / W and W.
+        observation_size: floats of one row.
         seed: of the constructor, or of the last `reset(seed=one)` of all worlds; `seeds` has each world's.
         scenes, casts: the scenes in play, and who plays which part in each.
         single_observation_space, single_action_space: Gymnasium spaces of one row.

@@ -10,6 +10,8 @@ from .batch import Batch
 from .drivers import LaneDriver, RandomDriver
 from .errors import ConfigError, shown
 
+__all__ = ["Policy", "Progress"]
+
 Policy = str | Callable[[Batch], np.ndarray]
 """A name, or a function that is given the batch and returns actions for every row, also where the step is a restart."""
 

@@ -1,6 +1,7 @@
-"""What do many tests share? The real scene files, which a checkout may lack."""
+"""What do many tests share? The real scene files, which a checkout may lack, and a browser."""
 
 import pytest
+from browser import chromium  # noqa: F401  # a fixture
 from samples import sample
 
 

@@ -7,8 +7,8 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator
 
-MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.render",
-           "drive_env.replay", "drive_env.scenes")
+MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.playing",
+           "drive_env.render", "drive_env.replay", "drive_env.scenes")
 
 
 def public_objects() -> dict[str, object]:

@@ -4,22 +4,33 @@
 """
 
 import dataclasses
+import inspect
 import re
+import sys
+from enum import Enum
 from pathlib import Path
 
 import pytest
+from public_names import public_objects
+
+if sys.version_info < (3, 11):
+    import tomli as tomllib
+else:
+    import tomllib
 
 import drive_env
-from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
+from drive_env import Batch, DriveConfig, DriveParallelEnv, RewardConfig, generate_scene, parallel_env
 from drive_env.arrays import SHARED
 from drive_env.env import INFO_FLAGS
+from drive_env.gym import DriveEnv, DriveVectorEnv
 from drive_env.layout import observation_layout
+from drive_env.registration import ENV_ID
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.load import FORMATS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 
@@ -58,6 +69,89 @@ def config_table(config):
     return table(["field", "default", "unit", "allowed", "meaning"], rows)
 
 
+def facts_table():
+    with Batch("town", config=DriveConfig()) as batch:
+        rows = [["id", code(ENV_ID)],
+                ["action space", code(batch.single_action_space)],
+                ["observation space", code(batch.single_observation_space)],
+                ["agents", f"{batch.rows_per_world} in a generated town; `agents_per_world` says how many"],
+                ["steps of a trial", f"{batch.casts[0].trial_steps} in a generated town; `trial_steps` says how many"]]
+    return table(["", ""], rows)
+
+
+def blocks_table():
+    meanings = {"ego": "the vehicle itself and its goal", "trial": "how its trials went",
+                "partners": "the nearest vehicles", "roads": "the nearest pieces of road"}
+    blocks = {}
+    for name, feature in observation_layout(DriveConfig()).items():
+        blocks.setdefault(name.partition("/")[0], []).append(feature)
+    rows = [[code(f"{name}/..."), str(min(feature.offset for feature in features)), str(features[0].slots),
+             str(len(features)), meanings[name]] for name, features in blocks.items()]
+    return table(["features", "from place", "slots", "numbers in each", "meaning"], rows)
+
+
+def rewards_table():
+    return table(["event", "paid", "when"], [
+        [field.name, f"{field.default:+g}", field.metadata["meaning"].removeprefix("paid in ")]
+        for field in dataclasses.fields(RewardConfig)])
+
+
+def info_table():
+    """The keys of an info, with the words of the contract."""
+    words = {}
+    contract = (ROOT / "docs/channels.md").read_text()
+    for names, meaning in re.findall(r"^\| ([`\w, ]+) \| (.+?) \|$", contract, re.MULTILINE):
+        words = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | words
+    words["outcome"] = "on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; else 0"
+    return table(["key", "meaning"], [[code(key), words[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
+
+
+def words_of_arguments(found):
+    """Argument to its words, as the docstring has them under Args."""
+    block = inspect.getdoc(found).partition("Args:\n")[2].partition("\n\n")[0]
+    words = {}
+    for names, meaning in re.findall(r"^    ([\w, ]+): (.*(?:\n {8}.*)*)", block, re.MULTILINE):
+        words |= dict.fromkeys(names.split(", "), " ".join(meaning.split()).rstrip("."))
+    return words
+
+
+def arguments_table():
+    faces = {"`make`": DriveEnv, "`make_vec`": DriveVectorEnv, "`parallel_env`": parallel_env, "`Batch`": Batch}
+    words = words_of_arguments(DriveParallelEnv) | words_of_arguments(parallel_env)
+    for found in (DriveEnv, DriveVectorEnv, DriveParallelEnv, Batch):
+        words |= words_of_arguments(found)
+    words |= {"max_cycles": words_of_arguments(parallel_env)["max_cycles"]}
+    rows = {}
+    for face, found in faces.items():
+        for name, argument in inspect.signature(found).parameters.items():
+            default = argument.default.value if isinstance(argument.default, Enum) else argument.default
+            takers = rows.setdefault(name, [code(name), code(repr(default)), "", words[name]])
+            takers[2] += f"{', ' if takers[2] else ''}{face}"
+    return table(["argument", "default", "taken by", "meaning"], rows.values())
+
+
+EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
+          "train": "the reference trainer, `baselines/` of a checkout", "sb3": "stable-baselines3",
+          "test": "the tests of this package", "docs": "these pages"}
+"""What the extras are for."""
+
+
+def extras_table():
+    rows = [[code(name), EXTRAS[name], ", ".join(code(package) for package in packages)]
+            for name, packages in project()["optional-dependencies"].items()]
+    return table(["extra", "for", "brings"], rows)
+
+
+def dependencies_table():
+    rows = [[code(name), at_least] for name, at_least in
+            (package.split(">=") for package in project()["dependencies"])]
+    return table(["package", "at least"], rows)
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
 def formats_table():
     return table(["format", "told by"], [[name, format_.told_by] for name, format_ in FORMATS.items()])
 
@@ -69,6 +163,13 @@ def generators_table():
 
 
 TABLES = {
+    ("docs/env.md", "facts"): facts_table,
+    ("docs/env.md", "blocks"): blocks_table,
+    ("docs/env.md", "rewards"): rewards_table,
+    ("docs/env.md", "info"): info_table,
+    ("docs/env.md", "arguments"): arguments_table,
+    ("docs/installation.md", "extras"): extras_table,
+    ("docs/installation.md", "dependencies"): dependencies_table,
     ("docs/observation.md", "observation"): observation_table,
     ("docs/observation.md", "kinds"): kinds_table,
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),
@@ -134,9 +235,14 @@ def test_every_figure_is_defined_and_every_definition_is_a_figure():
     assert defined == figures
 
 
-def test_every_public_name_is_in_the_docs():
-    text = "\n".join(page.read_text() for page in PAGES)
-    assert [name for name in drive_env.__all__ if not re.search(rf"\b{name}\b", text)] == []
+def test_every_public_name_is_in_the_reference():
+    module, listed = "", []
+    for what, name in re.findall(r"^\.\. (\w+):: ([\w.]+)", (ROOT / "docs/api.md").read_text(), re.MULTILINE):
+        if what == "currentmodule":
+            module = name
+        else:
+            listed.append(f"{module}.{name}")
+    assert sorted(listed) == sorted(public_objects())
 
 
 def test_the_version_is_the_same_everywhere():

@@ -1,6 +1,5 @@
 """Does the replay page play, and does it show what was recorded? In a headless Chromium, with no network."""
 
-import shutil
 import time
 
 import numpy as np
@@ -9,13 +8,6 @@ import pytest
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 from drive_env.replay import Recorder, record
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-CHROMEDRIVER = shutil.which("chromedriver")
-
-SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 DESKTOP, PHONE = (1280, 800), (400, 800)
 
@@ -59,23 +51,6 @@ def played(tmp_path_factory):
         recorder.recording().save_html(path, title="A test")
         layout = batch.observation_layout()
     return path, observed, layout
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """A WebDriver that needs no download."""
-    if CHROMIUM is None or CHROMEDRIVER is None:
-        pytest.skip("chromium and chromedriver are not both on the path")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(CHROMEDRIVER))
-    driver.set_script_timeout(30)
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture

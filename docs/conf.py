@@ -1,0 +1,97 @@
+"""How are these pages put together? By Sphinx, from the Markdown beside this file and the docstrings of the package.
+
+`make docs` builds them; a warning is an error, and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from enum import Enum
+from importlib.metadata import version as version_of
+
+project = "drive-env"
+author = "the drive-env authors"
+version = release = version_of("drive-env")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+# ---- Markdown ----
+
+myst_heading_anchors = 3  # links such as observation.md#kinds, as in the checkout
+
+# ---- docstrings ----
+
+default_role = "py:obj"  # `Batch` leads to Batch; what leads nowhere looks like code all the same
+napoleon_use_param = False
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 100
+add_module_names = False
+
+# ---- the site ----
+
+html_theme = "furo"
+html_title = f"drive-env {release}"
+html_show_copyright = False
+html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["drive_env.css"]
+
+REST = "<!-- all other pages -->"
+"""Where index.md gets the pages that it does not name."""
+
+
+def list_the_rest(app, page: str, source: list[str]) -> None:
+    """So that a new page is in the navigation before anybody has thought where it belongs."""
+    if page != "index":
+        return
+    named = {line.strip() for block in re.findall(r"```{toctree}(.*?)```", source[0], re.DOTALL)
+             for line in re.sub(r".*<(\S+)>", r"\1", block).splitlines()}
+    rest = sorted(app.env.found_docs - named - {"index"})
+    pages = "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *rest, "```"]) if rest else ""
+    source[0] = source[0].replace(REST, pages)
+
+
+class AsWritten(str):
+    """An annotation that is shown as the source has it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return re.sub(r"\b(np|npt|os|spaces)\.", "", self)
+
+
+def signature_as_written(app, what, name, found, options, arguments, returns):
+    """`scenes: Scenes`, where autodoc would write out all that the name stands for."""
+    function = found.__init__ if inspect.isclass(found) else found
+    if arguments in (None, "(**fields)") or not inspect.isfunction(function):
+        return None
+    signature = inspect.signature(function)
+    shown = []
+    for argument in signature.parameters.values():
+        default = argument.default
+        if isinstance(default, Enum):
+            default = AsWritten(default)
+        shown.append(argument.replace(annotation=AsWritten(argument.annotation), default=default))
+    returned = "" if inspect.isclass(found) else repr(AsWritten(signature.return_annotation))
+    return str(inspect.Signature(shown[1:] if shown[0].name == "self" else shown)), returned
+
+
+def docstring_as_meant(app, what, name, found, options, lines: list[str]) -> None:
+    """`first, removed: meaning` under Attributes are several names, which Napoleon takes for one and its type; and
+    pages are named by their files."""
+    text = re.sub(r"\bdocs/(\w+)\.md\b", r":doc:`\1`", "\n".join(lines))
+    head, mark, rest = text.partition("\nAttributes:\n")
+    if mark:
+        entries, _, tail = rest.partition("\n\n")
+        entries = re.sub(r"^ {8}", "      ", entries, flags=re.MULTILINE)
+        entries = re.sub(r"^    (\w[\w, ]*): ", lambda entry: f"    * **{entry[1].replace(', ', '**, **')}** -- ", entries,
+                         flags=re.MULTILINE)
+        text = f"{head}\n:Attributes:\n{entries}\n\n{tail}"
+    lines[:] = text.split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", docstring_as_meant, priority=400)  # before Napoleon's 500
+    app.connect("source-read", list_the_rest)
+    app.connect("autodoc-process-signature", signature_as_written)
