@@ -118,7 +118,7 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
         chosen = valid.copy()
     elif config.control == "vehicles":
         start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1)
-        far = np.linalg.norm(objects.goal_m - start, axis=1) > config.goal_radius_m
+        far = np.sqrt(((objects.goal_m - start) ** 2).sum(axis=1)) > config.goal_radius_m
         vehicle = objects.kind == OBJECT_KIND_CODES["vehicle"]
         reasons = (("no vehicle", ~vehicle), ("not valid at the start", ~valid),
                    ("marked expert", objects.marked_expert), ("goal within goal_radius_m of the start", ~far))
@@ -167,9 +167,10 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
     report.drop("no row: beyond agents_per_world", len(eligible) - cap)
     order = np.arange(len(eligible))
     if scene.sdc >= 0 and frames.valid[0, scene.sdc]:
-        dx = frames.x_m[0, eligible] - frames.x_m[0, scene.sdc]
-        dy = frames.y_m[0, eligible] - frames.y_m[0, scene.sdc]
-        order = np.argsort(np.hypot(dx, dy), kind="stable")
+        start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1).astype(np.float64)
+        # Squares of float64: hypot rounds otherwise from platform to platform, and ties would fall otherwise.
+        away2 = ((start[eligible] - start[scene.sdc]) ** 2).sum(axis=1)
+        order = np.argsort(away2, kind="stable")
     return np.sort(eligible[order[:cap]])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..scene import LaneGraph, Objects, Roads
 from .dice import Dice
 from .parameters import Parameter
@@ -52,9 +54,11 @@ def _spread(dice, blocks, block_m):
     """Junction coordinates along one axis, centred on 0, in eighths of a metre."""
     mean_m = block_m * float(dice.uniform(1.0 - STRETCH, 1.0 + STRETCH, 1)[0])
     uneven = dice.uniform(-UNEVENNESS, UNEVENNESS, blocks).tolist()
+    # Not sum(), which rounds otherwise from Python 3.12 on.
+    mean = math.fsum(uneven) / blocks
     places = [0.0]
     for share in uneven:
-        places.append(places[-1] + round(mean_m * (1.0 + share - sum(uneven) / blocks) * 8) / 8)
+        places.append(places[-1] + round(mean_m * (1.0 + share - mean) * 8) / 8)
     return [place - places[-1] / 2 for place in places]
 
 
