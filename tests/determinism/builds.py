@@ -1,0 +1,119 @@
+"""Which builds of the core must give the same bytes? Compilers, levels and instruction sets, each with why not here."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import build_core
+import golden
+
+X86_LEVELS = {
+    "x86-64": (),
+    "x86-64-v2": ("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"),
+    "x86-64-v3": ("avx2", "bmi2", "fma", "abm", "movbe", "f16c"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+"""Level to what /proc/cpuinfo must list, beside that of the levels before."""
+
+COMPILERS = ("gcc", "clang")
+LEVELS = ("-O1", "-O3")
+SETS = (*X86_LEVELS, "native", "no vectors")
+
+
+class Build(NamedTuple):
+    """One way to compile the core for this processor."""
+
+    compiler: str
+    level: str
+    instruction_set: str
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        # The core's portable code, which other processors run: its x86 code is behind this macro.
+        how = "-U__SSE2__" if self.instruction_set == "no vectors" else f"-march={self.instruction_set}"
+        return (self.level, how)
+
+    def why_not(self) -> str:
+        """What keeps it from being built and run here; "" where nothing does."""
+        if self.compiler not in build_core.compilers():
+            return f"no {self.compiler} here"
+        if self.instruction_set in X86_LEVELS:
+            if platform.machine() not in ("x86_64", "AMD64"):
+                return f"this processor is {platform.machine()}"
+            missing = [name for level in list(X86_LEVELS)[: list(X86_LEVELS).index(self.instruction_set) + 1]
+                       for name in X86_LEVELS[level] if name not in _processor_lists()]
+            if missing:
+                return f"this processor has no {', '.join(missing)}"
+        return ""
+
+
+BUILDS = tuple(Build(*parts) for parts in
+               ((compiler, level, name) for compiler in COMPILERS for level in LEVELS for name in SETS))
+
+
+class Foreign(NamedTuple):
+    """One way to compile the core for another processor, which an emulator then plays."""
+
+    processor: str
+    compiler: str
+    emulator: str
+    level: str
+
+    def why_not(self) -> str:
+        missing = [program for program in (self.compiler, self.emulator) if not shutil.which(program)]
+        return f"no {' and no '.join(missing)} here" if missing else ""
+
+
+FOREIGN = tuple(Foreign(processor, f"{processor}-linux-gnu-gcc", f"qemu-{processor}", level)
+                for processor in ("aarch64", "riscv64") for level in LEVELS)
+
+PLAYER = build_core.ROOT / "tests" / "c" / "play_file.c"
+
+
+@functools.cache
+def _processor_lists() -> frozenset[str]:
+    try:
+        return frozenset(Path("/proc/cpuinfo").read_text().split())
+    except OSError:
+        return frozenset()
+
+
+def hashes_by_library(library: str, plays, **variables) -> dict[str, dict[str, str] | None]:
+    """What a shared library of the core gives, by play; None where its real file is not at hand."""
+    command = [sys.executable, str(Path(golden.__file__)), "--core", library, *plays]
+    return json.loads(_output(command, variables))
+
+
+def hashes_of_build(build: Build, plays) -> dict[str, dict[str, str] | None]:
+    return hashes_by_library(build_core.core_library(build.compiler, build.flags), plays)
+
+
+def hashes_of_foreign(foreign: Foreign, plays) -> dict[str, dict[str, str] | None]:
+    program = build_core.test_program(PLAYER, foreign.compiler, (foreign.level, "-static"))
+    return {play: hash_by_program([foreign.emulator, program], play) for play in plays}
+
+
+def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
+    """What the program of tests/c/play_file.c gives, run by the command; None where the real file is not at hand."""
+    import play_file
+
+    played = play_file.record(play)
+    if played is None:
+        return None
+    return play_file.hash_output(played, _output(command, {}, played.data)).combined()
+
+
+def _output(command, variables, given=None) -> bytes:
+    done = subprocess.run(command, check=False, capture_output=True, input=given, timeout=300,
+                          env={**os.environ, **variables})
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()[-4000:]}")
+    return done.stdout

@@ -1,0 +1,139 @@
+"""How does a core play where Python does not run? From a file of a play, by tests/c/play_file.c.
+
+`record` writes the play: the core's structs as the package handed them over, and the actions. `hash_output` hashes what
+the program wrote, in the way of golden.py.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import threading
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import golden
+import numpy as np
+
+from drive_env import Batch, core
+from drive_env import batch as batch_module
+from drive_env.arrays import shared_table
+
+core_ffi, core_lib = core.ffi, core.lib
+
+
+class PlayFile(NamedTuple):
+    """A play as the program reads it, and what is needed to read what the program writes."""
+
+    data: bytes
+    batch: Batch
+    """Closed; its sizes and tables are those of the play."""
+
+
+class _Listener:
+    """Stands in for the binding's `ffi` and `lib` while a batch is made, and keeps what goes through."""
+
+    def __init__(self):
+        self.pointed: dict[int, bytes] = {}
+        self.configs, self.inputs, self.setups = [], [], []
+
+    def __getattr__(self, name):
+        # One object for both: no name of the one is a name of the other.
+        return getattr(core_lib, name) if hasattr(core_lib, name) else getattr(core_ffi, name)
+
+    def from_buffer(self, *arguments, **choices):
+        made = core_ffi.from_buffer(*arguments, **choices)
+        self._keep(made)
+        return made
+
+    def new(self, kind, *initial):
+        made = core_ffi.new(kind, *initial)
+        if kind == "char[]":
+            self._keep(made)
+        return made
+
+    def _keep(self, made):
+        self.pointed[int(core_ffi.cast("uintptr_t", made))] = bytes(core_ffi.buffer(made))
+
+    def drv_scene_create(self, source, config, out, message):
+        self.configs.append(self._struct(config))
+        self.inputs.append(self._struct(source))
+        return core_lib.drv_scene_create(source, config, out, message)
+
+    def drv_batch_create(self, setup, *rest):
+        self.setups.append(self._struct(setup))
+        return core_lib.drv_batch_create(setup, *rest)
+
+    def _struct(self, pointer) -> bytes:
+        """A struct as take_struct() of the program reads it."""
+        raw, parts = bytes(core_ffi.buffer(pointer)), []
+        for name, field in core_ffi.typeof(pointer).item.fields:
+            if field.type.kind == "pointer":
+                target = self.pointed.get(int(core_ffi.cast("uintptr_t", getattr(pointer, name))))
+                if target is not None:
+                    parts.append(struct.pack("<QQ", field.offset, len(target)) + target)
+        return struct.pack("<Q", len(raw)) + raw + struct.pack("<Q", len(parts)) + b"".join(parts)
+
+
+ONE_AT_A_TIME = threading.Lock()
+"""Whoever listens does so for the whole process."""
+
+
+def record(play: str, steps: int = golden.STEPS) -> PlayFile | None:
+    """The play as a file; None where its real file is not at hand."""
+    with ONE_AT_A_TIME:
+        return _recorded(play, steps)
+
+
+def _recorded(play, steps):
+    heard, modules = _Listener(), (core, batch_module)
+    try:
+        for module in modules:
+            module.ffi = module.lib = heard
+        batch = golden.begin(play)
+    finally:
+        for module in modules:
+            module.ffi, module.lib = core_ffi, core_lib
+    if batch is None:
+        return None
+    out = io.BytesIO()
+    out.write(struct.pack("<Q", len(heard.inputs)) + heard.configs[0] + b"".join(heard.inputs) + heard.setups[0])
+    arrays = dict(core_ffi.typeof("drv_arrays").fields)
+    table = sorted(shared_table(batch.config), key=lambda shared: shared.name != "actions")
+    out.write(struct.pack("<Q", len(table)))
+    for shared in table:
+        name = shared.name
+        if name == "actions":
+            name = "continuous_actions" if batch.config.action_type == "continuous" else "discrete_actions"
+        out.write(struct.pack("<QQ", arrays[name].offset, batch._shared[shared.name].nbytes))
+    out.write(struct.pack("<QQ", steps, golden.ASKED_EVERY))
+    for step in range(1, steps + 1):
+        out.write(golden.draw(batch, step).tobytes())
+    batch.close()
+    return PlayFile(out.getvalue(), batch)
+
+
+def hash_output(played: PlayFile, output: bytes, steps: int = golden.STEPS) -> golden.Hashes:
+    """Hashes what the program wrote of a play."""
+    stream, batch = io.BytesIO(output), played.batch
+    hashes = golden.hash_looks(_looks(stream, batch, steps), batch.world_ids,
+                               lambda: np.frombuffer(stream.read(), np.float64))
+    assert stream.read() == b""
+    return hashes
+
+
+def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look]:
+    worlds = batch.world_count
+
+    def array(dtype, nbytes):
+        return np.frombuffer(stream.read(nbytes), dtype).reshape(worlds, -1)
+
+    # What waiting rows would meet is told in floats, whatever the rows are.
+    asked_as = np.dtype(np.float16 if batch.config.observation_type == "float16" else np.float32)
+    floats = batch.row_count * batch.observation_size
+    names = [shared.name for shared in shared_table(batch.config) if shared.name != "actions"]
+    for step in range(steps + 1):
+        shown = {name: array(batch._shared[name].dtype, batch._shared[name].nbytes) for name in names}
+        state = batch_module._state_views(batch._fields, array(np.uint8, batch._block.nbytes).reshape(-1), worlds)
+        ahead = array(asked_as, asked_as.itemsize * floats) if step % golden.ASKED_EVERY == 0 else None
+        yield golden.look_of(shown, state, ahead)

@@ -1,0 +1,107 @@
+"""Do builds of the core agree? Some of them here; `make determinism` tries them all."""
+
+import json
+import subprocess
+
+import build_core
+import builds
+import golden
+import numpy as np
+import pytest
+from build_core import ADDRESS
+from builds import Build
+
+GOLDEN = json.loads(golden.FILE.read_text())
+ONE_OF_EACH = ("town/stopped", "intersection/forgetful", "map_942/coarse")
+
+SOME = (Build("gcc", "-O1", "x86-64-v4"), Build("gcc", "-O3", "no vectors"), Build("clang", "-O1", "x86-64"),
+        Build("clang", "-O3", "native"))
+
+
+def known(hashes):
+    """The golden hashes of the plays that were played."""
+    return {play: GOLDEN[play] for play, found in hashes.items() if found}
+
+
+def played(hashes):
+    return {play: found for play, found in hashes.items() if found}
+
+
+def test_every_play_has_its_golden_hashes():
+    assert list(GOLDEN) == list(golden.PLAYS)
+    for scene in golden.SCENES:
+        # Two ways to write the same action.
+        assert GOLDEN[f"{scene}/discrete"] == GOLDEN[f"{scene}/multi_discrete"]
+    # How observations are written moves nobody.
+    assert GOLDEN["town/half"]["state"] == GOLDEN["town/discrete"]["state"]
+    assert len({hashes["shown"] for hashes in GOLDEN.values()}) == len(golden.PLAYS) - len(golden.SCENES)
+
+
+@pytest.mark.parametrize("play", golden.PLAYS)
+def test_a_seeded_play_gives_the_golden_bytes(play):
+    found = golden.hash_of(play)
+    if found is None:
+        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+    assert found == GOLDEN[play]
+
+
+def test_the_plays_meet_all_that_can_happen():
+    """A hash of plays in which nothing happens would be the same for any core."""
+    outcomes, trials, seen, tiny = set(), 0, set(), 0
+    for play in golden.PLAYS:
+        batch = golden.begin(play)
+        if batch is None:
+            continue
+        batch.reset()
+        for _ in golden.play_on(batch):
+            outcomes |= set(np.unique(batch.outcome).tolist())
+            trials = max(trials, int(batch.trial_index.max()) + 1)
+            seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
+            average = batch._state["average"]
+            tiny += int(((average != 0) & (np.abs(average) < np.finfo(np.float32).tiny)).sum())
+        seen |= {"experts" for cast in batch.casts if cast.expert_count}
+        seen |= {"statics" for cast in batch.casts if cast.static_count}
+    assert outcomes == {0, 1, 2, 3, 4} and trials == 4 and tiny > 0
+    real = golden.begin("map_942/discrete") is not None
+    assert seen == {*golden.SHOWN, "statics", *(["experts"] if real else [])}
+
+
+@pytest.mark.parametrize("build", SOME, ids=" ".join)
+def test_compilers_levels_and_instruction_sets_change_no_byte(build):
+    if build.why_not():
+        pytest.skip(build.why_not())
+    found = builds.hashes_of_build(build, ONE_OF_EACH)
+    assert played(found) == known(found)
+
+
+def test_a_play_touches_no_memory_but_its_own():
+    compiler = build_core.working_compiler(ADDRESS)
+    if compiler != "gcc":
+        pytest.skip("no gcc with the address sanitizer here")
+    command = [compiler, "-print-file-name=libasan.so"]
+    runtime = subprocess.run(command, check=True, capture_output=True, text=True)
+    # What the interpreter keeps to its end is no leak of the core's; test_c.py looks for those.
+    found = builds.hashes_by_library(build_core.core_library(compiler, ADDRESS), ONE_OF_EACH,
+                                     LD_PRELOAD=runtime.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
+    assert played(found) == known(found)
+
+
+@pytest.mark.parametrize("play", ONE_OF_EACH)
+def test_a_recorded_play_gives_the_golden_bytes_without_python(play):
+    compiler = build_core.working_compiler(ADDRESS)
+    if compiler is None:
+        pytest.skip("neither gcc nor clang builds programs that run with the address sanitizer")
+    program = build_core.test_program(builds.PLAYER, compiler, ADDRESS)
+    for threads in ("1", "3"):
+        found = builds.hash_by_program([program, threads], play)
+        if found is None:
+            pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+        assert found == GOLDEN[play]
+
+
+@pytest.mark.parametrize("foreign", builds.FOREIGN, ids=lambda foreign: f"{foreign.processor} {foreign.level}")
+def test_another_processor_gives_the_same_bytes(foreign):
+    if foreign.why_not():
+        pytest.skip(foreign.why_not())
+    found = builds.hashes_of_foreign(foreign, ONE_OF_EACH)
+    assert played(found) == known(found)

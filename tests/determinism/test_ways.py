@@ -1,0 +1,65 @@
+"""Do threads, company, copies, processes and foreign settings leave every byte as it is?"""
+
+import golden
+import numpy as np
+import pytest
+import ways
+from ways import WAYS
+
+PLAYS = tuple(golden.PLAYS)
+
+
+def some_plays(number):
+    """Two of all: every play is some way's. `make determinism` plays them all in every way."""
+    return [PLAYS[(2 * number + i) % len(PLAYS)] for i in range(2)]
+
+
+@pytest.mark.parametrize("name, play", [
+    (name, play) for number, name in enumerate(WAYS) for play in some_plays(number)])
+def test_the_way_a_play_is_played_changes_no_byte(name, play):
+    try:
+        found = WAYS[name].play(play)
+    except ways.NotHere as reason:
+        pytest.skip(str(reason))
+    assert ways.differences(found, ways.alone(play), WAYS[name].parts) == []
+
+
+def test_another_seed_gives_other_bytes():
+    found = golden.hashes_of(ways.opened("town/discrete", seed=golden.SEED + 1))
+    assert ways.differences(found, ways.alone("town/discrete")) != []
+
+
+def test_a_world_of_another_seed_or_id_gives_other_bytes():
+    batch = ways.opened("town/discrete", (0, 1, 2, 77))
+    batch.reset(seed=[golden.SEED, 5, golden.SEED, golden.SEED])
+    found, alone = golden.hashes_of(batch), ways.alone("town/discrete")
+    assert [found.worlds[world] == alone.worlds[world] for world in (0, 1, 2)] == [True, False, True]
+    assert found.worlds[77] not in alone.worlds.values()
+
+
+def test_one_changed_bit_is_found(monkeypatch):
+    batch, alone = ways.opened("town/discrete"), ways.alone("town/discrete")
+    looks = list(ways.kept(golden.play_on(batch)))
+
+    def found():
+        return ways.differences(golden.hash_looks(looks, golden.WORLD_IDS, lambda: golden.report_of(batch)), alone)
+
+    assert found() == []
+    for part, arrays in enumerate(looks[40][:3]):
+        for array in arrays:
+            world = array[2].copy()
+            array[2].reshape(-1).view(np.uint8)[0] ^= 1
+            assert found() == [f"world 2: {('shown', 'told', 'state')[part]}"]
+            array[2] = world
+    assert found() == []
+
+
+def test_the_order_of_the_worlds_changes_at_most_the_last_digits_of_a_report():
+    play = "town/stopped"
+    reports = []
+    for world_ids in (golden.WORLD_IDS, golden.WORLD_IDS[::-1]):
+        batch = ways.opened(play, world_ids)
+        golden.hashes_of(batch)
+        reports.append(golden.report_of(batch))
+    np.testing.assert_array_equal(reports[0][:, 1], reports[1][:, 1])
+    np.testing.assert_allclose(reports[0][:, 0], reports[1][:, 0], rtol=1e-14)
