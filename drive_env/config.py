@@ -107,6 +107,8 @@ class RewardConfig(_Checked):
     goal: float = _setting(1.0, "1", "paid in the step that reaches the goal", _number(-1e3, 1e3))
     collision: float = _setting(-0.5, "1", "paid in the step a contact with a vehicle begins", _number(-1e3, 1e3))
     offroad: float = _setting(-0.2, "1", "paid in the step the box begins to cross a road edge", _number(-1e3, 1e3))
+    progress_per_m: float = _setting(
+        0.0, "1/m", "paid in every step for each metre nearer to the goal, until it is reached", _number(-1e3, 1e3))
 
 
 _reward = _Check(lambda value: isinstance(value, RewardConfig), "a RewardConfig")

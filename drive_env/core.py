@@ -73,6 +73,7 @@ def native_config(config: DriveConfig, restart: str = "auto"):
         reward_goal=config.reward.goal,
         reward_collision=config.reward.collision,
         reward_offroad=config.reward.offroad,
+        reward_progress_per_m=config.reward.progress_per_m,
         log_ema_alpha=config.log_ema_alpha,
     ))
 

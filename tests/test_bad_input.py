@@ -86,7 +86,7 @@ FIELDS = {
     "reward": ((None, 1.0, True, {}, {"goal": 1.0}, "goal", DriveConfig, RewardConfig), (RewardConfig(),)),
     "log_ema_alpha": number(0.0, 0.999999),
 }
-REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad")}
+REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
 TABLES = {DriveConfig: FIELDS, RewardConfig: REWARDS}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
          for kind, table in TABLES.items() for name in table]

@@ -131,6 +131,36 @@ def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
     assert len(began) >= 2 and onsets(seen, what) == began == onsets(seen, "rewards")
 
 
+@pytest.mark.parametrize("turn_rad", TURNS)
+def test_progress_is_paid_by_the_metre_until_the_goal_is_reached(turn_rad):
+    # 1 m a step towards (13.5, 0), reached within 2 m in the twelfth step; from there on driving is worth nothing.
+    prices = PRICES.replace(progress_per_m=0.125)
+    scene = stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad)
+    seen = drive(batch_of(scene, reward=prices, on_goal="ignore", trial_steps=30), 20)
+    paid = seen["rewards"][:, 0]
+    assert paid[:11] == pytest.approx([0.125] * 11, abs=1e-5) and paid[11] == pytest.approx(1.125, abs=1e-5)
+    assert (paid[12:] == 0).all()
+
+
+def test_progress_past_a_goal_aside_is_what_the_distance_says():
+    # A goal 3 m aside is never reached within 2 m: the way counts as far as it comes nearer, and back.
+    scene = stage([driver(speed_mps=10.0, goal_m=(5.0, 3.0))])
+    batch = batch_of(scene, reward=RewardConfig(progress_per_m=2.0), trial_steps=12)
+    paid = drive(batch, 12)["rewards"][:, 0]
+    distances = [math.hypot(5.0 - x, 3.0) for x in range(13)]
+    assert paid == pytest.approx([2.0 * (a - b) for a, b in zip(distances, distances[1:])], abs=1e-4)
+    assert figures(batch, "reward_progress", "reward") == pytest.approx([2.0 * (distances[0] - distances[-1])] * 2,
+                                                                        abs=1e-4)
+
+
+def test_a_row_that_waits_makes_no_progress():
+    # Stopped by a wall in the twelfth step; the other drives on.
+    prices = RewardConfig(progress_per_m=1.0)
+    scene = stage([driver(speed_mps=10.0), driver(0.0, 20.0, speed_mps=10.0)], [wall(13.5)])
+    seen = drive(batch_of(scene, reward=prices, trial_steps=40), 30)
+    assert (seen["rewards"][12:, 0] == 0).all() and (seen["rewards"][:, 1] > 0.9).all()
+
+
 def test_a_goal_is_paid_once_a_trial_however_often_it_is_passed():
     batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), min_speed_mps=-20.0, max_trials=2, trial_steps=100,
                      **IGNORE_ALL)

@@ -26,7 +26,13 @@ enum {
 };
 
 /* The terms of the reward, in the order of every table of them. */
-typedef enum drv_term { DRV_TERM_GOAL = 0, DRV_TERM_COLLISION = 1, DRV_TERM_OFFROAD = 2, DRV_REWARD_TERMS = 3 } drv_term;
+typedef enum drv_term {
+    DRV_TERM_GOAL = 0,
+    DRV_TERM_COLLISION = 1,
+    DRV_TERM_OFFROAD = 2,
+    DRV_TERM_PROGRESS = 3,
+    DRV_REWARD_TERMS = 4
+} drv_term;
 
 typedef enum drv_status {
     DRV_OK = 0,
@@ -108,6 +114,7 @@ typedef struct drv_config {
     float reward_goal;
     float reward_collision;
     float reward_offroad;
+    float reward_progress_per_m;
     float log_ema_alpha;
 } drv_config;
 

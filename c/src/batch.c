@@ -99,6 +99,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "reward_goal", (double)config->reward_goal, -1e6, 1e6);
     in_range(&check, "reward_collision", (double)config->reward_collision, -1e6, 1e6);
     in_range(&check, "reward_offroad", (double)config->reward_offroad, -1e6, 1e6);
+    in_range(&check, "reward_progress_per_m", (double)config->reward_progress_per_m, -1e6, 1e6);
     in_range(&check, "log_ema_alpha", (double)config->log_ema_alpha, 0, 1);
     if (check.status == DRV_OK && !drv_kernels_choose(setup->instruction_set))
         return drv_fail(message, DRV_ERROR_CONFIG, "the instruction set is %.40s; this processor offers %s%s%s%s%s",

@@ -33,9 +33,10 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_DISTANCE: return 0.25f / config->view_radius_m; /* goals may lie beyond what is seen */
     case SCALE_TRIAL: return 1.0f / (float)config->max_trials;
     case SCALE_REWARD: {
-        const float terms[DRV_REWARD_TERMS] = {config->reward_goal, config->reward_collision, config->reward_offroad};
+        /* The events, which are what a later trial can learn from; progress is small beside them, or is clipped. */
+        const float terms[] = {config->reward_goal, config->reward_collision, config->reward_offroad};
         float best = 0.0f, worst = 0.0f;
-        for (int32_t term = 0; term < DRV_REWARD_TERMS; term++) {
+        for (size_t term = 0; term < sizeof terms / sizeof *terms; term++) {
             best += drv_larger(terms[term], 0.0f);
             worst += drv_larger(-terms[term], 0.0f);
         }

@@ -12,10 +12,12 @@ static void measure_trial(const drv_world *world, int32_t row, float *figures) {
     figures[DRV_METRIC_TRIAL_LENGTH] = (float)world->steps_driven[row];
     figures[DRV_METRIC_DISTANCE] = world->distance_m[row];
     figures[DRV_METRIC_MEAN_SPEED] = world->distance_m[row] / driven_s;
-    figures[DRV_METRIC_REWARD] = reward[DRV_TERM_GOAL] + reward[DRV_TERM_COLLISION] + reward[DRV_TERM_OFFROAD];
+    figures[DRV_METRIC_REWARD] =
+        reward[DRV_TERM_GOAL] + reward[DRV_TERM_COLLISION] + reward[DRV_TERM_OFFROAD] + reward[DRV_TERM_PROGRESS];
     figures[DRV_METRIC_REWARD_GOAL] = reward[DRV_TERM_GOAL];
     figures[DRV_METRIC_REWARD_COLLISION] = reward[DRV_TERM_COLLISION];
     figures[DRV_METRIC_REWARD_OFFROAD] = reward[DRV_TERM_OFFROAD];
+    figures[DRV_METRIC_REWARD_PROGRESS] = reward[DRV_TERM_PROGRESS];
 }
 
 void drv_metrics_add(drv_world *world, drv_scratch *scratch) {

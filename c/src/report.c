@@ -16,6 +16,7 @@ static const char *const names[DRV_METRIC_COUNT] = {
     [DRV_METRIC_REWARD_GOAL] = "reward_goal",
     [DRV_METRIC_REWARD_COLLISION] = "reward_collision",
     [DRV_METRIC_REWARD_OFFROAD] = "reward_offroad",
+    [DRV_METRIC_REWARD_PROGRESS] = "reward_progress",
 };
 
 static const char *const phase_names[DRV_PHASE_COUNT] = {

@@ -87,6 +87,7 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->reward_goal, -2e6f, 2e6f, "reward_goal")
     BREAK_NUMBER(c->reward_collision, -2e6f, 2e6f, "reward_collision")
     BREAK_NUMBER(c->reward_offroad, -2e6f, 2e6f, "reward_offroad")
+    BREAK_NUMBER(c->reward_progress_per_m, -2e6f, 2e6f, "reward_progress_per_m")
     BREAK_NUMBER(c->log_ema_alpha, -0.1f, 1.1f, "log_ema_alpha")
     return NULL;
 #undef BREAK
