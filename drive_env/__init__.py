@@ -11,7 +11,7 @@ from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
 from .layout import Feature
 from .registration import register as _register
-from .scenes import Report, Scene, generate_scene, load_scene
+from .scenes import Report, Scene, generate_scene, load_scene, save_scene
 
 _register()
 
@@ -37,4 +37,5 @@ __all__ = [
     "OUTCOMES", "ActionError", "Batch", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
     "RewardConfig", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
+    "save_scene",
 ]

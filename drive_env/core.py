@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,11 @@ except ImportError as error:  # the source folder shadows an installed package
         "'pip install -e .' in a checkout, or leave the checkout's folder after 'pip install .'"
     ) from error
 
-from .cast import Cast
 from .config import DriveConfig
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
+
+if TYPE_CHECKING:  # a cast is made of scenes, and their file format asks the core
+    from .cast import Cast
 
 __all__ = ["OF_THREAD", "check", "ffi", "lib", "native_config", "native_scene"]
 

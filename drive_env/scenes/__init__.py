@@ -3,9 +3,10 @@
 from .generate import generate_scene
 from .load import load_scene
 from .resolve import Scenes, SceneSource, resolve_scenes
-from .scene import LaneGraph, Objects, Report, Roads, Scene
+from .save import save_scene
+from .scene import LaneGraph, Objects, Provenance, Report, Roads, Scene
 
 __all__ = [
-    "LaneGraph", "Objects", "Report", "Roads", "Scene", "SceneSource", "Scenes", "generate_scene", "load_scene",
-    "resolve_scenes",
+    "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource", "Scenes", "generate_scene",
+    "load_scene", "resolve_scenes", "save_scene",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import SceneError
+from .drv import bears_magic, read_drv
 from .gpudrive import read_gpudrive
 from .json_text import looks_like_json
 from .pufferdrive import read_early
@@ -37,6 +38,7 @@ class Format:
 
 
 FORMATS = {
+    "drive-env .drv": Format(read_drv, "the eight bytes it begins with", bears_magic),
     "GPUDrive and Nocturne JSON": Format(read_gpudrive, "the opening brace it begins with", looks_like_json),
     "PufferDrive .bin, early layout": Format(read_early, "its sizes, which must use up the file"),
 }
@@ -50,8 +52,13 @@ def load_scene(path: str | os.PathLike) -> Scene:
     Raises:
         SceneError: names the file and why it cannot be read, or for every format why the file is not of it.
     """
-    name, data = _read_file(path)
-    data = _unpacked(name, data)
+    name, data = read_file(path)
+    return scene_in(name, data)
+
+
+def scene_in(name: str, data: bytes) -> Scene:
+    """The scene in the bytes of a file of that name; `load_scene` says how it is told."""
+    data = unpacked(name, data)
     tried = {layout: format_ for layout, format_ in FORMATS.items() if format_.bears_mark and format_.bears_mark(data)}
     tried = tried or {layout: format_ for layout, format_ in FORMATS.items() if not format_.bears_mark}
     scenes, reasons = [], []
@@ -71,25 +78,25 @@ def load_scene(path: str | os.PathLike) -> Scene:
     raise SceneError(f"{name}: no known format fits; " + "; ".join(reasons))
 
 
-def _unpacked(name, data):
+def unpacked(name: str, data: bytes) -> bytes:
     """What gzip packed, in one piece; other data as it is."""
     if not data.startswith(GZIP_MAGIC):
         return data
     unzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
-        unpacked = unzip.decompress(data, FILE_LIMIT_BYTES + 1)
+        whole = unzip.decompress(data, FILE_LIMIT_BYTES + 1)
     except zlib.error as error:
         raise SceneError(f"{name}: it cannot be unpacked: {error}") from None
-    if len(unpacked) > FILE_LIMIT_BYTES:
+    if len(whole) > FILE_LIMIT_BYTES:
         raise SceneError(f"{name}: unpacked it has more than {FILE_LIMIT_BYTES} bytes; it must have at most so many")
     if not unzip.eof:
         raise SceneError(f"{name}: it ends within its packed data, after {len(data)} bytes")
     if unzip.unused_data:
         raise SceneError(f"{name}: {len(unzip.unused_data)} bytes are left after its packed data; none may be")
-    return unpacked
+    return whole
 
 
-def _read_file(path):
+def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
     """The path as a string, and the file's bytes."""
     try:
         name = os.fspath(path)

@@ -49,6 +49,23 @@ class Report:
         return "\n".join(lines + self.notes) or "nothing dropped, nothing made up"
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """Where the data came from and what one may do with it; "" where nobody said.
+
+    Attributes:
+        dataset: its name, such as "Waymo Open Motion Dataset 1.2".
+        licence: the terms, as text.
+        source_sha256: of the file that was read, 64 lower-case hexadecimal digits.
+        converter: the program that wrote the first file in the own format, and its version.
+    """
+
+    dataset: str = ""
+    licence: str = ""
+    source_sha256: str = ""
+    converter: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Objects:
     """Everything that can move, n objects over t frames.
@@ -148,6 +165,7 @@ class Scene:
         objects_of_interest: object indices of those the source says act on each other, may be empty.
         scenario_id: what the source calls the scenario, "" where it does not say.
         report: what became of the source.
+        provenance: where the data came from.
     """
 
     name: str
@@ -163,6 +181,7 @@ class Scene:
     objects_of_interest: tuple[int, ...] = ()
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
+    provenance: Provenance = Provenance()
 
     def __repr__(self) -> str:
         return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..errors import SceneError
-from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Report, Roads, Scene
+from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
 COORDINATE_LIMIT_M = 50_000.0
 """Coordinates beyond this lose more than 4 mm in float32."""
@@ -21,7 +21,7 @@ HEADING_LIMIT_RAD = float(np.float32(math.pi))
 
 OBJECT_LIMIT = 65_535
 FRAME_LIMIT = 1_000_000
-POINT_LIMIT = 1 << 24
+POINT_LIMIT = LINK_LIMIT = 1 << 24
 
 
 def validate_scene(scene: Scene) -> Scene:
@@ -52,6 +52,7 @@ def _check_head(scene):
     _check_type("roads", scene.roads, Roads)
     _check_type("lanes", scene.lanes, LaneGraph)
     _check_type("report", scene.report, Report)
+    _check_type("provenance", scene.provenance, Provenance)
     low, high = DT_RANGE_S
     is_number = isinstance(scene.dt_s, (int, float)) and not isinstance(scene.dt_s, bool)
     if not is_number or not low <= scene.dt_s <= high:
@@ -115,6 +116,7 @@ def _check_roads(roads):
 
 def _check_lanes(lanes, roads):
     _check_array("lanes.successor", lanes.successor, np.int32, (None,))
+    _check_count("links of lanes", len(lanes.successor), 0, LINK_LIMIT)
     _check_starts("lanes.start", lanes.start, roads.count, len(lanes.successor), fewest=0)
     _check_range("lanes.successor", lanes.successor, 0, roads.count - 1)
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
@@ -137,6 +139,7 @@ def _check_references(scene):
                          "or -1 (unknown)")
     for name in ("tracks_to_predict", "objects_of_interest"):
         _check_type(name, getattr(scene, name), tuple)
+        _check_count(f"entries in {name}", len(getattr(scene, name)), 0, OBJECT_LIMIT)
         for index in getattr(scene, name):
             if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
                 raise SceneError(f"{name} holds {index!r}; it must hold object indices from 0 to {count - 1}")

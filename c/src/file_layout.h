@@ -1,0 +1,148 @@
+/* What stands where in a scene file, `.drv`?
+ *
+ * The three lists below are the only place where the format's numbers stand: the reader goes through them, and Python
+ * asks for them to write files and to fill the tables of docs/scenes.md. All numbers are little-endian. */
+#ifndef DRV_FILE_LAYOUT_H
+#define DRV_FILE_LAYOUT_H
+
+#include "drive.h"
+
+/* X(C type, name, numpy type, unit, lowest, highest, meaning). Types stand so that none needs a gap before it. */
+#define FILE_HEADER(X)                                                                                                \
+    X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: no text, and spoilt by whatever mends line ends")    \
+    X(uint16_t, major, "u2", "", 1, 1, "a reader refuses majors it does not know")                                    \
+    X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
+    X(uint32_t, section_count, "u4", "sections", 24, 4096, "entries of the table behind the header")                  \
+    X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
+    X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
+    X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
+    X(double, dt_s, "f8", "s", 1e-4, 2.0, "time between two frames")                                                  \
+    X(uint32_t, object_count, "u4", "objects", 0, 65535, "everything that can move")                                  \
+    X(uint32_t, frame_count, "u4", "frames", 1, 1000000, "steps of the log; 1 where there is none")                   \
+    X(uint32_t, road_count, "u4", "roads", 0, 16777216, "polylines of the map")                                       \
+    X(uint32_t, point_count, "u4", "points", 0, 16777216, "points of all polylines")                                  \
+    X(uint32_t, link_count, "u4", "links", 0, 16777216, "pairs of a lane and one it leads into")                      \
+    X(uint32_t, predicted_count, "u4", "objects", 0, 65535, "objects the source names as tracks to predict")          \
+    X(int32_t, sdc, "i4", "", -1, 65534, "index of the recording object; -1 unknown")                                 \
+    X(uint32_t, generated, "u4", "", 0, 1, "1 if a generator made the scene")                                         \
+    X(uint32_t, metadata_bytes, "u4", "bytes", 2, 65536, "length of the metadata")                                    \
+    X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of the header before this field, then of the table")
+
+/* One entry of the table of sections; the same columns. */
+#define FILE_ENTRY(X)                                                                                                 \
+    X(uint32_t, code, "u4", "", 0, 4294967295.0, "what the section is; codes rise from entry to entry")               \
+    X(uint32_t, element_bytes, "u4", "bytes", 1, 4096, "size of one element")                                         \
+    X(uint64_t, offset, "u8", "bytes", 0, 9007199254740992.0, "where it begins: the next multiple of 64")             \
+    X(uint64_t, bytes, "u8", "bytes", 0, 9007199254740992.0, "its length: count times element_bytes")                 \
+    X(uint64_t, count, "u8", "elements", 0, 9007199254740992.0, "how many elements")                                  \
+    X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of its bytes")                                                \
+    X(uint32_t, zero, "u4", "", 0, 0, "0")
+
+#define X(type, name, letter, unit, low, high, meaning) type name;
+typedef struct drv_file_header { FILE_HEADER(X) } drv_file_header;
+typedef struct drv_file_entry { FILE_ENTRY(X) } drv_file_entry;
+#undef X
+
+_Static_assert(sizeof(drv_file_header) == DRV_FILE_HEADER_BYTES, "the header has no gaps");
+_Static_assert(sizeof(drv_file_entry) == DRV_FILE_ENTRY_BYTES, "an entry has no gaps");
+
+/* How long a section is along one side. */
+typedef enum drv_extent {
+    EXTENT_NONE, /* it has no such side */
+    EXTENT_PAIR,
+    EXTENT_OBJECTS,
+    EXTENT_FRAMES,
+    EXTENT_ROADS,
+    EXTENT_STARTS,
+    EXTENT_POINTS,
+    EXTENT_LINKS,
+    EXTENT_PREDICTED,
+    EXTENT_VALID,
+    EXTENT_METADATA
+} drv_extent;
+
+/* What must be true of a section's numbers beside their range. */
+typedef enum drv_rule {
+    RULE_NONE,
+    RULE_ONCE,
+    RULE_TO_POINTS,
+    RULE_TO_LINKS,
+    RULE_LANE,
+    RULE_OBJECT,
+    RULE_BITS
+} drv_rule;
+
+/* X(symbol, code, name, numpy type, rows, columns, unit, lowest, highest, rule, meaning). Both ends of a range are
+ * allowed; a range from 0 to 0 is none. The name is the array's place in a Scene. */
+#define FILE_SECTIONS(X)                                                                                              \
+    X(FILE_METADATA, 1, "metadata", "u1", EXTENT_METADATA, EXTENT_NONE,                                               \
+      "", 0, 0, RULE_NONE, "JSON in UTF-8")                                                                           \
+    X(FILE_OBJECT_ID, 16, "objects.id", "i8", EXTENT_OBJECTS, EXTENT_NONE,                                            \
+      "", 0, 0, RULE_ONCE, "as in the source")                                                                        \
+    X(FILE_OBJECT_KIND, 17, "objects.kind", "u1", EXTENT_OBJECTS, EXTENT_NONE,                                        \
+      "code", 1, 4, RULE_NONE, "kind of object")                                                                      \
+    X(FILE_OBJECT_LENGTH, 18, "objects.length_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
+      "m", 0.01, 200, RULE_NONE, "true length")                                                                       \
+    X(FILE_OBJECT_WIDTH, 19, "objects.width_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                    \
+      "m", 0.01, 200, RULE_NONE, "true width")                                                                        \
+    X(FILE_OBJECT_HEIGHT, 20, "objects.height_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
+      "m", 0.01, 200, RULE_NONE, "true height")                                                                       \
+    X(FILE_OBJECT_GOAL, 21, "objects.goal_m", "f4", EXTENT_OBJECTS, EXTENT_PAIR,                                      \
+      "m", -50000, 50000, RULE_NONE, "where it wants to be, x then y")                                                \
+    X(FILE_OBJECT_EXPERT, 22, "objects.marked_expert", "u1", EXTENT_OBJECTS, EXTENT_NONE,                             \
+      "", 0, 1, RULE_NONE, "1 if the source asks that its log be replayed")                                           \
+    X(FILE_TRACK_X, 32, "objects.x_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
+      "m", -50000, 50000, RULE_NONE, "centre; 0 where it is not valid")                                               \
+    X(FILE_TRACK_Y, 33, "objects.y_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
+      "m", -50000, 50000, RULE_NONE, "centre; 0 where it is not valid")                                               \
+    X(FILE_TRACK_HEADING, 34, "objects.heading_rad", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                             \
+      "rad", -FILE_PI, FILE_PI, RULE_NONE, "counter-clockwise from +x; 0 where it is not valid")                      \
+    X(FILE_TRACK_VX, 35, "objects.vx_mps", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                       \
+      "m/s", -200, 200, RULE_NONE, "0 where it is not valid; a speed is at most 200")                                 \
+    X(FILE_TRACK_VY, 36, "objects.vy_mps", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                       \
+      "m/s", -200, 200, RULE_NONE, "0 where it is not valid; a speed is at most 200")                                 \
+    X(FILE_TRACK_VALID, 37, "objects.valid", "u1", EXTENT_VALID, EXTENT_NONE,                                         \
+      "", 0, 0, RULE_BITS, "object o at frame f is on the map: bit i % 8 of byte i / 8, i = f * objects + o")         \
+    X(FILE_ROAD_ID, 48, "roads.id", "i8", EXTENT_ROADS, EXTENT_NONE,                                                  \
+      "", 0, 0, RULE_NONE, "as in the source, or made up")                                                            \
+    X(FILE_ROAD_KIND, 49, "roads.kind", "u1", EXTENT_ROADS, EXTENT_NONE,                                              \
+      "code", 1, 7, RULE_NONE, "kind of road")                                                                        \
+    X(FILE_ROAD_START, 50, "roads.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
+      "points", 0, 0, RULE_TO_POINTS, "polyline i is points start[i] to start[i + 1]")                                \
+    X(FILE_POINT_X, 51, "roads.x_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
+      "m", -50000, 50000, RULE_NONE, "points of all polylines")                                                       \
+    X(FILE_POINT_Y, 52, "roads.y_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
+      "m", -50000, 50000, RULE_NONE, "points of all polylines")                                                       \
+    X(FILE_ROAD_WIDTH, 53, "roads.width_m", "f4", EXTENT_ROADS, EXTENT_NONE,                                          \
+      "m", 0, 100, RULE_NONE, "lane width; 0 unknown")                                                                \
+    X(FILE_ROAD_LIMIT, 54, "roads.speed_limit_mps", "f4", EXTENT_ROADS, EXTENT_NONE,                                  \
+      "m/s", 0, 200, RULE_NONE, "speed limit; 0 unknown")                                                             \
+    X(FILE_LINK_START, 64, "lanes.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
+      "links", 0, 0, RULE_TO_LINKS, "road i leads into successor[start[i]] to successor[start[i + 1]]")               \
+    X(FILE_LINK_TO, 65, "lanes.successor", "i4", EXTENT_LINKS, EXTENT_NONE,                                           \
+      "", 0, 0, RULE_LANE, "road index")                                                                              \
+    X(FILE_PREDICTED, 80, "tracks_to_predict", "i4", EXTENT_PREDICTED, EXTENT_NONE,                                   \
+      "", 0, 0, RULE_OBJECT, "object index")
+
+/* Any finite float64. Pi as float32 writes it, which lies above pi. */
+#define FILE_FINITE 1.7976931348623157e308
+#define FILE_PI 3.1415927410125732
+
+#define X(symbol, code, name, type, rows, columns, unit, low, high, rule, meaning) symbol,
+typedef enum drv_file_part { FILE_SECTIONS(X) FILE_SECTION_COUNT } drv_file_part;
+#undef X
+
+/* How long a section is, and what must be true of its numbers beside their range. */
+typedef struct drv_file_form {
+    drv_extent rows, columns;
+    drv_rule rule;
+} drv_file_form;
+
+drv_file_kind drv_file_kind_of(drv_file_part part);
+drv_file_form drv_file_form_of(drv_file_part part);
+/* By the header's counts; 0 for EXTENT_NONE. */
+int64_t drv_file_extent(const drv_file_header *header, drv_extent extent);
+
+_Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "drive.h says how many sections there are");
+
+#endif

@@ -1,0 +1,76 @@
+"""What stands where in a `.drv` file? The core's own lists; nothing here knows a size or a place by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core import ffi, lib
+
+MAGIC = bytes(ffi.buffer(lib.drv_file_magic(), lib.DRV_FILE_MAGIC_BYTES))
+VERSION = (lib.DRV_FILE_MAJOR, lib.DRV_FILE_MINOR)
+ALIGNMENT_BYTES = lib.DRV_FILE_ALIGNMENT_BYTES
+
+
+@dataclass(frozen=True)
+class Field:
+    """One number of the header, or of an entry of the table of sections; `low` and `high` are allowed."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+    low: float
+    high: float
+    offset: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of section: an array of a scene, of `rows`, or `rows` times `columns`, elements of `type`.
+
+    Every value is from `low` to `high`, where these are not both 0, and true to `rule`, where there is one.
+    """
+
+    code: int
+    name: str
+    type: str
+    rows: str
+    columns: str
+    unit: str
+    rule: str
+    meaning: str
+    low: float
+    high: float
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(f"<{self.type}")
+
+
+def _table(of, ctype: str, entry: type) -> tuple:
+    """All entries of one of the core's lists."""
+    count = of(ffi.NULL, 0)
+    native = ffi.new(f"{ctype}[]", count)
+    of(native, count)
+
+    def value(found):
+        return ffi.string(found).decode() if isinstance(found, ffi.CData) else found
+
+    names = entry.__dataclass_fields__
+    return tuple(entry(**{name: value(getattr(line, name)) for name in names}) for line in native)
+
+
+def _record(fields: tuple[Field, ...], size_bytes: int) -> np.dtype:
+    return np.dtype({
+        "names": [field.name for field in fields], "formats": [f"<{field.type}" for field in fields],
+        "offsets": [field.offset for field in fields], "itemsize": size_bytes})
+
+
+HEADER_FIELDS: tuple[Field, ...] = _table(lib.drv_file_header_fields, "drv_file_field", Field)
+ENTRY_FIELDS: tuple[Field, ...] = _table(lib.drv_file_entry_fields, "drv_file_field", Field)
+KINDS: tuple[Kind, ...] = _table(lib.drv_file_kinds, "drv_file_kind", Kind)
+
+HEADER = _record(HEADER_FIELDS, lib.DRV_FILE_HEADER_BYTES)
+ENTRY = _record(ENTRY_FIELDS, lib.DRV_FILE_ENTRY_BYTES)

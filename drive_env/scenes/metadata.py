@@ -1,0 +1,122 @@
+"""What does a `.drv` file say in words? A JSON object with exactly the keys of `FIELDS`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ..errors import SceneError, shown
+from .scene import Provenance, Report
+
+LIMIT_BYTES = 64 * 1024
+
+TEXT, COUNTS, NOTES, DIGEST = "text", "counts by reason", "list of texts", "64 hexadecimal digits, or empty"
+
+FIELDS = {
+    "name": (TEXT, "`Scene.name`"),
+    "source": (TEXT, "`Scene.source`: what was converted, or the generator call"),
+    "dataset": (TEXT, "name of the dataset, empty where nobody said"),
+    "scenario_id": (TEXT, "which scenario of the dataset"),
+    "licence": (TEXT, "the terms of the data"),
+    "source_sha256": (DIGEST, "SHA-256 of the file that was converted"),
+    "converter": (TEXT, "the program that converted it, and its version"),
+    "dropped": (COUNTS, "what of the source is not in the scene"),
+    "made_up": (COUNTS, "what of the scene is not in the source"),
+    "notes": (NOTES, "what else became of the source"),
+}
+"""Key to the type of its value and its meaning, in the order of writing."""
+
+PROVENANCE = tuple(Provenance.__dataclass_fields__)
+
+COUNT_LIMIT = 2**53
+"""The largest whole number that every reader of JSON keeps."""
+
+CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, save tab and line feed: shown in a terminal they are orders to it."""
+
+
+def encode_metadata(name: str, source: str, provenance: Provenance, report: Report) -> bytes:
+    """The metadata as bytes; the same arguments give the same bytes.
+
+    Raises:
+        SceneError: names what cannot be kept so.
+    """
+    known = {"name": name, "source": source, **vars(provenance), **vars(report)}
+    try:
+        text = json.dumps({key: known[key] for key in FIELDS}, ensure_ascii=False, separators=(",", ":"))
+        data = text.encode()
+    except (TypeError, ValueError) as error:
+        raise SceneError(f"metadata cannot be written as JSON in UTF-8: {error}") from None
+    if len(data) > LIMIT_BYTES:
+        raise SceneError(f"metadata takes {len(data)} bytes; it may take {LIMIT_BYTES}")
+    decode_metadata(data)
+    return data
+
+
+def decode_metadata(data: bytes) -> tuple[str, str, Provenance, Report]:
+    """Name, source, provenance and report of a scene.
+
+    Raises:
+        SceneError: names the key and what is wrong with its value.
+    """
+    try:
+        found = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
+    except RecursionError:
+        raise SceneError("metadata nests too deep; it has at most one level") from None
+    except ValueError as error:
+        raise SceneError(f"metadata is no JSON in UTF-8: {error}") from None
+    if not isinstance(found, dict) or set(found) != set(FIELDS):
+        keys = shown(sorted(found)) if isinstance(found, dict) else f"a {type(found).__name__}"
+        raise SceneError(f"metadata is {keys}; it must be an object with the keys {', '.join(FIELDS)}")
+    for key, (kind, _) in FIELDS.items():
+        _check(key, kind, found[key])
+    report = Report(found["dropped"], found["made_up"], found["notes"])
+    return found["name"], found["source"], Provenance(*(found[key] for key in PROVENANCE)), report
+
+
+def _check(key, kind, value):
+    if kind == TEXT:
+        _check_text(key, value)
+    elif kind == DIGEST:
+        if not isinstance(value, str) or not re.fullmatch("([0-9a-f]{64})?", value):
+            raise SceneError(f"metadata {key} is {shown(value)}; it must be 64 digits 0-9a-f, or empty")
+    elif kind == NOTES:
+        if not isinstance(value, list):
+            raise SceneError(f"metadata {key} is {shown(value)}; it must be a list of texts")
+        for place, note in enumerate(value):
+            _check_text(f"{key}[{place}]", note)
+    else:
+        if not isinstance(value, dict):
+            raise SceneError(f"metadata {key} is {shown(value)}; it must be an object of counts by reason")
+        for reason, count in value.items():
+            _check_text(f"a reason of {key}", reason)
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= COUNT_LIMIT:
+                raise SceneError(f"metadata {key}[{shown(reason)}] is {shown(count)}; "
+                                 f"it must be a whole number from 1 to {COUNT_LIMIT}")
+
+
+def _check_text(key, value):
+    if not isinstance(value, str):
+        raise SceneError(f"metadata {key} is {shown(value)}; it must be text")
+    control = CONTROL.search(value)
+    if control:
+        raise SceneError(f"metadata {key} holds the control character U+{ord(control[0]):04X} at {control.start()}; "
+                         "only tab and line feed may stand in it")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:  # half of a pair, which JSON can write and UTF-8 cannot
+        raise SceneError(f"metadata {key} holds U+{ord(value[error.start]):04X} at {error.start}, "
+                         "which is no character") from None
+
+
+def _unique(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} stands in an object twice")
+    return found
+
+
+def _refuse(name):
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,155 @@
+"""How do tests get a `.drv`? Number by number, as docs/scenes.md says, without asking the core; and how do they spoil one
+so that only what they spoilt is wrong?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+import zlib
+
+import numpy as np
+from small_scene import changed, roads_of, small_scene
+
+from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene
+
+HEADER = "<8sHHIQdddIIIIIIiIII"
+ENTRY = "<IIQQQII"
+HEADER_BYTES, ENTRY_BYTES = 88, 40
+FIELDS = ("magic", "major", "minor", "section_count", "file_bytes", "origin_x_m", "origin_y_m", "dt_s", "object_count",
+          "frame_count", "road_count", "point_count", "link_count", "predicted_count", "sdc", "generated",
+          "metadata_bytes", "crc")
+
+SECTIONS = {
+    "metadata": (1, 1), "objects.id": (16, 8), "objects.kind": (17, 1), "objects.length_m": (18, 4),
+    "objects.width_m": (19, 4), "objects.height_m": (20, 4), "objects.goal_m": (21, 4),
+    "objects.marked_expert": (22, 1), "objects.x_m": (32, 4), "objects.y_m": (33, 4), "objects.heading_rad": (34, 4),
+    "objects.vx_mps": (35, 4), "objects.vy_mps": (36, 4), "objects.valid": (37, 1), "roads.id": (48, 8),
+    "roads.kind": (49, 1), "roads.start": (50, 4), "roads.x_m": (51, 4), "roads.y_m": (52, 4), "roads.width_m": (53, 4),
+    "roads.speed_limit_mps": (54, 4), "lanes.start": (64, 4), "lanes.successor": (65, 4), "tracks_to_predict": (80, 4),
+}
+"""Name to code and size of an element, in the order of the file."""
+
+
+def full_scene() -> Scene:
+    """A little of everything: no section is empty, and no number is what a fresh array would hold."""
+    rng = np.random.default_rng(3)
+    frames, count = 5, 3
+    valid = np.ones((frames, count), bool)
+    valid[:2, 1] = valid[4, 2] = False
+
+    def track(low, high):
+        return np.where(valid, rng.uniform(low, high, valid.shape), 0).astype(np.float32)
+
+    objects = Objects(
+        id=np.array([7, -3, 2**40]), kind=np.array([1, 2, 4], np.uint8),
+        length_m=np.array([4.5, 0.6, 12], np.float32), width_m=np.array([2, 0.5, 2.5], np.float32),
+        height_m=np.array([1.5, 1.8, 3], np.float32), goal_m=np.array([[40, 1], [0, 9], [-30, -2]], np.float32),
+        marked_expert=np.array([False, True, False]), x_m=track(-30, 30), y_m=track(-3, 3),
+        heading_rad=track(-3.1, 3.1), vx_mps=track(-9, 9), vy_mps=track(-1, 1), valid=valid)
+    roads = roads_of([(1, [(0, 0), (20, 0)]), (3, [(0, -3), (25, -3), (50, -3)]), (1, [(20, 0), (50, 0)]), (5, [(9, 9)])])
+    roads = dataclasses.replace(roads, id=np.array([11, 5, 5, -1]), width_m=np.array([3.5, 0, 3, 0], np.float32),
+                                speed_limit_mps=np.array([13.9, 0, 8, 0], np.float32))
+    return Scene(
+        name="full", source="a test", generated=False, dt_s=0.1, origin_m=np.array([1e6 + 0.25, -2e5]), objects=objects,
+        roads=roads, lanes=LaneGraph(np.array([0, 2, 2, 3, 3], np.int32), np.array([0, 2, 0], np.int32)), sdc=2,
+        tracks_to_predict=(2, 0), report=Report({"roads without points": 2}, {"dt_s": 1}, ["z is not kept"]),
+        provenance=Provenance("none", "a1", "Public domain. Öffentlich.", "0f" * 32, "a test"))
+
+
+def bare_scene() -> Scene:
+    """Nothing that a scene may do without: most sections are empty."""
+    roads, scene = roads_of([]), small_scene()
+    objects = {name: array[:0] for name, array in vars(scene.objects).items()}
+    tracks = {name: np.zeros((1, 0), array.dtype) for name, array in vars(scene.objects).items()
+              if array.shape == scene.objects.valid.shape}
+    return changed(scene, name="bare", objects=objects | tracks, roads=roads,
+                   lanes=LaneGraph(np.zeros(1, np.int32), np.zeros(0, np.int32)))
+
+
+def parts_of(scene: Scene) -> tuple[dict, dict]:
+    """Header and sections of a scene, as numbers and bytes by name."""
+    objects, roads, lanes = scene.objects, scene.roads, scene.lanes
+    metadata = {"name": scene.name, "source": scene.source, **dataclasses.asdict(scene.provenance),
+                **dataclasses.asdict(scene.report)}
+    bits = [0] * -(-objects.valid.size // 8)
+    for place, valid in enumerate(objects.valid.ravel().tolist()):
+        bits[place // 8] |= valid << place % 8
+    sections = {
+        "metadata": json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode(),
+        **{f"{part}.{name}": getattr(getattr(scene, part), name).tobytes() for part, name in
+           (name.split(".") for name in SECTIONS if "." in name)},
+        "objects.valid": bytes(bits),
+        "tracks_to_predict": struct.pack(f"<{len(scene.tracks_to_predict)}i", *scene.tracks_to_predict),
+    }
+    header = dict(
+        magic=b"\x89DRV\r\n\x1a\n", major=1, minor=0, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],
+        dt_s=scene.dt_s, object_count=objects.count, frame_count=objects.frame_count, road_count=roads.count,
+        point_count=len(roads.x_m), link_count=len(lanes.successor), predicted_count=len(scene.tracks_to_predict),
+        sdc=scene.sdc, generated=scene.generated, metadata_bytes=len(sections["metadata"]))
+    return header, sections
+
+
+def file_of(header: dict, sections: dict, **spoilt) -> bytes:
+    """The file, with fields of the header put in place of the right ones at the very end, and its checksum made good.
+
+    `sections` maps names, or (code, element size) for sections no version has yet, to bytes.
+    """
+    kinds = sorted((SECTIONS[key] if isinstance(key, str) else key, data) for key, data in sections.items())
+    end, table, body = HEADER_BYTES + ENTRY_BYTES * len(kinds), b"", b""
+    for (code, element_bytes), data in kinds:
+        gap = -end % 64
+        table += struct.pack(ENTRY, code, element_bytes, end + gap, len(data), len(data) // element_bytes,
+                             zlib.crc32(data), 0)
+        body += bytes(gap) + data
+        end += gap + len(data)
+    head = {"section_count": len(kinds), "file_bytes": end, "crc": 0, **header, **spoilt}
+    return mended(struct.pack(HEADER, *(head[name] for name in FIELDS)) + table + body)
+
+
+def drv_file(scene: Scene) -> bytes:
+    return file_of(*parts_of(scene))
+
+
+def entries(data: bytes) -> list[list[int]]:
+    """The table of a file: code, element bytes, offset, bytes, count, crc, zero."""
+    count = struct.unpack_from("<I", data, 12)[0]
+    return [list(struct.unpack_from(ENTRY, data, HEADER_BYTES + ENTRY_BYTES * place)) for place in range(count)]
+
+
+def with_entry(data: bytes, name: str, **fields) -> bytes:
+    """The file with numbers of one entry of its table replaced, and the checksum of the header made good."""
+    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == SECTIONS[name][0])
+    entry = entries(data)[place]
+    for field, value in fields.items():
+        entry[("code", "element_bytes", "offset", "bytes", "count", "crc", "zero").index(field)] = value
+    at = HEADER_BYTES + ENTRY_BYTES * place
+    return mended_head(data[:at] + struct.pack(ENTRY, *entry) + data[at + ENTRY_BYTES :])
+
+
+def with_section(scene: Scene, name: str, content: bytes) -> bytes:
+    """The file of the scene with other bytes in one section, as many as before, and the checksums made good."""
+    header, sections = parts_of(scene)
+    assert len(content) == len(sections[name])
+    return file_of(header, sections | {name: content})
+
+
+def mended(data: bytes) -> bytes:
+    """The file with all its checksums made good, as far as it has places for them."""
+    if len(data) < HEADER_BYTES:
+        return data
+    room = (len(data) - HEADER_BYTES) // ENTRY_BYTES
+    data = bytearray(data)
+    for place in range(min(struct.unpack_from("<I", data, 12)[0], room)):
+        at = HEADER_BYTES + ENTRY_BYTES * place
+        _, _, offset, size, *_ = struct.unpack_from(ENTRY, data, at)
+        if offset + size <= len(data):
+            struct.pack_into("<I", data, at + 32, zlib.crc32(data[offset : offset + size]))
+    return mended_head(bytes(data))
+
+
+def mended_head(data: bytes) -> bytes:
+    """The file with the checksum of its header made good."""
+    count = struct.unpack_from("<I", data, 12)[0]
+    table = data[HEADER_BYTES : HEADER_BYTES + ENTRY_BYTES * count]
+    return data[:84] + struct.pack("<I", zlib.crc32(table, zlib.crc32(data[:84]))) + data[HEADER_BYTES:]

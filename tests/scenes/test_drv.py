@@ -1,0 +1,289 @@
+"""Does a scene come back from a `.drv` as it was, bit for bit, and is the file what its description says?"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import stat
+import struct
+import sys
+
+import golden
+import numpy as np
+import pytest
+from drv_writer import SECTIONS, bare_scene, drv_file, file_of, full_scene, parts_of
+from small_scene import changed, small_scene
+
+import drive_env
+from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene, save_scene
+from drive_env.scenes import Provenance, Report, save
+from drive_env.scenes.drv import drv_bytes, read_drv
+from drive_env.scenes.drv_layout import KINDS
+from drive_env.scenes.validate import validate_scene
+
+
+def assert_same(left, right):
+    """Every array bit for bit, every other field equal."""
+    for part in ("objects", "roads", "lanes"):
+        for name, array in vars(getattr(left, part)).items():
+            other = getattr(getattr(right, part), name)
+            assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
+            assert array.tobytes() == other.tobytes(), f"{part}.{name}"
+    assert left.origin_m.tobytes() == right.origin_m.tobytes()
+    for name in ("name", "source", "generated", "dt_s", "sdc", "tracks_to_predict", "report"):
+        assert getattr(left, name) == getattr(right, name), name
+
+
+SCENES = {
+    "full": full_scene, "bare": bare_scene, "small": small_scene,
+    "town": lambda: generate_scene("town", seed=2, agents=48),
+    "intersection": lambda: generate_scene("intersection", seed=5, agents=6),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_scene_comes_back_bit_for_bit(name, tmp_path):
+    scene = SCENES[name]()
+    save_scene(scene, tmp_path / "scene.drv")
+    found = load_scene(tmp_path / "scene.drv")
+    assert_same(scene, found)
+    known = dataclasses.asdict(scene.provenance)
+    assert dataclasses.asdict(found.provenance) == known | {"converter": known["converter"] or converter()}
+
+
+def converter():
+    return f"drive-env {drive_env.__version__}"
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_file_is_the_one_its_description_says(name):
+    scene = SCENES[name]()
+    named = dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, converter="x"))
+    assert drv_bytes(named) == drv_file(named)
+    assert_same(scene, read_drv(drv_file(named)))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_same_scene_gives_the_same_bytes_and_so_does_what_was_read(name):
+    scene = SCENES[name]()
+    data = drv_bytes(scene)
+    assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
+
+
+@pytest.mark.parametrize("play", golden.PLAYS)
+def test_a_scene_from_its_file_plays_to_the_last_bit_like_the_scene(play, tmp_path):
+    batch = golden.begin(play)
+    if batch is None:
+        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+    loaded = []
+    for place, scene in enumerate(batch.scenes):
+        save_scene(scene, tmp_path / f"{place}.drv")
+        loaded.append(load_scene(tmp_path / f"{place}.drv"))
+    batch.close()
+    again = Batch(loaded, worlds=batch.world_count, config=batch.config, seed=batch.seed, world_ids=batch.world_ids)
+    again.reset()
+    worlds = golden.hashes_of(again)
+    found = hashlib.sha256("".join(worlds[world] for world in golden.WORLD_IDS).encode()).hexdigest()
+    assert found == json.loads(golden.FILE.read_text())[play]
+
+
+@pytest.mark.parametrize("name", ["map_942.bin", "map_000.bin"])
+def test_a_real_scene_comes_back_bit_for_bit(name, tmp_path, sample_path):
+    scene = load_scene(sample_path(f"pufferdrive/{name}"))
+    save_scene(scene, tmp_path / "real.drv")
+    assert_same(scene, load_scene(tmp_path / "real.drv"))
+
+
+def test_a_negative_zero_keeps_its_sign():
+    scene = full_scene()
+    scene.objects.x_m[0, 0] = scene.roads.x_m[0] = -0.0
+    assert_same(scene, read_drv(drv_bytes(scene)))
+
+
+def test_numbers_beyond_the_range_of_the_description_are_those_the_validator_refuses():
+    """Each floating point section takes both ends of its range, and the validator agrees about the next number."""
+    for kind in KINDS:
+        if kind.type != "f4":
+            continue
+        part, name = kind.name.split(".")
+        for end, beyond in ((kind.low, -np.inf), (kind.high, np.inf)):
+            scene = full_scene()
+            scene.objects.vx_mps[:] = scene.objects.vy_mps[:] = 0
+            array = getattr(getattr(scene, part), name)
+            array.flat[0] = end
+            assert_same(scene, read_drv(drv_file(validate_scene(scene))))
+            array.flat[0] = np.nextafter(np.float32(end), np.float32(beyond))
+            with pytest.raises(SceneError, match=name):
+                validate_scene(scene)
+            with pytest.raises(SceneError, match=name):
+                read_drv(drv_file(scene))
+
+
+def test_arrays_of_a_loaded_scene_are_its_own_and_may_be_changed():
+    data = drv_bytes(full_scene())
+    first, second = read_drv(data), read_drv(data)
+    first.objects.goal_m[:] = 0
+    first.roads.x_m[:] = 0
+    assert_same(second, full_scene())
+
+
+def test_sections_begin_on_a_cache_line():
+    scene = read_drv(drv_bytes(full_scene()))
+    for array in (scene.objects.x_m, scene.roads.x_m, scene.roads.start, scene.objects.id):
+        assert array.ctypes.data % 64 == 0
+
+
+def test_any_memory_order_can_be_written():
+    scene = full_scene()
+    x_m = np.asfortranarray(scene.objects.x_m)
+    valid = np.repeat(scene.objects.valid, 2, axis=1)[:, ::2]
+    assert not x_m.flags.c_contiguous and not valid.flags.c_contiguous
+    assert drv_bytes(changed(scene, objects={"x_m": x_m, "valid": valid})) == drv_bytes(scene)
+
+
+# ---- versions ----
+
+
+def test_sections_of_a_later_minor_version_are_skipped():
+    header, sections = parts_of(full_scene())
+    lights = {(90, 4): b"abcd" * 5, (3, 1): b"x", (2**32 - 1, 4096): b""}
+    assert_same(read_drv(file_of(header, sections | lights, minor=1)), full_scene())
+
+
+def test_an_unknown_section_of_this_version_is_refused():
+    header, sections = parts_of(full_scene())
+    with pytest.raises(SceneError, match=r"code at byte \d+ is 90; version 1.0 has no such section"):
+        read_drv(file_of(header, sections | {(90, 4): b"abcd"}))
+
+
+def test_another_major_version_is_refused_before_anything_else_is_read():
+    data = bytearray(drv_bytes(full_scene())[:100])
+    struct.pack_into("<H", data, 8, 2)
+    with pytest.raises(SceneError, match="major at byte 8 is 2; this version of drive-env reads 1"):
+        read_drv(bytes(data))
+
+
+# ---- metadata ----
+
+
+def test_who_wrote_the_first_file_stays_named():
+    scene = dataclasses.replace(small_scene(), provenance=Provenance(converter="drive-env 0.0.1"))
+    assert read_drv(drv_bytes(scene)).provenance.converter == "drive-env 0.0.1"
+    assert read_drv(drv_bytes(small_scene())).provenance.converter == converter()
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"name": "a\x1b[31mb"}, "metadata name holds the control character U+001B at 1"),
+    ({"source": "a\udcffb"}, "can't encode"),
+    ({"name": "x" * 70_000}, "it may take 65536"),
+    ({"report": Report(dropped={"a": 0})}, "metadata dropped['a'] is 0; it must be a whole number from 1"),
+    ({"report": Report(dropped={"a": np.int64(1)})}, "cannot be written as JSON"),
+    ({"report": Report(made_up={"a": 1.5})}, "metadata made_up['a'] is 1.5"),
+    ({"report": Report(notes=[3])}, "metadata notes[0] is 3; it must be text"),
+    ({"report": Report(notes="all")}, "metadata notes is 'all'; it must be a list"),
+    ({"provenance": Provenance(source_sha256="0F" * 32)}, "metadata source_sha256 is '0F0F"),
+    ({"provenance": Provenance(licence=None)}, "metadata licence is None; it must be text"),
+    ({"provenance": "x"}, "provenance is a str; it must be a Provenance"),
+    ({"dt_s": 0.0}, "dt_s is 0"),
+])
+def test_what_a_file_cannot_hold_is_refused_before_it_is_written(changes, words, tmp_path):
+    with pytest.raises(SceneError) as caught:
+        save_scene(changed(small_scene(), **changes), tmp_path / "scene.drv")
+    assert words in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+# ---- files ----
+
+
+def test_what_is_written_is_there_at_once_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "scene.drv"
+    path.write_bytes(b"old")
+    seen = []
+    monkeypatch.setattr(save.os, "fsync", lambda _: seen.append(path.read_bytes()))
+    save_scene(small_scene(), path)
+    assert seen == [b"old"]
+    assert path.read_bytes() == drv_bytes(small_scene())
+    assert os.listdir(tmp_path) == ["scene.drv"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "scene.drv"
+    path.write_bytes(b"old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(save.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_scene(small_scene(), path)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["scene.drv"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_a_new_file_gets_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    save_scene(small_scene(), tmp_path / "scene.drv")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_a_taken_path_is_kept_where_that_is_asked(tmp_path):
+    path = tmp_path / "scene.drv"
+    path.write_bytes(b"old")
+    with pytest.raises(ConfigError, match="is taken"):
+        save_scene(small_scene(), path, overwrite=False)
+    assert path.read_bytes() == b"old"
+    path.unlink()
+    save_scene(small_scene(), path, overwrite=False)
+    assert load_scene(path).name == "small"
+
+
+@pytest.mark.parametrize(("path", "words"), [
+    ("scene.bin", "it must end in .drv"), ("nowhere/scene.drv", "there is no folder 'nowhere'"), (3, "os.PathLike")])
+def test_a_path_that_will_not_do_is_refused(path, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=words):
+        save_scene(small_scene(), path)
+
+
+def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+    path = tmp_path / ("x" * 251 + ".drv")
+    save_scene(small_scene(), path)
+    assert load_scene(path).name == "small"
+
+
+def test_a_scene_too_large_for_a_file_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(save, "FILE_LIMIT_BYTES", 1000)
+    with pytest.raises(SceneError, match=r"takes \d+ bytes; a file may have 1000"):
+        save_scene(small_scene(), tmp_path / "scene.drv")
+
+
+def test_the_content_decides_not_the_name(tmp_path):
+    path = tmp_path / "scene.bin"
+    path.write_bytes(drv_bytes(small_scene()))
+    assert load_scene(path).name == "small"
+
+
+def test_what_begins_like_the_own_format_is_told_what_is_wrong_with_it_and_no_more(tmp_path):
+    path = tmp_path / "cut.drv"
+    path.write_bytes(drv_bytes(small_scene())[:-1])
+    with pytest.raises(SceneError) as caught:
+        load_scene(path)
+    size = len(drv_bytes(small_scene()))
+    assert str(caught.value) == f"{path}: header: file_bytes at byte 16 is {size}; the file has {size - 1}"
+
+
+def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):
+    save_scene(generate_scene("intersection", agents=3), tmp_path / "scene.drv")
+    with Batch(str(tmp_path / "scene.drv")) as batch:
+        batch.reset()
+        assert batch.row_count == 3
+        assert batch.scenes[0].source == "generate_scene('intersection', seed=0, agents=3)"
+
+
+def test_the_tests_own_list_of_sections_is_the_cores():
+    assert {kind.name: (kind.code, kind.dtype.itemsize) for kind in KINDS} == SECTIONS
