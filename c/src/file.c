@@ -1,5 +1,7 @@
-/* Is this a sound scene file? Every byte of it is decided: the header and each section by its checksum, the places of
- * the sections by their sizes, and what lies between them is zero. Then every number is looked at before anyone uses it. */
+/* Is this a sound scene file?
+ *
+ * Every byte of it is decided: header, table and each section by a checksum, the places of the sections by their sizes,
+ * and what lies between them is zero. Then every number is looked at before anyone uses it. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,6 +53,14 @@ static place element_place(const reader *in, drv_file_part part, int64_t index, 
     return where;
 }
 
+/* A section by its name, or by its code where this version has no name for it. */
+static place section_name(uint32_t code, drv_file_part part) {
+    place where;
+    if (part < FILE_SECTION_COUNT) snprintf(where.text, sizeof where.text, "section %s", drv_file_kind_of(part).name);
+    else snprintf(where.text, sizeof where.text, "section of code %lu", (unsigned long)code);
+    return where;
+}
+
 /* ---- header ---- */
 
 /* A number of one of the types of the lists: u2, u4, u8, i4 or f8. */
@@ -75,7 +85,8 @@ static drv_status check_fields(const reader *in, const char *what, const drv_fil
         const double value = field_value(in->bytes + at, fields[i].type);
         if (value >= fields[i].low && value <= fields[i].high) continue;
         char range[64] = "finite";
-        if (fields[i].high < FILE_FINITE) snprintf(range, sizeof range, "%.16g to %.16g", fields[i].low, fields[i].high);
+        if (fields[i].high < FILE_FINITE)
+            snprintf(range, sizeof range, "%.16g to %.16g", fields[i].low, fields[i].high);
         return REFUSE(in, "%s: %s at byte %llu is %.16g; it must be %s", what, fields[i].name, (unsigned long long)at,
                       value, range);
     }
@@ -179,31 +190,32 @@ static drv_status check_entry(const reader *in, const drv_file_entry *entry, uin
 }
 
 /* The section lies where it must, is whole, and nothing but zeros lies before it. */
-static drv_status check_bytes(const reader *in, const drv_file_entry *entry, uint64_t at, uint64_t *end) {
+static drv_status check_bytes(const reader *in, const drv_file_entry *entry, uint64_t at, drv_file_part part,
+                              uint64_t *end) {
     const uint64_t mask = DRV_FILE_ALIGNMENT_BYTES - 1;
     const uint64_t wanted = (*end + mask) & ~mask;
+    const place name = section_name(entry->code, part);
     if (entry->offset != wanted)
-        return REFUSE(in, "table: offset at byte %llu of section code %lu is %llu; it must be %llu",
-                      (unsigned long long)(at + offsetof(drv_file_entry, offset)), (unsigned long)entry->code,
+        return REFUSE(in, "table: offset at byte %llu of %s is %llu; it must be %llu",
+                      (unsigned long long)(at + offsetof(drv_file_entry, offset)), name.text,
                       (unsigned long long)entry->offset, (unsigned long long)wanted);
     if (entry->count > UINT64_MAX / entry->element_bytes || entry->bytes != entry->count * entry->element_bytes)
-        return REFUSE(in, "table: bytes at byte %llu of section code %lu is %llu; it must be %llu elements of %lu bytes",
-                      (unsigned long long)(at + offsetof(drv_file_entry, bytes)), (unsigned long)entry->code,
+        return REFUSE(in, "table: bytes at byte %llu of %s is %llu; it must be %llu elements of %lu bytes",
+                      (unsigned long long)(at + offsetof(drv_file_entry, bytes)), name.text,
                       (unsigned long long)entry->bytes, (unsigned long long)entry->count,
                       (unsigned long)entry->element_bytes);
     if (wanted > in->byte_count || entry->bytes > in->byte_count - wanted)
-        return REFUSE(in, "table: section code %lu takes %llu bytes from byte %llu; the file has %llu",
-                      (unsigned long)entry->code, (unsigned long long)entry->bytes, (unsigned long long)wanted,
-                      (unsigned long long)in->byte_count);
+        return REFUSE(in, "table: %s takes %llu bytes from byte %llu; the file has %llu", name.text,
+                      (unsigned long long)entry->bytes, (unsigned long long)wanted, (unsigned long long)in->byte_count);
     for (uint64_t i = *end; i < wanted; i++)
         if (in->bytes[i] != 0)
-            return REFUSE(in, "gap before section code %lu: byte %llu is %d; it must be 0", (unsigned long)entry->code,
-                          (unsigned long long)i, in->bytes[i]);
+            return REFUSE(in, "gap before %s: byte %llu is %d; it must be 0", name.text, (unsigned long long)i,
+                          in->bytes[i]);
     const uint32_t crc = drv_checksum_of(&in->checksum, 0, in->bytes + wanted, entry->bytes);
     if (crc != entry->crc)
-        return REFUSE(in, "section code %lu at byte %llu: its %llu bytes have crc %08lx; the table says %08lx",
-                      (unsigned long)entry->code, (unsigned long long)wanted, (unsigned long long)entry->bytes,
-                      (unsigned long)crc, (unsigned long)entry->crc);
+        return REFUSE(in, "%s at byte %llu: its %llu bytes have crc %08lx; the table says %08lx", name.text,
+                      (unsigned long long)wanted, (unsigned long long)entry->bytes, (unsigned long)crc,
+                      (unsigned long)entry->crc);
     *end = wanted + entry->bytes;
     return DRV_OK;
 }
@@ -230,7 +242,7 @@ static drv_status check_table(reader *in) {
                           (unsigned long long)at, (unsigned long)entry.code, drv_file_kind_of(next).name,
                           (long)drv_file_kind_of(next).code);
         if ((status = check_entry(in, &entry, at, part)) != DRV_OK) return status;
-        if ((status = check_bytes(in, &entry, at, &end)) != DRV_OK) return status;
+        if ((status = check_bytes(in, &entry, at, part, &end)) != DRV_OK) return status;
         if (part == FILE_SECTION_COUNT) in->file->skipped_sections++;
         else next = part + 1;
     }
@@ -398,7 +410,8 @@ static drv_status check_sections(const reader *in) {
 
 /* A track says nothing where its object is not on the map. */
 static drv_status check_tracks(const reader *in) {
-    static const drv_file_part tracks[] = {FILE_TRACK_X, FILE_TRACK_Y, FILE_TRACK_HEADING, FILE_TRACK_VX, FILE_TRACK_VY};
+    static const drv_file_part tracks[] = {FILE_TRACK_X, FILE_TRACK_Y, FILE_TRACK_HEADING, FILE_TRACK_VX,
+                                           FILE_TRACK_VY};
     const uint8_t *valid = octets(in, FILE_TRACK_VALID);
     const int64_t count = elements(in, FILE_TRACK_X);
     for (size_t track = 0; track < sizeof tracks / sizeof *tracks; track++) {
@@ -426,7 +439,7 @@ drv_status drv_file_read(const uint8_t *bytes, uint64_t byte_count, drv_file *ou
     reader in = {.bytes = bytes, .byte_count = byte_count, .file = out, .message = message};
     *out = (drv_file){0};
     if ((uintptr_t)bytes % 8 != 0)
-        return drv_fail(message, DRV_ERROR_CALL, "the bytes of the file begin %d bytes behind a multiple of 8 in memory",
+        return drv_fail(message, DRV_ERROR_CALL, "the file begins %d bytes behind a multiple of 8 in memory",
                         (int)((uintptr_t)bytes % 8));
     drv_checksum_prepare(&in.checksum);
     drv_status status = check_frame(&in);

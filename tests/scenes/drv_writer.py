@@ -1,5 +1,7 @@
-"""How do tests get a `.drv`? Number by number, as docs/scenes.md says, without asking the core; and how do they spoil one
-so that only what they spoilt is wrong?"""
+"""How do tests get a `.drv`? Number by number, as docs/scenes.md says, without asking the core.
+
+And how do they spoil one so that only what they spoilt is wrong?
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def full_scene() -> Scene:
         height_m=np.array([1.5, 1.8, 3], np.float32), goal_m=np.array([[40, 1], [0, 9], [-30, -2]], np.float32),
         marked_expert=np.array([False, True, False]), x_m=track(-30, 30), y_m=track(-3, 3),
         heading_rad=track(-3.1, 3.1), vx_mps=track(-9, 9), vy_mps=track(-1, 1), valid=valid)
-    roads = roads_of([(1, [(0, 0), (20, 0)]), (3, [(0, -3), (25, -3), (50, -3)]), (1, [(20, 0), (50, 0)]), (5, [(9, 9)])])
+    roads = roads_of([(1, [(0, 0), (20, 0)]), (3, [(0, -3), (25, -3), (50, -3)]), (1, [(20, 0), (50, 0)]),
+                      (5, [(9, 9)])])
     roads = dataclasses.replace(roads, id=np.array([11, 5, 5, -1]), width_m=np.array([3.5, 0, 3, 0], np.float32),
                                 speed_limit_mps=np.array([13.9, 0, 8, 0], np.float32))
     return Scene(

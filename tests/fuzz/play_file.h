@@ -1,0 +1,117 @@
+/* What is done with the bytes of a scene file? They are read; if they are sound, the core must take the scene in them,
+ * and it is played. */
+#ifndef PLAY_FILE_H
+#define PLAY_FILE_H
+
+#include "file_layout.h"
+#include "play_scene.h"
+
+enum { PLAY_ROWS = 4 };
+
+static const float play_extent_limit_m = 2000.0f;
+
+static inline const void *file_part(const drv_file *file, const uint8_t *bytes, drv_file_part part) {
+    return bytes + file->sections[part].offset;
+}
+
+static inline int file_valid(const drv_file *file, const uint8_t *bytes, int64_t frame, int64_t object) {
+    const uint8_t *bits = file_part(file, bytes, FILE_TRACK_VALID);
+    const int64_t i = frame * file->object_count + object;
+    return bits[i / 8] >> (i % 8) & 1;
+}
+
+/* Who plays which part: the first objects on the map at frame 0 are rows, the others that ever come are experts.
+ * Returns how many rows there are; `order` is rows, then experts. */
+static inline int32_t cast_objects(const drv_file *file, const uint8_t *bytes, int32_t *order, int32_t *experts) {
+    int32_t rows = 0;
+    for (int32_t i = 0; i < file->object_count && rows < PLAY_ROWS; i++)
+        if (file_valid(file, bytes, 0, i)) order[rows++] = i;
+    *experts = 0;
+    for (int32_t i = 0; i < file->object_count; i++) {
+        int taken = 0, seen = 0;
+        for (int32_t row = 0; row < rows; row++) taken |= order[row] == i;
+        for (int32_t frame = 0; !taken && !seen && frame < file->frame_count; frame++)
+            seen = file_valid(file, bytes, frame, i);
+        if (seen) order[rows + (*experts)++] = i;
+    }
+    return rows;
+}
+
+static inline float *picked(const float *values, const int32_t *order, int64_t count, int64_t stride, int64_t offset) {
+    float *out = play_array(count, sizeof *out);
+    for (int64_t i = 0; i < count; i++) out[i] = values[order[i] * stride + offset];
+    return out;
+}
+
+/* The tracks of some objects from frame 0 on. */
+static inline float *picked_log(const drv_file *file, const uint8_t *bytes, drv_file_part part, const int32_t *order,
+                                int64_t count) {
+    const float *values = file_part(file, bytes, part);
+    float *out = play_array(file->frame_count * count, sizeof *out);
+    for (int64_t frame = 0; frame < file->frame_count; frame++)
+        for (int64_t i = 0; i < count; i++) out[frame * count + i] = values[frame * file->object_count + order[i]];
+    return out;
+}
+
+/* Plays a sound file, with every array of its own size, so that the sanitizer sees each step beyond one. */
+static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, uint32_t draw) {
+    int32_t experts = 0, *order = play_array(file->object_count, sizeof *order);
+    const int32_t rows = cast_objects(file, bytes, order, &experts), vehicles = rows + experts;
+    const float *goal_m = file_part(file, bytes, FILE_OBJECT_GOAL);
+    const int32_t *starters = order, *loggers = order + rows;
+    uint8_t *kind = play_array(vehicles, 1), *log_valid = play_array(file->frame_count * (int64_t)experts, 1);
+    for (int32_t i = 0; i < vehicles; i++)
+        kind[i] = ((const uint8_t *)file_part(file, bytes, FILE_OBJECT_KIND))[order[i]];
+    for (int32_t frame = 0; frame < file->frame_count; frame++)
+        for (int32_t i = 0; i < experts; i++)
+            log_valid[frame * experts + i] = (uint8_t)file_valid(file, bytes, frame, loggers[i]);
+    float *made[] = {picked(file_part(file, bytes, FILE_OBJECT_LENGTH), order, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_OBJECT_WIDTH), order, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_TRACK_X), starters, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_TRACK_Y), starters, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_TRACK_HEADING), starters, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_TRACK_VX), starters, vehicles, 1, 0),
+                     picked(file_part(file, bytes, FILE_TRACK_VY), starters, vehicles, 1, 0),
+                     picked(goal_m, starters, rows, 2, 0),
+                     picked(goal_m, starters, rows, 2, 1),
+                     picked_log(file, bytes, FILE_TRACK_X, loggers, experts),
+                     picked_log(file, bytes, FILE_TRACK_Y, loggers, experts),
+                     picked_log(file, bytes, FILE_TRACK_HEADING, loggers, experts),
+                     picked_log(file, bytes, FILE_TRACK_VX, loggers, experts),
+                     picked_log(file, bytes, FILE_TRACK_VY, loggers, experts)};
+    const drv_scene_input in = {
+        .name = "fuzzed", .dt_s = (float)file->dt_s, .trial_steps = PLAY_TRIAL_STEPS, .row_count = rows,
+        .expert_count = experts, .vehicle_count = vehicles, .frame_count = file->frame_count, .kind = kind,
+        .length_m = made[0], .width_m = made[1], .start_x_m = made[2], .start_y_m = made[3],
+        .start_heading_rad = made[4], .start_vx_mps = made[5], .start_vy_mps = made[6], .goal_x_m = made[7],
+        .goal_y_m = made[8], .log_x_m = made[9], .log_y_m = made[10], .log_heading_rad = made[11],
+        .log_vx_mps = made[12], .log_vy_mps = made[13], .log_valid = log_valid, .road_count = file->road_count,
+        .point_count = file->point_count, .road_start = file_part(file, bytes, FILE_ROAD_START),
+        .road_kind = file_part(file, bytes, FILE_ROAD_KIND), .road_width_m = file_part(file, bytes, FILE_ROAD_WIDTH),
+        .road_speed_limit_mps = file_part(file, bytes, FILE_ROAD_LIMIT),
+        .point_x_m = file_part(file, bytes, FILE_POINT_X), .point_y_m = file_part(file, bytes, FILE_POINT_Y)};
+    char message[DRV_MESSAGE_BYTES] = "";
+    if (rows > 0 && play_extent_m(&in) <= play_extent_limit_m)
+        MUST(play_scene(&in, draw, message) == DRV_OK, "the reader took what the core refuses: %s", message);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) free(made[i]);
+    free(order);
+    free(kind);
+    free(log_valid);
+}
+
+/* Returns what the reader says. `bytes` may begin anywhere; the reader gets a copy with nothing behind it. */
+static inline drv_status play_file(const uint8_t *bytes, size_t byte_count, char *message) {
+    uint8_t *copy = play_array((int64_t)byte_count, 1);
+    if (byte_count > 0) memcpy(copy, bytes, byte_count);
+    drv_file file;
+    message[0] = '\0';
+    const drv_status status = drv_file_read(copy, byte_count, &file, message);
+    MUST((status == DRV_OK) == (message[0] == '\0'), "status %d says \"%s\"", status, message);
+    uint32_t draw = 0;
+    for (size_t i = 0; i < byte_count; i++) draw = draw * 31u + copy[i];
+    if (status == DRV_OK) play_sound_file(&file, copy, draw);
+    free(copy);
+    return status;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* What is done with a scene that was accepted? It is played for a few steps, and what it shows must keep the laws. */
+#ifndef PLAY_SCENE_H
+#define PLAY_SCENE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../c/small_scene.h"
+#include "drive.h"
+
+/* Enough for a trial, its restart and the first step of the next. */
+enum { PLAY_TRIAL_STEPS = 3, PLAY_STEPS = 5, PLAY_LINE = 64 };
+
+/* A law is broken: the fuzzer keeps the input. */
+#define MUST(claim, ...)                                                 \
+    do {                                                                 \
+        if (!(claim)) {                                                  \
+            fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #claim); \
+            fprintf(stderr, __VA_ARGS__);                                \
+            fprintf(stderr, "\n");                                       \
+            abort();                                                     \
+        }                                                                \
+    } while (0)
+
+static inline void *play_array(int64_t count, size_t item_bytes) {
+    void *array = malloc((size_t)count * item_bytes + (count == 0));
+    MUST(array != NULL, "no memory for %lld items", (long long)count);
+    /* Filled with rubbish: what the core does not write must not be seen. */
+    memset(array, 0xa5, (size_t)count * item_bytes);
+    return array;
+}
+
+/* How far from each other the points of a map are. A map of 100 km takes milliseconds, and a fuzzer wants thousands of
+ * inputs a second. */
+static inline float play_extent_m(const drv_scene_input *in) {
+    float extent_m = 0.0f;
+    for (int32_t i = 1; i < in->point_count; i++)
+        extent_m = fmaxf(extent_m, fmaxf(fabsf(in->point_x_m[i] - in->point_x_m[0]),
+                                         fabsf(in->point_y_m[i] - in->point_y_m[0])));
+    return extent_m;
+}
+
+static inline void play_check(const drv_arrays *arrays, const drv_batch_needs *needs) {
+    const int64_t shown = (int64_t)needs->row_count * needs->observation_size;
+    for (int64_t i = 0; i < shown; i++)
+        MUST(arrays->observations[i] >= -1.0f && arrays->observations[i] <= 1.0f, "observation %lld is %g",
+             (long long)i, (double)arrays->observations[i]);
+    for (int32_t row = 0; row < needs->row_count; row++) {
+        MUST(isfinite(arrays->rewards[row]), "reward %d is %g", row, (double)arrays->rewards[row]);
+        MUST(!(arrays->terminations[row] && arrays->truncations[row]), "row %d has both flags", row);
+        MUST(arrays->invalid_step[row] == 0 || arrays->rewards[row] == 0.0f, "row %d was paid for nothing", row);
+    }
+}
+
+static inline void play_batch(drv_scene *scene, const drv_config *config, int32_t rows, uint32_t draw) {
+    char message[DRV_MESSAGE_BYTES] = "";
+    const int64_t world_ids[2] = {0, 1};
+    const drv_batch_setup setup = {.config = *config, .world_count = 2, .rows_per_world = rows, .scene_count = 1,
+                                   .scenes = &scene, .world_ids = world_ids, .seed = draw, .thread_count = 1};
+    drv_batch_needs needs;
+    MUST(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);
+    void *block = aligned_alloc(PLAY_LINE, (size_t)needs.block_bytes);
+    MUST(block != NULL, "no memory for a block");
+    memset(block, 0x5a, (size_t)needs.block_bytes);
+    drv_batch *batch = NULL;
+    MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
+    const int64_t count = needs.row_count;
+    const drv_arrays arrays = {
+        .discrete_actions = play_array(count * needs.action_width, sizeof(int64_t)),
+        .observations = play_array(count * needs.observation_size, sizeof(float)),
+        .rewards = play_array(count, sizeof(float)), .terminations = play_array(count, 1),
+        .truncations = play_array(count, 1), .trial_ended = play_array(count, 1), .truncation = play_array(count, 1),
+        .invalid_step = play_array(count, 1), .first = play_array(count, 1),
+        .trial_index = play_array(count, sizeof(int32_t)), .removed = play_array(count, 1),
+        .stopped = play_array(count, 1), .waits = play_array(count, 1), .outcome = play_array(count, 1),
+        .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.world_count, sizeof(int32_t))};
+    drv_batch_bind(batch, &arrays);
+    MUST(drv_batch_reset(batch, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
+    play_check(&arrays, &needs);
+    for (int step = 0; step < PLAY_STEPS; step++) {
+        for (int64_t row = 0; row < count; row++) {
+            draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
+            arrays.discrete_actions[row] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
+        }
+        MUST(drv_batch_step(batch, NULL, message) == DRV_OK, "%s", message);
+        play_check(&arrays, &needs);
+    }
+    drv_batch_free(batch);
+    free(block);
+    void *const all[] = {arrays.discrete_actions, arrays.observations, arrays.rewards, arrays.terminations,
+                         arrays.truncations, arrays.trial_ended, arrays.truncation, arrays.invalid_step, arrays.first,
+                         arrays.trial_index, arrays.removed, arrays.stopped, arrays.waits, arrays.outcome, arrays.code,
+                         arrays.scene_index};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* Returns what the core says to the scene, having played it where it was accepted. */
+static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, char *message) {
+    drv_config config = small_config();
+    config.min_speed_mps = draw & 1u ? -5.0f : 0.0f;
+    config.on_collision = draw & 2u ? DRV_IGNORE : DRV_STOP;
+    config.roads = draw & 4u ? 8 : 0;
+    config.partners = draw & 8u ? 4 : 0;
+    drv_scene *scene = NULL;
+    const drv_status status = drv_scene_create(in, &config, &scene, message);
+    MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
+    MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
+    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 4);
+    drv_scene_release(scene);
+    return status;
+}
+
+#endif

@@ -1,0 +1,358 @@
+"""Is a damaged or hostile `.drv` refused with its place and reason, and nothing touched that is not the file's?
+
+Everything is read twice: by the package, and by the same core under the address and undefined behaviour sanitizers,
+which must say the same.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+
+import build_core
+import numpy as np
+import pytest
+from build_core import ADDRESS
+from drv_writer import (
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    SECTIONS,
+    bare_scene,
+    drv_file,
+    entries,
+    file_of,
+    full_scene,
+    mended,
+    parts_of,
+    with_entry,
+    with_section,
+)
+
+from drive_env import SceneError, load_scene
+from drive_env.scenes.drv import drv_bytes, read_drv
+from drive_env.scenes.drv_layout import HEADER_FIELDS, KINDS
+from drive_env.scenes.validate import validate_scene
+
+FULL = full_scene()
+DATA = drv_file(FULL)
+READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
+
+
+def said_by_the_sanitized_core(files):
+    """The sentence for each file, empty where it was taken and played."""
+    compiler = build_core.working_compiler(ADDRESS)
+    if compiler is None:
+        pytest.skip("neither gcc nor clang builds programs that run with the address sanitizer")
+    program = build_core.test_program(READER, compiler, ADDRESS)
+    pack = b"".join(struct.pack("<I", len(data)) + data for data in files)
+    done = subprocess.run([program], input=pack, capture_output=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-6000:]
+    lines = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+    assert len(lines) == len(files)
+    return [line.partition(" ")[2] for line in lines]
+
+
+def outcomes(files):
+    """"" for each file that holds a valid scene, else what is said of it. Whatever else happens fails the test.
+
+    A file that the core takes must pass the validator too: the core's checks are the stricter ones, and say more.
+    """
+    found = []
+    for data, said in zip(files, said_by_the_sanitized_core(files), strict=True):
+        try:
+            scene = read_drv(data)
+        except SceneError as error:
+            words = str(error)
+            # The core does not read metadata: about them it says nothing.
+            assert said == words or (said == "" and words.startswith("section metadata at byte"))
+            assert words
+            found.append(words)
+        else:
+            assert said == ""
+            validate_scene(scene)
+            found.append("")
+    return found
+
+
+def numbers(kind, *values):
+    return struct.pack(f"<{len(values)}{kind}", *values)
+
+
+def element(name, index, number):
+    """The full scene's file with one number of a section changed."""
+    sections = parts_of(FULL)[1]
+    kind = next(kind for kind in KINDS if kind.name == name)
+    array = np.frombuffer(sections[name], kind.dtype).copy()
+    array[index] = number
+    return with_section(FULL, name, array.tobytes())
+
+
+def header(**fields):
+    return file_of(*parts_of(FULL), **fields)
+
+
+def counts(section_lengths, **fields):
+    """The full scene's file with other counts in its header, and some sections cut or filled with zeros to match."""
+    head, sections = parts_of(FULL)
+    changed = {name: sections[name][:length].ljust(length, b"\0") for name, length in section_lengths.items()}
+    return file_of(head | fields, sections | changed)
+
+
+def without(name, *others, **fields):
+    """The full scene's file with one section less, and empty ones in its place."""
+    head, sections = parts_of(FULL)
+    kept = {key: data for key, data in sections.items() if key != name}
+    return file_of(head, kept | dict.fromkeys(others, b""), **fields)
+
+
+def metadata(text):
+    data = text if isinstance(text, bytes) else text.encode()
+    head, sections = parts_of(FULL)
+    return file_of(head | {"metadata_bytes": len(data)}, sections | {"metadata": data})
+
+
+def at(name):
+    """Where a section of the full scene's file begins."""
+    return next(entry[2] for entry in entries(DATA) if entry[0] == SECTIONS[name][0])
+
+
+def entry_at(name):
+    return HEADER_BYTES + ENTRY_BYTES * list(SECTIONS).index(name)
+
+
+GOOD_METADATA = parts_of(FULL)[1]["metadata"].decode()
+NAN, INF = float("nan"), float("inf")
+
+SPOILT = {
+    # header
+    "header at byte 0: it takes 88 bytes; the file has 87": DATA[:87],
+    "header: magic at byte 0 begins with 89 44 52 57; it must be 89 44 52 56 0d 0a 1a 0a":
+        header(magic=b"\x89DRW\r\n\x1a\n"),
+    "header: magic at byte 0 begins with 89 44 52 56": header(magic=b"\x89DRV\n\x1a\n\n"),
+    "header: major at byte 8 is 0; this version of drive-env reads 1": header(major=0),
+    "header: file_bytes at byte 16 is 18446744073709551615; the file has": header(file_bytes=2**64 - 1),
+    "header: section_count at byte 12 is 4294967295; the file has room for": header(section_count=2**32 - 1),
+    "header: section_count at byte 12 is 0; it must be 24 to 4096": header(section_count=0),
+    "header: section_count at byte 12 is 23; it must be 24 to 4096": without("roads.id"),
+    "header: crc at byte 84 is 00000000; header and table have": DATA[:84] + bytes(4) + DATA[88:],
+    "header: origin_x_m at byte 24 is nan; it must be finite": header(origin_x_m=NAN),
+    "header: origin_y_m at byte 32 is -inf; it must be finite": header(origin_y_m=-INF),
+    "header: dt_s at byte 40 is 0; it must be 0.0001 to 2": header(dt_s=0.0),
+    "header: dt_s at byte 40 is nan; it must be": header(dt_s=NAN),
+    "header: dt_s at byte 40 is 2.5; it must be": header(dt_s=2.5),
+    "header: object_count at byte 48 is 65536; it must be 0 to 65535": header(object_count=65536),
+    "header: frame_count at byte 52 is 0; it must be 1 to 1000000": header(frame_count=0),
+    "header: road_count at byte 56 is 4294967295; it must be 0 to 16777216": header(road_count=2**32 - 1),
+    "header: point_count at byte 60 is 16777217; it must be": header(point_count=2**24 + 1),
+    "header: link_count at byte 64 is 2147483648; it must be": header(link_count=2**31),
+    "header: predicted_count at byte 68 is 65536; it must be": header(predicted_count=65536),
+    "header: sdc at byte 72 is -2; it must be -1 to 65534": header(sdc=-2),
+    "header: sdc at byte 72 is 3; there are 3 objects": header(sdc=3),
+    "header: sdc at byte 72 is 0; there are 0 objects": file_of(*parts_of(bare_scene()), sdc=0),
+    "header: generated at byte 76 is 2; it must be 0 to 1": header(generated=2),
+    "header: metadata_bytes at byte 80 is 65537; it must be 2 to 65536": header(metadata_bytes=65537),
+    "header: metadata_bytes at byte 80 is 0; it must be": header(metadata_bytes=0),
+    # table of sections
+    f"table: code at byte {HEADER_BYTES} is 0; version 1.0 has no such section": with_entry(DATA, "metadata", code=0),
+    f"table: code at byte {entry_at('objects.kind')} is 16 after 16; codes must rise":
+        with_entry(DATA, "objects.kind", code=16),
+    f"table: code at byte {entry_at('objects.kind')} is 18; section objects.kind, code 17, must come before it":
+        with_entry(DATA, "objects.kind", code=18),
+    "81; section tracks_to_predict, code 80, must come before it": with_entry(DATA, "tracks_to_predict", code=81),
+    "table at byte 88: it has no section tracks_to_predict, code 80": without("tracks_to_predict", (70, 4), minor=1),
+    f"table: element_bytes at byte {entry_at('roads.id') + 4} of section roads.id is 4; it must be 8":
+        with_entry(DATA, "roads.id", element_bytes=4),
+    f"table: element_bytes at byte {entry_at('roads.id') + 4} is 0; it must be 1 to 4096":
+        with_entry(DATA, "roads.id", element_bytes=0),
+    f"table: offset at byte {entry_at('roads.x_m') + 8} of section roads.x_m is 0; it must be {at('roads.x_m')}":
+        with_entry(DATA, "roads.x_m", offset=0),
+    f"section roads.y_m is {at('roads.y_m') - 1}; it must be":
+        with_entry(DATA, "roads.y_m", offset=at("roads.y_m") - 1),
+    f"section roads.width_m is {at('roads.y_m')}; it must be":
+        with_entry(DATA, "roads.width_m", offset=at("roads.y_m")),
+    "offset at byte 96 is 1.844674407370955e+19; it must be": with_entry(DATA, "metadata", offset=2**64 - 1),
+    "of section metadata is 9007199254740992; it must be 1088": with_entry(DATA, "metadata", offset=2**53),
+    "bytes at byte 104 is 1.844674407370955e+19; it must be": with_entry(DATA, "metadata", bytes=2**64 - 1),
+    "bytes at byte 144 of section objects.id is 25; it must be 3 elements of 8 bytes":
+        with_entry(DATA, "objects.id", bytes=25),
+    "count at byte 152 of section objects.id is 4; by the header's counts it must be 3":
+        with_entry(DATA, "objects.id", count=4),
+    "count at byte 152 of section objects.id is 9007199254740992; by the header's":
+        with_entry(DATA, "objects.id", count=2**53),
+    "of section objects.id is 3; by the header's counts it must be 2": header(object_count=2, sdc=-1),
+    "of section objects.x_m is 15; by the header's counts it must be 3000000": header(frame_count=10**6),
+    "of section objects.id is 3; by the header's counts it must be 65535":
+        header(object_count=65535, frame_count=10**6),
+    "zero at byte 164 is 1; it must be 0 to 0": with_entry(DATA, "objects.id", zero=1),
+    f"section objects.id at byte {at('objects.id')}: its 24 bytes have crc": with_entry(DATA, "objects.id", crc=1),
+    f"gap before section objects.id: byte {at('objects.id') - 1} is 7; it must be 0":
+        DATA[: at("objects.id") - 1] + b"\x07" + DATA[at("objects.id") :],
+    f"the last section ends at byte {len(DATA)}; the file has {len(DATA) + 1}":
+        mended(struct.pack("<8sHHIQ", *struct.unpack_from("<8sHHI", DATA), len(DATA) + 1) + DATA[24:] + b"\0"),
+    "table: section tracks_to_predict takes 8 bytes from byte":
+        mended(struct.pack("<8sHHIQ", *struct.unpack_from("<8sHHI", DATA), len(DATA) - 1) + DATA[24:-1]),
+    # numbers
+    f"section objects.id at byte {at('objects.id')}: 7 stands in it more than once": element("objects.id", 2, 7),
+    "section objects.kind at byte": element("objects.kind", 1, 0),
+    f"element [1] at byte {at('objects.kind') + 1} is 5; it must be 1 to 4": element("objects.kind", 1, 5),
+    f"objects.length_m at byte {at('objects.length_m')}: element [2] at byte {at('objects.length_m') + 8} is 0; "
+    "it must be 0.01 to 200": element("objects.length_m", 2, 0),
+    "section objects.width_m": element("objects.width_m", 0, NAN),
+    "section objects.height_m": element("objects.height_m", 0, 201),
+    f"element [1, 1] at byte {at('objects.goal_m') + 12} is inf; it must be -50000 to 50000":
+        element("objects.goal_m", 3, INF),
+    "section objects.marked_expert": element("objects.marked_expert", 0, 2),
+    f"section objects.x_m at byte {at('objects.x_m')}: element [2, 1] at byte {at('objects.x_m') + 28} is nan":
+        element("objects.x_m", 7, NAN),
+    f"section objects.x_m at byte {at('objects.x_m')}: element [0, 1] at byte {at('objects.x_m') + 4} is 1.4013e-45 "
+    "where objects.valid is 0; it must be 0 there": element("objects.x_m", 1, 1e-45),
+    "section objects.y_m": element("objects.y_m", 0, 50001),
+    "section objects.heading_rad": element("objects.heading_rad", 0, 3.1415930),
+    "section objects.vx_mps": element("objects.vx_mps", 0, -201),
+    "section objects.vy_mps": element("objects.vy_mps", 14, 1),
+    "is 150, with 150 across a speed of 212.132 m/s; it must be at most 200":
+        file_of(parts_of(FULL)[0], parts_of(FULL)[1] | {"objects.vx_mps": numbers("f", 150, *[0] * 14),
+                                                        "objects.vy_mps": numbers("f", 150, *[0] * 14)}),
+    f"section objects.valid at byte {at('objects.valid')}: element [1] at byte {at('objects.valid') + 1} is 191; "
+    "bits from 7 on must be 0": element("objects.valid", 1, 0b10111111),
+    "section roads.kind": element("roads.kind", 0, 8),
+    "section roads.start": element("roads.start", 0, 1),
+    f"element [2] at byte {at('roads.start') + 8} is 2 after 2; it must be at least 1 above it":
+        element("roads.start", 2, 2),
+    "is 7 after 2147483647; it must be at least 1 above it": element("roads.start", 2, 2**31 - 1),
+    "is -2147483648 after 0": element("roads.start", 1, -(2**31)),
+    "element [4] at byte": element("roads.start", 4, 9),
+    "section roads.x_m": element("roads.x_m", 7, -50000.01),
+    "section roads.y_m": element("roads.y_m", 6, INF),
+    "section roads.width_m": element("roads.width_m", 3, -1e-6),
+    "section roads.speed_limit_mps": element("roads.speed_limit_mps", 1, 200.1),
+    "section lanes.start": element("lanes.start", 2, 1),
+    "so road 1 of kind 3 leads on; only lanes, kind 1, may":
+        with_section(FULL, "lanes.start", numbers("i", 0, 1, 2, 3, 3)),
+    f"section lanes.successor at byte {at('lanes.successor')}: element [1] at byte {at('lanes.successor') + 4} is 4; "
+    "it must be an index below 4": element("lanes.successor", 1, 4),
+    "element [0] at byte": element("lanes.successor", 0, -1),
+    "is road 1 of kind 3; it must be a lane, kind 1": element("lanes.successor", 0, 1),
+    "section tracks_to_predict": element("tracks_to_predict", 0, 3),
+    # counts that agree with each other but leave nothing to count
+    "section roads.start at byte": counts(
+        {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,
+         "lanes.start": 4}, road_count=0),
+    # metadata
+    "section metadata at byte 1088: metadata is no JSON in UTF-8: 'utf-8' codec": metadata(b"\xff\xfe{}"),
+    "section metadata at byte 1088: metadata is no JSON in UTF-8: Expecting": metadata("{]"),
+    "metadata is a list; it must be an object with the keys name, source": metadata("[]"),
+    "metadata nests too deep": metadata("[" * 60_000),
+    "NaN is no number": metadata(GOOD_METADATA.replace('"dt_s":1', '"dt_s":NaN')),
+    "the key 'name' stands in an object twice": metadata('{"name":"x",' + GOOD_METADATA[1:]),
+    "metadata is ['author', 'converter', 'dataset', 'dropped', 'licence'":
+        metadata('{"author":"x",' + GOOD_METADATA[1:]),
+    "metadata dropped['roads without points'] is 20000": metadata(GOOD_METADATA.replace(":2}", ":2" + "0" * 40 + "}")),
+    "metadata name holds the control character U+0000 at 1": metadata(GOOD_METADATA.replace('"full"', '"f\\u0000ll"')),
+    "metadata name holds U+D800 at 1, which is no character": metadata(GOOD_METADATA.replace('"full"', '"f\\ud800"')),
+    "metadata source_sha256 is '0F0F0f0f": metadata(GOOD_METADATA.replace("0f0f", "0F0F", 1)),
+    "metadata licence is 3; it must be text": metadata(GOOD_METADATA.replace('"Public domain. Öffentlich."', "3")),
+}
+"""What must be said to a file with one fault and good checksums."""
+
+
+@pytest.fixture(scope="module")
+def said():
+    return dict(zip(SPOILT, outcomes(list(SPOILT.values())), strict=True))
+
+
+@pytest.mark.parametrize("words", SPOILT)
+def test_a_fault_is_named_with_its_place_and_value(words, said):
+    assert words in said[words]
+
+
+def test_every_section_and_every_number_of_the_header_has_its_fault_here(said):
+    told = "\n".join(said.values())
+    assert [kind.name for kind in KINDS if f"section {kind.name}" not in told] == []
+    assert [field.name for field in HEADER_FIELDS if f"header: {field.name} at byte {field.offset} " not in told
+            and field.name != "minor"] == []
+
+
+def test_every_truncation_is_refused_in_words():
+    assert len(DATA) < 4096
+    for length, words in enumerate(outcomes([DATA[:length] for length in range(len(DATA))])):
+        assert words.startswith("header"), length
+
+
+def test_every_flipped_bit_is_refused_in_words():
+    """No bit of a file may be lost in silence: every byte is decided or has a checksum."""
+    flipped = []
+    for bit in range(8 * len(DATA)):
+        data = bytearray(DATA)
+        data[bit // 8] ^= 1 << bit % 8
+        flipped.append(bytes(data))
+    assert all(outcomes(flipped))
+
+
+def test_every_flipped_bit_with_good_checksums_is_refused_or_leaves_a_valid_scene():
+    flipped = []
+    for bit in range(8 * len(DATA)):
+        data = bytearray(DATA)
+        data[bit // 8] ^= 1 << bit % 8
+        flipped.append(mended(bytes(data)))
+    found = outcomes(flipped)
+    assert 0.2 < sum(words == "" for words in found) / len(found) < 0.8
+
+
+def mutated(data, source):
+    """One to three changes of any kind, where structure is thick as often as where it is not."""
+    whole, data = data, bytearray(data)
+    for _ in range(source.randrange(1, 4)):
+        thick = source.random() < 0.4
+        place = source.randrange(min(len(data), 1088) if thick else len(data))
+        change = source.randrange(5)
+        if change == 0:
+            data[place] ^= 1 << source.randrange(8)
+        elif change == 1:
+            data[place] = source.randrange(256)
+        elif change == 2:
+            width = source.choice((4, 8))
+            place -= place % width
+            low = -(2 ** (8 * width - 1))
+            number = source.choice((0, 1, -1, low, ~low, source.randrange(low, -low)))
+            data[place : place + width] = number.to_bytes(width, "little", signed=True)
+        elif change == 3:
+            place -= place % 4
+            number = source.choice((NAN, INF, -INF, -0.0, 1e-45, 50_000.0, -50_000.01, 3.4e38))
+            data[place : place + 4] = struct.pack("<f", number)
+        else:
+            size = source.randrange(1, 65)
+            if source.random() < 0.5:
+                del data[place : place + size]
+            else:
+                data[place:place] = source.randbytes(size)
+            data[16:24] = struct.pack("<Q", len(data))
+    return bytes(data) if data != whole else mutated(whole, source)
+
+
+@pytest.mark.parametrize("name", ["map_942.bin", "map_000.bin"])
+def test_mutations_of_a_real_scene_are_refused_or_leave_a_valid_one(name, tmp_path, sample_path):
+    path = tmp_path / "real.drv"
+    path.write_bytes(drv_bytes(load_scene(sample_path(f"pufferdrive/{name}"))))
+    data, source = path.read_bytes(), random.Random(name)
+    found = outcomes([mutated(data, source) for _ in range(500)])
+    assert all(found)
+    found = outcomes([mended(mutated(data, source)) for _ in range(500)])
+    assert 20 < sum(words == "" for words in found) < 480
+    path.write_bytes(mutated(data, source))
+    with pytest.raises(SceneError, match=str(path)):
+        load_scene(path)
+
+
+def test_mutations_of_a_small_scene_are_refused_or_leave_a_valid_one():
+    source = random.Random(11)
+    found = outcomes([mended(mutated(DATA, source)) for _ in range(5000)])
+    assert 200 < sum(words == "" for words in found) < 4800
+
+
+def test_random_bytes_behind_a_sound_head_are_refused():
+    source = random.Random(12)
+    files = [mended(DATA[:cut] + source.randbytes(len(DATA) - cut))
+             for cut in (source.randrange(24, len(DATA) - 200) for _ in range(1000))]
+    assert all(outcomes(files))
