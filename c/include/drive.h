@@ -207,7 +207,7 @@ typedef struct drv_file_kind {
 typedef struct drv_file_section {
     uint64_t offset;
     int64_t rows;
-    int64_t columns; /* 0: it has one dimension */
+    int64_t columns; /* 1 where it has one dimension */
 } drv_file_section;
 
 /* What a file holds that was found sound; its sections stand in the order of drv_file_kinds. */

@@ -43,7 +43,7 @@ static place element_place(const reader *in, drv_file_part part, int64_t index, 
     const drv_file_section section = in->file->sections[part];
     const unsigned long long at = section.offset + (uint64_t)index * element_bytes;
     char element[48];
-    if (section.columns)
+    if (drv_file_form_of(part).columns != EXTENT_NONE)
         snprintf(element, sizeof element, "[%lld, %lld]", (long long)(index / section.columns),
                  (long long)(index % section.columns));
     else snprintf(element, sizeof element, "[%lld]", (long long)index);
@@ -176,7 +176,7 @@ static drv_status check_entry(const reader *in, const drv_file_entry *entry, uin
     const drv_file_form form = drv_file_form_of(part);
     const uint32_t element_bytes = (uint32_t)(kind.type[1] - '0');
     const int64_t rows = drv_file_extent(&in->header, form.rows), columns = drv_file_extent(&in->header, form.columns);
-    const uint64_t count = (uint64_t)rows * (uint64_t)(form.columns == EXTENT_NONE ? 1 : columns);
+    const uint64_t count = (uint64_t)rows * (uint64_t)columns;
     if (entry->element_bytes != element_bytes)
         return REFUSE(in, "table: element_bytes at byte %llu of section %s is %lu; it must be %lu",
                       (unsigned long long)(at + offsetof(drv_file_entry, element_bytes)), kind.name,
@@ -258,8 +258,7 @@ static drv_status check_table(reader *in) {
 /* ---- numbers ---- */
 
 static int64_t elements(const reader *in, drv_file_part part) {
-    const drv_file_section section = in->file->sections[part];
-    return section.columns ? section.rows * section.columns : section.rows;
+    return in->file->sections[part].rows * in->file->sections[part].columns;
 }
 
 static const float *floats(const reader *in, drv_file_part part) {

@@ -59,7 +59,7 @@ drv_file_form drv_file_form_of(drv_file_part part) { return forms[part]; }
 
 int64_t drv_file_extent(const drv_file_header *header, drv_extent extent) {
     switch (extent) {
-    case EXTENT_NONE: return 0;
+    case EXTENT_NONE: return 1;
     case EXTENT_PAIR: return 2;
     case EXTENT_OBJECTS: return header->object_count;
     case EXTENT_FRAMES: return header->frame_count;
@@ -71,7 +71,7 @@ int64_t drv_file_extent(const drv_file_header *header, drv_extent extent) {
     case EXTENT_VALID: return ((int64_t)header->frame_count * header->object_count + 7) / 8;
     case EXTENT_METADATA: return header->metadata_bytes;
     }
-    return 0;
+    return 1;
 }
 
 const uint8_t *drv_file_magic(void) { return magic; }

@@ -140,7 +140,7 @@ typedef struct drv_file_form {
 
 drv_file_kind drv_file_kind_of(drv_file_part part);
 drv_file_form drv_file_form_of(drv_file_part part);
-/* By the header's counts; 0 for EXTENT_NONE. */
+/* By the header's counts; 1 for EXTENT_NONE. */
 int64_t drv_file_extent(const drv_file_header *header, drv_extent extent);
 
 _Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "drive.h says how many sections there are");

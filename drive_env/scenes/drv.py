@@ -56,8 +56,8 @@ def read_drv(data: bytes, source: str = "") -> Scene:
 
 
 def _view(block, kind, section):
-    count = section.rows * (section.columns if kind.columns else 1)
-    array = block[section.offset : section.offset + count * kind.dtype.itemsize].view(kind.dtype)
+    size_bytes = section.rows * section.columns * kind.dtype.itemsize
+    array = block[section.offset : section.offset + size_bytes].view(kind.dtype)
     return array.reshape(section.rows, section.columns) if kind.columns else array
 
 

@@ -21,7 +21,7 @@ static uint64_t write_smallest(uint8_t *bytes) {
         const drv_file_form form = drv_file_form_of((drv_file_part)i);
         const drv_file_kind kind = drv_file_kind_of((drv_file_part)i);
         const uint64_t count = (uint64_t)drv_file_extent(&header, form.rows) *
-                               (uint64_t)(form.columns == EXTENT_NONE ? 1 : drv_file_extent(&header, form.columns));
+                               (uint64_t)drv_file_extent(&header, form.columns);
         const uint32_t element_bytes = (uint32_t)(kind.type[1] - '0');
         const uint64_t offset = (end + 63) / 64 * 64, size = count * element_bytes;
         if (i == FILE_METADATA) memcpy(bytes + offset, "{}", 2);
@@ -49,7 +49,7 @@ TEST(the_smallest_file_is_read) {
     CHECK(file.object_count == 0 && file.frame_count == 1 && file.road_count == 0 && file.sdc == -1 &&
           file.skipped_sections == 0, "counts");
     CHECK(memcmp(bytes + file.sections[FILE_METADATA].offset, "{}", 2) == 0, "its metadata are elsewhere");
-    CHECK(file.sections[FILE_ROAD_START].rows == 1 && file.sections[FILE_ROAD_START].columns == 0 &&
+    CHECK(file.sections[FILE_ROAD_START].rows == 1 && file.sections[FILE_ROAD_START].columns == 1 &&
           file.sections[FILE_TRACK_X].rows == 1 && file.sections[FILE_TRACK_X].columns == 0, "shapes");
     free(bytes);
 }

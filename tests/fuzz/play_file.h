@@ -8,7 +8,7 @@
 
 enum { PLAY_ROWS = 4 };
 
-static const float play_extent_limit_m = 2000.0f;
+static const float play_extent_limit_m = 250.0f;
 
 static inline const void *file_part(const drv_file *file, const uint8_t *bytes, drv_file_part part) {
     return bytes + file->sections[part].offset;

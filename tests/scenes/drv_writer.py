@@ -60,11 +60,11 @@ def full_scene() -> Scene:
         provenance=Provenance("none", "a1", "Public domain. Öffentlich.", "0f" * 32, "a test"))
 
 
-def bare_scene() -> Scene:
+def bare_scene(frames: int = 1) -> Scene:
     """Nothing that a scene may do without: most sections are empty."""
     roads, scene = roads_of([]), small_scene()
     objects = {name: array[:0] for name, array in vars(scene.objects).items()}
-    tracks = {name: np.zeros((1, 0), array.dtype) for name, array in vars(scene.objects).items()
+    tracks = {name: np.zeros((frames, 0), array.dtype) for name, array in vars(scene.objects).items()
               if array.shape == scene.objects.valid.shape}
     return changed(scene, name="bare", objects=objects | tracks, roads=roads,
                    lanes=LaneGraph(np.zeros(1, np.int32), np.zeros(0, np.int32)))

@@ -37,7 +37,7 @@ def assert_same(left, right):
 
 
 SCENES = {
-    "full": full_scene, "bare": bare_scene, "small": small_scene,
+    "full": full_scene, "bare": bare_scene, "a log of nobody": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6),
 }

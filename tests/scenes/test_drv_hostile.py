@@ -351,6 +351,11 @@ def test_mutations_of_a_small_scene_are_refused_or_leave_a_valid_one():
     assert 200 < sum(words == "" for words in found) < 4800
 
 
+def test_a_log_of_nobody_is_no_log_of_somebody():
+    """No objects over many frames are no elements, and not one a frame."""
+    assert outcomes([drv_file(bare_scene(frames=frames)) for frames in (1, 5, 10**6)]) == ["", "", ""]
+
+
 def test_random_bytes_behind_a_sound_head_are_refused():
     source = random.Random(12)
     files = [mended(DATA[:cut] + source.randbytes(len(DATA) - cut))

@@ -1,0 +1,234 @@
+/* Which bytes make the reader of scene files fall, or what it lets through break a law of the core?
+ *
+ * libFuzzer's own changes nearly all end at a checksum. So most inputs are taken apart here, changed in one place that
+ * matters, and put together again as a file whose checksums and offsets are good. */
+#include "../c/dice.h"
+#include "checksum.h"
+#include "play_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char message[DRV_MESSAGE_BYTES];
+    play_file(data, size, message);
+    return 0;
+}
+
+enum { PIECE_LIMIT = 28, PIECE_BYTES = 1024, FILE_BYTES = 16 * 1024 };
+
+typedef struct piece {
+    uint32_t code, element_bytes;
+    size_t size;
+    uint8_t bytes[PIECE_BYTES];
+} piece;
+
+/* A file taken apart. */
+typedef struct pieces {
+    drv_file_header header;
+    int32_t count;
+    piece piece[PIECE_LIMIT];
+} pieces;
+
+static int take_apart(const uint8_t *data, size_t size, pieces *out) {
+    if (size < sizeof out->header) return 0;
+    memcpy(&out->header, data, sizeof out->header);
+    const uint64_t count = out->header.section_count;
+    if (count > PIECE_LIMIT || size - sizeof out->header < count * sizeof(drv_file_entry)) return 0;
+    out->count = (int32_t)count;
+    for (int32_t i = 0; i < out->count; i++) {
+        drv_file_entry entry;
+        memcpy(&entry, data + sizeof out->header + (size_t)i * sizeof entry, sizeof entry);
+        if (entry.offset > size || entry.bytes > size - entry.offset || entry.bytes > PIECE_BYTES) return 0;
+        out->piece[i] = (piece){.code = entry.code, .element_bytes = entry.element_bytes, .size = (size_t)entry.bytes};
+        memcpy(out->piece[i].bytes, data + entry.offset, (size_t)entry.bytes);
+    }
+    return 1;
+}
+
+/* Returns the size, or 0 where there is not so much room. */
+static size_t put_together(pieces *in, uint8_t *data, size_t room) {
+    uint8_t file[FILE_BYTES + PIECE_BYTES] = {0};
+    drv_checksum checksum;
+    drv_checksum_prepare(&checksum);
+    in->header.section_count = (uint32_t)in->count;
+    size_t end = sizeof in->header + (size_t)in->count * sizeof(drv_file_entry);
+    for (int32_t i = 0; i < in->count; i++) {
+        const piece *from = &in->piece[i];
+        const size_t offset = (end + 63) / 64 * 64;
+        if (offset + from->size > FILE_BYTES || offset + from->size > room) return 0;
+        memcpy(file + offset, from->bytes, from->size);
+        const drv_file_entry entry = {
+            .code = from->code, .element_bytes = from->element_bytes, .offset = offset, .bytes = from->size,
+            .count = from->element_bytes ? from->size / from->element_bytes : 0,
+            .crc = drv_checksum_of(&checksum, 0, from->bytes, from->size)};
+        memcpy(file + sizeof in->header + (size_t)i * sizeof entry, &entry, sizeof entry);
+        end = offset + from->size;
+    }
+    in->header.file_bytes = end;
+    memcpy(file, &in->header, sizeof in->header);
+    uint32_t crc = drv_checksum_of(&checksum, 0, file, offsetof(drv_file_header, crc));
+    crc = drv_checksum_of(&checksum, crc, file + sizeof in->header, (size_t)in->count * sizeof(drv_file_entry));
+    memcpy(file + offsetof(drv_file_header, crc), &crc, sizeof crc);
+    memcpy(data, file, end);
+    return end;
+}
+
+/* Makes the checksums and the length of a file good, whatever else is wrong with it. */
+static void mend_checksums(uint8_t *data, size_t size) {
+    drv_file_header header;
+    drv_checksum checksum;
+    if (size < sizeof header) return;
+    drv_checksum_prepare(&checksum);
+    memcpy(&header, data, sizeof header);
+    header.file_bytes = size;
+    memcpy(data, &header, sizeof header);
+    const uint64_t room = (size - sizeof header) / sizeof(drv_file_entry);
+    const uint64_t count = header.section_count < room ? header.section_count : room;
+    uint8_t *table = data + sizeof header;
+    for (uint64_t i = 0; i < count; i++) {
+        drv_file_entry entry;
+        memcpy(&entry, table + i * sizeof entry, sizeof entry);
+        if (entry.offset > size || entry.bytes > size - entry.offset) continue;
+        entry.crc = drv_checksum_of(&checksum, 0, data + entry.offset, entry.bytes);
+        memcpy(table + i * sizeof entry, &entry, sizeof entry);
+    }
+    uint32_t crc = drv_checksum_of(&checksum, 0, data, offsetof(drv_file_header, crc));
+    crc = drv_checksum_of(&checksum, crc, table, count * sizeof(drv_file_entry));
+    memcpy(data + offsetof(drv_file_header, crc), &crc, sizeof crc);
+}
+
+/* ---- one change ---- */
+
+static const float odd_floats[] = {0.0f, -0.0f, 1e-45f, 1e-38f, 0.01f, 1.0f, 3.1415927f, -3.1415927f, 3.142f, 200.0f,
+                                   -200.0f, 200.1f, 2000.0f, 49999.0f, 50000.0f, -50000.0f, 50001.0f, 3.4e38f, NAN,
+                                   INFINITY, -INFINITY};
+static const int32_t odd_integers[] = {0, 1, 2, 3, 4, 7, 8, 63, 64, 255, 256, 65535, 65536, -1, -2, INT32_MAX, INT32_MIN};
+static const double odd_doubles[] = {0.0, -0.0, 1e-4, 0.1, 0.099999, 2.0, 2.1, -1.0, 1e300, 1e-300, 1e9, NAN, INFINITY};
+
+#define ONE_OF(die, list) ((list)[dice_below((die), (int32_t)(sizeof(list) / sizeof *(list)))])
+
+static void change_element(piece *changed, dice *die) {
+    if (changed->size < 4) {
+        if (changed->size > 0) changed->bytes[dice_below(die, (int32_t)changed->size)] = (uint8_t)dice_below(die, 9);
+        return;
+    }
+    uint8_t *at = changed->bytes + 4 * dice_below(die, (int32_t)(changed->size / 4));
+    const float number = ONE_OF(die, odd_floats), moved = (float)dice_between(die, -300.0, 300.0);
+    const int32_t whole = ONE_OF(die, odd_integers), near = dice_below(die, 12);
+    const int what = dice_below(die, 5);
+    if (what == 0) memcpy(at, &number, 4);
+    else if (what == 1) memcpy(at, &moved, 4);
+    else if (what == 2) memcpy(at, &whole, 4);
+    else if (what == 3) memcpy(at, &near, 4);
+    else *at = (uint8_t)dice_bits(die);
+}
+
+static void change_header(drv_file_header *header, dice *die) {
+    const int what = dice_below(die, 8);
+    if (what == 0) header->dt_s = ONE_OF(die, odd_doubles);
+    else if (what == 1) header->origin_x_m = ONE_OF(die, odd_doubles);
+    else if (what == 2) header->origin_y_m = ONE_OF(die, odd_doubles);
+    else if (what == 3) header->sdc = ONE_OF(die, odd_integers);
+    else if (what == 4) header->generated = (uint32_t)dice_below(die, 3);
+    else if (what == 5) header->minor = (uint16_t)dice_below(die, 3);
+    else {
+        uint8_t *count = (uint8_t *)&header->object_count + 4 * dice_below(die, 6);
+        const int32_t whole = ONE_OF(die, odd_integers);
+        memcpy(count, &whole, sizeof whole);
+    }
+}
+
+/* What a new element of a section may be; 0 where that will do. */
+static void fill_element(uint8_t *at, drv_file_part part, int64_t i, size_t element_bytes) {
+    const float size_m = 2.0f;
+    memset(at, 0, element_bytes);
+    if (part == FILE_OBJECT_ID) memcpy(at, &i, sizeof i);
+    if (part == FILE_OBJECT_KIND || part == FILE_ROAD_KIND) *at = 1;
+    if (part == FILE_OBJECT_LENGTH || part == FILE_OBJECT_WIDTH || part == FILE_OBJECT_HEIGHT) memcpy(at, &size_m, 4);
+}
+
+static piece *piece_of(pieces *in, drv_file_part part) {
+    for (int32_t i = 0; i < in->count; i++)
+        if (in->piece[i].code == (uint32_t)drv_file_kind_of(part).code) return &in->piece[i];
+    return NULL;
+}
+
+/* Gives every section the length that the counts ask for, and the starts of roads and links a sound order. */
+static int follow_counts(pieces *in) {
+    for (int32_t part = 0; part < FILE_SECTION_COUNT; part++) {
+        piece *found = piece_of(in, (drv_file_part)part);
+        const drv_file_form form = drv_file_form_of((drv_file_part)part);
+        const int64_t count = drv_file_extent(&in->header, form.rows) * drv_file_extent(&in->header, form.columns);
+        const size_t element_bytes = (size_t)(drv_file_kind_of((drv_file_part)part).type[1] - '0');
+        if (!found || count > PIECE_BYTES || (size_t)count * element_bytes > PIECE_BYTES) return 0;
+        for (int64_t i = (int64_t)(found->size / element_bytes); i < count; i++)
+            fill_element(found->bytes + (size_t)i * element_bytes, (drv_file_part)part, i, element_bytes);
+        found->size = (size_t)count * element_bytes;
+    }
+    const int64_t roads = in->header.road_count, points = in->header.point_count, links = in->header.link_count;
+    for (int64_t i = 0; i <= roads; i++) {
+        const int32_t point = roads ? (int32_t)(i * points / roads) : 0, link = i == roads ? (int32_t)links : 0;
+        memcpy(piece_of(in, FILE_ROAD_START)->bytes + 4 * i, &point, sizeof point);
+        memcpy(piece_of(in, FILE_LINK_START)->bytes + 4 * i, &link, sizeof link);
+    }
+    piece *valid = piece_of(in, FILE_TRACK_VALID);
+    const uint64_t bits = (uint64_t)in->header.frame_count * in->header.object_count;
+    if (bits % 8) valid->bytes[valid->size - 1] &= (uint8_t)((1u << bits % 8) - 1u);
+    return 1;
+}
+
+static int change_count(pieces *in, dice *die) {
+    drv_file_header *header = &in->header;
+    uint32_t *const counts[] = {&header->object_count, &header->frame_count, &header->road_count,
+                                &header->point_count, &header->link_count, &header->predicted_count};
+    *ONE_OF(die, counts) = (uint32_t)dice_below(die, 12);
+    if (header->point_count < header->road_count) header->point_count = header->road_count;
+    if (header->sdc >= (int32_t)header->object_count) header->sdc = -1;
+    return follow_counts(in);
+}
+
+static void add_section(pieces *in, dice *die) {
+    if (in->count == PIECE_LIMIT) return;
+    int32_t place = dice_below(die, in->count + 1);
+    memmove(&in->piece[place + 1], &in->piece[place], (size_t)(in->count - place) * sizeof *in->piece);
+    const uint32_t before = place > 0 ? in->piece[place - 1].code : 0;
+    in->piece[place] = (piece){.code = before + 1 + (uint32_t)dice_below(die, 3), .element_bytes = 4,
+                               .size = 4u * (size_t)dice_below(die, 20)};
+    in->count++;
+    in->header.minor = 1;
+}
+
+static void drop_section(pieces *in, dice *die) {
+    if (in->count == 0) return;
+    const int32_t place = dice_below(die, in->count);
+    memmove(&in->piece[place], &in->piece[place + 1], (size_t)(in->count - 1 - place) * sizeof *in->piece);
+    in->count--;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
+    dice die = {seed * 2654435761u + 1u};
+    static pieces apart; /* too large for a stack that the sanitizers fill too */
+    const int what = dice_below(&die, 16);
+    if (what == 0) return LLVMFuzzerMutate(data, size, max_size);
+    if (what == 1 || !take_apart(data, size, &apart)) {
+        size = LLVMFuzzerMutate(data, size, max_size);
+        mend_checksums(data, size);
+        return size;
+    }
+    piece *one = apart.count > 0 ? &apart.piece[dice_below(&die, apart.count)] : NULL;
+    int good = 1;
+    if (what == 2) change_header(&apart.header, &die);
+    else if (what == 3) add_section(&apart, &die);
+    else if (what == 4) drop_section(&apart, &die);
+    else if (what <= 7) good = change_count(&apart, &die);
+    else if (!one) good = 0;
+    else if (what == 8) one->size = LLVMFuzzerMutate(one->bytes, one->size, PIECE_BYTES);
+    else if (what <= 10 && one->size > 0) LLVMFuzzerMutate(one->bytes, one->size, one->size);
+    else
+        for (int changes = 1 + dice_below(&die, 3); changes > 0; changes--)
+            change_element(&apart.piece[dice_below(&die, apart.count)], &die);
+    const size_t made = good ? put_together(&apart, data, max_size) : 0;
+    return made ? made : size;
+}

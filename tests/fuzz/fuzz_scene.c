@@ -1,0 +1,115 @@
+/* Which numbers make the core fall over a scene, or play it against a law?
+ *
+ * The input is a recipe, one byte a number: most bytes stand for a number in the range that is allowed, the last few for
+ * one that is odd. Every array has exactly the size that its counts say. */
+#include <float.h>
+
+#include "play_scene.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24 };
+
+static const float extent_limit_m = 250.0f;
+
+typedef struct recipe {
+    const uint8_t *at, *end;
+} recipe;
+
+static uint8_t next(recipe *from) { return from->at < from->end ? *from->at++ : 0; }
+
+static float number(recipe *from, float low, float high) {
+    const float odd[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, FLT_MIN, 1e-45f, -1e-45f, FLT_MAX, -FLT_MAX, low, high,
+                         nextafterf(low, -INFINITY), nextafterf(high, INFINITY), 0.999f * high, 0.999f * low};
+    const int32_t plain = 256 - (int32_t)(sizeof odd / sizeof *odd);
+    const uint8_t byte = next(from);
+    return byte < plain ? low + (high - low) * (float)byte / (float)(plain - 1) : odd[byte - plain];
+}
+
+/* Near the middle of the map, so that things meet; far away or nowhere for few bytes. */
+static float place(recipe *from) {
+    const float odd[] = {50000.0f, -50000.0f, 50000.01f, NAN, 1999.0f, -INFINITY};
+    const int32_t plain = 256 - (int32_t)(sizeof odd / sizeof *odd);
+    const uint8_t byte = next(from);
+    return byte < plain ? (float)(byte - 125) * 0.5f : odd[byte - plain];
+}
+
+static float *numbers(recipe *from, int32_t count, float low, float high) {
+    float *out = play_array(count, sizeof *out);
+    for (int32_t i = 0; i < count; i++) out[i] = number(from, low, high);
+    return out;
+}
+
+static float *places(recipe *from, int32_t count) {
+    float *out = play_array(count, sizeof *out);
+    for (int32_t i = 0; i < count; i++) out[i] = place(from);
+    return out;
+}
+
+/* Mostly `low` to `high`; beyond them for the last bytes. */
+static uint8_t *codes(recipe *from, int32_t count, int32_t low, int32_t high) {
+    uint8_t *out = play_array(count, 1);
+    for (int32_t i = 0; i < count; i++) {
+        const uint8_t byte = next(from);
+        out[i] = byte < 250 ? (uint8_t)(low + byte % (high - low + 1)) : byte;
+    }
+    return out;
+}
+
+static int32_t *starts(recipe *from, int32_t roads, int32_t points) {
+    int32_t *out = play_array(roads + 1, sizeof *out);
+    for (int32_t i = 0; i <= roads; i++) out[i] = roads ? i * points / roads : 0;
+    const uint8_t spoil = next(from);
+    if (spoil >= 224) out[spoil % (roads + 1)] = (int32_t)(int8_t)next(from) * (spoil % 2 ? 1 : 1 << 24);
+    return out;
+}
+
+/* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
+static void spoil_count(recipe *from, drv_scene_input *in) {
+    const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
+    int32_t *const counts[] = {&in->vehicle_count, &in->row_count, &in->expert_count, &in->frame_count,
+                               &in->trial_steps, &in->road_count, &in->point_count};
+    const uint8_t spoil = next(from);
+    if (spoil < 240) return;
+    *counts[next(from) % (sizeof counts / sizeof *counts)] = odd[spoil % 4];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    recipe from = {data, data + size};
+    const uint32_t draw = (uint32_t)next(&from) | (uint32_t)next(&from) << 8;
+    const int32_t vehicles = 1 + next(&from) % VEHICLES, rows = 1 + next(&from) % vehicles;
+    const int32_t experts = next(&from) % (vehicles - rows + 1), frames = 1 + next(&from) % FRAMES;
+    const int32_t roads = next(&from) % (ROADS + 1), points = roads ? roads + next(&from) % POINTS : 0;
+    const int32_t log = frames * experts;
+    drv_scene_input in = {.name = "fuzzed", .dt_s = number(&from, 1e-4f, 2.0f), .trial_steps = PLAY_TRIAL_STEPS,
+                          .row_count = rows, .expert_count = experts, .vehicle_count = vehicles, .frame_count = frames,
+                          .road_count = roads, .point_count = points};
+    spoil_count(&from, &in);
+    uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
+    int32_t *const start = starts(&from, roads, points);
+    float *const floats[] = {numbers(&from, vehicles, 0.01f, 20.0f), numbers(&from, vehicles, 0.01f, 5.0f),
+                             places(&from, vehicles), places(&from, vehicles), numbers(&from, vehicles, -100.0f, 100.0f),
+                             numbers(&from, vehicles, -200.0f, 200.0f), numbers(&from, vehicles, -200.0f, 200.0f),
+                             places(&from, rows), places(&from, rows), places(&from, log), places(&from, log),
+                             numbers(&from, log, -100.0f, 100.0f), numbers(&from, log, -200.0f, 200.0f),
+                             numbers(&from, log, -200.0f, 200.0f), numbers(&from, roads, 0.0f, 100.0f),
+                             numbers(&from, roads, 0.0f, 200.0f), places(&from, points), places(&from, points)};
+    in.kind = bytes[0];
+    in.log_valid = bytes[1];
+    in.road_kind = bytes[2];
+    in.road_start = start;
+    const float **const fields[] = {&in.length_m, &in.width_m, &in.start_x_m, &in.start_y_m, &in.start_heading_rad,
+                                    &in.start_vx_mps, &in.start_vy_mps, &in.goal_x_m, &in.goal_y_m, &in.log_x_m,
+                                    &in.log_y_m, &in.log_heading_rad, &in.log_vx_mps, &in.log_vy_mps,
+                                    &in.road_width_m, &in.road_speed_limit_mps, &in.point_x_m, &in.point_y_m};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = floats[i];
+    drv_scene_input true_counts = in;
+    true_counts.point_count = points;
+    char message[DRV_MESSAGE_BYTES];
+    /* One map in 64 may be large: what takes milliseconds is seldom worth them. */
+    if (play_extent_m(&true_counts) <= extent_limit_m || draw % 64 == 0) play_scene(&in, draw, message);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) free(bytes[i]);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
+    free(start);
+    return 0;
+}
