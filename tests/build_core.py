@@ -24,6 +24,10 @@ LIBRARIES = ("-pthread", "-lm")
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 THREAD = ("-fsanitize=thread", "-g", "-O1")
 
+# What libFuzzer steers by, save comparisons: the harnesses know what a number should be, and are twice as fast without.
+COVERED = ("-fsanitize=address,undefined", "-fsanitize-coverage=inline-8bit-counters,pc-table",
+           "-fno-sanitize-recover=all", "-g", "-O2")
+
 INSTRUCTION_SETS = {
     "portable": (("-U__SSE2__",), ()),
     "v3": (("-march=x86-64-v3",), ("avx2", "bmi2", "fma", "abm", "movbe", "f16c")),
@@ -73,6 +77,19 @@ def working_compiler(flags: tuple[str, ...]) -> str | None:
 
 
 @functools.cache
+def fuzzer_works() -> bool:
+    """clang is here, and the runtime of libFuzzer with it."""
+    if "clang" not in compilers():
+        return False
+    source, program = _folder() / "probe_fuzzer.c", _folder() / "probe_fuzzer"
+    source.write_text("#include <stddef.h>\n#include <stdint.h>\n"
+                      "int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return data && size == 1000; }\n")
+    build = ["clang", *COVERED, "-fsanitize=fuzzer", str(source), "-o", str(program)]
+    return all(subprocess.run(command, check=False, capture_output=True).returncode == 0
+               for command in (build, [str(program), "-runs=1"]))
+
+
+@functools.cache
 def core_objects(compiler: str, flags: tuple[str, ...] = (),
                  sources: tuple[Path, ...] = SOURCES) -> tuple[str, ...]:
     """Object files of the core; `flags` come after the core's own and win over them.
@@ -107,14 +124,19 @@ def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
 
 
 @functools.cache
-def test_program(source: Path, compiler: str, flags: tuple[str, ...],
-                 sources: tuple[Path, ...] = SOURCES) -> str:
+def test_program(source: Path, compiler: str, flags: tuple[str, ...], sources: tuple[Path, ...] = SOURCES,
+                 libraries: tuple[str, ...] = LIBRARIES) -> str:
     """Path of a C test, linked with the core."""
     path = Path(tempfile.mkdtemp(dir=_folder())) / source.stem
     # Tests use what POSIX and GNU offer; the core itself is plain C11 and threads.
     _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
-          *core_objects(compiler, flags, sources), "-o", str(path), *LIBRARIES])
+          *core_objects(compiler, flags, sources), "-o", str(path), *libraries])
     return str(path)
+
+
+def fuzz_program(source: Path, sources: tuple[Path, ...] = SOURCES) -> str:
+    """Path of a fuzzer, whose inputs the C file takes."""
+    return test_program(source, "clang", COVERED, sources, (*LIBRARIES, "-fsanitize=fuzzer"))
 
 
 test_program.__test__ = False  # not a test by itself

@@ -1,0 +1,41 @@
+"""Does a short run of every fuzzer find nothing, and would it find something?"""
+
+from __future__ import annotations
+
+import subprocess
+
+import build_core
+import fuzzing
+import pytest
+from build_core import SOURCES
+
+FILE_C = build_core.ROOT / "c" / "src" / "file.c"
+
+pytestmark = pytest.mark.skipif(not build_core.fuzzer_works(), reason=fuzzing.MISSING)
+
+
+@pytest.mark.parametrize("harness", fuzzing.HARNESSES)
+def test_a_short_run_finds_nothing(harness, tmp_path):
+    found = fuzzing.fuzz(harness, 30_000, tmp_path)
+    assert found.inputs >= 30_000
+    # The seeds alone reach half of it: the changes must lead to other code.
+    assert found.edges > 550
+
+
+def test_every_harness_is_in_the_list():
+    assert {path.stem for path in fuzzing.HERE.glob("fuzz_*.c")} == set(fuzzing.HARNESSES)
+
+
+def test_a_fault_is_found(tmp_path):
+    """With a check of numbers that lets NaN through, the fuzzer of files comes upon a NaN."""
+    text = FILE_C.read_text()
+    sound, blind = "!(values[i] >= low) | !(values[i] <= high)", "(values[i] < low) | (values[i] > high)"
+    assert sound in text
+    broken = tmp_path / FILE_C.name
+    broken.write_text(text.replace(sound, blind))
+    sources = tuple(broken if source == FILE_C else source for source in SOURCES)
+    with pytest.raises(AssertionError, match="the reader took what the core refuses: .* is -?nan"):
+        fuzzing.fuzz("fuzz_file", 200_000, tmp_path, sources=sources)
+    (kept,) = (tmp_path / "faults").iterdir()
+    again = subprocess.run([tmp_path / "fuzz_file", kept], capture_output=True, check=False)
+    assert again.returncode != 0 and b"the reader took" in again.stderr
