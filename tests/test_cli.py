@@ -6,30 +6,15 @@ import sys
 
 import numpy as np
 import pytest
+from command import row, run
 from scenes.json_writer import json_bytes, small_document
-from typer.testing import CliRunner
 
 import drive_env
-from drive_env.cli.app import app
-
-
-def run(*arguments):
-    """The command in this process: its stdout. Errors of the package come out as they are raised."""
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def run_alone(*arguments):
     """A python process with these arguments."""
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
-
-
-def row(output, name):
-    """The cells of the table row or fact of that name."""
-    found = re.findall(rf"^\s*{re.escape(name)}\s{{2,}}(.*\S)\s*$", output, re.MULTILINE)
-    assert found, f"{name!r} is not in\n{output}"
-    return re.split(r"\s{2,}", found[0])
 
 
 def test_the_demo_shows_both_drivers_and_where_the_time_went():

@@ -9,10 +9,11 @@ import typer
 
 from .. import __version__
 from ..config import DriveConfig
+from ..errors import ConfigError
 from ..scenes.generate import GENERATORS
 from . import bench as bench_command
 from . import demo as demo_command
-from . import inspection, looking
+from . import conversion, inspection, looking
 
 SCENE_HELP = f"A scene file, or a generator's name ({', '.join(GENERATORS)})."
 DEFAULTS = DriveConfig()
@@ -66,6 +67,30 @@ def inspect(
     found = inspection.run(scene, seed, agents)
     if plot is not None:
         looking.picture(found, plot)
+
+
+@app.command()
+def convert(
+    sources: Annotated[list[str], typer.Argument(
+        metavar="SOURCE...", help="Scene files, folders of them, or a generator's name "
+                                  f"({', '.join(GENERATORS)}).")],
+    out: Annotated[Path, typer.Argument(
+        metavar="OUT", help="The file to write, .drv, for one source; else a folder, made if it is not there.")],
+    licence: Annotated[str | None, typer.Option(help="The terms of the data, kept in every file.")] = None,
+    licence_file: Annotated[Path | None, typer.Option(help="A file that holds them.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name of the dataset, kept in every file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
+    agents: Annotated[int, typer.Option(min=1, max=4096, help="Vehicles of a generated scene.")] = 32,
+) -> None:
+    """Write scenes of any readable format as .drv, which opens fastest, and say what was dropped or made up."""
+    if licence is not None and licence_file is not None:
+        raise ConfigError("licence and licence-file are both given; one may be")
+    if licence_file is not None:
+        licence = conversion.text_in(licence_file)
+    given = {"licence": licence, "dataset": dataset}
+    stated = {name: text for name, text in given.items() if text is not None}
+    conversion.run(sources, out, stated, force, seed, agents)
 
 
 AGENTS = Annotated[int | None, typer.Option(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from ..batch import Batch
 from ..errors import DriveError
 from ..scenes import Scene, generate_scene, resolve_scenes
+from ..scenes.drv import describe_drv
+from ..scenes.drv_layout import KINDS, MAGIC
 from ..scenes.generate import GENERATORS
+from ..scenes.load import read_file
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -18,6 +23,8 @@ SPAN_LIMIT = 12
 def run(name: str, seed: int, agents: int) -> Scene:
     scene = find_scene(name, seed, agents)
     show.facts(facts(scene))
+    if name not in GENERATORS and os.path.isfile(name):
+        describe_file(name, scene)
     show.table("objects", ["", "in all", "valid at frame 0", "marked expert"], objects_by_kind(scene))
     show.table("roads", ["", "polylines", "points", "length"], roads_by_kind(scene))
     show.heading("on its way into the scene")
@@ -32,6 +39,24 @@ def find_scene(name: str, seed: int, agents: int) -> Scene:
     if name in GENERATORS:
         return generate_scene(name, seed=seed, agents=agents)
     return resolve_scenes(name)[0]
+
+
+def describe_file(name: str, scene: Scene) -> None:
+    """What a file of the own format says beside the scene."""
+    data = read_file(name)[1]
+    if not data.startswith(MAGIC):
+        return
+    header, sections = describe_drv(data)
+    names = {kind.code: kind.name for kind in KINDS}
+    show.heading(f".drv {header['major']}.{header['minor']}, {len(data):,} bytes")
+    show.facts([(key.replace("_", " "), text.splitlines()[0] if text else "not stated")
+                for key, text in vars(scene.provenance).items()])
+    show.table("sections", ["", "at byte", "elements", "bytes", "CRC-32"], [
+        [names.get(int(section["code"]), f"code {section['code']}, skipped"), str(section["offset"]),
+         str(section["count"]), str(section["bytes"]), f"{section['crc']:08x}"] for section in sections])
+    if len(scene.provenance.licence.splitlines()) > 1:
+        show.heading("licence")
+        show.lines(scene.provenance.licence)
 
 
 def facts(scene: Scene) -> list[tuple[str, str]]:

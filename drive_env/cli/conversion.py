@@ -1,0 +1,103 @@
+"""How do files of any readable format become files of the own? One by one, and what becomes of each is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+
+from ..errors import ConfigError, DriveError, SceneError
+from ..scenes import Scene, generate_scene, save_scene
+from ..scenes.drv_layout import MAGIC
+from ..scenes.generate import GENERATORS
+from ..scenes.load import read_file, scene_in
+from . import show
+
+SUFFIX = ".drv"
+
+
+def run(sources: list[str], out: Path, stated: dict[str, str], force: bool, seed: int, agents: int) -> None:
+    """Converts every source; `stated` are fields of `Provenance` that the user gives."""
+    planned = plan(sources, out)
+    taken = [target for _, target in planned if os.path.lexists(target)]
+    if taken and not force:
+        others = f", and {len(taken) - 1} more" if len(taken) > 1 else ""
+        raise ConfigError(f"{taken[0]} is there already{others}; nothing is overwritten without --force")
+    if out.suffix.lower() != SUFFIX:
+        out.mkdir(parents=True, exist_ok=True)
+    failed = []
+    with show.progress() as bars:
+        for source, target in bars.track(planned, description="converting"):
+            try:
+                scene = convert(source, target, stated, force, seed, agents)
+            except DriveError as error:
+                if len(planned) == 1:
+                    raise
+                failed.append(source)
+                bars.console.print(f"not converted: {error}", markup=False, soft_wrap=True)
+            else:
+                show.lines(said(scene, target))
+    if failed:
+        raise SceneError(f"{len(failed)} of {show.some(len(planned), 'file')} could not be converted")
+
+
+def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
+    """Each source with the file it becomes: `out` itself, or a file in the folder `out`."""
+    files = [file for source in sources for file in _files(source)]
+    if out.suffix.lower() == SUFFIX:
+        if len(sources) != 1 or os.path.isdir(sources[0]):
+            raise ConfigError(f"out is {str(out)!r}, one file; a folder, or more than one source, becomes a folder")
+        return [(files[0], out)]
+    planned = {}
+    for file in files:
+        target = out / f"{Path(file).stem}{SUFFIX}"
+        if target in planned:
+            raise ConfigError(f"{planned[target]} and {file} would both become {target}; convert them apart")
+        planned[target] = file
+    return [(file, target) for target, file in planned.items()]
+
+
+def _files(source):
+    """The source, or the files right in it where it is a folder; hidden ones are not looked at."""
+    if source in GENERATORS or not os.path.isdir(source):
+        return [source]
+    found = sorted(entry.path for entry in os.scandir(source) if entry.is_file() and not entry.name.startswith("."))
+    if not found:
+        raise ConfigError(f"{source}: the folder holds no files")
+    return found
+
+
+def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed: int, agents: int) -> Scene:
+    """Writes one scene and returns it as it was written."""
+    if source in GENERATORS:
+        scene = generate_scene(source, seed=seed, agents=agents)
+    else:
+        name, data = read_file(source)
+        scene = scene_in(name, data)
+        if not data.startswith(MAGIC):
+            # A folder of this machine says nothing on another one.
+            file_name = os.fsencode(os.path.basename(name)).decode("utf-8", "replace")
+            digest = hashlib.sha256(data).hexdigest()
+            scene = dataclasses.replace(
+                scene, source=file_name, provenance=dataclasses.replace(scene.provenance, source_sha256=digest))
+    scene = dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, **stated))
+    save_scene(scene, target, overwrite=force)
+    return scene
+
+
+def text_in(path: Path) -> str:
+    """A text file, whatever ends its lines."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: it is no text in UTF-8: {error}") from None
+
+
+def said(scene: Scene, target: Path) -> str:
+    """What was written, and what became of the source."""
+    objects, roads = scene.objects, scene.roads
+    licence = "licence stated" if scene.provenance.licence else "no licence stated"
+    head = (f"{target}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
+            f"{show.some(objects.frame_count, 'frame')}, {show.some(roads.count, 'road')}, {licence}")
+    return "\n  ".join([head, *str(scene.report).splitlines()])

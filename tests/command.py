@@ -1,0 +1,21 @@
+"""How do tests run the command `drive-env`, and read what it shows?"""
+
+import re
+
+from typer.testing import CliRunner
+
+from drive_env.cli.app import app
+
+
+def run(*arguments):
+    """The command in this process: its stdout. Errors of the package come out as they are raised."""
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def row(output, name):
+    """The cells of the table row or fact of that name."""
+    found = re.findall(rf"^\s*{re.escape(name)}\s{{2,}}(.*\S)\s*$", output, re.MULTILINE)
+    assert found, f"{name!r} is not in\n{output}"
+    return re.split(r"\s{2,}", found[0])

@@ -1,0 +1,111 @@
+"""Does `drive-env convert` write what it read, say what became of it, and spoil nothing?"""
+
+import hashlib
+
+import pytest
+from bin_writer import small_file
+from command import row, run
+
+import drive_env
+
+
+@pytest.fixture
+def bin_file(tmp_path):
+    """A small file of a foreign format."""
+    path = tmp_path / "small.bin"
+    path.write_bytes(small_file())
+    return path
+
+
+def test_a_file_is_converted_and_it_is_said_what_became_of_it(bin_file, tmp_path):
+    out = tmp_path / "small.drv"
+    output = run("convert", str(bin_file), str(out), "--licence", "CC0 1.0", "--dataset", "none")
+    assert f"{out}: {out.stat().st_size:,} bytes, 3 objects over 4 frames, 8 roads, licence stated" in output
+    assert "made up: dt_s 0.1, which the file does not say: 1" in output
+    scene = drive_env.load_scene(out)
+    assert scene.source == "small.bin"
+    digest = hashlib.sha256(bin_file.read_bytes()).hexdigest()
+    assert vars(scene.provenance) == {
+        "dataset": "none", "scenario_id": "", "licence": "CC0 1.0", "source_sha256": digest,
+        "converter": f"drive-env {drive_env.__version__}"}
+    assert scene.report == drive_env.load_scene(bin_file).report
+
+
+def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bin_file, tmp_path):
+    first, second = tmp_path / "first.drv", tmp_path / "second.drv"
+    run("convert", str(bin_file), str(first), "--licence", "CC0 1.0")
+    run("convert", str(first), str(second))
+    assert first.read_bytes() == second.read_bytes()
+    run("convert", str(first), str(first), "--licence", "CC BY 4.0", "--force")
+    assert drive_env.load_scene(first).provenance.licence == "CC BY 4.0"
+    assert drive_env.load_scene(first).source == "small.bin"
+
+
+def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_file, tmp_path, capfd):
+    (tmp_path / "more").mkdir()
+    for name in ("a.bin", "b.bin", ".hidden"):
+        (tmp_path / "more" / name).write_bytes(small_file())
+    (tmp_path / "more" / "README.md").write_text("about")
+    out = tmp_path / "made" / "here"
+    with pytest.raises(drive_env.SceneError, match="1 of 4 files could not be converted"):
+        run("convert", str(bin_file), str(tmp_path / "more"), str(out))
+    assert sorted(path.name for path in out.iterdir()) == ["a.drv", "b.drv", "small.drv"]
+
+
+def test_nothing_is_overwritten_unless_that_is_asked(bin_file, tmp_path):
+    (tmp_path / "out").mkdir()
+    taken = tmp_path / "out" / "small.drv"
+    taken.write_bytes(b"old")
+    with pytest.raises(drive_env.ConfigError, match="is there already; nothing is overwritten without --force"):
+        run("convert", str(bin_file), "intersection", str(tmp_path / "out"))
+    assert [path.read_bytes() for path in (tmp_path / "out").iterdir()] == [b"old"]
+    run("convert", str(bin_file), "intersection", str(tmp_path / "out"), "--force", "--agents", "3")
+    assert drive_env.load_scene(taken).objects.count == 3
+
+
+def test_a_generated_scene_becomes_a_file(tmp_path):
+    run("convert", "intersection", str(tmp_path / "x.drv"), "--seed", "4", "--agents", "5")
+    scene = drive_env.load_scene(tmp_path / "x.drv")
+    assert scene.source == "generate_scene('intersection', seed=4, agents=5)"
+    assert "no licence stated" in run("convert", "town", str(tmp_path / "y.drv"))
+
+
+def test_a_licence_may_come_from_a_file(bin_file, tmp_path):
+    (tmp_path / "LICENCE").write_bytes("\ufeffTerms:\r\nÖffentlich.\r\n".encode())
+    run("convert", str(bin_file), str(tmp_path / "x.drv"), "--licence-file", str(tmp_path / "LICENCE"))
+    assert drive_env.load_scene(tmp_path / "x.drv").provenance.licence == "Terms:\nÖffentlich.\n"
+    output = run("inspect", str(tmp_path / "x.drv"))
+    assert row(output, "licence") == ["Terms:"]
+    assert "Öffentlich." in output
+
+
+@pytest.mark.parametrize("arguments, sentence", (
+    (("small.bin", "small.bin", "out"), "small.bin and small.bin would both become out"),
+    (("small.bin", "town", "x.drv"), "out is 'x.drv', one file; a folder, or more than one source"),
+    ((".", "x.drv"), "one file; a folder, or more"),
+    (("empty", "out"), "empty: the folder holds no files"),
+    (("nowhere", "x.drv"), "nowhere: No such file"),
+    (("small.bin", "nowhere/x.drv"), "there is no folder 'nowhere'"),
+    (("small.bin", "x.drv", "--licence", "a\x1b[0m"), "metadata licence holds the control character U\\+001B at 1"),
+    (("small.bin", "x.drv", "--licence", "a", "--licence-file", "small.bin"), "are both given"),
+    (("small.bin", "x.drv", "--licence-file", "latin"), "latin: it is no text in UTF-8"),
+))
+def test_what_cannot_be_converted_is_told_and_nothing_is_written(arguments, sentence, bin_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "latin").write_bytes("Ö".encode("latin-1"))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(drive_env.DriveError, match=sentence):
+        run("convert", *arguments)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
+    out = tmp_path / "small.drv"
+    run("convert", str(bin_file), str(out))
+    output = run("inspect", str(out))
+    assert f".drv 1.0, {out.stat().st_size:,} bytes" in output
+    assert row(output, "objects.x_m")[1:3] == ["12", "48"]
+    assert row(output, "converter") == [f"drive-env {drive_env.__version__}"]
+    assert row(output, "licence") == ["not stated"]
+    assert ".drv" not in run("inspect", str(bin_file))
