@@ -172,10 +172,10 @@ enum {
     DRV_FILE_MAJOR = 1, /* this core reads every minor version of it, and what is written is 1.0 */
     DRV_FILE_MINOR = 0,
     DRV_FILE_MAGIC_BYTES = 8,
-    DRV_FILE_HEADER_BYTES = 88,
+    DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,
     DRV_FILE_ALIGNMENT_BYTES = 64,
-    DRV_FILE_SECTIONS = 24
+    DRV_FILE_SECTIONS = 25
 };
 
 /* A number of a file's header, or of an entry of its table of sections. */
@@ -223,6 +223,7 @@ typedef struct drv_file {
     int32_t point_count;
     int32_t link_count;
     int32_t predicted_count;
+    int32_t interest_count;
     int32_t sdc;
     int32_t generated;
     drv_file_section sections[DRV_FILE_SECTIONS];

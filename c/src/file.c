@@ -11,6 +11,7 @@
 #include "checksum.h"
 #include "error.h"
 #include "file_layout.h"
+#include "rounding.h"
 
 /* What scenes allow of a speed; the parts of it are checked by the range of their section. */
 static const float speed_limit_mps = 200.0f;
@@ -100,7 +101,7 @@ static bool host_is_little_endian(void) {
     return first == 1;
 }
 
-/* What must hold before the checksum of the header can be looked for. */
+/* What must hold before any number is believed. */
 static drv_status check_frame(reader *in) {
     if (!host_is_little_endian())
         return REFUSE(in, "the file is little-endian and this machine is not; it must be read on one that is");
@@ -125,11 +126,15 @@ static drv_status check_frame(reader *in) {
                       (int)offsetof(drv_file_header, section_count), (unsigned long)header->section_count,
                       (unsigned long long)((in->byte_count - DRV_FILE_HEADER_BYTES) / DRV_FILE_ENTRY_BYTES));
     const size_t crc_at = offsetof(drv_file_header, crc);
-    uint32_t crc = drv_checksum_of(&in->checksum, 0, in->bytes, crc_at);
-    crc = drv_checksum_of(&in->checksum, crc, in->bytes + DRV_FILE_HEADER_BYTES, table_bytes);
+    const uint32_t crc = drv_checksum_of(&in->checksum, 0, in->bytes, crc_at);
     if (crc != header->crc)
-        return REFUSE(in, "header: crc at byte %d is %08lx; header and table have %08lx", (int)crc_at,
+        return REFUSE(in, "header: crc at byte %d is %08lx; the header has %08lx", (int)crc_at,
                       (unsigned long)header->crc, (unsigned long)crc);
+    const uint32_t table_crc = drv_checksum_of(&in->checksum, 0, in->bytes + DRV_FILE_HEADER_BYTES, table_bytes);
+    if (table_crc != header->table_crc)
+        return REFUSE(in, "header: table_crc at byte %d is %08lx; the table has %08lx",
+                      (int)offsetof(drv_file_header, table_crc), (unsigned long)header->table_crc,
+                      (unsigned long)table_crc);
     return DRV_OK;
 }
 
@@ -152,6 +157,7 @@ static drv_status check_header(reader *in) {
                            .point_count = (int32_t)header->point_count,
                            .link_count = (int32_t)header->link_count,
                            .predicted_count = (int32_t)header->predicted_count,
+                           .interest_count = (int32_t)header->interest_count,
                            .sdc = header->sdc,
                            .generated = (int32_t)header->generated};
     return DRV_OK;
@@ -434,7 +440,9 @@ static drv_status check_tracks(const reader *in) {
 
 /* ---- call ---- */
 
-drv_status drv_file_read(const uint8_t *bytes, uint64_t byte_count, drv_file *out, char *message) {
+/* Not inlined: no computation may move out from between the two ends of the rounding mode. */
+__attribute__((noinline)) static drv_status read_file(const uint8_t *bytes, uint64_t byte_count, drv_file *out,
+                                                      char *message) {
     reader in = {.bytes = bytes, .byte_count = byte_count, .file = out, .message = message};
     *out = (drv_file){0};
     if ((uintptr_t)bytes % 8 != 0)
@@ -447,5 +455,12 @@ drv_status drv_file_read(const uint8_t *bytes, uint64_t byte_count, drv_file *ou
     if (status == DRV_OK) status = check_sections(&in);
     if (status == DRV_OK) status = check_tracks(&in);
     if (status != DRV_OK) *out = (drv_file){0};
+    return status;
+}
+
+drv_status drv_file_read(const uint8_t *bytes, uint64_t byte_count, drv_file *out, char *message) {
+    const drv_rounding callers = drv_rounding_begin();
+    const drv_status status = read_file(bytes, byte_count, out, message);
+    drv_rounding_end(callers);
     return status;
 }

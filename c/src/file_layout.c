@@ -23,6 +23,7 @@ static const char *const extent_names[] = {
     [EXTENT_POINTS] = "point_count",
     [EXTENT_LINKS] = "link_count",
     [EXTENT_PREDICTED] = "predicted_count",
+    [EXTENT_INTEREST] = "interest_count",
     [EXTENT_VALID] = "frame_count x object_count / 8, rounded up",
     [EXTENT_METADATA] = "metadata_bytes",
 };
@@ -68,6 +69,7 @@ int64_t drv_file_extent(const drv_file_header *header, drv_extent extent) {
     case EXTENT_POINTS: return header->point_count;
     case EXTENT_LINKS: return header->link_count;
     case EXTENT_PREDICTED: return header->predicted_count;
+    case EXTENT_INTEREST: return header->interest_count;
     case EXTENT_VALID: return ((int64_t)header->frame_count * header->object_count + 7) / 8;
     case EXTENT_METADATA: return header->metadata_bytes;
     }

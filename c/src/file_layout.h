@@ -12,7 +12,7 @@
     X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: no text, and spoilt by whatever mends line ends")    \
     X(uint16_t, major, "u2", "", 1, 1, "a reader refuses majors it does not know")                                    \
     X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
-    X(uint32_t, section_count, "u4", "sections", 24, 4096, "entries of the table behind the header")                  \
+    X(uint32_t, section_count, "u4", "sections", 25, 4096, "entries of the table behind the header")                  \
     X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
     X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
     X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
@@ -23,10 +23,12 @@
     X(uint32_t, point_count, "u4", "points", 0, 16777216, "points of all polylines")                                  \
     X(uint32_t, link_count, "u4", "links", 0, 16777216, "pairs of a lane and one it leads into")                      \
     X(uint32_t, predicted_count, "u4", "objects", 0, 65535, "objects the source names as tracks to predict")          \
+    X(uint32_t, interest_count, "u4", "objects", 0, 65535, "objects the source says act on each other")               \
     X(int32_t, sdc, "i4", "", -1, 65534, "index of the recording object; -1 unknown")                                 \
     X(uint32_t, generated, "u4", "", 0, 1, "1 if a generator made the scene")                                         \
     X(uint32_t, metadata_bytes, "u4", "bytes", 2, 65536, "length of the metadata")                                    \
-    X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of the header before this field, then of the table")
+    X(uint32_t, table_crc, "u4", "", 0, 4294967295.0, "CRC-32 of the table of sections")                              \
+    X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of the header before this field")
 
 /* One entry of the table of sections; the same columns. */
 #define FILE_ENTRY(X)                                                                                                 \
@@ -57,6 +59,7 @@ typedef enum drv_extent {
     EXTENT_POINTS,
     EXTENT_LINKS,
     EXTENT_PREDICTED,
+    EXTENT_INTEREST,
     EXTENT_VALID,
     EXTENT_METADATA
 } drv_extent;
@@ -122,6 +125,8 @@ typedef enum drv_rule {
     X(FILE_LINK_TO, 65, "lanes.successor", "i4", EXTENT_LINKS, EXTENT_NONE,                                           \
       "", 0, 0, RULE_LANE, "road index")                                                                              \
     X(FILE_PREDICTED, 80, "tracks_to_predict", "i4", EXTENT_PREDICTED, EXTENT_NONE,                                   \
+      "", 0, 0, RULE_OBJECT, "object index")                                                                          \
+    X(FILE_INTEREST, 81, "objects_of_interest", "i4", EXTENT_INTEREST, EXTENT_NONE,                                   \
       "", 0, 0, RULE_OBJECT, "object index")
 
 /* Any finite float64. Pi as float32 writes it, which lies above pi. */

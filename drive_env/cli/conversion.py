@@ -49,7 +49,7 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
         if len(sources) != 1 or os.path.isdir(sources[0]):
             raise ConfigError(f"out is {str(out)!r}, one file; a folder, or more than one source, becomes a folder")
         return [(files[0], out)]
-    planned = {}
+    planned: dict[Path, str] = {}
     for file in files:
         target = out / f"{Path(file).stem}{SUFFIX}"
         if target in planned:

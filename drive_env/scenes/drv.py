@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import aligned_block
 from ..core import OF_THREAD, check, ffi, lib
 from ..errors import SceneError
-from .drv_layout import ALIGNMENT_BYTES, ENTRY, HEADER, KINDS, MAGIC, VERSION
+from .drv_layout import ALIGNMENT_BYTES, ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from .metadata import decode_metadata, encode_metadata
 from .scene import LaneGraph, Objects, Roads, Scene
 from .validate import validate_scene
@@ -45,14 +45,15 @@ def read_drv(data: bytes, source: str = "") -> Scene:
     arrays["objects.valid"] = valid.view(np.bool_).reshape(shape)
     arrays["objects.marked_expert"] = arrays["objects.marked_expert"].view(np.bool_)
     try:
-        name, source, provenance, report = decode_metadata(arrays["metadata"].tobytes())
+        told = decode_metadata(arrays["metadata"].tobytes())
     except SceneError as error:
         raise SceneError(f"section metadata at byte {file.sections[0].offset}: {error}") from None
     return Scene(
-        name=name, source=source, generated=bool(file.generated), dt_s=file.dt_s,
+        **told, generated=bool(file.generated), dt_s=file.dt_s,
         origin_m=np.array([file.origin_x_m, file.origin_y_m]), objects=_part(Objects, "objects", arrays),
         roads=_part(Roads, "roads", arrays), lanes=_part(LaneGraph, "lanes", arrays), sdc=file.sdc,
-        tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()), report=report, provenance=provenance)
+        tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
+        objects_of_interest=tuple(arrays["objects_of_interest"].tolist()))
 
 
 def _view(block, kind, section):
@@ -62,7 +63,7 @@ def _view(block, kind, section):
 
 
 def _part(part, prefix, arrays):
-    return part(**{name: arrays[f"{prefix}.{name}"] for name in part.__dataclass_fields__})
+    return part(**{field.name: arrays[f"{prefix}.{field.name}"] for field in dataclasses.fields(part)})
 
 
 def drv_bytes(scene: Scene) -> bytes:
@@ -96,18 +97,19 @@ def _header(scene, metadata_bytes, section_count, file_bytes, table):
         origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1], dt_s=scene.dt_s, object_count=objects.count,
         frame_count=objects.frame_count, road_count=roads.count, point_count=len(roads.x_m),
         link_count=len(scene.lanes.successor), predicted_count=len(scene.tracks_to_predict), sdc=scene.sdc,
-        generated=scene.generated, metadata_bytes=metadata_bytes)
+        interest_count=len(scene.objects_of_interest), generated=scene.generated, metadata_bytes=metadata_bytes,
+        table_crc=zlib.crc32(table))
     for name, value in values.items():
         header[name] = value
     before_crc = header.tobytes()[: HEADER.fields["crc"][1]]
-    header["crc"] = zlib.crc32(table, zlib.crc32(before_crc))
+    header["crc"] = zlib.crc32(before_crc)
     return header.tobytes()
 
 
 def _section(scene, kind):
     """The bytes of one section."""
     if kind.name == "metadata":
-        return encode_metadata(scene.name, scene.source, _written_by(scene.provenance), scene.report)
+        return encode_metadata(dataclasses.replace(scene, provenance=_written_by(scene.provenance)))
     array = np.asarray(operator.attrgetter(kind.name)(scene))
     if kind.name == "objects.valid":
         return np.packbits(array, bitorder="little").tobytes()
@@ -127,4 +129,4 @@ def describe_drv(data: bytes) -> tuple[dict, np.ndarray]:
     """Header and table of sections of a file that was read without an error, by the names of their fields."""
     header = np.frombuffer(data, HEADER, 1)[0]
     table = np.frombuffer(data, ENTRY, int(header["section_count"]), HEADER.itemsize)
-    return {name: header[name] for name in HEADER.names}, table
+    return {field.name: header[field.name] for field in HEADER_FIELDS}, table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,7 @@ class Kind:
         return np.dtype(f"<{self.type}")
 
 
-def _table(of, ctype: str, entry: type) -> tuple:
+def _table(of, ctype, entry):
     """All entries of one of the core's lists."""
     count = of(ffi.NULL, 0)
     native = ffi.new(f"{ctype}[]", count)
@@ -58,7 +59,7 @@ def _table(of, ctype: str, entry: type) -> tuple:
     def value(found):
         return ffi.string(found).decode() if isinstance(found, ffi.CData) else found
 
-    names = entry.__dataclass_fields__
+    names = [field.name for field in dataclasses.fields(entry)]
     return tuple(entry(**{name: value(getattr(line, name)) for name in names}) for line in native)
 
 

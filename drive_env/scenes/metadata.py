@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+from typing import Any
 
 from ..errors import SceneError, shown
-from .scene import Provenance, Report
+from .scene import Provenance, Report, Scene
 
 LIMIT_BYTES = 64 * 1024
 
@@ -16,7 +18,7 @@ FIELDS = {
     "name": (TEXT, "`Scene.name`"),
     "source": (TEXT, "`Scene.source`: what was converted, or the generator call"),
     "dataset": (TEXT, "name of the dataset, empty where nobody said"),
-    "scenario_id": (TEXT, "which scenario of the dataset"),
+    "scenario_id": (TEXT, "`Scene.scenario_id`: which scenario of the dataset"),
     "licence": (TEXT, "the terms of the data"),
     "source_sha256": (DIGEST, "SHA-256 of the file that was converted"),
     "converter": (TEXT, "the program that converted it, and its version"),
@@ -26,8 +28,6 @@ FIELDS = {
 }
 """Key to the type of its value and its meaning, in the order of writing."""
 
-PROVENANCE = tuple(Provenance.__dataclass_fields__)
-
 COUNT_LIMIT = 2**53
 """The largest whole number that every reader of JSON keeps."""
 
@@ -35,13 +35,13 @@ CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters, save tab and line feed: shown in a terminal they are orders to it."""
 
 
-def encode_metadata(name: str, source: str, provenance: Provenance, report: Report) -> bytes:
-    """The metadata as bytes; the same arguments give the same bytes.
+def encode_metadata(scene: Scene) -> bytes:
+    """What the scene says in words, as bytes; the same words give the same bytes.
 
     Raises:
         SceneError: names what cannot be kept so.
     """
-    known = {"name": name, "source": source, **vars(provenance), **vars(report)}
+    known = vars(scene) | vars(scene.provenance) | vars(scene.report)
     try:
         text = json.dumps({key: known[key] for key in FIELDS}, ensure_ascii=False, separators=(",", ":"))
         data = text.encode()
@@ -53,8 +53,8 @@ def encode_metadata(name: str, source: str, provenance: Provenance, report: Repo
     return data
 
 
-def decode_metadata(data: bytes) -> tuple[str, str, Provenance, Report]:
-    """Name, source, provenance and report of a scene.
+def decode_metadata(data: bytes) -> dict[str, Any]:
+    """Those fields of a `Scene` that are words: name, source, scenario_id, provenance and report.
 
     Raises:
         SceneError: names the key and what is wrong with its value.
@@ -70,8 +70,9 @@ def decode_metadata(data: bytes) -> tuple[str, str, Provenance, Report]:
         raise SceneError(f"metadata is {keys}; it must be an object with the keys {', '.join(FIELDS)}")
     for key, (kind, _) in FIELDS.items():
         _check(key, kind, found[key])
-    report = Report(found["dropped"], found["made_up"], found["notes"])
-    return found["name"], found["source"], Provenance(*(found[key] for key in PROVENANCE)), report
+    report = Report(**{field.name: found.pop(field.name) for field in dataclasses.fields(Report)})
+    provenance = Provenance(**{field.name: found.pop(field.name) for field in dataclasses.fields(Provenance)})
+    return found | {"report": report, "provenance": provenance}
 
 
 def _check(key, kind, value):

@@ -47,6 +47,15 @@ static int take_apart(const uint8_t *data, size_t size, pieces *out) {
     return 1;
 }
 
+/* Makes the two checksums of the header good. */
+static void mend_header(const drv_checksum *checksum, uint8_t *data, size_t entries) {
+    const size_t table_crc_at = offsetof(drv_file_header, table_crc), crc_at = offsetof(drv_file_header, crc);
+    uint32_t crc = drv_checksum_of(checksum, 0, data + sizeof(drv_file_header), entries * sizeof(drv_file_entry));
+    memcpy(data + table_crc_at, &crc, sizeof crc);
+    crc = drv_checksum_of(checksum, 0, data, crc_at);
+    memcpy(data + crc_at, &crc, sizeof crc);
+}
+
 /* Returns the size, or 0 where there is not so much room. */
 static size_t put_together(pieces *in, uint8_t *data, size_t room) {
     uint8_t file[FILE_BYTES + PIECE_BYTES] = {0};
@@ -68,9 +77,7 @@ static size_t put_together(pieces *in, uint8_t *data, size_t room) {
     }
     in->header.file_bytes = end;
     memcpy(file, &in->header, sizeof in->header);
-    uint32_t crc = drv_checksum_of(&checksum, 0, file, offsetof(drv_file_header, crc));
-    crc = drv_checksum_of(&checksum, crc, file + sizeof in->header, (size_t)in->count * sizeof(drv_file_entry));
-    memcpy(file + offsetof(drv_file_header, crc), &crc, sizeof crc);
+    mend_header(&checksum, file, (size_t)in->count);
     memcpy(data, file, end);
     return end;
 }
@@ -94,9 +101,7 @@ static void mend_checksums(uint8_t *data, size_t size) {
         entry.crc = drv_checksum_of(&checksum, 0, data + entry.offset, entry.bytes);
         memcpy(table + i * sizeof entry, &entry, sizeof entry);
     }
-    uint32_t crc = drv_checksum_of(&checksum, 0, data, offsetof(drv_file_header, crc));
-    crc = drv_checksum_of(&checksum, crc, table, count * sizeof(drv_file_entry));
-    memcpy(data + offsetof(drv_file_header, crc), &crc, sizeof crc);
+    mend_header(&checksum, data, (size_t)count);
 }
 
 /* ---- one change ---- */
@@ -104,7 +109,8 @@ static void mend_checksums(uint8_t *data, size_t size) {
 static const float odd_floats[] = {0.0f, -0.0f, 1e-45f, 1e-38f, 0.01f, 1.0f, 3.1415927f, -3.1415927f, 3.142f, 200.0f,
                                    -200.0f, 200.1f, 2000.0f, 49999.0f, 50000.0f, -50000.0f, 50001.0f, 3.4e38f, NAN,
                                    INFINITY, -INFINITY};
-static const int32_t odd_integers[] = {0, 1, 2, 3, 4, 7, 8, 63, 64, 255, 256, 65535, 65536, -1, -2, INT32_MAX, INT32_MIN};
+static const int32_t odd_integers[] = {0, 1, 2, 3, 4, 7, 8, 63, 64, 255, 256, 65535, 65536, -1, -2, INT32_MAX,
+                                       INT32_MIN};
 static const double odd_doubles[] = {0.0, -0.0, 1e-4, 0.1, 0.099999, 2.0, 2.1, -1.0, 1e300, 1e-300, 1e9, NAN, INFINITY};
 
 #define ONE_OF(die, list) ((list)[dice_below((die), (int32_t)(sizeof(list) / sizeof *(list)))])
@@ -134,7 +140,7 @@ static void change_header(drv_file_header *header, dice *die) {
     else if (what == 4) header->generated = (uint32_t)dice_below(die, 3);
     else if (what == 5) header->minor = (uint16_t)dice_below(die, 3);
     else {
-        uint8_t *count = (uint8_t *)&header->object_count + 4 * dice_below(die, 6);
+        uint8_t *count = (uint8_t *)&header->object_count + 4 * dice_below(die, 7);
         const int32_t whole = ONE_OF(die, odd_integers);
         memcpy(count, &whole, sizeof whole);
     }
@@ -182,7 +188,8 @@ static int follow_counts(pieces *in) {
 static int change_count(pieces *in, dice *die) {
     drv_file_header *header = &in->header;
     uint32_t *const counts[] = {&header->object_count, &header->frame_count, &header->road_count,
-                                &header->point_count, &header->link_count, &header->predicted_count};
+                                &header->point_count, &header->link_count, &header->predicted_count,
+                                &header->interest_count};
     *ONE_OF(die, counts) = (uint32_t)dice_below(die, 12);
     if (header->point_count < header->road_count) header->point_count = header->road_count;
     if (header->sdc >= (int32_t)header->object_count) header->sdc = -1;

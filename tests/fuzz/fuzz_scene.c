@@ -1,7 +1,7 @@
 /* Which numbers make the core fall over a scene, or play it against a law?
  *
- * The input is a recipe, one byte a number: most bytes stand for a number in the range that is allowed, the last few for
- * one that is odd. Every array has exactly the size that its counts say. */
+ * The input is a recipe, one byte a number: most bytes stand for a number in the range that is allowed, the last few
+ * for one that is odd. Every array has exactly the size that its counts say. */
 #include <float.h>
 
 #include "play_scene.h"
@@ -88,8 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
     int32_t *const start = starts(&from, roads, points);
     float *const floats[] = {numbers(&from, vehicles, 0.01f, 20.0f), numbers(&from, vehicles, 0.01f, 5.0f),
-                             places(&from, vehicles), places(&from, vehicles), numbers(&from, vehicles, -100.0f, 100.0f),
-                             numbers(&from, vehicles, -200.0f, 200.0f), numbers(&from, vehicles, -200.0f, 200.0f),
+                             places(&from, vehicles), places(&from, vehicles),
+                             numbers(&from, vehicles, -100.0f, 100.0f), numbers(&from, vehicles, -200.0f, 200.0f),
+                             numbers(&from, vehicles, -200.0f, 200.0f),
                              places(&from, rows), places(&from, rows), places(&from, log), places(&from, log),
                              numbers(&from, log, -100.0f, 100.0f), numbers(&from, log, -200.0f, 200.0f),
                              numbers(&from, log, -200.0f, 200.0f), numbers(&from, roads, 0.0f, 100.0f),

@@ -1,7 +1,8 @@
 """Which inputs make the core fall? libFuzzer looks for them, steered by the code that each input reaches.
 
 `python tests/fuzz/fuzzing.py [--runs N] [--folder FOLDER] [HARNESS ...]` runs the harnesses, the C files beside this
-one, and keeps what they found in the folder: the corpus, and the input of a fault, which the harness takes as its argument.
+one, and keeps in the folder what they found: the corpus, and the input of a fault, which `FOLDER/HARNESS INPUT` tries
+again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def seeds(harness: str) -> dict[str, bytes]:
     return {str(length): source.randbytes(length) for length in (16, 64, 256, 512)}
 
 
-def fuzz(harness: str, runs: int, folder: Path, seed: int = 1, sources: tuple[Path, ...] = build_core.SOURCES) -> Fuzzed:
+def fuzz(harness: str, runs: int, folder: Path, seed: int = 1,
+         sources: tuple[Path, ...] = build_core.SOURCES) -> Fuzzed:
     """Tries `runs` inputs; the same seed and folder try the same ones.
 
     Raises:
@@ -61,8 +63,9 @@ def fuzz(harness: str, runs: int, folder: Path, seed: int = 1, sources: tuple[Pa
         (corpus / name).write_bytes(data)
     shutil.copy(program, folder / harness)
     done = subprocess.run(
-        [program, f"-runs={runs}", f"-seed={seed}", f"-max_len={HARNESSES[harness]}", "-timeout=20", "-rss_limit_mb=2048",
-         f"-artifact_prefix={faults}/{harness}-", "-close_fd_mask=1", "-print_final_stats=1", str(corpus)],
+        [program, f"-runs={runs}", f"-seed={seed}", f"-max_len={HARNESSES[harness]}", "-timeout=20",
+         "-rss_limit_mb=2048", f"-artifact_prefix={faults}/{harness}-", "-close_fd_mask=1",
+         str(corpus)],
         capture_output=True, text=True, check=False, errors="replace")
     assert done.returncode == 0, done.stderr[-8000:]
     last = re.findall(r"DONE +cov: (\d+) .* corp: (\S+)", done.stderr)[-1]

@@ -15,12 +15,12 @@ from small_scene import changed, roads_of, small_scene
 
 from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene
 
-HEADER = "<8sHHIQdddIIIIIIiIII"
+HEADER = "<8sHHIQdddIIIIIIIiIIII"
 ENTRY = "<IIQQQII"
-HEADER_BYTES, ENTRY_BYTES = 88, 40
+HEADER_BYTES, ENTRY_BYTES = 96, 40
 FIELDS = ("magic", "major", "minor", "section_count", "file_bytes", "origin_x_m", "origin_y_m", "dt_s", "object_count",
-          "frame_count", "road_count", "point_count", "link_count", "predicted_count", "sdc", "generated",
-          "metadata_bytes", "crc")
+          "frame_count", "road_count", "point_count", "link_count", "predicted_count", "interest_count",
+          "sdc", "generated", "metadata_bytes", "table_crc", "crc")
 
 SECTIONS = {
     "metadata": (1, 1), "objects.id": (16, 8), "objects.kind": (17, 1), "objects.length_m": (18, 4),
@@ -29,6 +29,7 @@ SECTIONS = {
     "objects.vx_mps": (35, 4), "objects.vy_mps": (36, 4), "objects.valid": (37, 1), "roads.id": (48, 8),
     "roads.kind": (49, 1), "roads.start": (50, 4), "roads.x_m": (51, 4), "roads.y_m": (52, 4), "roads.width_m": (53, 4),
     "roads.speed_limit_mps": (54, 4), "lanes.start": (64, 4), "lanes.successor": (65, 4), "tracks_to_predict": (80, 4),
+    "objects_of_interest": (81, 4),
 }
 """Name to code and size of an element, in the order of the file."""
 
@@ -56,8 +57,9 @@ def full_scene() -> Scene:
     return Scene(
         name="full", source="a test", generated=False, dt_s=0.1, origin_m=np.array([1e6 + 0.25, -2e5]), objects=objects,
         roads=roads, lanes=LaneGraph(np.array([0, 2, 2, 3, 3], np.int32), np.array([0, 2, 0], np.int32)), sdc=2,
-        tracks_to_predict=(2, 0), report=Report({"roads without points": 2}, {"dt_s": 1}, ["z is not kept"]),
-        provenance=Provenance("none", "a1", "Public domain. Öffentlich.", "0f" * 32, "a test"))
+        tracks_to_predict=(2, 0), objects_of_interest=(1,), scenario_id="a1",
+        report=Report({"roads without points": 2}, {"dt_s": 1}, ["z is not kept"]),
+        provenance=Provenance("none", "Public domain. Öffentlich.", "0f" * 32, "a test"))
 
 
 def bare_scene(frames: int = 1) -> Scene:
@@ -73,8 +75,9 @@ def bare_scene(frames: int = 1) -> Scene:
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
-    metadata = {"name": scene.name, "source": scene.source, **dataclasses.asdict(scene.provenance),
-                **dataclasses.asdict(scene.report)}
+    known = dataclasses.asdict(scene.provenance)
+    metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
+                "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}
     bits = [0] * -(-objects.valid.size // 8)
     for place, valid in enumerate(objects.valid.ravel().tolist()):
         bits[place // 8] |= valid << place % 8
@@ -83,13 +86,15 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
         **{f"{part}.{name}": getattr(getattr(scene, part), name).tobytes() for part, name in
            (name.split(".") for name in SECTIONS if "." in name)},
         "objects.valid": bytes(bits),
-        "tracks_to_predict": struct.pack(f"<{len(scene.tracks_to_predict)}i", *scene.tracks_to_predict),
+        **{name: struct.pack(f"<{len(getattr(scene, name))}i", *getattr(scene, name))
+           for name in ("tracks_to_predict", "objects_of_interest")},
     }
     header = dict(
         magic=b"\x89DRV\r\n\x1a\n", major=1, minor=0, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],
         dt_s=scene.dt_s, object_count=objects.count, frame_count=objects.frame_count, road_count=roads.count,
         point_count=len(roads.x_m), link_count=len(lanes.successor), predicted_count=len(scene.tracks_to_predict),
-        sdc=scene.sdc, generated=scene.generated, metadata_bytes=len(sections["metadata"]))
+        interest_count=len(scene.objects_of_interest), sdc=scene.sdc, generated=scene.generated,
+        metadata_bytes=len(sections["metadata"]))
     return header, sections
 
 
@@ -106,7 +111,7 @@ def file_of(header: dict, sections: dict, **spoilt) -> bytes:
                              zlib.crc32(data), 0)
         body += bytes(gap) + data
         end += gap + len(data)
-    head = {"section_count": len(kinds), "file_bytes": end, "crc": 0, **header, **spoilt}
+    head = {"section_count": len(kinds), "file_bytes": end, "table_crc": 0, "crc": 0, **header, **spoilt}
     return mended(struct.pack(HEADER, *(head[name] for name in FIELDS)) + table + body)
 
 
@@ -152,7 +157,8 @@ def mended(data: bytes) -> bytes:
 
 
 def mended_head(data: bytes) -> bytes:
-    """The file with the checksum of its header made good."""
+    """The file with the checksums of its table and its header made good."""
     count = struct.unpack_from("<I", data, 12)[0]
     table = data[HEADER_BYTES : HEADER_BYTES + ENTRY_BYTES * count]
-    return data[:84] + struct.pack("<I", zlib.crc32(table, zlib.crc32(data[:84]))) + data[HEADER_BYTES:]
+    head = data[:88] + struct.pack("<I", zlib.crc32(table))
+    return head + struct.pack("<I", zlib.crc32(head)) + data[HEADER_BYTES:]

@@ -26,7 +26,7 @@ def test_a_file_is_converted_and_it_is_said_what_became_of_it(bin_file, tmp_path
     assert scene.source == "small.bin"
     digest = hashlib.sha256(bin_file.read_bytes()).hexdigest()
     assert vars(scene.provenance) == {
-        "dataset": "none", "scenario_id": "", "licence": "CC0 1.0", "source_sha256": digest,
+        "dataset": "none", "licence": "CC0 1.0", "source_sha256": digest,
         "converter": f"drive-env {drive_env.__version__}"}
     assert scene.report == drive_env.load_scene(bin_file).report
 

@@ -32,7 +32,8 @@ def assert_same(left, right):
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
             assert array.tobytes() == other.tobytes(), f"{part}.{name}"
     assert left.origin_m.tobytes() == right.origin_m.tobytes()
-    for name in ("name", "source", "generated", "dt_s", "sdc", "tracks_to_predict", "report"):
+    for name in ("name", "source", "generated", "dt_s", "sdc", "tracks_to_predict", "objects_of_interest",
+                 "scenario_id", "report"):
         assert getattr(left, name) == getattr(right, name), name
 
 
@@ -274,7 +275,8 @@ def test_what_begins_like_the_own_format_is_told_what_is_wrong_with_it_and_no_mo
     with pytest.raises(SceneError) as caught:
         load_scene(path)
     size = len(drv_bytes(small_scene()))
-    assert str(caught.value) == f"{path}: header: file_bytes at byte 16 is {size}; the file has {size - 1}"
+    assert str(caught.value) == (
+        f"{path}: read as drive-env .drv: header: file_bytes at byte 16 is {size}; the file has {size - 1}")
 
 
 def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):

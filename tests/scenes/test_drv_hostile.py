@@ -92,6 +92,11 @@ def header(**fields):
     return file_of(*parts_of(FULL), **fields)
 
 
+def with_length(data):
+    """The file with its true length in its header."""
+    return mended(data[:16] + struct.pack("<Q", len(data)) + data[24:])
+
+
 def counts(section_lengths, **fields):
     """The full scene's file with other counts in its header, and some sections cut or filled with zeros to match."""
     head, sections = parts_of(FULL)
@@ -126,16 +131,17 @@ NAN, INF = float("nan"), float("inf")
 
 SPOILT = {
     # header
-    "header at byte 0: it takes 88 bytes; the file has 87": DATA[:87],
+    "header at byte 0: it takes 96 bytes; the file has 95": DATA[:95],
     "header: magic at byte 0 begins with 89 44 52 57; it must be 89 44 52 56 0d 0a 1a 0a":
         header(magic=b"\x89DRW\r\n\x1a\n"),
     "header: magic at byte 0 begins with 89 44 52 56": header(magic=b"\x89DRV\n\x1a\n\n"),
     "header: major at byte 8 is 0; this version of drive-env reads 1": header(major=0),
     "header: file_bytes at byte 16 is 18446744073709551615; the file has": header(file_bytes=2**64 - 1),
     "header: section_count at byte 12 is 4294967295; the file has room for": header(section_count=2**32 - 1),
-    "header: section_count at byte 12 is 0; it must be 24 to 4096": header(section_count=0),
-    "header: section_count at byte 12 is 23; it must be 24 to 4096": without("roads.id"),
-    "header: crc at byte 84 is 00000000; header and table have": DATA[:84] + bytes(4) + DATA[88:],
+    "header: section_count at byte 12 is 0; it must be 25 to 4096": header(section_count=0),
+    "header: section_count at byte 12 is 24; it must be 25 to 4096": without("roads.id"),
+    "header: crc at byte 92 is 00000000; the header has": DATA[:92] + bytes(4) + DATA[96:],
+    "header: table_crc at byte 88 is": DATA[:100] + b"\x07" + DATA[101:],
     "header: origin_x_m at byte 24 is nan; it must be finite": header(origin_x_m=NAN),
     "header: origin_y_m at byte 32 is -inf; it must be finite": header(origin_y_m=-INF),
     "header: dt_s at byte 40 is 0; it must be 0.0001 to 2": header(dt_s=0.0),
@@ -147,20 +153,22 @@ SPOILT = {
     "header: point_count at byte 60 is 16777217; it must be": header(point_count=2**24 + 1),
     "header: link_count at byte 64 is 2147483648; it must be": header(link_count=2**31),
     "header: predicted_count at byte 68 is 65536; it must be": header(predicted_count=65536),
-    "header: sdc at byte 72 is -2; it must be -1 to 65534": header(sdc=-2),
-    "header: sdc at byte 72 is 3; there are 3 objects": header(sdc=3),
-    "header: sdc at byte 72 is 0; there are 0 objects": file_of(*parts_of(bare_scene()), sdc=0),
-    "header: generated at byte 76 is 2; it must be 0 to 1": header(generated=2),
-    "header: metadata_bytes at byte 80 is 65537; it must be 2 to 65536": header(metadata_bytes=65537),
-    "header: metadata_bytes at byte 80 is 0; it must be": header(metadata_bytes=0),
+    "header: interest_count at byte 72 is 65536; it must be": header(interest_count=65536),
+    "header: sdc at byte 76 is -2; it must be -1 to 65534": header(sdc=-2),
+    "header: sdc at byte 76 is 3; there are 3 objects": header(sdc=3),
+    "header: sdc at byte 76 is 0; there are 0 objects": file_of(*parts_of(bare_scene()), sdc=0),
+    "header: generated at byte 80 is 2; it must be 0 to 1": header(generated=2),
+    "header: metadata_bytes at byte 84 is 65537; it must be 2 to 65536": header(metadata_bytes=65537),
+    "header: metadata_bytes at byte 84 is 0; it must be": header(metadata_bytes=0),
     # table of sections
     f"table: code at byte {HEADER_BYTES} is 0; version 1.0 has no such section": with_entry(DATA, "metadata", code=0),
     f"table: code at byte {entry_at('objects.kind')} is 16 after 16; codes must rise":
         with_entry(DATA, "objects.kind", code=16),
     f"table: code at byte {entry_at('objects.kind')} is 18; section objects.kind, code 17, must come before it":
         with_entry(DATA, "objects.kind", code=18),
-    "81; section tracks_to_predict, code 80, must come before it": with_entry(DATA, "tracks_to_predict", code=81),
-    "table at byte 88: it has no section tracks_to_predict, code 80": without("tracks_to_predict", (70, 4), minor=1),
+    "82; section objects_of_interest, code 81, must come before it": with_entry(DATA, "objects_of_interest", code=82),
+    "table at byte 96: it has no section objects_of_interest, code 81":
+        without("objects_of_interest", (70, 4), minor=1),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} of section roads.id is 4; it must be 8":
         with_entry(DATA, "roads.id", element_bytes=4),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} is 0; it must be 1 to 4096":
@@ -171,27 +179,29 @@ SPOILT = {
         with_entry(DATA, "roads.y_m", offset=at("roads.y_m") - 1),
     f"section roads.width_m is {at('roads.y_m')}; it must be":
         with_entry(DATA, "roads.width_m", offset=at("roads.y_m")),
-    "offset at byte 96 is 1.844674407370955e+19; it must be": with_entry(DATA, "metadata", offset=2**64 - 1),
-    "of section metadata is 9007199254740992; it must be 1088": with_entry(DATA, "metadata", offset=2**53),
-    "bytes at byte 104 is 1.844674407370955e+19; it must be": with_entry(DATA, "metadata", bytes=2**64 - 1),
-    "bytes at byte 144 of section objects.id is 25; it must be 3 elements of 8 bytes":
+    f"offset at byte {entry_at('metadata') + 8} is 1.844674407370955e+19; it must be":
+        with_entry(DATA, "metadata", offset=2**64 - 1),
+    f"of section metadata is 9007199254740992; it must be {at('metadata')}": with_entry(DATA, "metadata", offset=2**53),
+    f"bytes at byte {entry_at('metadata') + 16} is 1.844674407370955e+19; it must be":
+        with_entry(DATA, "metadata", bytes=2**64 - 1),
+    f"bytes at byte {entry_at('objects.id') + 16} of section objects.id is 25; it must be 3 elements of 8 bytes":
         with_entry(DATA, "objects.id", bytes=25),
-    "count at byte 152 of section objects.id is 4; by the header's counts it must be 3":
+    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 4; by the header's counts it must be 3":
         with_entry(DATA, "objects.id", count=4),
-    "count at byte 152 of section objects.id is 9007199254740992; by the header's":
+    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 9007199254740992; by the header's":
         with_entry(DATA, "objects.id", count=2**53),
     "of section objects.id is 3; by the header's counts it must be 2": header(object_count=2, sdc=-1),
     "of section objects.x_m is 15; by the header's counts it must be 3000000": header(frame_count=10**6),
     "of section objects.id is 3; by the header's counts it must be 65535":
         header(object_count=65535, frame_count=10**6),
-    "zero at byte 164 is 1; it must be 0 to 0": with_entry(DATA, "objects.id", zero=1),
+    f"zero at byte {entry_at('objects.id') + 36} is 1; it must be 0 to 0": with_entry(DATA, "objects.id", zero=1),
     f"section objects.id at byte {at('objects.id')}: its 24 bytes have crc": with_entry(DATA, "objects.id", crc=1),
     f"gap before section objects.id: byte {at('objects.id') - 1} is 7; it must be 0":
         DATA[: at("objects.id") - 1] + b"\x07" + DATA[at("objects.id") :],
     f"the last section ends at byte {len(DATA)}; the file has {len(DATA) + 1}":
-        mended(struct.pack("<8sHHIQ", *struct.unpack_from("<8sHHI", DATA), len(DATA) + 1) + DATA[24:] + b"\0"),
-    "table: section tracks_to_predict takes 8 bytes from byte":
-        mended(struct.pack("<8sHHIQ", *struct.unpack_from("<8sHHI", DATA), len(DATA) - 1) + DATA[24:-1]),
+        with_length(DATA + b"\0"),
+    "table: section objects_of_interest takes 4 bytes from byte":
+        with_length(DATA[:-1]),
     # numbers
     f"section objects.id at byte {at('objects.id')}: 7 stands in it more than once": element("objects.id", 2, 7),
     "section objects.kind at byte": element("objects.kind", 1, 0),
@@ -235,13 +245,14 @@ SPOILT = {
     "element [0] at byte": element("lanes.successor", 0, -1),
     "is road 1 of kind 3; it must be a lane, kind 1": element("lanes.successor", 0, 1),
     "section tracks_to_predict": element("tracks_to_predict", 0, 3),
+    "section objects_of_interest": element("objects_of_interest", 0, -1),
     # counts that agree with each other but leave nothing to count
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,
          "lanes.start": 4}, road_count=0),
     # metadata
-    "section metadata at byte 1088: metadata is no JSON in UTF-8: 'utf-8' codec": metadata(b"\xff\xfe{}"),
-    "section metadata at byte 1088: metadata is no JSON in UTF-8: Expecting": metadata("{]"),
+    f"section metadata at byte {at('metadata')}: metadata is no JSON in UTF-8: 'utf-8' codec": metadata(b"\xff\xfe{}"),
+    "metadata is no JSON in UTF-8: Expecting": metadata("{]"),
     "metadata is a list; it must be an object with the keys name, source": metadata("[]"),
     "metadata nests too deep": metadata("[" * 60_000),
     "NaN is no number": metadata(GOOD_METADATA.replace('"dt_s":1', '"dt_s":NaN')),
@@ -305,7 +316,7 @@ def mutated(data, source):
     whole, data = data, bytearray(data)
     for _ in range(source.randrange(1, 4)):
         thick = source.random() < 0.4
-        place = source.randrange(min(len(data), 1088) if thick else len(data))
+        place = source.randrange(min(len(data), at("metadata")) if thick else len(data))
         change = source.randrange(5)
         if change == 0:
             data[place] ^= 1 << source.randrange(8)
