@@ -25,8 +25,10 @@ from drive_env.env import INFO_FLAGS
 from drive_env.gym import DriveEnv, DriveVectorEnv
 from drive_env.layout import observation_layout
 from drive_env.registration import ENV_ID
+from drive_env.scenes.drv_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.load import FORMATS
+from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -162,6 +164,32 @@ def generators_table():
     return table(["generator", "parameter", "default", "allowed", "meaning"], rows)
 
 
+def allowed(low, high):
+    """Both ends of a range in words; none where both are 0."""
+    if low == high == 0:
+        return ""
+    return "finite" if high > 1e300 else " to ".join(f"{end:,}".removesuffix(".0") for end in (low, high))
+
+
+def drv_fields_table(fields):
+    rows = [[str(field.offset), code(field.name), field.type, field.unit, allowed(field.low, field.high), field.meaning]
+            for field in fields]
+    return table(["byte", "name", "type", "unit", "allowed", "meaning"], rows)
+
+
+def drv_sections_table():
+    rows = []
+    for kind in KINDS:
+        shape = " x ".join(filter(None, (kind.rows, kind.columns)))
+        rows.append([str(kind.code), code(kind.name), kind.type, shape, kind.unit,
+                     kind.rule or allowed(kind.low, kind.high), kind.meaning])
+    return table(["code", "name", "type", "elements", "unit", "allowed", "meaning"], rows)
+
+
+def drv_metadata_table():
+    return table(["key", "type", "meaning"], [[code(key), kind, meaning] for key, (kind, meaning) in METADATA.items()])
+
+
 TABLES = {
     ("docs/env.md", "facts"): facts_table,
     ("docs/env.md", "blocks"): blocks_table,
@@ -170,6 +198,10 @@ TABLES = {
     ("docs/env.md", "arguments"): arguments_table,
     ("docs/installation.md", "extras"): extras_table,
     ("docs/installation.md", "dependencies"): dependencies_table,
+    ("docs/scenes.md", "drv header"): lambda: drv_fields_table(HEADER_FIELDS),
+    ("docs/scenes.md", "drv entry"): lambda: drv_fields_table(ENTRY_FIELDS),
+    ("docs/scenes.md", "drv sections"): drv_sections_table,
+    ("docs/scenes.md", "drv metadata"): drv_metadata_table,
     ("docs/observation.md", "observation"): observation_table,
     ("docs/observation.md", "kinds"): kinds_table,
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),

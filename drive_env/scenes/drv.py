@@ -45,7 +45,7 @@ def read_drv(data: bytes, source: str = "") -> Scene:
     arrays["objects.valid"] = valid.view(np.bool_).reshape(shape)
     arrays["objects.marked_expert"] = arrays["objects.marked_expert"].view(np.bool_)
     try:
-        told = decode_metadata(arrays["metadata"].tobytes())
+        told = decode_metadata(arrays["metadata"].tobytes(), later=file.minor > VERSION[1])
     except SceneError as error:
         raise SceneError(f"section metadata at byte {file.sections[0].offset}: {error}") from None
     return Scene(

@@ -53,8 +53,12 @@ def encode_metadata(scene: Scene) -> bytes:
     return data
 
 
-def decode_metadata(data: bytes) -> dict[str, Any]:
+def decode_metadata(data: bytes, later: bool = False) -> dict[str, Any]:
     """Those fields of a `Scene` that are words: name, source, scenario_id, provenance and report.
+
+    Args:
+        data: JSON in UTF-8.
+        later: whether the file is of a later minor version; keys that this one does not know are then skipped.
 
     Raises:
         SceneError: names the key and what is wrong with its value.
@@ -65,9 +69,14 @@ def decode_metadata(data: bytes) -> dict[str, Any]:
         raise SceneError("metadata nests too deep; it has at most one level") from None
     except ValueError as error:
         raise SceneError(f"metadata is no JSON in UTF-8: {error}") from None
-    if not isinstance(found, dict) or set(found) != set(FIELDS):
-        keys = shown(sorted(found)) if isinstance(found, dict) else f"a {type(found).__name__}"
-        raise SceneError(f"metadata is {keys}; it must be an object with the keys {', '.join(FIELDS)}")
+    if not isinstance(found, dict):
+        raise SceneError(f"metadata is {shown(found)}; it must be an object with the keys {', '.join(FIELDS)}")
+    unknown = [] if later else [key for key in found if key not in FIELDS]
+    missing = [key for key in FIELDS if key not in found]
+    if unknown or missing:
+        fault = f"has {shown(unknown[0])}" if unknown else f"lacks {missing[0]!r}"
+        raise SceneError(f"metadata {fault}; it must have the keys {', '.join(FIELDS)}")
+    found = {key: found[key] for key in FIELDS}
     for key, (kind, _) in FIELDS.items():
         _check(key, kind, found[key])
     report = Report(**{field.name: found.pop(field.name) for field in dataclasses.fields(Report)})

@@ -153,6 +153,13 @@ def test_sections_of_a_later_minor_version_are_skipped():
     assert_same(read_drv(file_of(header, sections | lights, minor=1)), full_scene())
 
 
+def test_keys_of_a_later_minor_version_are_skipped():
+    header, sections = parts_of(full_scene())
+    data = b'{"author":["x"],' + sections["metadata"][1:]
+    file = file_of(header | {"metadata_bytes": len(data)}, sections | {"metadata": data}, minor=1)
+    assert_same(read_drv(file), full_scene())
+
+
 def test_an_unknown_section_of_this_version_is_refused():
     header, sections = parts_of(full_scene())
     with pytest.raises(SceneError, match=r"code at byte \d+ is 90; version 1.0 has no such section"):

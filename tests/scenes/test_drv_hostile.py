@@ -253,12 +253,12 @@ SPOILT = {
     # metadata
     f"section metadata at byte {at('metadata')}: metadata is no JSON in UTF-8: 'utf-8' codec": metadata(b"\xff\xfe{}"),
     "metadata is no JSON in UTF-8: Expecting": metadata("{]"),
-    "metadata is a list; it must be an object with the keys name, source": metadata("[]"),
+    "metadata is []; it must be an object with the keys name, source": metadata("[]"),
+    "metadata lacks 'name'; it must have the keys name, source": metadata("{}"),
     "metadata nests too deep": metadata("[" * 60_000),
     "NaN is no number": metadata(GOOD_METADATA.replace('"dt_s":1', '"dt_s":NaN')),
     "the key 'name' stands in an object twice": metadata('{"name":"x",' + GOOD_METADATA[1:]),
-    "metadata is ['author', 'converter', 'dataset', 'dropped', 'licence'":
-        metadata('{"author":"x",' + GOOD_METADATA[1:]),
+    "metadata has 'author'; it must have the keys name, source": metadata('{"author":"x",' + GOOD_METADATA[1:]),
     "metadata dropped['roads without points'] is 20000": metadata(GOOD_METADATA.replace(":2}", ":2" + "0" * 40 + "}")),
     "metadata name holds the control character U+0000 at 1": metadata(GOOD_METADATA.replace('"full"', '"f\\u0000ll"')),
     "metadata name holds U+D800 at 1, which is no character": metadata(GOOD_METADATA.replace('"full"', '"f\\ud800"')),
