@@ -43,11 +43,38 @@ static inline float play_extent_m(const drv_scene_input *in) {
     return extent_m;
 }
 
-static inline void play_check(const drv_arrays *arrays, const drv_batch_needs *needs) {
-    const int64_t shown = (int64_t)needs->row_count * needs->observation_size;
-    for (int64_t i = 0; i < shown; i++)
-        MUST(arrays->observations[i] >= -1.0f && arrays->observations[i] <= 1.0f, "observation %lld is %g",
-             (long long)i, (double)arrays->observations[i]);
+static inline void check_floats(const void *row, int32_t count) {
+    const float *shown = row;
+    for (int32_t i = 0; i < count; i++)
+        MUST(shown[i] >= -1.0f && shown[i] <= 1.0f, "observation %d is %g", i, (double)shown[i]);
+}
+
+/* Without the sign, the bits of half floats are in the order of their sizes. */
+static inline void check_halves(const void *row, int32_t count) {
+    const uint16_t *shown = row, one = 0x3c00;
+    for (int32_t i = 0; i < count; i++) MUST((shown[i] & 0x7fff) <= one, "observation %d is half %04x", i, shown[i]);
+}
+
+static inline void check_indices(const void *entries, int32_t count, int32_t table_count) {
+    const uint16_t *shown = entries;
+    for (int32_t i = 0; i < count; i++) MUST(shown[i] < table_count, "slot %d shows entry %d", i, shown[i]);
+}
+
+static inline void check_row(const drv_config *config, const uint8_t *row, const drv_batch_needs *needs,
+                             int32_t segments) {
+    const drv_observation_place place = drv_index_row(config);
+    if (config->observation_type == DRV_FLOAT32) check_floats(row, needs->observation_size);
+    if (config->observation_type == DRV_FLOAT16) check_halves(row, needs->observation_size);
+    if (config->observation_type != DRV_INDEX) return;
+    check_floats(row + place.head_bytes, place.head_count);
+    check_indices(row + place.partners_bytes, config->partners, 1 + needs->vehicles_per_world);
+    check_indices(row + place.roads_bytes, config->roads, 1 + segments);
+}
+
+static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,
+                              int32_t segments) {
+    for (int32_t row = 0; row < needs->row_count; row++)
+        check_row(config, arrays->observations + (int64_t)row * needs->observation_bytes, needs, segments);
     for (int32_t row = 0; row < needs->row_count; row++) {
         MUST(isfinite(arrays->rewards[row]), "reward %d is %g", row, (double)arrays->rewards[row]);
         MUST(!(arrays->terminations[row] && arrays->truncations[row]), "row %d has both flags", row);
@@ -67,10 +94,12 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     memset(block, 0x5a, (size_t)needs.block_bytes);
     drv_batch *batch = NULL;
     MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
-    const int64_t count = needs.row_count;
+    const int64_t count = needs.row_count, table = setup.world_count * (int64_t)(1 + needs.vehicles_per_world);
+    const int32_t segments = drv_scene_describe(scene).segment_count;
     const drv_arrays arrays = {
         .discrete_actions = play_array(count * needs.action_width, sizeof(int64_t)),
-        .observations = play_array(count * needs.observation_size, sizeof(float)),
+        .observations = play_array(count * needs.observation_bytes, 1),
+        .vehicle_table = play_array(table * DRV_RECORD_FLOATS, sizeof(float)),
         .rewards = play_array(count, sizeof(float)), .terminations = play_array(count, 1),
         .truncations = play_array(count, 1), .trial_ended = play_array(count, 1), .truncation = play_array(count, 1),
         .invalid_step = play_array(count, 1), .first = play_array(count, 1),
@@ -79,21 +108,21 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
         .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.world_count, sizeof(int32_t))};
     drv_batch_bind(batch, &arrays);
     MUST(drv_batch_reset(batch, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
-    play_check(&arrays, &needs);
+    play_check(config, &arrays, &needs, segments);
     for (int step = 0; step < PLAY_STEPS; step++) {
         for (int64_t row = 0; row < count; row++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
             arrays.discrete_actions[row] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
         }
         MUST(drv_batch_step(batch, NULL, message) == DRV_OK, "%s", message);
-        play_check(&arrays, &needs);
+        play_check(config, &arrays, &needs, segments);
     }
     drv_batch_free(batch);
     free(block);
-    void *const all[] = {arrays.discrete_actions, arrays.observations, arrays.rewards, arrays.terminations,
-                         arrays.truncations, arrays.trial_ended, arrays.truncation, arrays.invalid_step, arrays.first,
-                         arrays.trial_index, arrays.removed, arrays.stopped, arrays.waits, arrays.outcome, arrays.code,
-                         arrays.scene_index};
+    void *const all[] = {arrays.discrete_actions, arrays.observations, arrays.vehicle_table, arrays.rewards,
+                         arrays.terminations, arrays.truncations, arrays.trial_ended, arrays.truncation,
+                         arrays.invalid_step, arrays.first, arrays.trial_index, arrays.removed, arrays.stopped,
+                         arrays.waits, arrays.outcome, arrays.code, arrays.scene_index};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -104,11 +133,12 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.on_collision = draw & 2u ? DRV_IGNORE : DRV_STOP;
     config.roads = draw & 4u ? 8 : 0;
     config.partners = draw & 8u ? 4 : 0;
+    config.observation_type = (int32_t)(draw >> 4 & 3u) % (DRV_INDEX + 1);
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, &config, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
-    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 4);
+    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 6);
     drv_scene_release(scene);
     return status;
 }
