@@ -1,0 +1,82 @@
+"""Does a step cost what it did? Instructions, counted by valgrind's callgrind: the same on a busy machine.
+
+    python tests/test_instructions.py    counts anew and writes instructions.json; say why in the commit
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from drive_env import Batch
+
+RECORD = Path(__file__).with_name("instructions.json")
+ISA = "v3"
+"""valgrind knows no AVX-512."""
+
+GROWTH_ALLOWED = 1.03
+
+PLAY = """
+import sys
+import numpy as np
+from drive_env import Batch, DriveConfig
+config = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+with Batch("town", worlds=16, config=config, seed=0, threads=1) as batch:
+    batch.reset(seed=0)
+    actions = np.random.default_rng(0).integers(0, batch.single_action_space.n, (8, batch.row_count))
+    for step in range(int(sys.argv[1])):
+        batch.step(actions[step % 8])
+    print(batch.row_count)
+"""
+
+
+def compiler() -> str:
+    """The compiler on this machine, which is what built the core, by name and version."""
+    found = subprocess.run(["cc", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    return re.sub(r"\s*\(.*\)", "", found)
+
+
+def instructions(steps: int) -> tuple[int, int]:
+    """Instructions of a whole run of so many steps, and its rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", PLAY, str(steps)],
+            check=True, capture_output=True, text=True,
+            env={**os.environ, "DRIVE_ENV_ISA": ISA, "PYTHONHASHSEED": "0"})
+        return int(re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)[1]), int(done.stdout)
+
+
+def per_agent_step() -> float:
+    """The difference of two runs, so that all that happens once falls out."""
+    (few, rows), (many, _) = instructions(10), instructions(40)
+    return (many - few) / (30 * rows)
+
+
+@pytest.mark.slow
+def test_a_step_takes_no_more_instructions_than_recorded(monkeypatch):
+    if shutil.which("valgrind") is None or shutil.which("cc") is None:
+        pytest.skip("valgrind or cc is not installed")
+    try:
+        monkeypatch.setenv("DRIVE_ENV_ISA", ISA)
+        Batch("intersection").close()
+    except Exception:  # noqa: BLE001  whatever the reason, it cannot be counted here
+        pytest.skip(f"this processor does not offer {ISA}")
+    recorded = json.loads(RECORD.read_text())
+    if compiler() not in recorded:
+        pytest.skip(f"no count is recorded for {compiler()}; recorded are {', '.join(recorded)}")
+    counted, limit = per_agent_step(), recorded[compiler()] * GROWTH_ALLOWED
+    assert counted <= limit, f"{counted:.0f} instructions an agent-step; at most {limit:.0f} are allowed"
+
+
+if __name__ == "__main__":
+    os.environ["DRIVE_ENV_ISA"] = ISA
+    found = {**(json.loads(RECORD.read_text()) if RECORD.exists() else {}), compiler(): round(per_agent_step())}
+    RECORD.write_text(json.dumps(found, indent=2) + "\n")
