@@ -22,11 +22,15 @@ LIBRARIES = ("-pthread", "-lm")
 
 # Optimised code is instrumented code that takes three times as long to compile and finds no more.
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+PLAIN = ("-g", "-O1")
 THREAD = ("-fsanitize=thread", "-g", "-O1")
 
 # What libFuzzer steers by, save comparisons: the harnesses know what a number should be, and are twice as fast without.
 COVERED = ("-fsanitize=address,undefined", "-fsanitize-coverage=inline-8bit-counters,pc-table",
            "-fno-sanitize-recover=all", "-g", "-O2")
+
+MEMCHECK = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--fair-sched=yes")
+"""Runs a program built `PLAIN`; every read of memory that was never set, and every leak, is an error."""
 
 INSTRUCTION_SETS = {
     "portable": (("-U__SSE2__",), ()),
@@ -126,11 +130,12 @@ def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
 @functools.cache
 def test_program(source: Path, compiler: str, flags: tuple[str, ...], sources: tuple[Path, ...] = SOURCES,
                  libraries: tuple[str, ...] = LIBRARIES) -> str:
-    """Path of a C test, linked with the core."""
+    """Path of a C test, linked with the core. Its own flags for the linker stand in its text after `link with:`."""
     path = Path(tempfile.mkdtemp(dir=_folder())) / source.stem
+    own = re.search(r"link with: (.*)$", source.read_text(), re.MULTILINE)
     # Tests use what POSIX and GNU offer; the core itself is plain C11 and threads.
     _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
-          *core_objects(compiler, flags, sources), "-o", str(path), *libraries])
+          *core_objects(compiler, flags, sources), "-o", str(path), *(own[1].split() if own else ()), *libraries])
     return str(path)
 
 

@@ -8,11 +8,17 @@ from pathlib import Path
 
 import build_core
 import pytest
-from build_core import ADDRESS, INSTRUCTION_SETS, THREAD, WARNINGS
+from build_core import ADDRESS, INSTRUCTION_SETS, MEMCHECK, PLAIN, THREAD, WARNINGS
 
 FOLDER = Path(__file__).parent / "c"
 PROGRAMS = sorted(FOLDER.glob("test_*.c"))
 THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c"]
+ENDED_BY_MEMCHECK = {
+    # Memory that another thread was giving back when the process forked is nobody's in the child.
+    "a_copy_forked_in_the_middle_of_closing_ends_once",
+    # It knows no flushing to zero and no traps.
+    "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
+}
 GRID = (build_core.ROOT / "c" / "src" / "grid.c",)
 
 
@@ -29,8 +35,8 @@ def cases(programs):
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "report_thread_leaks=0"}
 
 
-def run(path, *names):
-    done = subprocess.run([path, *names], check=False, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+def run(*command):
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-6000:]}"
 
 
@@ -51,6 +57,35 @@ def test_in_c(program, name):
 def test_threads_race_nowhere(program):
     compiler = compiler_for(THREAD, "the thread sanitizer")
     run(build_core.test_program(program, compiler, THREAD))
+
+
+# Geometry works on values alone: there is no memory to check, and it is most of the time.
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem != "test_geometry"],
+                         ids=lambda program: program.stem)
+def test_memcheck_finds_nothing(program):
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind here")
+    compiler = compiler_for(PLAIN, "debug information")
+    path = build_core.test_program(program, compiler, PLAIN)
+    names = [name for name in names_in(program) if name not in ENDED_BY_MEMCHECK]
+    run(*MEMCHECK, path, *names)
+
+
+def test_memcheck_and_the_leak_sanitizer_tell_what_is_left_behind(tmp_path):
+    """Else the tests above could not fail."""
+    source = tmp_path / "test_leak.c"
+    source.write_text(
+        '#include <stdlib.h>\n#include "check.h"\n'
+        'TEST(leak) { char *volatile left = malloc(77); left[0] = 1; left = NULL; }\n'
+        'TEST(unset) { char *volatile used = malloc(77); CHECK(used[3] == 0, "set"); free(used); }\n')
+    where = (f"-I{FOLDER}",)
+    cases = [(ADDRESS, (), "leak", "77 byte")]
+    if shutil.which("valgrind"):
+        cases += [(PLAIN, MEMCHECK, "leak", "77 bytes"), (PLAIN, MEMCHECK, "unset", "uninitialised")]
+    for flags, command, name, said in cases:
+        program = build_core.test_program(source, compiler_for(flags, "sanitizers"), (*flags, *where), ())
+        done = subprocess.run([*command, program, name], check=False, capture_output=True, text=True)
+        assert done.returncode != 0 and said in done.stderr
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)

@@ -1,6 +1,7 @@
 """Do builds of the core agree? Some of them here; `make determinism` tries them all."""
 
 import json
+import shutil
 import subprocess
 
 import build_core
@@ -8,7 +9,7 @@ import builds
 import golden
 import numpy as np
 import pytest
-from build_core import ADDRESS
+from build_core import ADDRESS, MEMCHECK, PLAIN, THREAD
 from builds import Build
 
 GOLDEN = json.loads(golden.FILE.read_text())
@@ -86,17 +87,24 @@ def test_a_play_touches_no_memory_but_its_own():
     assert played(found) == known(found)
 
 
+@pytest.mark.parametrize("flags", (ADDRESS, THREAD), ids=("address sanitizer", "thread sanitizer"))
 @pytest.mark.parametrize("play", ONE_OF_EACH)
-def test_a_recorded_play_gives_the_golden_bytes_without_python(play):
-    compiler = build_core.working_compiler(ADDRESS)
+def test_a_recorded_play_gives_the_golden_bytes_without_python(play, flags):
+    compiler = build_core.working_compiler(flags)
     if compiler is None:
-        pytest.skip("neither gcc nor clang builds programs that run with the address sanitizer")
-    program = build_core.test_program(builds.PLAYER, compiler, ADDRESS)
-    for threads in ("1", "3"):
-        found = builds.hash_by_program([program, threads], play)
-        if found is None:
-            pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
-        assert found == GOLDEN[play]
+        pytest.skip("neither gcc nor clang builds programs that run with this sanitizer")
+    found = builds.hash_by_program([build_core.test_program(builds.PLAYER, compiler, flags), "3"], play)
+    if found is None:
+        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+    assert found == GOLDEN[play]
+
+
+def test_a_play_reads_no_memory_that_was_never_set():
+    compiler = build_core.working_compiler(PLAIN)
+    if compiler is None or not shutil.which("valgrind"):
+        pytest.skip("no valgrind, or no compiler, here")
+    program = build_core.test_program(builds.PLAYER, compiler, PLAIN)
+    assert builds.hash_by_program([*MEMCHECK, program, "2"], "town/crowded") == GOLDEN["town/crowded"]
 
 
 @pytest.mark.parametrize("foreign", builds.FOREIGN, ids=lambda foreign: f"{foreign.processor} {foreign.level}")

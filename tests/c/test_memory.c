@@ -1,0 +1,150 @@
+/* What happens where there is no memory, and no more threads? Each request of the core's is refused in turn.
+ *
+ * That nothing is left behind is for the leak sanitizer to say, when the program ends. The core's requests come by here
+ * first; link with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=pthread_create
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "batch_play.h"
+#include "check.h"
+#include "dice.h"
+#include "drive.h"
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+
+/* Requests still to be granted before one is refused; below 0: all are granted. */
+static atomic_int granted = -1;
+static atomic_int refused;
+static bool refuses_all_later;
+
+static bool is_refused(void) {
+    const int left = atomic_load(&granted);
+    if (left < 0) return false;
+    if (left > 0) {
+        atomic_store(&granted, left - 1);
+        return false;
+    }
+    atomic_fetch_add(&refused, 1);
+    if (!refuses_all_later) atomic_store(&granted, -1);
+    return true;
+}
+
+void *__wrap_malloc(size_t bytes) { return is_refused() ? NULL : __real_malloc(bytes); }
+void *__wrap_calloc(size_t count, size_t bytes) { return is_refused() ? NULL : __real_calloc(count, bytes); }
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    return is_refused() ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
+}
+
+static void refuse_after(int count, bool all_later) {
+    refuses_all_later = all_later;
+    atomic_store(&refused, 0);
+    atomic_store(&granted, count);
+}
+
+/* Grants everything again; whether something was refused. */
+static bool refused_something(void) {
+    atomic_store(&granted, -1);
+    return atomic_load(&refused) > 0;
+}
+
+/* Requests that making a scene takes, each refused once; all_later: with all that come after it. */
+static int refuse_scene(bool all_later) {
+    small_scene small;
+    make_small(&small);
+    const drv_config config = small_config();
+    for (int count = 0;; count++) {
+        char message[DRV_MESSAGE_BYTES] = "";
+        drv_scene *scene = NULL;
+        refuse_after(count, all_later);
+        const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+        if (!refused_something()) {
+            CHECK(status == DRV_OK && scene, "%s", message);
+            drv_scene_release(scene);
+            return count;
+        }
+        CHECK(status == DRV_ERROR_MEMORY && !scene, "request %d: %d", count, status);
+        CHECK(strstr(message, "small") && strstr(message, "no memory"), "request %d: %s", count, message);
+    }
+}
+
+TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {
+    CHECK(refuse_scene(false) >= 3, "%d requests", refuse_scene(false));
+    CHECK(refuse_scene(true) == refuse_scene(false), "%d requests", refuse_scene(true));
+}
+
+static int refuse_batch(bool all_later, int32_t threads) {
+    batch_play play;
+    begin_scene(&play, small_config(), threads);
+    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
+    void *block = aligned_alloc(BLOCK_LINE, (size_t)play.needs.block_bytes);
+    int count = 0;
+    for (bool granted_all = false; !granted_all; count++) {
+        drv_batch *batch = NULL;
+        refuse_after(count, all_later);
+        const drv_status status =
+            drv_batch_create(&play.setup, block, play.needs.block_bytes, &batch, play.message);
+        granted_all = !refused_something();
+        CHECK(status == (granted_all ? DRV_OK : DRV_ERROR_MEMORY), "request %d: %d", count, status);
+        CHECK((batch != NULL) == granted_all, "request %d", count);
+        CHECK(granted_all || strstr(play.message, "no memory"), "request %d: %s", count, play.message);
+        drv_batch_free(batch);
+    }
+    free(block);
+    drv_scene_release(play.scene);
+    return count - 1;
+}
+
+TEST(a_batch_without_memory_is_an_error_and_leaves_nothing) {
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        CHECK(refuse_batch(false, threads) >= 7, "%d requests", refuse_batch(false, threads));
+        CHECK(refuse_batch(true, threads) == refuse_batch(false, threads), "%d requests", refuse_batch(true, threads));
+    }
+}
+
+/* Steps a batch a little; what a step asks the system for is refused from request `count` on. */
+static void step_refused(batch_play *play, int count, bool all_later) {
+    dice die = {9};
+    refuse_after(count, all_later);
+    must_reset(play, NULL);
+    for (int32_t call = 0; call < 30; call++) {
+        act(play, dice_below(&die, DRV_ACCELERATION_BINS), dice_below(&die, DRV_STEERING_BINS));
+        must_step(play);
+    }
+}
+
+TEST(fewer_threads_than_asked_for_play_the_same) {
+    batch_play whole;
+    begin(&whole, small_config(), 3);
+    step_refused(&whole, -1, false);
+    for (int all_later = 0; all_later < 2; all_later++) {
+        bool some = true;
+        for (int count = 0; some; count++) {
+            batch_play fewer;
+            begin(&fewer, small_config(), 3);
+            step_refused(&fewer, count, all_later != 0);
+            some = refused_something();
+            CHECK(memcmp(whole.block, fewer.block, (size_t)whole.needs.block_bytes) == 0, "request %d", count);
+            CHECK(count < 4 || !some, "request %d of two threads", count);
+            end(&fewer);
+        }
+    }
+    end(&whole);
+}
+
+TEST(a_step_of_a_batch_that_has_its_threads_asks_for_nothing) {
+    batch_play play;
+    begin(&play, small_config(), 3);
+    step_refused(&play, -1, false);
+    step_refused(&play, 0, true);
+    CHECK(!refused_something(), "%d requests", atomic_load(&refused));
+    end(&play);
+}
