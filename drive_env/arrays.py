@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from .config import DriveConfig
-from .errors import ConfigError, shown
+from .errors import ConfigError, DriveMemoryError, shown
 
 ALIGNMENT_BYTES = 64
 """A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
@@ -96,8 +96,15 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
 
 
 def aligned_block(size_bytes: int) -> np.ndarray:
-    """Zeroed bytes that begin on a cache line."""
-    block = np.zeros(size_bytes + ALIGNMENT_BYTES, np.uint8)
+    """Zeroed bytes that begin on a cache line.
+
+    Raises:
+        DriveMemoryError: there is not so much memory.
+    """
+    try:
+        block = np.zeros(size_bytes + ALIGNMENT_BYTES, np.uint8)
+    except (MemoryError, ValueError):  # a ValueError where no array could be so large
+        raise DriveMemoryError(f"no memory for {size_bytes} bytes of state and arrays; take fewer worlds") from None
     start = -block.ctypes.data % ALIGNMENT_BYTES
     return block[start : start + size_bytes]
 

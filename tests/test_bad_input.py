@@ -216,7 +216,7 @@ def test_an_instruction_set_that_is_not_on_offer_is_told(monkeypatch):
 
 
 def test_a_batch_larger_than_memory_is_an_error():
-    with pytest.raises((MemoryError, ConfigError)):
+    with pytest.raises(drive_env.DriveMemoryError, match="bytes"):
         Batch(scenes=[SCENE], worlds=1 << 20, config=DriveConfig(max_trials=10_000))
 
 

@@ -1,0 +1,258 @@
+"""Do the laws hold after a hundred million agent-steps? Random batches, driven for long, looked at in samples.
+
+`python tests/endurance/soak.py --agent-steps 100e6` says at the end what was checked, how long it took and how much
+memory the process held before and after. Each round makes a batch of random scenes, rules and sizes. At random moments
+a few of its worlds open an episode of a seed of their own and are recorded for a while, in the company of all others.
+The record is held against every law of tests/laws.py; against a batch that plays those worlds alone; and the whole
+batch at the end of the sample against a pickled copy from its beginning that was driven likewise. One call in eight
+between samples is held against the laws that a single call can break.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pickle
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+
+import laws
+import memory
+import numpy as np
+from samples import FOLDER
+
+from drive_env import Batch, DriveConfig, generate_scene, load_scene
+
+ROWS_PER_BATCH = 600
+"""About so many; enough for worlds to be in every phase of their trials."""
+
+ROUND_AGENT_STEPS = 400_000
+CALLS_BETWEEN_SAMPLES = (60, 500)
+CALLS_OF_SAMPLE = (20, 150)
+WORLDS_OF_SAMPLE = 3
+ANSWERS = ("ignore", "stop", "remove")
+EXACT_CHANNELS = (*laws.SHOWN, "code")
+
+
+@dataclass
+class Tally:
+    """What a soak has done."""
+
+    agent_steps: int = 0
+    calls: int = 0
+    batches: int = 0
+    samples_by_law: int = 0
+    samples_by_bytes: int = 0
+    agent_steps_recorded: int = 0
+    trials: int = 0
+
+
+class Part:
+    """Some worlds of a batch, as the laws look at one."""
+
+    def __init__(self, batch, worlds):
+        self._batch, self.worlds = batch, np.asarray(worlds)
+        self.rows = np.flatnonzero(np.isin(batch.world_of_row, self.worlds))
+        self.world_of_row = np.repeat(np.arange(len(self.worlds)), batch.rows_per_world)
+        self.single_observation_space = batch.single_observation_space
+
+    def observation_layout(self):
+        return self._batch.observation_layout()
+
+    def __getattr__(self, name):
+        array = getattr(self._batch, name)
+        return array[self.worlds] if name == "scene_index" else array[self.rows]
+
+
+# ---- what is played ----
+
+
+def some_scenes(dice):
+    """Scenes of one kind or several, real ones among them where they are at hand."""
+    real = [FOLDER / "pufferdrive" / name for name in ("map_942.bin", "map_000.bin")]
+    kinds = ["town", "town", "intersection", "both", *(["real"] if all(path.is_file() for path in real) else [])]
+    kind = kinds[dice.integers(len(kinds))]
+    if kind == "real":
+        return [load_scene(real[dice.integers(2)])]
+    names = ["town", "intersection"] if kind == "both" else [kind] * int(dice.integers(1, 4))
+    return [generate_scene(name, seed=int(dice.integers(1000)), agents=int(dice.integers(2, 33))) for name in names]
+
+
+def some_config(dice, scenes):
+    def one_of(*choices):
+        return choices[dice.integers(len(choices))]
+
+    fewest = min(scene.objects.count for scene in scenes)
+    return DriveConfig(
+        max_trials=int(dice.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
+        on_goal=one_of(*ANSWERS), on_collision=one_of(*ANSWERS), on_offroad=one_of(*ANSWERS),
+        stopped_share_limit=one_of(None, None, 0.3, 1.0), dt_s=one_of(None, None, 0.05, 0.3),
+        min_speed_mps=one_of(0.0, -5.0), partners=int(one_of(0, 1, 8, 31)), roads=int(one_of(0, 5, 64, 128)),
+        view_radius_m=one_of(20.0, 100.0), time_left=one_of("off", "actor"), scene_order=one_of("random", "cycle"),
+        action_type=one_of("discrete", "multi_discrete", "continuous"), goal_max_speed_mps=one_of(None, 3.0),
+        observation_type=one_of("float32", "float32", "float32", "float16", "index"),
+        agents_per_world=one_of(None, None, int(dice.integers(1, fewest + 1)) if scenes[0].generated else 3))
+
+
+def owed(batch):
+    """(worlds,) bool: whose restart is the caller's, now; None where there is none."""
+    if batch.restart != "caller":
+        return None
+    worlds = laws.worlds_at_their_end(batch, batch.config)
+    return worlds if worlds.any() else None
+
+
+def step_with_debts(batch, actions, debts):
+    if debts is not None:
+        batch.reset(worlds=debts)
+    batch.step(actions)
+
+
+# ---- what is checked ----
+
+
+def check_call(batch):
+    """Laws that one call can break, on all rows."""
+    ended, driving = batch.trial_ended, ~(batch.removed | batch.stopped)
+    assert not (batch.truncation & ~ended).any(), "truncation implies trial_ended"
+    assert not (batch.terminations & batch.truncations).any(), "terminations and truncations never meet"
+    assert (batch.waits == (~driving | ended)).all(), "waits is removed, stopped or trial_ended"
+    assert (ended.reshape(batch.world_count, -1) == ended[:: batch.rows_per_world, None]).all(), "a trial ends for all"
+    assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"
+    assert (batch.trial_index < batch.config.max_trials).all(), "there are max_trials trials"
+    if batch.config.observation_type != "index":
+        assert np.isfinite(batch.observations).all(), "observations are finite"
+        assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
+        assert not batch.observations[batch.removed].any(), "a removed row sees exactly zero"
+
+
+def shown_bytes(part):
+    return [getattr(part, name).tobytes() for name in EXACT_CHANNELS]
+
+
+def check_sample(batch, policy, dice, tally):
+    """Opens episodes in a few worlds, records them, and holds them against the laws, themselves alone, and a copy."""
+    count = min(batch.world_count, int(dice.integers(1, WORLDS_OF_SAMPLE + 1)))
+    worlds = np.sort(dice.choice(batch.world_count, count, replace=False))
+    mask = np.isin(np.arange(batch.world_count), worlds)
+    seeds = np.array(dice.integers(0, 2**63, batch.world_count), np.uint64)
+    part = Part(batch, worlds)
+    steps = np.array([cast.trial_steps for cast in batch.casts])
+    record = laws.Record.of(part, batch.config, steps, batch.restart)
+    alone = Batch(batch.scenes, worlds=count, config=batch.config, world_ids=batch.world_ids[worlds], threads=1,
+                  restart=batch.restart)
+    others = np.isin(batch.world_of_row, worlds, invert=True)
+    before = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
+
+    batch.reset(seed=list(seeds), worlds=mask)
+    alone.reset(seed=list(seeds[worlds]))
+    after = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
+    assert before == after, "a masked reset reached other worlds"
+    record.after_reset(part)
+    copy = pickle.loads(pickle.dumps(batch))
+    for _ in range(dice.integers(*CALLS_OF_SAMPLE)):
+        assert shown_bytes(part) == shown_bytes(alone), f"worlds {worlds.tolist()} play otherwise alone"
+        debts = owed(batch)
+        if debts is not None:
+            batch.reset(worlds=debts)
+            copy.reset(worlds=debts)
+            if debts[worlds].any():
+                alone.reset(worlds=debts[worlds])
+                record.after_reset(part, debts[worlds])
+        actions = laws.with_garbage_where_rows_wait(batch, policy(batch, dice), dice)
+        batch.step(actions)
+        alone.step(actions[part.rows])
+        copy.step(actions)
+        record.after_step(part)
+        tally.calls += 1
+        tally.agent_steps += int((~batch.invalid_step).sum())
+        tally.agent_steps_recorded += int((~part.invalid_step).sum())
+    assert shown_bytes(batch) == shown_bytes(copy), "a copy went on otherwise"
+    assert copy._block.tobytes() == batch._block.tobytes(), "a copy's state is another"
+    if batch.config.observation_type == "float32":
+        laws.check(record)
+        tally.samples_by_law += 1
+    tally.samples_by_bytes += 1
+    alone.close()
+    copy.close()
+
+
+# ---- the soak ----
+
+
+def play_round(dice, threads, agent_steps, tally):
+    scenes = some_scenes(dice)
+    config = some_config(dice, scenes)
+    with Batch(scenes, worlds=1, config=config) as one:
+        worlds = max(1, min(64, ROWS_PER_BATCH // one.rows_per_world))
+    batch = Batch(scenes, worlds=worlds, config=config, seed=int(dice.integers(2**63)), threads=threads,
+                  restart=("auto", "auto", "caller")[dice.integers(3)])
+    policies = list(laws.POLICIES.values())
+    tally.batches += 1
+    batch.reset()
+    end = tally.agent_steps + agent_steps
+    try:
+        while tally.agent_steps < end:
+            policy = policies[dice.integers(len(policies))]
+            for _ in range(dice.integers(*CALLS_BETWEEN_SAMPLES)):
+                step_with_debts(batch, policy(batch, dice), owed(batch))
+                tally.calls += 1
+                tally.agent_steps += int((~batch.invalid_step).sum())
+                if tally.calls % 8 == 0:
+                    check_call(batch)
+                if tally.agent_steps >= end:
+                    break
+            check_sample(batch, policies[dice.integers(len(policies))], dice, tally)
+    except AssertionError as broken:
+        raise AssertionError(f"{batch!r}, {config}: {broken}") from broken
+    tally.trials += batch.metrics()["trials"].n
+    batch.close()
+
+
+def soak(agent_steps: int, seed: int = 0, threads: int = 2, tell=None) -> Tally:
+    """Plays rounds until so many agent-steps were driven.
+
+    Raises:
+        AssertionError: a law was broken; it names the batch, the config and the law.
+    """
+    dice, tally = np.random.default_rng(seed), Tally()
+    while tally.agent_steps < agent_steps:
+        play_round(dice, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
+        if tell:
+            tell(tally)
+    return tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--agent-steps", type=float, default=1e6)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    chosen = parser.parse_args()
+    began, warm_mb, most_mb = time.monotonic(), None, 0.0
+
+    def tell(tally):
+        nonlocal warm_mb, most_mb
+        # The first batches bring code and caches into memory that stay.
+        if tally.batches == 5:
+            warm_mb = memory.own_mb(), memory.resident_mb()
+        most_mb = max(most_mb, memory.resident_mb())
+        if tally.batches % 10 == 0:
+            print(f"{time.monotonic() - began:6.0f} s  {memory.resident_mb():6.1f} MB  {tally}", flush=True)
+
+    tally = soak(int(chosen.agent_steps), chosen.seed, chosen.threads, tell)
+    for name, value in dataclasses.asdict(tally).items():
+        print(f"{name.replace('_', ' '):22} {value:,}")
+    print(f"{'seconds':22} {time.monotonic() - began:,.0f}")
+    if warm_mb:
+        print(f"{'MB of its own':22} {warm_mb[0]:.1f} after five batches, {memory.own_mb():.1f} at the end")
+        print(f"{'MB resident':22} {warm_mb[1]:.1f} after five batches, {memory.resident_mb():.1f} at the end, "
+              f"{most_mb:.1f} at most")
+
+
+if __name__ == "__main__":
+    main()

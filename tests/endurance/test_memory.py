@@ -1,0 +1,157 @@
+"""Does memory grow? Not over resets, not over batches that come and go, not over scenes, copies or errors."""
+
+import multiprocessing
+import pickle
+
+import memory
+import numpy as np
+import pytest
+
+import drive_env
+from drive_env import ActionError, Batch, DriveConfig, generate_scene
+
+LIMIT_MB = 2.0
+"""Ten times what was ever seen; a leak of one small batch in each repeat is more."""
+
+pytestmark = pytest.mark.skipif(not memory.ROLLUP.exists(), reason="only Linux tells what memory is a process's own")
+
+
+def small_batch(worlds=4, **choices):
+    return Batch([generate_scene("town", seed=seed, agents=16) for seed in range(3)], worlds=worlds, threads=2,
+                 config=DriveConfig(**choices))
+
+
+def resets():
+    batch = small_batch()
+
+    def repeat():
+        batch.reset()
+        batch.step(batch.actions)
+
+    return repeat, 2000
+
+
+def batches_closed():
+    scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(2)]
+
+    def repeat():
+        batch = Batch(scenes, worlds=8, threads=3)
+        batch.reset()
+        batch.step(batch.actions)
+        batch.close()
+
+    return repeat, 200
+
+
+def batches_dropped():
+    scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(2)]
+
+    def repeat():
+        batch = Batch(scenes, worlds=8, threads=3)
+        batch.reset()
+        batch.step(batch.actions)
+
+    return repeat, 200
+
+
+def scenes_changed():
+    """Every second step opens an episode, on another scene."""
+    batch = Batch([generate_scene("town", seed=seed, agents=8) for seed in range(40)], worlds=4, threads=2,
+                  config=DriveConfig(trial_steps=1))
+    batch.reset()
+    return lambda: batch.step(batch.actions), 4000
+
+
+def scenes_made():
+    seeds = iter(range(10_000))
+
+    def repeat():
+        with Batch(generate_scene("town", seed=next(seeds), agents=24), worlds=2) as batch:
+            batch.reset()
+
+    return repeat, 60
+
+
+def copies():
+    batch = small_batch()
+    batch.reset()
+
+    def repeat():
+        copy = pickle.loads(pickle.dumps(batch))
+        copy.step(copy.actions)
+
+    return repeat, 200
+
+
+def questions():
+    batch = small_batch(max_trials=3, trial_steps=20)
+    batch.reset()
+
+    def repeat():
+        batch.step(batch.actions)
+        batch.metrics(), batch.restart_observations(), batch.vehicles(1), batch.trial_state(2), batch.step_events()
+        batch.phase_times(True), batch.observation_layout(), batch.scene_report(1)
+
+    return repeat, 200
+
+
+def errors():
+    batch = small_batch()
+    batch.reset()
+    bad = np.full(batch.row_count, 91)
+
+    def repeat():
+        with pytest.raises(ActionError):
+            batch.step(bad)
+        with pytest.raises(drive_env.ConfigError):
+            Batch([generate_scene("intersection", agents=2)], worlds=0)
+        with pytest.raises(drive_env.SceneError):
+            generate_scene("town", agents=4000)
+
+    return repeat, 200
+
+
+def faces():
+    scene = generate_scene("intersection", agents=8)
+
+    def repeat():
+        env = drive_env.parallel_env(scene)
+        env.reset(seed=1)
+        env.step({agent: 45 for agent in env.agents})
+        env.close()
+
+    return repeat, 100
+
+
+def leaking():
+    kept = []
+    return lambda: kept.append(np.ones(8192)), 200
+
+
+CASES = (resets, batches_closed, batches_dropped, scenes_changed, scenes_made, copies, questions, errors, faces)
+
+
+def measure(case, pipe):
+    repeat, times = case()
+    pipe.send(memory.growth_mb(repeat, times, warm=max(times // 5, 5)))
+
+
+def growth_of(case):
+    """MB, in a process of its own: what other tests hold and give back does not count."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=measure, args=(case, sender))
+    process.start()
+    sender.close()
+    grown = receiver.recv()
+    process.join()
+    return grown
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_memory_does_not_grow_over(case):
+    assert growth_of(case) < LIMIT_MB
+
+
+def test_growth_would_be_seen():
+    assert growth_of(leaking) > 2 * LIMIT_MB
