@@ -41,6 +41,8 @@ PLAYS = {
                      "action_type": "multi_discrete"},
     "town/crowded": {"agents_per_world": 5, "partners": 3, "roads": 9, "view_radius_m": 40.0, "dt_s": 0.25,
                      "trial_steps": 40, "action_type": "continuous"},
+    "town/progress": {**TWO_TRIALS, "reward": {"goal": 0.7, "collision": -0.3, "progress_per_m": 0.013},
+                      "action_type": "continuous"},
     "town/half": {**TWO_TRIALS, "observation_type": "float16"},
     "town/indexed": {**TWO_TRIALS, "observation_type": "index", "on_collision": "remove"},
     # Averages so short-lived that what is left of the trial before last is too small for a normal number.
@@ -118,7 +120,7 @@ def draw(batch, step: int) -> np.ndarray:
 
 def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED):
     """The batch of a play, not reset yet; None where its real file is not at hand."""
-    from drive_env import Batch, DriveConfig, generate_scene, load_scene
+    from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
 
     scene = play.split("/")[0]
     if scene == "map_942":
@@ -130,7 +132,9 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED):
         scenes = [load_scene(path)]
     else:
         scenes = [generate_scene(scene, seed=number, agents=12) for number in range(3)]
-    return Batch(scenes=scenes, worlds=len(world_ids), config=DriveConfig(**PLAYS[play]), seed=seed, threads=threads,
+    choices = dict(PLAYS[play])
+    choices["reward"] = RewardConfig(**choices.get("reward", {}))
+    return Batch(scenes=scenes, worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
                  world_ids=world_ids)
 
 
