@@ -1,0 +1,132 @@
+"""What does PPO look like in one file, in CleanRL's manner? Over Gymnasium's vector env: one vehicle a world.
+
+The vector env restarts by itself in the step after an episode's end (NEXT_STEP). That step ignores the action and is no
+transition, so it is masked by `infos["invalid_step"]`; and the observation before it is the episode's true last one, so
+a time limit is bootstrapped from the very next value.
+
+    pip install drive-env torch
+    python examples/cleanrl_ppo.py --total-timesteps 200000
+"""
+
+import argparse
+import time
+
+import gymnasium as gym
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+import drive_env
+
+
+def parse_args():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--env-id", default="drive_env/Drive-v0")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--total-timesteps", type=int, default=200_000)
+    parser.add_argument("--num-envs", type=int, default=16)
+    parser.add_argument("--num-steps", type=int, default=128)
+    parser.add_argument("--num-minibatches", type=int, default=4)
+    parser.add_argument("--update-epochs", type=int, default=4)
+    parser.add_argument("--learning-rate", type=float, default=2.5e-4)
+    parser.add_argument("--gamma", type=float, default=0.99)
+    parser.add_argument("--gae-lambda", type=float, default=0.95)
+    parser.add_argument("--clip-coef", type=float, default=0.2)
+    parser.add_argument("--ent-coef", type=float, default=0.01)
+    parser.add_argument("--vf-coef", type=float, default=0.5)
+    parser.add_argument("--max-grad-norm", type=float, default=0.5)
+    return parser.parse_args()
+
+
+def layer_init(layer, std=2**0.5):
+    nn.init.orthogonal_(layer.weight, std)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class Agent(nn.Module):
+    def __init__(self, envs):
+        super().__init__()
+        size = envs.single_observation_space.shape[0]
+
+        def network(outputs, std):
+            return nn.Sequential(layer_init(nn.Linear(size, 64)), nn.Tanh(), layer_init(nn.Linear(64, 64)), nn.Tanh(),
+                                 layer_init(nn.Linear(64, outputs), std))
+
+        self.critic = network(1, 1.0)
+        self.actor = network(envs.single_action_space.n, 0.01)
+
+    def get_value(self, obs):
+        return self.critic(obs)[..., 0]
+
+    def get_action(self, obs, action=None):
+        choice = Categorical(logits=self.actor(obs))
+        action = choice.sample() if action is None else action
+        return action, choice.log_prob(action), choice.entropy()
+
+
+def main():
+    args = parse_args()
+    torch.manual_seed(args.seed)
+    config = drive_env.DriveConfig(trial_steps=100, partners=7, roads=32)
+    envs = gym.make_vec(args.env_id, num_envs=args.num_envs, config=config)
+    agent = Agent(envs)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+
+    shape = (args.num_steps, args.num_envs)
+    obs = torch.zeros((*shape, *envs.single_observation_space.shape))
+    actions = torch.zeros(shape, dtype=torch.long)
+    logprobs, rewards, values = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
+    terminations, truncations, valid = (torch.zeros(shape, dtype=torch.bool) for _ in range(3))
+
+    next_obs, _ = envs.reset(seed=args.seed)
+    next_obs = torch.tensor(next_obs)
+    global_step, start = 0, time.time()
+    while global_step < args.total_timesteps:
+        for t in range(args.num_steps):
+            obs[t] = next_obs
+            with torch.no_grad():
+                values[t] = agent.get_value(next_obs)
+                actions[t], logprobs[t], _ = agent.get_action(next_obs)
+            next_obs, reward, terminated, truncated, infos = envs.step(actions[t].numpy())
+            next_obs, rewards[t] = torch.tensor(next_obs), torch.tensor(reward)
+            terminations[t], truncations[t] = torch.tensor(terminated), torch.tensor(truncated)
+            valid[t] = torch.tensor(~infos["invalid_step"])
+        global_step += int(valid.sum())
+
+        with torch.no_grad():
+            next_value = agent.get_value(next_obs)
+            advantages, last = torch.zeros(shape), torch.zeros(args.num_envs)
+            for t in reversed(range(args.num_steps)):
+                after = next_value if t == args.num_steps - 1 else values[t + 1]
+                delta = rewards[t] + args.gamma * after * ~terminations[t] - values[t]
+                last = delta + args.gamma * args.gae_lambda * last * ~(terminations[t] | truncations[t])
+                advantages[t] = last
+            returns = advantages + values
+
+        # Only steps whose action had an effect are learned from.
+        b_obs, b_actions, b_logprobs = obs[valid], actions[valid], logprobs[valid]
+        b_advantages, b_returns = advantages[valid], returns[valid]
+        for _ in range(args.update_epochs):
+            for mb in torch.randperm(len(b_obs)).chunk(args.num_minibatches):
+                _, newlogprob, entropy = agent.get_action(b_obs[mb], b_actions[mb])
+                ratio = (newlogprob - b_logprobs[mb]).exp()
+                mb_adv = (b_advantages[mb] - b_advantages[mb].mean()) / (b_advantages[mb].std() + 1e-8)
+                clipped = ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef)
+                pg_loss = -torch.min(mb_adv * ratio, mb_adv * clipped).mean()
+                v_loss = 0.5 * ((agent.get_value(b_obs[mb]) - b_returns[mb]) ** 2).mean()
+                loss = pg_loss - args.ent_coef * entropy.mean() + args.vf_coef * v_loss
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
+                optimizer.step()
+
+        report = envs.unwrapped.batch.metrics()
+        print(f"steps {global_step}, {int(global_step / (time.time() - start))} a second, "
+              f"goal {report['goal'].value:.2f}, collision {report['collision'].value:.2f}, "
+              f"offroad {report['offroad'].value:.2f}", flush=True)
+    envs.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""How does one train with RLlib? Multi-agent PPO through its own PettingZoo wrapper, one policy for all.
+
+    pip install 'ray[rllib]' torch
+    python examples/rllib_ppo.py --steps 100000
+"""
+
+import argparse
+
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
+from ray.tune.registry import register_env
+
+from drive_env import DriveConfig, parallel_env
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=100_000)
+parser.add_argument("--runners", type=int, default=0, help="processes that play; 0 plays in this one")
+parser.add_argument("--batch", type=int, default=2000, help="world steps between updates")
+options = parser.parse_args()
+
+config = DriveConfig(trial_steps=100, agents_per_world=8, partners=7, roads=32)
+# The wrapper makes its spaces of the agents that the first reset shows: every scene must fill all rows.
+register_env("drive", lambda _: ParallelPettingZooEnv(parallel_env("town", config)))
+
+algorithm = (
+    PPOConfig()
+    .environment("drive")
+    .env_runners(num_env_runners=options.runners)
+    .multi_agent(policies={"driver"}, policy_mapping_fn=lambda agent, episode, **_: "driver")
+    .training(train_batch_size_per_learner=options.batch, minibatch_size=min(256, options.batch), num_epochs=4)
+    .build_algo()
+)
+done = 0
+while done < options.steps:
+    found = algorithm.train()["env_runners"]
+    done = int(found["num_env_steps_sampled_lifetime"])
+    print(f"steps {done}, of agents {int(sum(found['num_agent_steps_sampled_lifetime'].values()))}, "
+          f"mean return of a world {found.get('episode_return_mean', float('nan')):.2f}", flush=True)
+algorithm.stop()

@@ -1,0 +1,29 @@
+"""How do SuperSuit's users train all agents of a world with stable-baselines3? One policy, shared by all.
+
+    pip install supersuit stable-baselines3
+    python examples/supersuit_sb3.py --steps 100000
+"""
+
+import argparse
+
+import supersuit
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import VecMonitor
+
+from drive_env import DriveConfig, parallel_env
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=100_000)
+options = parser.parse_args()
+
+config = DriveConfig(trial_steps=100, agents_per_world=8, partners=7, roads=32)
+env = parallel_env("town", config)
+env = supersuit.black_death_v3(env)  # agents that are done stay, and see and get nothing but zeros
+envs = supersuit.pettingzoo_env_to_vec_env_v1(env)
+envs = supersuit.concat_vec_envs_v1(envs, 2, num_cpus=0, base_class="stable_baselines3")
+
+# No `seed`: SuperSuit's wrapper for SB3 cannot be seeded. `drive_env.sb3.DriveVecEnv(rows="all")` can.
+model = PPO("MlpPolicy", VecMonitor(envs), n_steps=64, batch_size=256, n_epochs=4, policy_kwargs={"net_arch": [64, 64]})
+model.learn(options.steps)
+returns = [episode["r"] for episode in model.ep_info_buffer]
+print(f"steps {model.num_timesteps}, {len(returns)} episodes of agents, mean return {sum(returns) / len(returns):.2f}")

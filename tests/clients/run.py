@@ -1,0 +1,125 @@
+"""Which clients work with drive-env, in which versions? Installs them into environments of their own and runs the tests.
+
+`python tests/clients/run.py [NAME ...]`, from a Python that has drive-env's build tools; `make test-clients` calls it.
+Environments are kept in build/clients and made anew when their pins change.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = ROOT / "build" / "clients"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is installed, all of it at the versions of `NAME.txt`, and the modules whose tests then may not skip."""
+
+    packages: tuple[str, ...]
+    promised: tuple[str, ...]
+    pages: tuple[str, ...]
+
+
+FACES = ("tests/test_env.py", "tests/test_gym.py", "tests/clients")
+"""What both ends of our bounds must pass."""
+
+ENVIRONMENTS = {
+    # The newest of all that agree with one another.
+    "newest": Environment(
+        ("torch", "stable-baselines3", "supersuit", "torchrl", "tianshou", "opencv-python-headless"),
+        ("torch", "stable_baselines3", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
+        ("gymnasium", "pettingzoo", "own", "sb3", "supersuit", "torchrl", "tianshou")),
+    # RLlib pins Gymnasium 1.2; beside it the oldest PettingZoo and cffi that drive-env takes.
+    "oldest": Environment(
+        ("torch", "ray[rllib]"), ("torch", "ray"), ("gymnasium", "pettingzoo", "own", "rllib")),
+}
+
+LEFT_OUT = {"AgileRL": "its algorithms do not import after `pip install agilerl`, see docs/clients/others.md"}
+
+
+def run(*command, **how) -> int:
+    """The exit status of a command that prints as it goes."""
+    print("+", *(str(part).replace(f"{ROOT}/", "") for part in command), flush=True)
+    return subprocess.run([str(part) for part in command], check=False, **how).returncode
+
+
+def wheel() -> Path:
+    """The package as strangers get it."""
+    folder = HERE / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    if run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT):
+        raise SystemExit("the wheel could not be built")
+    return next(folder.glob("*.whl"))
+
+
+def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
+    """The Python of an environment with everything in it; None where an install fails."""
+    folder, pins = HERE / name, Path(__file__).parent / f"{name}.txt"
+    python, stamp = folder / "bin" / "python", folder / "installed.txt"
+    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    said = "\n".join((sys.version, *wanted.packages, pins.read_text()))
+    if not stamp.is_file() or stamp.read_text() != said:
+        shutil.rmtree(folder, ignore_errors=True)
+        if run(sys.executable, "-m", "venv", folder) or \
+                run(*install, "-c", pins, "pytest", "gymnasium", "pettingzoo", "cffi", *wanted.packages):
+            return None
+        stamp.write_text(said)
+    # With its requirements: that the pins satisfy them is part of the test.
+    if run(*install, "-c", pins, "--force-reinstall", "--no-deps", package) or run(*install, "-c", pins, package) or \
+            run(python, "-m", "pip", "--disable-pip-version-check", "check"):
+        return None
+    return python
+
+
+def test(name: str, wanted: Environment, package: Path) -> str:
+    """What to say of an environment, after its tests."""
+    began = time.monotonic()
+    python = python_of(name, wanted, package)
+    if python is None:
+        return "FAILED to install"
+    installed = time.monotonic() - began
+    pages = [f"tests/test_docs.py::test_the_examples_run_from_the_top_of_the_page[docs/clients/{page}.md]"
+             for page in wanted.pages]
+    # Not `python -m pytest`, which would find the checkout's drive_env first.
+    failed = run(python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *FACES, *pages, cwd=ROOT,
+                 env=os.environ | {"DRIVE_ENV_CLIENTS": " ".join(wanted.promised), "OMP_NUM_THREADS": "1"})
+    took = f"installed in {installed:.0f} s, tested in {time.monotonic() - began - installed:.0f} s"
+    return f"{'FAILED' if failed else 'passed'}, {took}\n    {versions(python)}"
+
+
+def versions(python: Path) -> str:
+    """What matters of what is installed."""
+    of = ("gymnasium", "pettingzoo", "numpy", "cffi", "torch", "stable-baselines3", "supersuit", "torchrl", "tianshou",
+          "ray")
+    code = (f"from importlib.metadata import distributions as every; found = {{d.metadata['Name'].lower()"
+            f".replace('_', '-'): d.version for d in every()}}; "
+            f"print(', '.join(f'{{name}} {{found[name]}}' for name in {of!r} if name in found))")
+    return subprocess.run([str(python), "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(ENVIRONMENTS)
+    if unknown := [name for name in names if name not in ENVIRONMENTS]:
+        raise SystemExit(f"no environment is called {unknown[0]}; there are {', '.join(ENVIRONMENTS)}")
+    package = wheel()
+    report = {name: test(name, ENVIRONMENTS[name], package) for name in names}
+    print("\nclients:")
+    for name, said in report.items():
+        print(f"  {name}: {said}")
+    for name in ENVIRONMENTS.keys() - set(names):
+        print(f"  {name}: left out, it was not asked for")
+    for client, why in LEFT_OUT.items():
+        print(f"  {client}: left out, {why}")
+    if any(said.startswith("FAILED") for said in report.values()):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

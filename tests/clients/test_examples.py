@@ -1,0 +1,48 @@
+"""Do the examples run, as their users run them, and do they say what they did?"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from installed import client
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+RUNS = [
+    ("foreign_code.py", ["--steps", "200"], (), r"steps \d+, best return -?\d"),
+    ("flat_batch.py", ["--steps", "80"], (), r"steps 10240, of which \d{4,5} count.*\n.*'offroad': \d+"),
+    ("recurrent.py", ["--steps", "3000", "--worlds", "4"], ("torch",), r"steps [3-9]\d{3} reward a step -?0\.\d+ .*sc"),
+    ("cleanrl_ppo.py", ["--total-timesteps", "3000"], ("torch",), r"steps [3-9]\d{3}, .* goal \d"),
+    ("sb3_ppo.py", ["--steps", "500"], ("stable_baselines3",), r"steps 512, mean return of 10 episodes -?\d"),
+    ("sb3_ppo.py", ["--steps", "500", "--face", "gymnasium"], ("stable_baselines3",), r"steps 512, mean return"),
+    ("sb3_ppo.py", ["--steps", "500", "--face", "all-rows"], ("stable_baselines3",), r"steps 1024, mean return"),
+    ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agents"),
+    ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, 16 episodes"),
+    ("torchrl_rollout.py", ["--steps", "130"], ("torchrl",), r"steps 1040: .* count; .*\n.*'offroad': \d+"),
+    ("rllib_ppo.py", ["--steps", "300", "--batch", "200"], ("ray",), r"steps 400, of agents \d+, mean return"),
+]
+
+
+@pytest.mark.parametrize("name, arguments, needs, says", RUNS, ids=[" ".join([run[0], *run[1][2:]]) for run in RUNS])
+def test_an_example_runs(name, arguments, needs, says, tmp_path):
+    for module in needs:
+        client(module)
+    environment = os.environ | {"RAY_TMPDIR": "/tmp", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, EXAMPLES / name, *arguments], check=False, capture_output=True, text=True,
+                          cwd=tmp_path, env=environment, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search(says, done.stdout), done.stdout[-2000:]
+
+
+def test_every_example_is_run():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {run[0] for run in RUNS}
+
+
+def test_foreign_code_is_short_and_knows_nothing_of_us():
+    text = (EXAMPLES / "foreign_code.py").read_text()
+    code = [line for line in text.split('"""')[2].splitlines() if line.strip()]
+    assert len(code) < 20
+    assert not any("drive_env" in line for line in code if "default=" not in line)
