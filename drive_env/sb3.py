@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium
 import numpy as np
+import numpy.typing as npt
 
 from .arrays import SHARED
 from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
-from .config import face_config
+from .config import DriveConfig, face_config
 from .core import lib
 from .env import INFO_FLAGS
 from .errors import CallError, ConfigError, MissingExtraError, shown, whole
 from .gym import one_ego, open_episodes
 from .render.screen import Screen
+from .scenes import Scenes
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as error:
     raise MissingExtraError(f"drive_env.sb3 needs stable-baselines3, which cannot be imported ({error}); "
                             'pip install "drive-env[sb3]"') from error
+
+__all__ = ["DriveVecEnv", "SubEnv"]
+
+Indices = int | Iterable[int] | None
+"""Which envs: one, some, or all for None."""
 
 TRIAL_SHIFT = 16
 """A key of an info holds the row's code in this many bits, the trial's index above them."""
@@ -48,12 +59,14 @@ class DriveVecEnv(VecEnv):
 
     Attributes:
         batch: the `Batch`; its arrays show what is returned, so after an episode's end the next one's start.
+        reset_infos: for each env the info of the observation that opened its episode.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
 
-    def __init__(self, scenes="town", worlds=1, config=None, threads=0, rows="ego", render_mode=None):
+    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None, threads: int = 0,
+                 rows: str = "ego", render_mode: str | None = None) -> None:
         worlds = whole("worlds", worlds, 1, WORLD_LIMIT)
         if not isinstance(rows, str) or rows not in ("ego", "all"):
             raise ConfigError(f"rows is {shown(rows)}; it must be 'ego' or 'all'")
@@ -67,17 +80,20 @@ class DriveVecEnv(VecEnv):
         self._envs = [SubEnv(self, index) for index in range(self.batch.row_count)]
         self._render_mode = render_mode
         self._was_reset = False
-        self._actions = None
+        self._actions: npt.ArrayLike | None = None
         self._known_infos: dict[int, dict] = {}
         super().__init__(self.batch.row_count, self.batch.single_observation_space, self.batch.single_action_space)
         self.metadata["render_fps"] = max(1, round(self._screens[0].fps))
 
     # ---- calls ----
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> npt.NDArray[Any]:
         """Opens an episode in every world: the first of its seed after `seed`, else the next of its stream.
 
         Options set by `set_options` are not used.
+
+        Returns:
+            (envs, observation size), in the type of the config's observations.
         """
         seeds = self._seeds[::self.batch.rows_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
@@ -87,20 +103,43 @@ class DriveVecEnv(VecEnv):
         self.reset_infos = self._infos()
         return self.batch.observations.copy()
 
-    def seed(self, seed=None) -> list[int]:
-        """World i gets seed + i at the next `reset`; None draws from numpy, as SB3 does. Returns one seed an env."""
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """What the next `reset` takes; it is used once.
+
+        Args:
+            seed: world i gets seed + i; None draws one from numpy, as SB3 does.
+
+        Returns:
+            The seed of each env's world.
+
+        Raises:
+            ConfigError: the seed is none from 0 to 2**64 - worlds.
+        """
         worlds = self.batch.world_count
         first = np.random.randint(2**32 - 1, dtype=np.uint32) if seed is None else seed
         first = whole("seed", first, 0, SEED_LIMIT - worlds + 1)
         self._seeds = [first + int(world) for world in self.batch.world_of_row]
         return self._seeds
 
-    def step_async(self, actions) -> None:
-        """Takes the actions for `step_wait`, one an env."""
+    def step_async(self, actions: npt.ArrayLike) -> None:
+        """Keeps what `step_wait` will play.
+
+        Args:
+            actions: one an env.
+        """
         self._actions = actions
 
-    def step_wait(self):
-        """One step of all worlds; returns observations, rewards, dones and infos."""
+    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_],
+                                 list[dict[str, Any]]]:
+        """One step of all worlds.
+
+        Returns:
+            observations, (envs, observation size); rewards, (envs,) float32; dones, (envs,) bool; infos, a dict an env.
+
+        Raises:
+            ActionError: the actions are misshapen, not finite or out of range. Nothing has moved.
+            CallError: no actions were given, before `reset`, or after `close`.
+        """
         batch = self.batch
         if self._actions is None:
             raise CallError("step_wait was called before step_async; call step_async first")
@@ -122,30 +161,64 @@ class DriveVecEnv(VecEnv):
         """Gives threads and memory back; a second call does nothing."""
         self.batch.close()
 
-    def get_images(self) -> list[np.ndarray]:
-        """One picture a world, each (h, w, 3) uint8."""
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """One picture a world, each (h, w, 3) uint8.
+
+        Raises:
+            CallError: the render mode is None.
+            MissingExtraError: the extra [render] is not installed.
+        """
         return [screen.picture() for screen in self._screens]
 
     # ---- the envs one by one ----
 
-    def get_attr(self, attr_name, indices=None) -> list:
-        """An attribute of each `SubEnv`, such as "trial_index"."""
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """An attribute of each `SubEnv`, such as "trial_index".
+
+        Args:
+            attr_name: its name.
+            indices: which envs; None for all.
+
+        Raises:
+            AttributeError: they have none of that name.
+        """
         return [getattr(env, attr_name) for env in self._chosen(indices)]
 
-    def set_attr(self, attr_name, value, indices=None) -> None:
-        """Sets an attribute of your own on each `SubEnv`; what the world says cannot be set."""
-        chosen = self._chosen(indices)
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Sets an attribute of your own on each `SubEnv`.
+
+        Args:
+            attr_name, value: its name and what it becomes.
+            indices: which envs; None for all.
+
+        Raises:
+            AttributeError: the name is that of something the world says.
+        """
         if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index"):
             raise AttributeError(f"{attr_name} is the world's own and cannot be set")
-        for env in chosen:
+        for env in self._chosen(indices):
             setattr(env, attr_name, value)
 
-    def env_method(self, method_name, *method_args, indices=None, **method_kwargs) -> list:
-        """Calls a method of each `SubEnv`, such as "trial_state"."""
+    def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+                   ) -> list[Any]:
+        """Calls a method of each `SubEnv`, such as "trial_state".
+
+        Args:
+            method_name, method_args, method_kwargs: its name and what it is given.
+            indices: which envs; None for all.
+
+        Raises:
+            AttributeError: they have none of that name.
+        """
         return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._chosen(indices)]
 
-    def env_is_wrapped(self, wrapper_class, indices=None) -> list[bool]:
-        """False for each: there is no Gymnasium env to wrap."""
+    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
+        """Whether each env is wrapped in a Gymnasium wrapper: none is.
+
+        Args:
+            wrapper_class: is not looked at.
+            indices: which envs; None for all.
+        """
         return [False for _ in self._chosen(indices)]
 
     def _chosen(self, indices) -> list[SubEnv]:
@@ -176,50 +249,64 @@ PER_ROW = frozenset(shared.name for shared in SHARED if shared.shape.startswith(
 class SubEnv:
     """One env of a `DriveVecEnv`, as `get_attr`, `set_attr` and `env_method` see it.
 
-    Attributes: `batch`; `index`, its row there; `world`; `render_mode`, `metadata`, `observation_space` and
-    `action_space`; and by their names in `Batch` what its arrays say of the row: `trial_index`, `invalid_step`, ...
+    By their names in `Batch` it also has what the arrays say of its row: `trial_index`, `invalid_step`, ...
+
+    Args:
+        owner: the adapter.
+        index: the env's.
+
+    Attributes:
+        batch: the owner's.
+        index: its row there.
     """
 
-    def __init__(self, owner: DriveVecEnv, index: int):
-        self.batch, self.index, self._owner = owner.batch, index, owner
+    def __init__(self, owner: DriveVecEnv, index: int) -> None:
+        self.batch: Batch = owner.batch
+        self.index: int = index
+        self._owner = owner
 
     @property
     def world(self) -> int:
+        """The index of its world."""
         return self.index // self.batch.rows_per_world
 
     @property
     def render_mode(self) -> str | None:
+        """The owner's."""
         return self._owner._render_mode
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[str, Any]:
+        """The owner's."""
         return self._owner.metadata
 
     @property
-    def observation_space(self):
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """That of one row."""
         return self.batch.single_observation_space
 
     @property
-    def action_space(self):
+    def action_space(self) -> gymnasium.Space[Any]:
+        """That of one row."""
         return self.batch.single_action_space
 
-    def vehicles(self) -> dict:
-        """`Batch.vehicles` of its world."""
+    def vehicles(self) -> dict[str, npt.NDArray[Any]]:
+        """`Batch.vehicles` of its world: (n,) arrays by name."""
         return self.batch.vehicles(self.world)
 
-    def trial_state(self) -> dict:
+    def trial_state(self) -> dict[str, Any]:
         """`Batch.trial_state` of its world."""
         return self.batch.trial_state(self.world)
 
-    def step_events(self) -> dict:
-        """`Batch.step_events` of its world."""
+    def step_events(self) -> dict[str, npt.NDArray[Any]]:
+        """`Batch.step_events` of its world: (n,) arrays by name."""
         return self.batch.step_events(self.world)
 
-    def render(self) -> np.ndarray:
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """A picture of its world, (h, w, 3) uint8."""
         return self._owner._screens[self.world].picture()
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name not in PER_ROW:
             raise AttributeError(f"an env of DriveVecEnv has no attribute {name!r}")
         value = getattr(self.batch, name)[self.index]

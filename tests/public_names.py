@@ -6,9 +6,11 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 
 MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.playing",
-           "drive_env.render", "drive_env.replay", "drive_env.scenes")
+           "drive_env.render", "drive_env.replay", "drive_env.scenes",
+           *(["drive_env.sb3"] if find_spec("stable_baselines3") else []))
 
 
 def public_objects() -> dict[str, object]:

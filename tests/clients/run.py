@@ -22,8 +22,10 @@ HERE = ROOT / "build" / "clients"
 class Environment:
     """What is installed, all of it at the versions of `NAME.txt`, and the modules whose tests then may not skip."""
 
+    extras: str
     packages: tuple[str, ...]
     promised: tuple[str, ...]
+    tests: tuple[str, ...]
     pages: tuple[str, ...]
 
 
@@ -33,12 +35,13 @@ FACES = ("tests/test_env.py", "tests/test_gym.py", "tests/clients")
 ENVIRONMENTS = {
     # The newest of all that agree with one another.
     "newest": Environment(
-        ("torch", "stable-baselines3", "supersuit", "torchrl", "tianshou", "opencv-python-headless"),
+        "[render,sb3]", ("torch", "supersuit", "torchrl", "tianshou"),
         ("torch", "stable_baselines3", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
+        (*FACES, "tests/test_public.py"),
         ("gymnasium", "pettingzoo", "own", "sb3", "supersuit", "torchrl", "tianshou")),
     # RLlib pins Gymnasium 1.2; beside it the oldest PettingZoo and cffi that drive-env takes.
     "oldest": Environment(
-        ("torch", "ray[rllib]"), ("torch", "ray"), ("gymnasium", "pettingzoo", "own", "rllib")),
+        "", ("torch", "ray[rllib]"), ("torch", "ray"), FACES, ("gymnasium", "pettingzoo", "own", "rllib")),
 }
 
 LEFT_OUT = {"AgileRL": "its algorithms do not import after `pip install agilerl`, see docs/clients/others.md"}
@@ -63,17 +66,16 @@ def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
     """The Python of an environment with everything in it; None where an install fails."""
     folder, pins = HERE / name, Path(__file__).parent / f"{name}.txt"
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
-    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    said = "\n".join((sys.version, *wanted.packages, pins.read_text()))
+    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", pins)
+    said = "\n".join((sys.version, wanted.extras, *wanted.packages, pins.read_text()))
     if not stamp.is_file() or stamp.read_text() != said:
         shutil.rmtree(folder, ignore_errors=True)
         if run(sys.executable, "-m", "venv", folder) or \
-                run(*install, "-c", pins, "pytest", "gymnasium", "pettingzoo", "cffi", *wanted.packages):
+                run(*install, "pytest", *wanted.packages, f"{package}{wanted.extras}") or \
+                run(python, "-m", "pip", "--disable-pip-version-check", "check"):
             return None
         stamp.write_text(said)
-    # With its requirements: that the pins satisfy them is part of the test.
-    if run(*install, "-c", pins, "--force-reinstall", "--no-deps", package) or run(*install, "-c", pins, package) or \
-            run(python, "-m", "pip", "--disable-pip-version-check", "check"):
+    elif run(*install, "--force-reinstall", "--no-deps", package):
         return None
     return python
 
@@ -88,7 +90,7 @@ def test(name: str, wanted: Environment, package: Path) -> str:
     pages = [f"tests/test_docs.py::test_the_examples_run_from_the_top_of_the_page[docs/clients/{page}.md]"
              for page in wanted.pages]
     # Not `python -m pytest`, which would find the checkout's drive_env first.
-    failed = run(python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *FACES, *pages, cwd=ROOT,
+    failed = run(python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *wanted.tests, *pages, cwd=ROOT,
                  env=os.environ | {"DRIVE_ENV_CLIENTS": " ".join(wanted.promised), "OMP_NUM_THREADS": "1"})
     took = f"installed in {installed:.0f} s, tested in {time.monotonic() - began - installed:.0f} s"
     return f"{'FAILED' if failed else 'passed'}, {took}\n    {versions(python)}"
