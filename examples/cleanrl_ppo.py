@@ -68,7 +68,8 @@ class Agent(nn.Module):
 def main():
     args = parse_args()
     torch.manual_seed(args.seed)
-    config = drive_env.DriveConfig(trial_steps=100, partners=7, roads=32)
+    config = drive_env.DriveConfig(trial_steps=100, partners=7, roads=32,
+                                   reward=drive_env.RewardConfig(progress_per_m=0.02))
     envs = gym.make_vec(args.env_id, num_envs=args.num_envs, config=config)
     agent = Agent(envs)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)

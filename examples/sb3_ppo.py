@@ -11,7 +11,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
-from drive_env import DriveConfig
+from drive_env import DriveConfig, RewardConfig
 from drive_env.sb3 import DriveVecEnv
 
 parser = argparse.ArgumentParser()
@@ -20,7 +20,7 @@ parser.add_argument("--steps", type=int, default=100_000)
 parser.add_argument("--worlds", type=int, default=8)
 options = parser.parse_args()
 
-config = DriveConfig(trial_steps=100, partners=7, roads=32)
+config = DriveConfig(trial_steps=100, partners=7, roads=32, reward=RewardConfig(progress_per_m=0.02))
 if options.face == "gymnasium":
     env = make_vec_env("drive_env/Drive-v0", options.worlds, seed=0, env_kwargs={"config": config})
 elif options.face == "adapter":  # one `Batch` and its threads instead of one env at a time

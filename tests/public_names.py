@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Iterator
 
 MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.playing",
-           "drive_env.render", "drive_env.replay", "drive_env.scenes",
-           *(["drive_env.sb3"] if find_spec("stable_baselines3") else []))
+           "drive_env.render", "drive_env.replay", "drive_env.scenes")
 
 
-def public_objects() -> dict[str, object]:
+def public_objects(modules: Iterable[str] = MODULES) -> dict[str, object]:
     """Every public name by its dotted path; a name that two modules offer comes by the shorter one."""
     found: dict[str, object] = {}
-    for module in MODULES:
+    for module in modules:
         for name in importlib.import_module(module).__all__:
             offered = getattr(importlib.import_module(module), name)
             if not any(offered is known for known in found.values()):
@@ -24,16 +22,16 @@ def public_objects() -> dict[str, object]:
     return found
 
 
-def public_classes() -> dict[str, type]:
-    return {path: found for path, found in public_objects().items() if inspect.isclass(found)}
+def public_classes(modules: Iterable[str] = MODULES) -> dict[str, type]:
+    return {path: found for path, found in public_objects(modules).items() if inspect.isclass(found)}
 
 
-def public_callables() -> Iterator[tuple[str, Callable, str]]:
+def public_callables(modules: Iterable[str] = MODULES) -> Iterator[tuple[str, Callable, str]]:
     """Path, function and the docstring that speaks of it: that of the class for a constructor, else its own.
 
     Constructors that a dataclass writes take its fields, which are looked at for themselves.
     """
-    for path, found in public_objects().items():
+    for path, found in public_objects(modules).items():
         if inspect.isfunction(found):
             yield path, found, inspect.getdoc(found) or ""
         if not inspect.isclass(found):

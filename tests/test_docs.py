@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
+from installed import skip_where_missing
 from public_names import public_objects
 
 if sys.version_info < (3, 11):
@@ -229,7 +230,13 @@ def examples(page):
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
+def runs_as(name):
+    """A page of a client may warn of what is that client's."""
+    marks = [pytest.mark.filterwarnings("default")] if name.startswith("docs/clients/") else []
+    return pytest.param(ROOT / name, marks=marks, id=name)
+
+
+@pytest.mark.parametrize("page", [runs_as(name) for name in NAMES if examples(ROOT / name)])
 def test_the_examples_run_from_the_top_of_the_page(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -237,7 +244,7 @@ def test_the_examples_run_from_the_top_of_the_page(page, monkeypatch, tmp_path):
         try:
             exec(compile(example, page.name, "exec"), names)
         except ImportError as error:
-            pytest.skip(f"an extra is not installed: {error}")
+            skip_where_missing(error)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -252,6 +259,24 @@ def test_links_lead_somewhere(page):
             headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
             assert anchor in anchors, target
+
+
+CLIENT_PAGES = sorted((ROOT / "docs/clients").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", CLIENT_PAGES, ids=lambda page: page.stem)
+def test_a_client_s_versions_are_those_that_are_tested(page):
+    """What stands after "Run with" is pinned in an environment of make test-clients."""
+    _, ran, said = page.read_text().partition("\nRun with ")
+    pins = {line.strip() for pins in (ROOT / "tests/clients").glob("*.txt") for line in pins.read_text().splitlines()}
+    versions = re.findall(r"([a-z][a-z0-9-]+) (\d+\.\d+\.\d+)", said)
+    assert bool(ran) == bool(versions)
+    assert {f"{name}=={version}" for name, version in versions} <= {re.sub("_", "-", pin).lower() for pin in pins}
+
+
+def test_the_readme_has_every_client():
+    linked = set(re.findall(r"\]\(docs/clients/(\w+)\.md\)", (ROOT / "README.md").read_text()))
+    assert linked == {page.stem for page in CLIENT_PAGES}
 
 
 def test_every_channel_is_in_the_contract():
