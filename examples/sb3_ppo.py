@@ -11,24 +11,29 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
-from drive_env import DriveConfig, RewardConfig
+from drive_env import DriveConfig, RewardConfig, generate_scene
 from drive_env.sb3 import DriveVecEnv
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--face", choices=("gymnasium", "adapter", "all-rows"), default="adapter")
 parser.add_argument("--steps", type=int, default=100_000)
-parser.add_argument("--worlds", type=int, default=8)
+parser.add_argument("--worlds", type=int, default=32)
 options = parser.parse_args()
 
-config = DriveConfig(trial_steps=100, partners=7, roads=32, reward=RewardConfig(progress_per_m=0.02))
+# Small enough to be learned in minutes on a laptop: little crossings, goals near, long steps, contacts without price.
+scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
+config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
+                     on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
 if options.face == "gymnasium":
-    env = make_vec_env("drive_env/Drive-v0", options.worlds, seed=0, env_kwargs={"config": config})
+    arguments = {"scenes": scenes, "config": config}
+    env = make_vec_env("drive_env/Drive-v0", options.worlds, seed=0, env_kwargs=arguments)
 elif options.face == "adapter":  # one `Batch` and its threads instead of one env at a time
-    env = VecMonitor(DriveVecEnv("town", options.worlds, config))
+    env = VecMonitor(DriveVecEnv(scenes, options.worlds, config))
 else:  # every vehicle is an env; those that are done early wait for their world, see docs/clients/sb3.md
-    env = VecMonitor(DriveVecEnv("town", 2, config.replace(agents_per_world=8), rows="all"))
+    env = VecMonitor(DriveVecEnv(scenes, options.worlds // 4, config, rows="all"))
 
-model = PPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=4, policy_kwargs={"net_arch": [64, 64]}, seed=0)
+model = PPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=4, learning_rate=1e-3, gamma=0.98, ent_coef=0.01,
+            policy_kwargs={"net_arch": [64, 64]}, seed=0)
 model.learn(options.steps)
-mean, _ = evaluate_policy(model, env, n_eval_episodes=10)
-print(f"steps {model.num_timesteps}, mean return of 10 episodes {mean:.2f}")
+mean, _ = evaluate_policy(model, env, n_eval_episodes=64)
+print(f"steps {model.num_timesteps}, mean return of 64 episodes {mean:.2f}")

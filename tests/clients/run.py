@@ -1,4 +1,4 @@
-"""Which clients work with drive-env, in which versions? Installs them into environments of their own and runs the tests.
+"""Which clients work with drive-env, in which versions? Installs them into environments of their own and tests them.
 
 `python tests/clients/run.py [NAME ...]`, from a Python that has drive-env's build tools; `make test-clients` calls it.
 Environments are kept in build/clients and made anew when their pins change.

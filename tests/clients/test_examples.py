@@ -14,16 +14,20 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUNS = [
     ("foreign_code.py", ["--steps", "200"], (), r"steps \d+, best return -?\d"),
     ("flat_batch.py", ["--steps", "80"], (), r"steps 10240, of which \d{4,5} count.*\n.*'offroad': \d+"),
-    ("recurrent.py", ["--steps", "3000", "--worlds", "4"], ("torch",), r"steps [3-9]\d{3} reward a step -?0\.\d+ .*sc"),
-    ("cleanrl_ppo.py", ["--total-timesteps", "3000"], ("torch",), r"steps [3-9]\d{3}, .* goal \d"),
-    ("sb3_ppo.py", ["--steps", "500"], ("stable_baselines3",), r"steps 512, mean return of 10 episodes -?\d"),
-    ("sb3_ppo.py", ["--steps", "500", "--face", "gymnasium"], ("stable_baselines3",), r"steps 512, mean return"),
-    ("sb3_ppo.py", ["--steps", "500", "--face", "all-rows"], ("stable_baselines3",), r"steps 1024, mean return"),
+    # Learners learn: by chance 5 of 100 vehicles come to their goals.
+    ("recurrent.py", ["--steps", "150000"], ("torch",), r"steps 15\d{4}, .*, goal (0\.[5-9]|1\.0)"),
+    ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),
+    ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
+    ("sb3_ppo.py", ["--steps", "500", "--face", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
+    ("sb3_ppo.py", ["--steps", "500", "--face", "all-rows"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agents"),
-    ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, 16 episodes"),
+    ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, \d+ episodes"),
     ("torchrl_rollout.py", ["--steps", "130"], ("torchrl",), r"steps 1040: .* count; .*\n.*'offroad': \d+"),
     ("rllib_ppo.py", ["--steps", "300", "--batch", "200"], ("ray",), r"steps 400, of agents \d+, mean return"),
 ]
+
+ELSEWHERE = {"train.py"}
+"""Examples of the reference trainer, which its own tests run."""
 
 
 @pytest.mark.parametrize("name, arguments, needs, says", RUNS, ids=[" ".join([run[0], *run[1][2:]]) for run in RUNS])
@@ -38,7 +42,7 @@ def test_an_example_runs(name, arguments, needs, says, tmp_path):
 
 
 def test_every_example_is_run():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {run[0] for run in RUNS}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {run[0] for run in RUNS} | ELSEWHERE
 
 
 def test_foreign_code_is_short_and_knows_nothing_of_us():
