@@ -278,7 +278,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[np.float32], Any, npt.NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Gives threads and memory back."""
-        self.batch.close()
+        if hasattr(self, "batch"):  # Gymnasium before 1.4 closes whatever is thrown away, also what was refused
+            self.batch.close()
 
 
 def _reset_mask(mask, num_envs: int) -> np.ndarray:

@@ -157,6 +157,11 @@ def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
         DriveVectorEnv(**{"scenes": TOWNS, **settings})
 
 
+def test_a_vector_env_that_was_refused_is_thrown_away_in_silence():
+    """Gymnasium 1.2 closes it when it is collected; an error there is printed and caught by nobody."""
+    DriveVectorEnv.__new__(DriveVectorEnv).close()
+
+
 def test_the_caller_who_owes_a_reset_is_told():
     envs = vector(2, SHORT.replace(max_trials=1), autoreset_mode=AutoresetMode.DISABLED)
     with pytest.raises(CallError, match="reset first"):
