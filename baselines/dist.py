@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class Ranks:
 def join(device: str = "auto") -> Ranks:
     """Joins the ranks that torchrun started, NCCL between GPUs and gloo between CPUs; alone without torchrun.
 
+    They stay together until the process ends: a second group would meet the remains of the first.
+
     Raises:
         ValueError: the device is a GPU and there is none.
     """
@@ -85,10 +88,6 @@ def join(device: str = "auto") -> Ranks:
         torch.cuda.set_device(chosen)
     if count > 1 and not dist.is_initialized():
         dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+        atexit.register(dist.destroy_process_group)
     return Ranks(rank, count, chosen)
 
-
-def leave(ranks: Ranks) -> None:
-    """Ends what `join` began."""
-    if ranks.count > 1 and dist.is_initialized():
-        dist.destroy_process_group()

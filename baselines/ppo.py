@@ -22,7 +22,7 @@ from drive_env import Scene
 
 from . import checkpoint
 from .config import PPOConfig, TrainConfig
-from .dist import Ranks, join, leave
+from .dist import Ranks, join
 from .evaluate import Player, by_chance, evaluate
 from .gae import advantages
 from .losses import Losses, normalised, ppo_losses
@@ -55,15 +55,7 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         ValueError: something in the config does not fit, such as rows that do not divide by minibatches.
         FloatingPointError: a loss is no longer finite.
     """
-    ranks = join(config.run.device)
-    try:
-        return _train(config, ranks, on_update)
-    finally:
-        leave(ranks)
-
-
-def _train(config: TrainConfig, ranks: Ranks, on_update) -> Result:
-    ppo, run, folder = config.ppo, config.run, Path(config.run.folder)
+    ranks, ppo, run, folder = join(config.run.device), config.ppo, config.run, Path(config.run.folder)
     if run.torch_threads:
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)

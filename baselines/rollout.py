@@ -164,8 +164,11 @@ class Collector:
             self.history.refresh(self.policy, self.cache)
 
 
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, are spread evenly however many there are (Weyl 1916)."""
+
+
 def staggered_ages(batch: Batch) -> np.ndarray:
-    """(W,) ages spread evenly over the shortest trial of the batch, in an order that is none of the worlds'."""
+    """(W,) ages spread evenly over the shortest trial of the batch; a world's depends on its id alone."""
     shortest = min(cast.trial_steps for cast in batch.casts)
-    spread = np.arange(batch.world_count) * shortest // batch.world_count
-    return np.random.default_rng(batch.world_ids[0]).permutation(spread)
+    return (batch.world_ids * GOLDEN_RATIO % 1.0 * shortest).astype(np.int64)

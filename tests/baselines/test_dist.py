@@ -1,0 +1,74 @@
+"""Are two ranks one? The same counters, and on the same data the same gradients; gloo between two processes."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import ALONE
+from two_ranks import counted, first_observations, gradients
+
+from baselines import checkpoint
+from baselines.ppo import train
+
+HERE = Path(__file__).resolve().parent
+
+
+def two_ranks(task, folder):
+    """Runs a task of two_ranks.py on two ranks; gives what the processes said."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    ranks = [subprocess.Popen(
+        [sys.executable, str(HERE / "two_ranks.py"), task, str(folder)], text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, env=os.environ | {
+            "PYTHONPATH": f"{HERE.parents[1]}:{HERE}", "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}) for rank in range(2)]
+    try:
+        said = [rank.communicate(timeout=240)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    return [rank.returncode for rank in ranks], said
+
+
+def test_two_ranks_have_the_gradients_of_one_and_worlds_of_their_own(tmp_path):
+    codes, said = two_ranks("gradients", tmp_path)
+    assert codes == [0, 0], said
+    parts = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
+    alone = gradients(ALONE, slice(None))
+    for found, _ in parts:
+        for name, gradient in alone.items():
+            assert torch.allclose(found[name], gradient, rtol=1e-4, atol=1e-6), name
+    assert any(gradient.abs().max() > 1e-3 for gradient in alone.values())
+    # Together they play the very worlds that one plays.
+    observations = torch.cat([observations for _, observations in parts])
+    assert torch.equal(observations, first_observations(ALONE))
+
+
+def test_two_ranks_count_like_one_stop_together_and_end_with_the_same_weights(tmp_path):
+    codes, said = two_ranks("train", tmp_path)
+    assert codes == [0, 0], said
+    alone = train(counted(tmp_path / "alone", ppo={"target_kl": 1e-9, "epochs": 3, "learning_rate": 0.01}))
+    counters = lambda lines: [(line["update"], line["agent_steps"], line["env_rows"], line["optimizer_steps"])
+                              for line in lines if line["kind"] == "update"]
+    found = json.loads((tmp_path / "rank-0.json").read_text())
+    assert counters(found) == counters(alone.lines) and len(counters(found)) >= 4
+    assert all(line["optimizer_steps"] == 2 for line in found if line["kind"] == "update")
+    weights = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
+    assert all(torch.equal(one, other) for one, other in zip(*weights))
+    place = checkpoint.newest(tmp_path / "run")
+    assert {f"rank-{rank}.{kind}" for rank in range(2) for kind in ("safetensors", "batches")} <= {
+        path.name for path in place.iterdir()}
+    assert checkpoint.about(place)["counters"]["agent_steps"] >= 8000
+
+
+def test_worlds_that_do_not_divide_are_told(tmp_path):
+    codes, said = two_ranks("uneven", tmp_path)
+    assert 0 not in codes and "worlds is 5; it must divide by the 2 processes" in said[0]
