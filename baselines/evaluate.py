@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,13 +128,16 @@ def main() -> None:
             scenes: generators and paths; none: those of the training.
             scene_count: seeds of a generator.
         """
-        where = join(device).device
-        policy, config = load_policy(checkpoint, where)
-        env = replace(config.env, scenes=scenes or config.env.scenes,
-                      scene_count=scene_count or config.env.scene_count)
-        found = scenes_of(env)
-        with Batch(found[:1], config=env.drive) as batch:
-            check_fits(checkpoint, batch)
+        try:
+            where = join(device).device
+            policy, config = load_policy(checkpoint, where)
+            env = replace(config.env, scenes=scenes or config.env.scenes,
+                          scene_count=scene_count or config.env.scene_count)
+            found = scenes_of(env)
+            with Batch(found[:1], config=env.drive) as batch:
+                check_fits(checkpoint, batch)
+        except ValueError as error:  # of the checkpoint or the scenes: one sentence says it
+            sys.exit(f"baselines.evaluate: {error}")
         driven = evaluate(Player(policy, where, deterministic), found, env.drive, seed)
         chance = evaluate(by_chance(seed), found, env.drive, seed)
         table = Table(title=f"{len(found)} scenes")
@@ -143,7 +147,7 @@ def main() -> None:
             table.add_row(name, f"{figure.value:.4g}", f"{chance[name].value:.4g}", str(figure.n))
         Console().print(table)
 
-    tyro.cli(run, prog="python -m baselines.evaluate")
+    tyro.cli(run, prog="python -m baselines.evaluate", config=(tyro.conf.PositionalRequiredArgs,))
 
 
 if __name__ == "__main__":

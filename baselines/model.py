@@ -207,11 +207,13 @@ class Policy(nn.Module):
 
         return self._compute(observations, previous, seen.position, attend)
 
-    def step(self, observations: Tensor, previous: Tensor, kept: Tensor | None, cache: Cache) -> tuple[Tensor, Tensor]:
+    def step(self, observations: Tensor, previous: Tensor, kept: Tensor | None, cache: Cache,
+             watch: Callable[[Tensor, int, Tensor, Tensor], None] | None = None) -> tuple[Tensor, Tensor]:
         """One step of R rows against their memory, which keeps the rows that are `kept`; None: a peek, keeps none.
 
         Args:
             observations: (R, O). previous: (R, A).
+            watch: is told every layer's queries (R, H, D), its index, and the rows' slots and lengths.
 
         Returns:
             The actor's parameters (R, ...) and the values (R,), float32.
@@ -220,6 +222,8 @@ class Policy(nn.Module):
 
         def attend(layer, query, keys, values):
             cache.put(layer, keys[:, 0], values[:, 0])
+            if watch is not None:
+                watch(query[:, 0], layer, slot, length)
             return attend_ring(query[:, 0], cache.keys[layer], cache.values[layer], slot, length)[:, None]
 
         parameters, value = self._compute(observations[:, None], previous[:, None], cache.position[:, None], attend)

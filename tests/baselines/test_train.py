@@ -229,3 +229,13 @@ def test_the_example_is_short_and_runs(tmp_path):
                           capture_output=True, timeout=300, check=False, env={"PYTHONPATH": str(ROOT), "PATH": ""})
     assert done.returncode == 0, done.stderr
     assert "trained: " in done.stdout
+
+
+def test_the_command_evaluates_a_checkpoint_on_other_scenes(run):
+    command = [sys.executable, "-m", "baselines.evaluate", str(run[1].checkpoint), "--scene-count", "5"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "5 scenes" in done.stdout and "by chance" in done.stdout and "ada_delta_trial_1_minus_0" in done.stdout
+    wrong = subprocess.run([*command[:3], "nowhere"], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                           check=False)
+    assert wrong.returncode == 1 and "baselines.evaluate: 'nowhere' is no checkpoint" in wrong.stderr
