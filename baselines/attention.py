@@ -8,7 +8,14 @@ prefix.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+try:  # comes with torch where torch has a GPU
+    from . import kernels as _kernels
+except ImportError:
+    _kernels = None
 
 
 def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
@@ -21,10 +28,9 @@ def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, lengt
     Returns:
         (R, H, D), of the query's type.
     """
-    slots = keys.shape[2]
-    age = (slot[:, None] - torch.arange(slots, device=slot.device)) % slots  # 0 is the row itself
-    visible = age <= length[:, None]
-    return _softmax_average(query[:, :, None], keys, values, visible[:, None, None])[:, :, 0]
+    if query.is_cuda and _kernels is not None and _kernels.fits(query, keys):
+        return _kernels.attend_ring(query, keys, values, slot, length)
+    return attend_ring_plainly(query, keys, values, slot, length)
 
 
 def attend_segment(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
@@ -36,6 +42,25 @@ def attend_segment(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor)
     Returns:
         (R, H, T, D), of the query's type.
     """
+    if query.is_cuda and query.dtype == torch.bfloat16:
+        shared = query.shape[1] // keys.shape[1]
+        if shared > 1:  # the kernel knows no shared heads
+            keys, values = (part.repeat_interleave(shared, 1) for part in (keys, values))
+        with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+            return F.scaled_dot_product_attention(query, keys, values, visible[:, None])
+    return attend_segment_plainly(query, keys, values, visible)
+
+
+def attend_ring_plainly(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
+    """As `attend_ring`, in a few lines for every device."""
+    slots = keys.shape[2]
+    age = (slot[:, None] - torch.arange(slots, device=slot.device)) % slots  # 0 is the row itself
+    visible = age <= length[:, None]
+    return _softmax_average(query[:, :, None], keys, values, visible[:, None, None])[:, :, 0]
+
+
+def attend_segment_plainly(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+    """As `attend_segment`, in a few lines for every device; all scores at once are in memory."""
     return _softmax_average(query, keys, values, visible[:, None])
 
 

@@ -108,11 +108,20 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, turn: tuple[Tensor, Tensor] | None, attend: Attend, index: int) -> Tensor:
         if self.heads:
-            projected = self.project(self.attention_norm(x)).unflatten(-1, (-1, self.size))
-            query, keys, values = projected.split([self.heads, self.kv_heads, self.kv_heads], -2)
-            # Rounded alike in both paths before anything is attended.
-            query, keys = (rotate(part, turn).to(self.kv_dtype) for part in (query, keys))
-            x = x + self.mix(attend(index, query, keys, values.to(self.kv_dtype)).flatten(-2))
+            return self.answer(x, attend(index, *self.ask(x, turn)))
+        return self.answer(x, None)
+
+    def ask(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, rounded alike in both paths before anything is attended."""
+        projected = self.project(self.attention_norm(x)).unflatten(-1, (-1, self.size))
+        query, keys, values = projected.split([self.heads, self.kv_heads, self.kv_heads], -2)
+        query, keys = (rotate(part, turn).to(self.kv_dtype) for part in (query, keys))
+        return query, keys, values.to(self.kv_dtype)
+
+    def answer(self, x: Tensor, read: Tensor | None) -> Tensor:
+        """What becomes of x with what was read."""
+        if read is not None:
+            x = x + self.mix(read.flatten(-2))
         return x + self.narrow(F.gelu(self.widen(self.norm(x))))
 
 
@@ -170,6 +179,16 @@ class Policy(nn.Module):
         nn.init.zeros_(self.critic.bias)
         self.remembers = config.memory == "transformer"
         self.context = config.context if self.remembers else 1
+        self._sight = sight
+
+    def compile_parts(self) -> None:
+        """Compiles what lies between attentions, once for each shape. Weights and their names stay."""
+        once = {"dynamic": False}
+        self._sight = torch.compile(sight, **once)
+        for trunk in self.trunks:
+            trunk.encoder.compile(**once)
+            for layer in trunk.layers:
+                layer.ask, layer.answer = torch.compile(layer.ask, **once), torch.compile(layer.answer, **once)
 
     def make_cache(self, rows: int, segment: int, device: torch.device | str) -> Cache:
         """An empty memory for so many rows and segments of so many steps; a feed-forward policy only counts."""
@@ -194,7 +213,7 @@ class Policy(nn.Module):
         """
         if read is not None:
             observations = torch.where(read[..., None], observations, 0.0)
-        seen = sight(first, kept, prefix.position, self.context)
+        seen = self._sight(first, kept, prefix.position, self.context)
         heads_second = lambda x: x.transpose(1, 2)
 
         def attend(layer, query, keys, values):
@@ -233,7 +252,8 @@ class Policy(nn.Module):
 
     def _compute(self, observations, previous, position, attend) -> tuple[Tensor, Tensor]:
         device = observations.device.type
-        with torch.autocast(device, torch.bfloat16, enabled=self.precision == "bfloat16"):
+        # Weights are rounded anew at each use in rollout: a captured graph must see them as they are then.
+        with torch.autocast(device, torch.bfloat16, self.precision == "bfloat16", torch.is_grad_enabled()):
             extra = 0.0
             if self.config.previous_action:  # at the start of an episode there is none
                 extra = torch.where(position[..., None] > 0, self.actor.embed(previous), 0.0)

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     log = Log(folder, not ranks.leads, counters["update"], run.tensorboard, run.wandb, run.progress, ppo.agent_steps,
               checkpoint.config_to_json(config))
     if ranks.leads and not resumed:
-        _evaluate("chance", by_chance(run.seed), config, scenes, counters, log)
+        _evaluate("chance", by_chance(run.seed), config, ranks.device, scenes, counters, log)
     started, place = time.perf_counter(), resumed
     over = lambda: (counters["agent_steps"] >= ppo.agent_steps
                     or run.minutes is not None and time.perf_counter() - started > 60 * run.minutes)
@@ -94,7 +95,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
                 if on_update:
                     on_update({**counters, **figures})
                 if done or run.evaluate_updates and update % run.evaluate_updates == 0:
-                    _evaluate("evaluation", Player(policy, ranks.device), config, scenes, counters, log)
+                    _evaluate("evaluation", Player(policy, ranks.device), config, ranks.device, scenes, counters,
+                              log)
             if done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
                 place = checkpoint.save(folder, config, policy, optimizer, counters, collector, ranks,
                                         run.keep_checkpoints)
@@ -115,7 +117,13 @@ def make_policy(config: TrainConfig, batch, ranks: Ranks) -> Policy:
         precision = "bfloat16" if ranks.device.type == "cuda" else "float32"
     policy = Policy(batch.observation_layout(), batch.single_action_space, config.model, precision).to(ranks.device)
     ranks.same(policy)
+    if compiles(config, ranks.device):
+        policy.compile_parts()
     return policy
+
+
+def compiles(config: TrainConfig, device: torch.device) -> bool:
+    return device.type == "cuda" if config.run.compile is None else config.run.compile
 
 
 def make_optimizer(policy: Policy, ppo: PPOConfig) -> torch.optim.Optimizer:
@@ -243,11 +251,13 @@ class Learner:
                 **{f"time_{name}": spent / seconds for name, spent in shares.items()}}
 
 
-def _evaluate(kind: str, make_act, config: TrainConfig, scenes: list[Scene], counters, log: Log) -> None:
-    """Plays every scene once; if that fails, says why, and training goes on."""
+def _evaluate(kind: str, make_act, config: TrainConfig, device: torch.device, scenes: list[Scene], counters,
+              log: Log) -> None:
+    """Plays every scene once, uncompiled, since its rows are others; if it fails, says why, and training goes on."""
     random_state = torch.get_rng_state()
     try:
-        report = evaluate(make_act, scenes, config.env.drive, config.run.seed, config.env.threads)
+        with torch.compiler.set_stance("force_eager") if compiles(config, device) else nullcontext():
+            report = evaluate(make_act, scenes, config.env.drive, config.run.seed, config.env.threads)
         log.write(kind, counters, {name: figure.value for name, figure in report.items()})
     except Exception as error:  # noqa: BLE001  whatever it is, it must not end the training
         log.write(kind, counters, {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()})

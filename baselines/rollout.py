@@ -6,6 +6,7 @@ On a GPU nothing in a step is allocated or asked back but the actions; the step 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -18,6 +19,39 @@ from .mirror import Mirror
 from .model import Policy
 from .refresh import History
 from .segment import Segment
+
+
+WARM_UP_RUNS = 3
+"""Before a capture: libraries make themselves ready, kernels are compiled."""
+
+
+class Captured:
+    """A function of static tensors: called on a CPU, replayed as a captured graph on a GPU.
+
+    Args:
+        run: reads and writes tensors that stay where they are. kept: those whose numbers the trial runs must not change.
+    """
+
+    def __init__(self, run: Callable[[], None], device: torch.device, kept: list[Tensor]):
+        self._call = run
+        if device.type != "cuda":
+            return
+        before = [tensor.clone() for tensor in kept]
+        aside = torch.cuda.Stream(device)
+        aside.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP_RUNS):
+                run()
+        torch.cuda.current_stream(device).wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run()
+        for tensor, value in zip(kept, before):
+            tensor.copy_(value)
+        self._call = graph.replay
+
+    def __call__(self) -> None:
+        self._call()
 
 
 class Fleet:
@@ -40,13 +74,19 @@ class Fleet:
         self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
         self.restarts = torch.zeros(rows, dtype=torch.bool, device=device)
         self.seconds = {"env": 0.0, "wait": 0.0}
+        self.think, self.absorb = self._think, self._absorb
+
+    def capture(self) -> None:
+        """Makes `think` and `absorb` captured graphs, on a GPU."""
+        changed = [self.cache.head, self.cache.position, self.previous, self.clock, self.step_index, self.restarts]
+        self.think, self.absorb = (Captured(run, self.mirror.device, changed) for run in (self._think, self._absorb))
 
     def _store(self, **of_step: Tensor) -> None:
         for name, tensor in of_step.items():
             getattr(self.segment, name).index_copy_(1, self.step_index, tensor.unsqueeze(1))
 
     @torch.no_grad()
-    def think(self) -> None:
+    def _think(self) -> None:
         """Stores the observations with what describes them, and chooses actions."""
         now, policy = self.mirror.now, self.policy
         kept = ~now["waits"]
@@ -72,7 +112,7 @@ class Fleet:
         self.mirror.show()
 
     @torch.no_grad()
-    def absorb(self) -> None:
+    def _absorb(self) -> None:
         """Stores what came of the actions."""
         now = self.mirror.now
         self._store(rewards=now["rewards"], invalid=now["invalid_step"], terminations=now["terminations"],
@@ -128,6 +168,8 @@ class Collector:
         if state is not None:
             for name, tensor in self.state().items():
                 tensor.copy_(state[name])
+        for fleet in self.fleets:
+            fleet.capture()
 
     def state(self) -> dict[str, Tensor]:
         """What a segment depends on beside batches, weights and random numbers; between two segments."""

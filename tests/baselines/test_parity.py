@@ -269,8 +269,8 @@ def test_what_lies_in_unseen_slots_of_the_ring_is_never_read():
 
 
 def whole_and_cut():
-    """One segment of 64 steps, and what plays the same in segments of 8."""
-    whole, cut = make_collector(steps=64), make_collector(steps=8)
+    """One segment of 128 steps, and what plays the same in segments of 8."""
+    whole, cut = make_collector(steps=128), make_collector(steps=8)
     torch.manual_seed(0)
     long = whole.collect()
     torch.manual_seed(0)  # draws are the process', not the collector's
@@ -281,7 +281,7 @@ def test_the_value_after_a_wait_is_known_before_it_is_over():
     """W of a segment cut in a wait is, at the same weights, the value with which the row drives on."""
     long, cut = whole_and_cut()
     checked = 0
-    for part in range(7):
+    for part in range(15):
         short = cut.collect()
         end = 8 * (part + 1)
         assert torch.equal(short.observations, long.observations[:, end - 8 : end])
@@ -301,7 +301,7 @@ def test_the_value_after_a_wait_is_known_before_it_is_over():
 def test_advantages_of_a_segment_cut_in_a_wait_are_those_of_the_whole_at_lambda_0():
     long, cut = whole_and_cut()
     wanted = advantages(long.steps(), 0.9, 0.0)[0]
-    for part in range(8):
+    for part in range(16):
         found = advantages(cut.collect().steps(), 0.9, 0.0)[0]
         assert torch.allclose(found, wanted[:, 8 * part : 8 * part + 8], atol=1e-5)
 
