@@ -28,7 +28,7 @@ class Mirror:
         self.device = torch.device("cpu")
         self.now: dict[str, Tensor] = {name: torch.from_numpy(getattr(batch, name)) for name in SHOWN}
         self.actions: Tensor = torch.from_numpy(batch.bound_actions)
-        self._restarts = np.empty((batch.row_count, batch.observation_size), np.float32)
+        self._restarts = np.empty_like(batch.observations)
 
     def show(self) -> None:
         """Makes `now` what the batch shows."""
@@ -55,7 +55,7 @@ class PinnedMirror(Mirror):
         self._block = torch.empty_like(host.block, device=device, pin_memory=False)
         self.now = {name: host.view(self._block, name) for name in SHOWN}
         self.actions = torch.zeros_like(host.actions, device=device, pin_memory=False)
-        self._restarts_host = torch.empty((batch.row_count, batch.observation_size), pin_memory=True)
+        self._restarts_host = torch.empty_like(self.now["observations"], device="cpu", pin_memory=True)
         self._restarts = torch.empty_like(self._restarts_host, device=device, pin_memory=False)
         self._stream = torch.cuda.Stream(device)
         self._sent = torch.cuda.Event()

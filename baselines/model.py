@@ -77,6 +77,7 @@ class Encoder(nn.Module):
         self.out = nn.Linear(object_width * (1 + len(self.sets)), width)
 
     def forward(self, observations: Tensor) -> Tensor:
+        observations = observations.float()  # half floats are how they travel
         parts = [self.ego(observations[..., : self.own])]
         for block in self.sets:
             flat = observations[..., block.start : block.start + block.slots * block.size]

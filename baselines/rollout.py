@@ -147,11 +147,11 @@ class Collector:
 
     def __init__(self, batches: list[Batch], mirrors: list[Mirror], policy: Policy, steps: int,
                  state: dict[str, Tensor] | None = None, staggered: bool = True, keep_history: bool = False):
-        device, size = mirrors[0].device, batches[0].observation_size
+        device, observations = mirrors[0].device, mirrors[0].now["observations"]
         self.batches, self.policy, self.steps, self.device = batches, policy, steps, device
         rows = sum(batch.row_count for batch in batches)
         self.cache = policy.make_cache(rows, steps, device)
-        self.segment = Segment.empty(rows, steps, size, policy.actor.components, policy.actor.dtype, device)
+        self.segment = Segment.empty(rows, steps, observations, policy.actor.components, policy.actor.dtype)
         self.history = History(policy, self.segment) if keep_history else None
         self.fleets: list[Fleet] = []
         start = 0

@@ -50,18 +50,19 @@ class Segment:
     restart_value: Tensor
 
     @classmethod
-    def empty(cls, rows: int, steps: int, observation_size: int, components: int, action_dtype: torch.dtype,
-              device: torch.device | str) -> Segment:
+    def empty(cls, rows: int, steps: int, observations: Tensor, components: int, action_dtype: torch.dtype) -> Segment:
+        """Room for segments whose observations are like these, (any, O)."""
         types = {name: torch.bool for name in (
             "first", "waits", "invalid", "terminations", "truncations", "truncation", "trial_ended", "last_waits",
             "last_first")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_head": torch.int64,
-                  "start_position": torch.int64, "actions": action_dtype, "previous": action_dtype}
-        widths = {"observations": (observation_size,), "actions": (components,), "previous": (components,)}
+                  "start_position": torch.int64, "actions": action_dtype, "previous": action_dtype,
+                  "observations": observations.dtype}
+        widths = {"observations": observations.shape[1:], "actions": (components,), "previous": (components,)}
         of_row = ("start_head", "start_position", "last_value", "last_waits", "last_first", "restart_value")
         return cls(**{
             field.name: torch.zeros((rows,) if field.name in of_row else (rows, steps, *widths.get(field.name, ())),
-                                    dtype=types.get(field.name, torch.float32), device=device)
+                                    dtype=types.get(field.name, torch.float32), device=observations.device)
             for field in fields(cls)})
 
     def rows(self, chosen: slice | Tensor) -> Segment:

@@ -45,8 +45,10 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
     """This rank's batches and their mirrors; `pickled` ones go on where they were, on a CPU.
 
     Raises:
-        ValueError: the worlds do not divide by ranks and fleets.
+        ValueError: the worlds do not divide by ranks and fleets, or observations are index rows.
     """
+    if env.drive.observation_type == "index":
+        raise ValueError("observation_type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
     fleets = fleet_count(env, ranks.device)
     worlds = ranks.share("worlds", env.worlds)
     if worlds % fleets:

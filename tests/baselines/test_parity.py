@@ -63,6 +63,16 @@ def test_the_same_holds_for_every_form_of_action(action_type):
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_same_holds_for_half_floats(precision):
+    env = replace(BUSY, drive=BUSY.drive.replace(observation_type="float16"))
+    collector = make_collector(env, precision=precision)
+    ratio_gap, value_gap, kl = gaps(collector, 4)
+    assert collector.segment.observations.dtype == torch.float16
+    limit = 1e-4 if precision == "float32" else 0.02
+    assert ratio_gap < limit and value_gap < limit and kl < 1e-5
+
+
 def test_two_fleets_are_one():
     ratio_gap, value_gap, kl = gaps(make_collector(replace(BUSY, fleets=2)), 4)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8

@@ -150,7 +150,7 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
     {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
     {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
     {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "fleets": 2}},
-    {"run": {"precision": "bfloat16"}}, {"ppo": {"context_refresh": True, "warmup_updates": 2}},
+    {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation_type="float16")}}, {"ppo": {"context_refresh": True, "warmup_updates": 2}},
     {"env": {"drive": BUSY.drive.replace(partners=0, roads=0, max_trials=1)}},
 ], ids=str)
 def test_every_switch_trains(tmp_path, parts):
@@ -179,6 +179,7 @@ def test_a_value_out_of_range_is_told(make, sentence):
     ({"env": {"fleets": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 fleets"),
     ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
     ({"env": {"scenes": ("moon",)}}, "moon"),
+    ({"env": {"drive": BUSY.drive.replace(observation_type="index")}}, "it must be 'float32' or 'float16'"),
     ({"run": {"device": "cuda"}}, "device is 'cuda', but torch finds no GPU"),
 ])
 def test_what_does_not_fit_is_told(tmp_path, parts, sentence):
