@@ -231,15 +231,31 @@ def check_fits(place: Path, batch: Batch) -> None:
                                   f"{meant['actions'][name]!r}; this batch has {value!r}")
 
 
-def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> dict[str, int]:
-    """Weights and optimiser of a checkpoint into what stands here; gives its counters."""
+def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
+    """The counters of a checkpoint that this config can go on from.
+
+    Raises:
+        CheckpointError: its model is another, so the weights do not fit; or its worlds, so the rollout does not.
+    """
+    found = about(place)
+    then = config_from_json(found["config"], found["schema"])
+    for part in ("model", "env"):
+        for field in dataclasses.fields(getattr(config, part)):
+            was, now = getattr(getattr(then, part), field.name), getattr(getattr(config, part), field.name)
+            if was != now and field.name != "threads":
+                raise CheckpointError(f"{os.fspath(place)!r} has {part}.{field.name} {was!r}, this config {now!r}; "
+                                      "to go on they must be alike")
+    return found["counters"]
+
+
+def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
+    """Weights and optimiser of a checkpoint into what stands here."""
     policy.load_state_dict(load_file(Path(place) / "weights.safetensors"))
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in load_file(Path(place) / "optimizer.safetensors").items():
         index, _, name = key.partition(".")
         state.setdefault(int(index), {})[name] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return about(place)["counters"]
 
 
 def load_rollout(place: Path, ranks: Ranks) -> tuple[list[bytes], dict[str, Tensor]] | None:

@@ -63,14 +63,17 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     scenes = scenes_of(config.env)
     resumed = checkpoint.newest(folder) if run.resume and checkpoint.checkpoints(folder) else None
     pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)
-    counters = {"update": 0, "agent_steps": 0, "env_rows": 0}
+    counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}
 
-    batches, mirrors = open_batches(config.env, scenes, ranks, run.seed, pickled)
+    # Without the state of the rollout, worlds open anew: not those that were played before.
+    seed = run.seed + counters["update"]
+    batches, mirrors = open_batches(config.env, scenes, ranks, seed, pickled)
     policy = make_policy(config, batches[0], ranks)
     optimizer = make_optimizer(policy, ppo)
     if resumed:
-        counters = checkpoint.load_weights(resumed, policy, optimizer)
-    torch.manual_seed(run.seed + ranks.rank)  # the same weights everywhere, draws of its own on each rank
+        checkpoint.check_fits(resumed, batches[0])
+        checkpoint.load_weights(resumed, policy, optimizer)
+    torch.manual_seed(seed + 1_000_003 * ranks.rank)  # the same weights everywhere, draws of its own on each rank
     collector = Collector(batches, mirrors, policy, ppo.segment, state, keep_history=ppo.context_refresh)
     if state:
         torch.set_rng_state(state["random"])

@@ -60,6 +60,26 @@ def test_resuming_goes_on_bit_for_bit(tmp_path):
     assert len(timeless(whole.lines)) >= 4
 
 
+@pytest.mark.parametrize("parts, sentence", [
+    ({"model": {"width": 32}}, "has model.width 16, this config 32; to go on they must be alike"),
+    ({"env": {"worlds": 12}}, "has env.worlds 6, this config 12; to go on they must be alike")])
+def test_a_config_that_cannot_go_on_is_told(run, parts, sentence):
+    with pytest.raises(checkpoint.CheckpointError, match=sentence):
+        train(run[0].changed(run={"resume": True}).changed(**parts))
+
+
+def test_without_the_state_of_the_rollout_new_worlds_are_opened(run, tmp_path):
+    """As after training on a GPU: weights and counters go on, and the episodes are others than at the start."""
+    shutil.copytree(run[0].run.folder, tmp_path / "run")
+    place = checkpoint.newest(tmp_path / "run")
+    for file in place.glob("rank-*"):
+        file.unlink()
+    config = run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
+    lines = [line for line in train(config).lines if line["kind"] == "update"]
+    assert [line["update"] for line in lines] == list(range(1, len(lines) + 1)) and len(lines) > 2
+    assert lines[-1]["agent_steps"] >= 2000
+
+
 def test_resuming_where_nothing_is_begins(tmp_path):
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"resume": True})).checkpoint.is_dir()
 
