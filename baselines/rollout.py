@@ -20,7 +20,6 @@ from .model import Policy
 from .refresh import History
 from .segment import Segment
 
-
 WARM_UP_RUNS = 3
 """Before a capture: libraries make themselves ready, kernels are compiled."""
 
@@ -29,7 +28,8 @@ class Captured:
     """A function of static tensors: called on a CPU, replayed as a captured graph on a GPU.
 
     Args:
-        run: reads and writes tensors that stay where they are. kept: those whose numbers the trial runs must not change.
+        run: reads and writes tensors that stay where they are.
+        kept: those whose numbers the trial runs must not change.
     """
 
     def __init__(self, run: Callable[[], None], device: torch.device, kept: list[Tensor]):

@@ -150,7 +150,8 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
     {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
     {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
     {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "fleets": 2}},
-    {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation_type="float16")}}, {"ppo": {"context_refresh": True, "warmup_updates": 2}},
+    {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation_type="float16")}},
+    {"ppo": {"context_refresh": True, "warmup_updates": 2}},
     {"env": {"drive": BUSY.drive.replace(partners=0, roads=0, max_trials=1)}},
 ], ids=str)
 def test_every_switch_trains(tmp_path, parts):
