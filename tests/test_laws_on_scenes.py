@@ -9,10 +9,13 @@ import pytest
 
 import drive_env
 from drive_env.config import DriveConfig
+from drive_env.drivers import LaneDriver
 from drive_env.scenes import generate_scene, load_scene
 
 FEW_SLOTS = {"partners": 8, "roads": 16}
-SETS = ("town", "intersection", "map_942.bin", "map_000.bin")
+FILES = {"map_942.bin": "pufferdrive/map_942.bin", "map_000.bin": "pufferdrive/map_000.bin",
+         "test.json": "gpudrive/test.json", "325.json": "gpudrive/tfrecord-00000-of-01000_325.json"}
+SETS = ("town", "intersection", *FILES)
 
 
 @pytest.fixture
@@ -20,8 +23,8 @@ def scenes_of(sample_path):
     """A function from the name of a set to its scenes; nobody chose the seeds for their play."""
 
     def find(name):
-        if name.endswith(".bin"):
-            return [load_scene(sample_path(f"pufferdrive/{name}"))]
+        if name in FILES:
+            return [load_scene(sample_path(FILES[name]))]
         return [generate_scene(name, seed=seed, agents=agents) for seed, agents in ((0, 8), (1, 12))]
 
     return find
@@ -80,7 +83,19 @@ def test_every_law_holds_under_every_policy(name, rules, scenes_of):
         assert seen & {laws.COLLISION, laws.OFFROAD} and laws.TIMEOUT in seen, f"outcomes {seen}"
 
 
-@pytest.mark.parametrize("name", ("map_942.bin", "map_000.bin"))
+@pytest.mark.parametrize("action_type", ("discrete", "continuous"))
+@pytest.mark.parametrize("name", SETS)
+def test_every_law_holds_where_a_rule_drives(name, action_type, scenes_of):
+    batch, config = make_batch(scenes_of(name), 2, action_type=action_type, max_trials=2)
+    driver = LaneDriver(batch)
+    trial_steps = [cast.trial_steps for cast in batch.casts]
+    record = laws.play(batch, config, lambda *_: driver.act_all(), 200, trial_steps=trial_steps)
+    laws.check(record)
+    reached = record.stacked("outcome") == laws.GOAL
+    assert reached.any(), "the rule reached no goal"
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_a_trial_of_a_log_lasts_as_long_as_the_log(name, scenes_of):
     batch, config = make_batch(scenes_of(name), 1, max_trials=2, on_goal="ignore", on_collision="ignore",
                                on_offroad="ignore")
