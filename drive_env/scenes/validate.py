@@ -23,6 +23,12 @@ OBJECT_LIMIT = 65_535
 FRAME_LIMIT = 1_000_000
 POINT_LIMIT = LINK_LIMIT = 1 << 24
 
+SQUARE_M = 10.0
+"""Side of the squares in which road segments are counted, and the longest segment the core does not split."""
+
+CROWD_LIMIT = 10_000
+"""Segments in one square. The densest real maps have about 200; a row looks at all that are near it, every step."""
+
 
 def validate_scene(scene: Scene) -> Scene:
     """Returns `scene` as it came, once all that the core relies on is true of it.
@@ -36,6 +42,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_head(scene)
         _check_objects(scene.objects)
         _check_roads(scene.roads)
+        _check_crowds(scene.roads)
         _check_lanes(scene.lanes, scene.roads)
         _check_references(scene)
     except SceneError as error:
@@ -112,6 +119,32 @@ def _check_roads(roads):
     _check_range("roads.speed_limit_mps", roads.speed_limit_mps, 0.0, SPEED_LIMIT_MPS)
     _check_range("roads.x_m", roads.x_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
     _check_range("roads.y_m", roads.y_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+
+
+def _check_crowds(roads):
+    """How many segments of at most `SQUARE_M` the roads make, in all and in one place."""
+    at_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
+    step_m = np.diff(at_m, axis=0)
+    inside = np.ones(len(step_m), bool)
+    inside[roads.start[1:-1] - 1] = False
+    # A road of one point counts as well, and so does a repeated point: a count too high by a few is no harm.
+    alone = np.flatnonzero(np.diff(roads.start) == 1)
+    pieces = np.ceil(np.hypot(step_m[:, 0], step_m[:, 1]) / SQUARE_M).astype(np.int64)[inside].clip(1)
+    total = int(pieces.sum()) + len(alone)
+    if total > POINT_LIMIT:
+        raise SceneError(f"its roads make {total} segments of at most {SQUARE_M:g} m; they must make at most "
+                         f"{POINT_LIMIT}")
+    if total <= CROWD_LIMIT:
+        return
+    share = (np.arange(total - len(alone)) - np.repeat(np.cumsum(pieces) - pieces, pieces) + 0.5)
+    share /= np.repeat(pieces, pieces)
+    middle_m = np.repeat(at_m[:-1][inside], pieces, axis=0) + share[:, None] * np.repeat(step_m[inside], pieces, axis=0)
+    square = np.floor(np.concatenate([middle_m, at_m[roads.start[alone]]]) / SQUARE_M).astype(np.int64)
+    keys, counts = np.unique(square[:, 0] * 2**32 + square[:, 1], return_counts=True)
+    if counts.max() > CROWD_LIMIT:
+        column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
+        raise SceneError(f"its roads make {counts.max()} segments in the square of {SQUARE_M:g} m at "
+                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; they must make at most {CROWD_LIMIT}")
 
 
 def _check_lanes(lanes, roads):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_scene import changed, small_scene
+from small_scene import changed, roads_of, small_scene
 
 from drive_env.errors import SceneError
-from drive_env.scenes.validate import validate_scene
+from drive_env.scenes import LaneGraph
+from drive_env.scenes.validate import CROWD_LIMIT, validate_scene
 
 
 def f4(*values):
@@ -102,6 +103,42 @@ def test_a_broken_scene_is_refused_with_the_value_and_the_range(words):
         validate_scene(changed(small_scene(), **BROKEN[words]))
     assert str(caught.value).startswith("scene ")
     assert words in str(caught.value)
+
+
+def crowd(*polylines):
+    roads = roads_of(polylines)
+    lanes = LaneGraph(np.zeros(roads.count + 1, np.int32), np.zeros(0, np.int32))
+    return changed(small_scene(), roads=roads, lanes=lanes)
+
+
+SIGN = 5
+
+
+@pytest.mark.parametrize("polylines", [
+    [(SIGN, [(-37.5, 12.0)])] * (CROWD_LIMIT + 1),
+    [(1, [(-38.0 + 6 * (i % 2), 14.0) for i in range(CROWD_LIMIT + 2)])],
+    # Each piece of each of these lies in the square: lines of 100 m that all cross it.
+    [(1, [(-85.0, 15.0), (15.0, 15.0)])] * (CROWD_LIMIT + 1),
+], ids=["signs", "scribble", "crossing lines"])
+def test_too_many_roads_in_one_place_are_refused(polylines):
+    with pytest.raises(SceneError) as caught:
+        validate_scene(crowd(*polylines))
+    found = str(caught.value)
+    assert f"its roads make {CROWD_LIMIT + 1} segments in the square of 10 m at (" in found
+    assert f"; they must make at most {CROWD_LIMIT}" in found
+    assert "at (-40, 10) m" in found or len(polylines[0][1]) == 2
+
+
+def test_as_many_roads_as_are_allowed_in_one_place_or_more_in_several_are_let_through():
+    signs = [(SIGN, [(-37.5, 12.0)])] * CROWD_LIMIT
+    validate_scene(crowd(*signs, (SIGN, [(-41.0, 12.0)]), (SIGN, [(-37.5, 9.0)])))
+    validate_scene(crowd((1, [(0.6 * i, 0.0) for i in range(2 * CROWD_LIMIT)])))
+
+
+def test_roads_of_too_many_segments_are_refused():
+    there_and_back = [(-50_000.0 + 100_000.0 * (i % 2), 0.0) for i in range(2000)]
+    with pytest.raises(SceneError, match=f"its roads make 19990000 segments .* at most {1 << 24}"):
+        validate_scene(crowd((1, there_and_back)))
 
 
 def test_two_objects_with_one_id_are_refused():
