@@ -1,8 +1,12 @@
-"""What do many tests share? The real scene files, which a checkout may lack, and a browser."""
+"""What do many tests share? The real scene files, which a checkout may lack, a browser, and the option --slow."""
 
 import pytest
 from browser import chromium  # noqa: F401  # a fixture
 from samples import sample
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also try what takes minutes (docs/robustness.md)")
 
 
 @pytest.fixture

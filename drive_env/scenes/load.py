@@ -92,7 +92,8 @@ def unpacked(name: str, data: bytes) -> bytes:
     if not unzip.eof:
         raise SceneError(f"{name}: it ends within its packed data, after {len(data)} bytes")
     if unzip.unused_data:
-        raise SceneError(f"{name}: {len(unzip.unused_data)} bytes are left after its packed data; none may be")
+        raise SceneError(f"{name}: byte {len(data) - len(unzip.unused_data)}: {len(unzip.unused_data)} bytes are left "
+                         "after its packed data; none may be")
     return whole
 
 

@@ -1,0 +1,287 @@
+"""What may become of a hostile file? A sentence with file, place and reason, or a scene that plays; nothing else.
+
+`Trial` reads files and holds each to that; `damaged` and its siblings make them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import signal
+import struct
+from contextlib import contextmanager
+
+import numpy as np
+
+from drive_env import Batch, DriveConfig, Scene
+from drive_env.errors import SceneError
+from drive_env.scenes.load import scene_in
+
+NAME = "hostile file"
+
+READ_AS = r"(read as [^:]+: |no known format fits; as [^:]+: )?(scene '[^']*': )?"
+PLACE = re.compile(
+    READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
+    r"|the whole|\[|its roads make|it has \d+ bytes|it ends within|it cannot be unpacked)")
+"""How a reason begins: with the place where the fault is; the file as a whole is one too."""
+
+FILE_SECONDS = 20.0
+"""Far more than the slowest file takes on a busy machine; a loop without end is cut and fails."""
+
+PLAY = DriveConfig(control="all", trial_steps=4, max_trials=2, partners=6, roads=12, on_goal="ignore",
+                   on_collision="ignore", on_offroad="ignore")
+"""Everything that can have a row has one, and nothing takes it off the map: all of a scene is moved and seen."""
+
+PLAY_STEPS = 7
+"""Into the second trial: the restart is played too."""
+
+TOGETHER = 400
+"""Scenes that are played as one batch."""
+
+
+class Hang(Exception):
+    pass
+
+
+@contextmanager
+def time_bound(seconds=FILE_SECONDS):
+    """Raises `Hang` in the middle of what takes longer."""
+    def cut(*_):
+        raise Hang(f"more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, cut)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Trial:
+    """Reads hostile files, one after the other, and plays the scenes that come of them.
+
+    Attributes:
+        refused, read: how many files ended in a sentence, how many in a scene that passed the validator.
+        played: how many scenes, all different, were played; `idle` had nobody who could drive.
+    """
+
+    def __init__(self):
+        self.refused = self.read = self.played = self.idle = 0
+        self._seen, self._waiting = set(), []
+
+    def of(self, files) -> Trial:
+        """Puts every file on trial, then plays what is left to play."""
+        for data in files:
+            self.put(data)
+        self.play()
+        return self
+
+    def put(self, data: bytes) -> None:
+        """Anything but a SceneError of the right form, or a scene, escapes and fails the test."""
+        try:
+            with time_bound():
+                scene = scene_in(NAME, bytes(data))
+        except SceneError as error:
+            self.refused += 1
+            check_words(str(error))
+            return
+        self.read += 1
+        mark = fingerprint(scene)
+        if mark not in self._seen:
+            self._seen.add(mark)
+            self._waiting.append(scene)
+            if len(self._waiting) == TOGETHER:
+                self.play()
+
+    def play(self) -> None:
+        able = [scene for scene in self._waiting if scene.objects.valid[0].any()]
+        for scene in self._waiting:
+            if not scene.objects.valid[0].any():
+                self.idle += 1
+                refuses_to_play(scene)
+        self._waiting = []
+        if able:
+            with time_bound():
+                play(able)
+            self.played += len(able)
+
+
+def check_words(words: str) -> None:
+    """A sentence that names the file, a place and a reason, and that fits on a line."""
+    name, _, rest = words.partition(": ")
+    assert name == NAME, words
+    assert PLACE.match(rest), f"no place in: {words}"
+    assert words.isprintable() and len(rest.split()) > 3 and len(words) < 1500, words
+
+
+def refuses_to_play(scene: Scene) -> None:
+    try:
+        Batch(scene, config=PLAY).close()
+    except SceneError as error:
+        assert "has no object that could drive" in str(error)
+    else:
+        raise AssertionError("a scene without anybody on the map could be played")
+
+
+def play(scenes) -> None:
+    """Some steps of every scene, in one batch: all that is shown is finite and inside its space."""
+    rng = np.random.default_rng(0)
+    batch = Batch(scenes, worlds=len(scenes), seed=0, threads=1,
+                  config=PLAY.replace(scene_order="cycle"))
+    try:
+        space = batch.single_observation_space
+        batch.reset()
+        for _ in range(PLAY_STEPS):
+            check_shown(batch, space)
+            batch.step(rng.integers(0, batch.single_action_space.n, batch.row_count))
+        check_shown(batch, space)
+        assert np.array_equal(np.sort(batch.scene_index), np.arange(len(scenes)))
+    finally:
+        batch.close()
+
+
+def check_shown(batch, space):
+    seen = batch.observations
+    inside = (seen >= space.low) & (seen <= space.high)
+    # Written so that NaN, which compares as false, is outside.
+    assert inside.all(), f"observation {np.argwhere(~inside)[0]} is {seen[~inside][0]}"
+    assert np.isfinite(batch.rewards).all()
+    for name, values in batch.vehicles().items():
+        assert values.dtype.kind != "f" or np.isfinite(values).all(), f"{name} is not finite"
+
+
+def fingerprint(scene: Scene) -> bytes:
+    """The same for scenes that play the same."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (scene.objects, scene.roads, scene.lanes):
+        for name, array in sorted(vars(part).items()):
+            digest.update(f"{name}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array))
+    return digest.digest()
+
+
+# ---- any bytes ----
+
+
+def truncations(data: bytes):
+    return (data[:length] for length in range(1, len(data)))
+
+
+def bit_flips(data: bytes):
+    for bit in range(8 * len(data)):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        yield bytes(damaged)
+
+
+def mutations(data: bytes, count: int, seed: int, hostile_part):
+    """Seeded damage of every kind: bits, bytes, cuts, copies, swaps, and what `hostile_part` writes into it.
+
+    Args:
+        hostile_part: a function of (bytearray, random.Random) that damages what the format means.
+    """
+    for number in range(count):
+        dice = random.Random(f"{seed}/{number}")
+        damaged = bytearray(data)
+        for _ in range(dice.choice((1, 1, 1, 2, 5))):
+            damage = dice.choice((flip_bits, write_bytes, cut_out, copy_in, swap_parts, cut_off, hostile_part,
+                                  hostile_part, hostile_part))
+            damage(damaged, dice)
+        yield bytes(damaged)
+
+
+def flip_bits(damaged, dice):
+    for _ in range(dice.choice((1, 1, 4, 16))):
+        if damaged:
+            damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
+
+
+def write_bytes(damaged, dice):
+    at = dice.randrange(len(damaged) + 1)
+    damaged[at : at + dice.randrange(1, 9)] = dice.randbytes(dice.randrange(1, 9))
+
+
+def cut_out(damaged, dice):
+    at = dice.randrange(len(damaged) + 1)
+    del damaged[at : at + dice.choice((1, 4, 32, 1000))]
+
+
+def copy_in(damaged, dice):
+    at, end = dice.randrange(len(damaged) + 1), dice.choice((1, 4, 32, 1000))
+    damaged[at:at] = damaged[at : at + end]
+
+
+def swap_parts(damaged, dice):
+    size = dice.choice((1, 4, 32, 1000))
+    if len(damaged) >= 2 * size:
+        a, b = sorted((dice.randrange(len(damaged) - size + 1), dice.randrange(len(damaged) - size + 1)))
+        if b - a >= size:
+            damaged[a : a + size], damaged[b : b + size] = damaged[b : b + size], damaged[a : a + size]
+
+
+def cut_off(damaged, dice):
+    if dice.random() < 0.2:
+        del damaged[dice.randrange(len(damaged) + 1):]
+
+
+# ---- words of four bytes ----
+
+WORDS = tuple(struct.pack("<i", value) for value in (
+    0, 1, -1, 2, 3, 4, 5, 10, 11, 91, 255, 65_535, 65_536, 1_000_001, 2**24, 2**30, 2**31 - 1, -2**31, 0x01000000)) + tuple(
+    struct.pack("<f", value) for value in (
+        1.0, -0.0, 0.5, 1e-45, 1e-38, 0.01, 200.0, 201.0, -10_000.0, 50_001.0, 1e9, 3.4e38, -3.4e38, 7.0, 4.0)) + tuple(
+    struct.pack("<I", bits) for bits in (0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFBFFFFF))
+"""Small and huge counts; zeros, subnormal, large and borderline floats; infinities, quiet and signalling NaN."""
+
+
+def replaced_words(data: bytes):
+    for at in range(0, len(data) - 3, 4):
+        for word in WORDS:
+            yield data[:at] + word + data[at + 4 :]
+
+
+def hostile_word(damaged, dice):
+    """A word in place, as often as not near the start, where counts stand."""
+    if len(damaged) >= 8:
+        at = 4 * dice.randrange(min(len(damaged), 4000 if dice.random() < 0.3 else len(damaged)) // 4)
+        damaged[at : at + 4] = dice.choice(WORDS)
+
+
+# ---- JSON tokens ----
+
+TOKENS = (
+    b"null", b"true", b"false", b"0", b"-0.0", b"1", b"-1", b"0.5", b"2147483648", b"9223372036854775808",
+    b"-9223372036854775809", b"1" * 400, b"1e400", b"1e308", b"-1e308", b"1e-320", b"NaN", b"-Infinity", b"-10000.0",
+    b"6.2832", b"719.5", b"721", b"200.0000001", b'""', b'"vehicle"', b'"unset"', b'"lane"', b'"road_edge"',
+    b'"\\ud800"', b'"\\u0000"', b'"' + b"a" * 300 + b'"', b"[]", b"{}", b"[" * 300 + b"]" * 300,
+    b'{"x":1,"y":2,"z":3}', b'{"x":1e308,"y":-1e308}', b'[{"x":0,"y":0}]', b"[0,0,0,0]", b"[true,true,true,true]",
+    b"[false,false,false,false]", b'[{"track_index":0}]', b"[70]")
+"""What stands in place of a value: every type, borders of every range, and what JSON has no word for."""
+
+SCALAR = re.compile(rb"-?\d[\d.eE+-]*|true|false|null")
+
+
+def values_of(document, way=()):
+    """(way, value) of the whole and of everything in it."""
+    yield way, document
+    inner = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(
+        document, list) else ()
+    for key, value in inner:
+        yield from values_of(value, (*way, key))
+
+
+def hostile_token(damaged, dice):
+    """Another value in place of a number, true, false or null; half the time a number that could be meant."""
+    start = dice.randrange(len(damaged) + 1)
+    found = SCALAR.search(damaged, start) or SCALAR.search(damaged)
+    if not found:
+        return
+    token = dice.choice(TOKENS)
+    if dice.random() < 0.5 and found[0][:1] in b"-0123456789":
+        try:
+            token = repr(float(found[0]) * dice.choice((-1.0, 0.0, 0.5, 1.0001, 1.5, 3.0, 10.0, 100.0))).encode()
+        except ValueError:  # it was damaged before
+            pass
+    damaged[found.start() : found.end()] = token

@@ -1,0 +1,162 @@
+"""Does every hostile file end in a sentence, or in a scene that passes the validator and plays?
+
+What is tried here on small files is exhaustive; what takes minutes runs with `pytest --slow`. Figures stand in
+docs/robustness.md.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+import build_core
+import json_damage
+import pytest
+from bin_writer import file_bytes, object_bytes, road_bytes, small_file
+from build_core import ADDRESS
+from hostile import (
+    WORDS,
+    Trial,
+    bit_flips,
+    hostile_token,
+    hostile_word,
+    mutations,
+    replaced_words,
+    truncations,
+)
+from json_writer import json_bytes, old_document, small_document, small_json
+from samples import sample
+
+SMALL_FILES = {"bin": small_file(), "json": small_json(), "old json": json_bytes(old_document())}
+REAL_FILES = {
+    "map_942": ("pufferdrive/map_942.bin", hostile_word), "map_000": ("pufferdrive/map_000.bin", hostile_word),
+    "test": ("gpudrive/test.json", hostile_token),
+    "325": ("gpudrive/tfrecord-00000-of-01000_325.json", hostile_token)}
+
+MUTATIONS = 500
+"""Of each real file."""
+
+
+def told(trial):
+    """The trial, once pytest -s has shown what came of it."""
+    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, nobody to drive {trial.idle}")
+    return trial
+
+
+@pytest.mark.parametrize("name", SMALL_FILES)
+def test_the_small_files_are_small_and_play(name):
+    assert len(SMALL_FILES[name]) < 4096
+    trial = Trial().of([SMALL_FILES[name]])
+    assert (trial.read, trial.played) == (1, 1)
+
+
+@pytest.mark.parametrize("name", SMALL_FILES)
+def test_every_truncation_is_refused_in_words(name):
+    trial = told(Trial().of(truncations(SMALL_FILES[name])))
+    assert (trial.refused, trial.read) == (len(SMALL_FILES[name]) - 1, 0)
+
+
+@pytest.mark.parametrize("name", ["bin", "json"])
+def test_every_flipped_bit_is_refused_in_words_or_plays(name):
+    trial = told(Trial().of(bit_flips(SMALL_FILES[name])))
+    assert trial.refused + trial.read == 8 * len(SMALL_FILES[name])
+    assert min(trial.refused, trial.played) > 500
+
+
+def test_every_word_of_a_bin_replaced_by_every_hostile_one_is_refused_in_words_or_plays():
+    trial = told(Trial().of(replaced_words(SMALL_FILES["bin"])))
+    assert trial.refused + trial.read == len(WORDS) * (len(SMALL_FILES["bin"]) // 4)
+    assert min(trial.refused, trial.played) > 500
+
+
+def test_a_bin_with_its_parts_in_another_order_or_number_is_refused_in_words_or_plays():
+    cars = [object_bytes(x=x) for x in (0.0, 10.0)]
+    roads = [road_bytes(kind, [(0.0, 3.0), (50.0, 3.0)]) for kind in (4, 6)]
+    parts = [cars[0], cars[1], roads[0], roads[1], road_bytes(7, [(1.0, 1.0)]), road_bytes(4, [])]
+    files = [file_bytes(parts[:i], parts[j:]) for i in range(len(parts)) for j in range(len(parts))]
+    files += [file_bytes(roads, cars), file_bytes(cars * 200, roads), file_bytes(cars, roads * 500),
+              file_bytes(cars, [road_bytes(4, [(0.0, 0.0), (1.0, 1.0)] * 3000)])]
+    files += [cars[0].join(files), b"".join(files), file_bytes([object_bytes(valid=[0, 1, 1, 1])], roads)]
+    trial = told(Trial().of(files))
+    assert trial.refused > 20 and trial.played > 3 and trial.idle == 1
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_every_value_of_a_json_replaced_by_every_hostile_one_is_refused_in_words_or_plays(share):
+    files = list(json_damage.replaced_values(small_document()))[share::4]
+    trial = told(Trial().of(files))
+    assert trial.refused + trial.read == len(files)
+    assert min(trial.refused, trial.played) > 20
+
+
+@pytest.mark.parametrize("document", [small_document(), old_document()], ids=["new", "old"])
+@pytest.mark.parametrize("damage", json_damage.EVERY_DAMAGE, ids=lambda damage: damage.__name__)
+def test_a_json_with_its_structure_damaged_is_refused_in_words_or_plays(damage, document):
+    trial = told(Trial().of(damage(document)))
+    assert trial.refused > 0
+
+
+def test_a_key_that_stands_twice_is_refused_wherever_it_stands():
+    trial = told(Trial().of(json_damage.repeated_keys(small_document())))
+    assert trial.read == 0 and trial.refused > 150
+
+
+@pytest.mark.parametrize("name", REAL_FILES)
+def test_mutations_of_a_real_file_are_refused_in_words_or_play(name):
+    path, hostile_part = REAL_FILES[name]
+    trial = told(Trial().of(mutations(sample(path).read_bytes(), MUTATIONS, 942, hostile_part)))
+    assert trial.refused + trial.read == MUTATIONS
+    assert min(trial.refused, trial.played) > 0
+
+
+class Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+
+def bytes_in_use():
+    """What C has taken and not given back."""
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        pytest.skip("the C library cannot say what is in use")
+    mallinfo.restype = Mallinfo
+    gc.collect()
+    found = mallinfo()
+    return found.uordblks + found.hblkhd
+
+
+@pytest.mark.parametrize(("name", "hostile_part"), [("bin", hostile_word), ("json", hostile_token)])
+def test_hostile_files_leave_nothing_behind(name, hostile_part):
+    def once():
+        trial = Trial().of(mutations(SMALL_FILES[name], 400, 3, hostile_part))
+        assert min(trial.refused, trial.played) > 5
+        return bytes_in_use(), sys.getallocatedblocks()
+
+    once()
+    before = once()
+    for _ in range(3):
+        after = once()
+    # A scene kept, or its block, is some ten thousand bytes; a leak a file would be hundreds of them.
+    assert after[0] - before[0] < 50_000, before
+    assert after[1] - before[1] < 400, before
+
+
+@pytest.mark.slow
+def test_mutated_files_touch_no_memory_but_their_own(request):
+    """The whole of this file once more, with a core that checks every access."""
+    if not request.config.getoption("--slow"):
+        pytest.skip("takes minutes: run with --slow")
+    compiler = build_core.working_compiler(ADDRESS)
+    if compiler != "gcc":
+        pytest.skip("no gcc with the address sanitizer here")
+    runtime = subprocess.run([compiler, "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("hostile_checked.py")),
+         build_core.core_library(compiler, ADDRESS)], check=False, capture_output=True, text=True,
+        env={"LD_PRELOAD": runtime.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0", "PATH": "/usr/bin:/bin"})
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-4000:]
