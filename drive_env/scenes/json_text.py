@@ -48,18 +48,20 @@ def read_json(data: bytes):
     if len(data) > SIZE_LIMIT_BYTES:
         raise SceneError(f"it has {len(data)} bytes; JSON must have at most {SIZE_LIMIT_BYTES}")
     text = _decoded(data)
-    faults = []
+    # Of millions of faults two are enough: nothing that a repeated key hides lies outside the last object that has one.
+    constant, repeated = [], []
 
     def as_object(pairs):
         value = dict(pairs)
         if len(value) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            faults.append((value, f"the key {shown(twice)} stands more than once"))
+            repeated[:] = [(value, f"the key {shown(twice)} stands more than once")]
         return value
 
     def as_constant(name):
         value = float(name)
-        faults.append((value, f"{name} is no number of JSON"))
+        if not constant:
+            constant.append((value, f"{name} is no number of JSON"))
         return value
 
     try:
@@ -69,8 +71,8 @@ def read_json(data: bytes):
         raise SceneError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise SceneError(_deep_fault(text)) from None
-    if faults:
-        raise SceneError(_first_fault(value, faults))
+    if constant or repeated:
+        raise SceneError(_first_fault(value, constant + repeated))
     return value
 
 
@@ -101,25 +103,28 @@ def _deep_fault(text):
 def _first_fault(root, faults):
     """The first fault in the order of the text, with its place. Objects and floats are told by identity."""
     reasons = {id(value): reason for value, reason in faults}
-    waiting = [(root, ())]
-    # One is always found: what a repeated key hides is hidden in an object that is a fault itself.
+    keys, inner = [], [iter([(None, root)])]
     while True:
-        value, way = waiting.pop()
+        # Each level of the walk is an iterator over the parts that are still to be looked at.
+        part = next(inner[-1], None)
+        if part is None:
+            inner.pop()
+            keys.pop()
+            continue
+        key, value = part
         if id(value) in reasons:
-            return f"{_written(way)}: {reasons[id(value)]}"
-        inner = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
-        waiting.extend([(part, (way, key)) for key, part in inner][::-1])
+            return f"{_written([*keys[1:], key])}: {reasons[id(value)]}"
+        if type(value) in (dict, list):
+            inner.append(iter(value.items() if type(value) is dict else enumerate(value)))
+            keys.append(key)
 
 
-def _written(way):
-    """A place as text; `way` is (way to the owner, key), or () for the whole."""
-    keys = []
-    while way:
-        way, key = way
-        keys.append(key)
+def _written(keys):
+    """A place as text, from the keys on the way to it."""
     text = ""
-    for key in reversed(keys):
-        text = within(text, key)
+    for key in keys:
+        if key is not None:
+            text = within(text, key)
     return text or "the whole"
 
 

@@ -49,6 +49,11 @@ def test_a_byte_order_mark_is_passed_over():
     ('{"\\ud800": NaN}', "['\\ud800']: NaN"),
     ('[1, Infinity, NaN]', "[1]: Infinity is"),
     ("NaN", "the whole: NaN"),
+    ('[[], {"a": [[1], NaN]}, NaN]', "[1].a[1]: NaN"),
+    ('[NaN, {"a": 1, "a": 2}]', "[0]: NaN"),
+    ('[{"a": 1, "a": 2}, NaN, {"b": 1, "b": 2}]', "[1]: NaN"),
+    ('[{"a": NaN, "a": 2}]', "[0]: the key 'a' stands more than once"),
+    ('[{"a": {"b": 1, "b": 2}, "a": 2}, {"c": {"d": NaN}}]', "[0]: the key 'a' stands more than once"),
     ('{"a": \n' + "[" * 200_000 + "]" * 200_000 + "}", "line 2, column 100: it is nested more than 100 deep"),
 ])
 def test_a_fault_is_named_with_its_place(text, words):
@@ -69,7 +74,7 @@ def test_a_large_text_is_not_parsed(monkeypatch):
 @pytest.mark.parametrize("text", [
     "[" * 10**6, '{"a":' * 10**6, "9" * 10**6, "-" + "9" * 10**6, "0." + "9" * 10**6, "1e" + "9" * 10**6, '"' * 10**6,
     '"' + '\\"' * 10**6, "[" * 2000 + '"' + '\\"' * 10**6, "[" + "1e999," * 10**5 + "NaN]",
-    "{" + ",".join(f'"{i}":NaN' for i in range(10**5)) + "}", "[" + "[]," * 10**5 + "{}]"])
+    "{" + ",".join(f'"{i}":NaN' for i in range(10**5)) + "}", "[" + "[]," * 10**5 + "{}]", "[" + "NaN," * 10**6 + "0]", '[{"a":1,"a":2}' + ',{"a":1,"a":2}' * 10**5 + "]"])
 def test_hostile_text_takes_no_time(text):
     gc.collect()
     start = time.perf_counter()
