@@ -128,10 +128,19 @@ def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
 
 
 @functools.cache
+def modern_windows(compiler: str) -> tuple[str, ...]:
+    """What makes MinGW-w64 use the C library that Python for Windows uses, where its own choice is an older one."""
+    specs = Path(folder("specs")) / compiler
+    said = subprocess.run([compiler, "-dumpspecs"], check=True, capture_output=True, text=True).stdout
+    specs.write_text(said.replace("-lmsvcrt", "-lucrt"))
+    return ("-D_UCRT", f"-specs={specs}")
+
+
+@functools.cache
 def test_program(source: Path, compiler: str, flags: tuple[str, ...], sources: tuple[Path, ...] = SOURCES,
                  libraries: tuple[str, ...] = LIBRARIES) -> str:
     """Path of a C test, linked with the core. Its own flags for the linker stand in its text after `link with:`."""
-    path = Path(tempfile.mkdtemp(dir=_folder())) / source.stem
+    path = Path(tempfile.mkdtemp(dir=_folder())) / f"{source.stem}{'.exe' if 'mingw' in compiler else ''}"
     own = re.search(r"link with: (.*)$", source.read_text(), re.MULTILINE)
     # Tests use what POSIX and GNU offer; the core itself is plain C11 and threads.
     _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
@@ -145,6 +154,14 @@ def fuzz_program(source: Path, sources: tuple[Path, ...] = SOURCES) -> str:
 
 
 test_program.__test__ = False  # not a test by itself
+
+
+@functools.cache
+def folder(name: str) -> str:
+    """Path of an empty folder of that name, the same one for the whole session."""
+    made = _folder() / name
+    made.mkdir()
+    return str(made)
 
 
 @functools.cache

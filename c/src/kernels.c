@@ -4,7 +4,7 @@
 #include <string.h>
 
 #if defined(DRV_X86_64_LEVELS)
-#include <cpuid.h>
+#include "cpu.h"
 #endif
 
 extern const drv_kernels drv_kernels_baseline;
@@ -14,27 +14,14 @@ extern const drv_kernels drv_kernels_v3, drv_kernels_v4;
 
 enum { set_limit = 3 };
 
-#if defined(DRV_X86_64_LEVELS)
-/* Not every compiler has a name for it. */
-static _Bool has_f16c(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-}
-#endif
-
 /* Fills in what this processor can run, slowest first; returns how many. */
 static int32_t offered(const drv_kernels **sets) {
     int32_t count = 0;
     sets[count++] = &drv_kernels_baseline;
 #if defined(DRV_X86_64_LEVELS)
-    __builtin_cpu_init();
-    const _Bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                     has_f16c() && __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt");
-    const _Bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                     __builtin_cpu_supports("avx512vl");
-    if (v3) sets[count++] = &drv_kernels_v3;
-    if (v4) sets[count++] = &drv_kernels_v4;
+    const drv_cpu cpu = drv_cpu_ask();
+    if (cpu.v3) sets[count++] = &drv_kernels_v3;
+    if (cpu.v4) sets[count++] = &drv_kernels_v4;
 #endif
     return count;
 }

@@ -3,13 +3,10 @@
  * One 64-bit ticket holds the round, how many items it has and which is next, so a claim is one atomic addition and
  * cannot mistake one round for another. A round is over when all its items are done, not when all threads are back: a
  * thread that sleeps or was taken off its core holds nothing up. */
-#define _POSIX_C_SOURCE 200809L /* pthread_sigmask */
+#include "thread.h"
 
 #include "pool.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,15 +27,15 @@ static const uint64_t index_mask = ((uint64_t)1 << index_bits) - 1;
 struct drv_pool {
     int32_t threads;
     int32_t started; /* workers 1 .. started run */
-    pthread_t *handles;
+    drv_thread *handles;
     _Atomic uint64_t ticket;
     _Atomic int32_t done;
     _Atomic int32_t sleepers;
     atomic_bool stopping;
     drv_job *job;
     void *context;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    drv_lock lock;
+    drv_wake wake;
 };
 
 typedef struct worker_start {
@@ -62,15 +59,15 @@ static void work(drv_pool *pool, int32_t worker) {
 }
 
 static void sleep_until_work(drv_pool *pool) {
-    pthread_mutex_lock(&pool->lock);
+    drv_lock_take(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
     while (!has_work(atomic_load(&pool->ticket)) && !atomic_load(&pool->stopping))
-        pthread_cond_wait(&pool->wake, &pool->lock);
+        drv_wake_await(&pool->wake, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
-    pthread_mutex_unlock(&pool->lock);
+    drv_lock_give(&pool->lock);
 }
 
-static void *worker_main(void *argument) {
+static DRV_THREAD_MAIN(worker_main, argument) {
     worker_start start = *(worker_start *)argument;
     free(argument);
     drv_pool *pool = start.pool;
@@ -85,14 +82,14 @@ static void *worker_main(void *argument) {
             spins = 0;
         }
     }
-    return NULL;
+    return DRV_THREAD_OVER;
 }
 
 static bool start_worker(drv_pool *pool) {
     worker_start *start = malloc(sizeof *start);
     if (!start) return false;
     *start = (worker_start){pool, pool->started + 1};
-    if (pthread_create(&pool->handles[pool->started], NULL, worker_main, start) != 0) {
+    if (!drv_thread_start(&pool->handles[pool->started], worker_main, start)) {
         free(start);
         return false;
     }
@@ -100,25 +97,13 @@ static bool start_worker(drv_pool *pool) {
     return true;
 }
 
-/* Signals sent to the process are for the program's own threads; only a thread's own faults reach a worker. */
-static sigset_t not_for_workers(void) {
-    const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
-    sigset_t signals;
-    sigfillset(&signals);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&signals, faults[i]);
-    return signals;
-}
-
 /* As many workers as there is work for; fewer run, more slowly, where the system gives no more threads. */
 static void start_workers(drv_pool *pool, int32_t items) {
     const int32_t wanted = (pool->threads < items ? pool->threads : items) - 1;
     if (pool->started >= wanted) return;
-    const sigset_t blocked = not_for_workers();
-    sigset_t callers;
-    /* A new thread takes over the mask of the thread that makes it. */
-    pthread_sigmask(SIG_SETMASK, &blocked, &callers);
+    const drv_signals callers = drv_signals_keep_off();
     while (pool->started < wanted && start_worker(pool)) {}
-    pthread_sigmask(SIG_SETMASK, &callers, NULL);
+    drv_signals_restore(callers);
 }
 
 static void begin(drv_pool *pool) {
@@ -127,13 +112,13 @@ static void begin(drv_pool *pool) {
     atomic_init(&pool->done, 0);
     atomic_init(&pool->sleepers, 0);
     atomic_init(&pool->stopping, false);
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->wake, NULL);
+    drv_lock_begin(&pool->lock);
+    drv_wake_begin(&pool->wake);
 }
 
 drv_pool *drv_pool_create(int32_t threads) {
     drv_pool *pool = calloc(1, sizeof *pool);
-    pthread_t *handles = calloc((size_t)threads, sizeof *handles);
+    drv_thread *handles = calloc((size_t)threads, sizeof *handles);
     if (!pool || !handles) {
         free(pool);
         free(handles);
@@ -147,18 +132,18 @@ drv_pool *drv_pool_create(int32_t threads) {
 
 void drv_pool_free(drv_pool *pool) {
     if (!pool) return;
-    pthread_mutex_lock(&pool->lock);
+    drv_lock_take(&pool->lock);
     atomic_store(&pool->stopping, true);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->started; i++) pthread_join(pool->handles[i], NULL);
-    pthread_mutex_destroy(&pool->lock);
-    pthread_cond_destroy(&pool->wake);
+    drv_wake_all(&pool->wake);
+    drv_lock_give(&pool->lock);
+    for (int32_t i = 0; i < pool->started; i++) drv_thread_join(pool->handles[i]);
+    drv_lock_end(&pool->lock);
+    drv_wake_end(&pool->wake);
     free(pool->handles);
     free(pool);
 }
 
-void drv_pool_let_others_run(void) { sched_yield(); }
+void drv_pool_let_others_run(void) { drv_thread_yield(); }
 
 void drv_pool_forked(drv_pool *pool) { begin(pool); }
 
@@ -174,9 +159,9 @@ void drv_pool_run(drv_pool *pool, drv_job *job, void *context, int32_t count) {
     const uint64_t round = round_of(atomic_load_explicit(&pool->ticket, memory_order_relaxed)) + 1;
     atomic_store(&pool->ticket, round << (index_bits + count_bits) | (uint64_t)count << index_bits);
     if (atomic_load(&pool->sleepers) > 0) {
-        pthread_mutex_lock(&pool->lock);
-        pthread_cond_broadcast(&pool->wake);
-        pthread_mutex_unlock(&pool->lock);
+        drv_lock_take(&pool->lock);
+        drv_wake_all(&pool->wake);
+        drv_lock_give(&pool->lock);
     }
     work(pool, 0);
     for (int32_t spins = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < count; spins++)

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#endif
+
 #include "drive.h"
 
 enum { BLOCK_LINE = 64, POINTER_LIMIT = 64 };
@@ -114,6 +119,11 @@ static void give_report(drv_batch *batch, int32_t trials, char *message) {
 }
 
 int main(int count, char **words) {
+#if defined(_WIN32)
+    /* Bytes, in which no line ends. */
+    _setmode(_fileno(stdin), _O_BINARY);
+    _setmode(_fileno(stdout), _O_BINARY);
+#endif
     char message[DRV_MESSAGE_BYTES] = "";
     const uint64_t scene_count = take_count();
     drv_config config;
@@ -132,8 +142,8 @@ int main(int count, char **words) {
     setup.thread_count = count > 1 ? atoi(words[1]) : 1;
     drv_batch_needs needs;
     must(drv_batch_plan(&setup, &needs, message), message);
-    void *block = aligned_alloc(BLOCK_LINE, (size_t)needs.block_bytes);
-    if (!block) give_up("no memory");
+    char *block_room = room(needs.block_bytes + BLOCK_LINE);
+    char *block = block_room + (BLOCK_LINE - (uintptr_t)block_room % BLOCK_LINE);
     drv_batch *batch;
     must(drv_batch_create(&setup, block, needs.block_bytes, &batch, message), message);
     const bound all = take_arrays();
@@ -160,7 +170,7 @@ int main(int count, char **words) {
     for (uint64_t i = 0; i < all.count; i++) free(all.places[i]);
     free_pointed(ids);
     free(scenes);
-    free(block);
+    free(block_room);
     free(ahead);
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -60,20 +60,33 @@ BUILDS = tuple(Build(*parts) for parts in
 
 
 class Foreign(NamedTuple):
-    """One way to compile the core for another processor, which an emulator then plays."""
+    """One way to compile the core for another processor, system or C library, and what plays the program here."""
 
-    processor: str
+    platform: str
     compiler: str
     emulator: str
     level: str
 
     def why_not(self) -> str:
-        missing = [program for program in (self.compiler, self.emulator) if not shutil.which(program)]
+        missing = [program for program in (self.compiler, self.emulator) if program and not _path_of(program)]
         return f"no {' and no '.join(missing)} here" if missing else ""
 
+    def flags(self) -> tuple[str, ...]:
+        return (self.level, "-static", *(build_core.modern_windows(self.compiler) if "mingw" in self.compiler else ()))
 
-FOREIGN = tuple(Foreign(processor, f"{processor}-linux-gnu-gcc", f"qemu-{processor}", level)
-                for processor in ("aarch64", "riscv64") for level in LEVELS)
+    def command(self, program: str) -> list[str]:
+        return [_path_of(self.emulator), program] if self.emulator else [program]
+
+
+FOREIGN = tuple(Foreign(*names, level) for names in (
+    ("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64"), ("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64"),
+    ("Windows", "x86_64-w64-mingw32-gcc-posix", "wine64"), ("musl", "musl-gcc", "")) for level in LEVELS)
+
+
+def _path_of(program: str) -> str | None:
+    # Debian keeps its 64-bit wine off the path.
+    return shutil.which(program) or shutil.which(program, path="/usr/lib/wine")
+
 
 PLAYER = build_core.ROOT / "tests" / "c" / "play_file.c"
 
@@ -97,8 +110,8 @@ def hashes_of_build(build: Build, plays) -> dict[str, dict[str, str] | None]:
 
 
 def hashes_of_foreign(foreign: Foreign, plays) -> dict[str, dict[str, str] | None]:
-    program = build_core.test_program(PLAYER, foreign.compiler, (foreign.level, "-static"))
-    return {play: hash_by_program([foreign.emulator, program], play) for play in plays}
+    program = build_core.test_program(PLAYER, foreign.compiler, foreign.flags())
+    return {play: hash_by_program([*foreign.command(program), "3"], play) for play in plays}
 
 
 def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
@@ -112,8 +125,10 @@ def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
 
 
 def _output(command, variables, given=None) -> bytes:
+    # Wine's registry and drives are the test's, and it says nothing of its own.
+    wine = {"WINEPREFIX": build_core.folder("wine"), "WINEDEBUG": "-all"}
     done = subprocess.run(command, check=False, capture_output=True, input=given, timeout=300,
-                          env={**os.environ, **variables})
+                          env={**os.environ, **wine, **variables})
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()[-4000:]}")
     return done.stdout

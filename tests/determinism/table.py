@@ -71,7 +71,7 @@ def build_rows():
     with ThreadPoolExecutor(2) as pool:
         kinds = [(build, builds.hashes_of_build, (build.compiler, build.level, build.instruction_set))
                  for build in builds.BUILDS]
-        kinds += [(foreign, builds.hashes_of_foreign, (foreign.compiler, foreign.level, foreign.processor))
+        kinds += [(foreign, builds.hashes_of_foreign, (foreign.compiler, foreign.level, foreign.platform))
                   for foreign in builds.FOREIGN]
         verdicts = [(cells, pool.submit(try_build, build, hashes)) for build, hashes, cells in kinds]
         for cells, verdict in verdicts:

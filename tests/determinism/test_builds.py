@@ -107,8 +107,8 @@ def test_a_play_reads_no_memory_that_was_never_set():
     assert builds.hash_by_program([*MEMCHECK, program, "2"], "town/crowded") == GOLDEN["town/crowded"]
 
 
-@pytest.mark.parametrize("foreign", builds.FOREIGN, ids=lambda foreign: f"{foreign.processor} {foreign.level}")
-def test_another_processor_gives_the_same_bytes(foreign):
+@pytest.mark.parametrize("foreign", builds.FOREIGN, ids=lambda foreign: f"{foreign.platform} {foreign.level}")
+def test_another_platform_gives_the_same_bytes(foreign):
     if foreign.why_not():
         pytest.skip(foreign.why_not())
     found = builds.hashes_of_foreign(foreign, ONE_OF_EACH)

@@ -10,7 +10,6 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = json.loads((ROOT / "tests" / "golden.json").read_text())
 
 CLOSURE = {"pip", "setuptools", "drive-env", "numpy", "cffi", "pycparser", "gymnasium", "pettingzoo", "cloudpickle",
            "farama-notifications", "typing_extensions"}
@@ -62,7 +61,6 @@ def check_what_was_found(found, folder):
     assert [f'pip install "drive-env[{extra}]"' in said
             for extra, said in zip(("render", "sb3", "cli"), found["missing_extras"], strict=True)] == [True, True, True]
     assert found["replay_page_bytes"] > 100_000
-    assert found["golden"] == {name: GOLDEN[name] for name in found["golden"]}
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda python: Path(python).name)
