@@ -212,6 +212,8 @@ SPOILT = {
     "section objects.height_m": element("objects.height_m", 0, 201),
     f"element [1, 1] at byte {at('objects.goal_m') + 12} is inf; it must be -50000 to 50000":
         element("objects.goal_m", 3, INF),
+    f"element [2, 1] at byte {at('objects.goal_m') + 20} is nan; it must be -50000 to 50000":
+        with_section(FULL, "objects.goal_m", numbers("f", 0, 50000, -50000, 0, 50000, NAN)),
     "section objects.marked_expert": element("objects.marked_expert", 0, 2),
     f"section objects.x_m at byte {at('objects.x_m')}: element [2, 1] at byte {at('objects.x_m') + 28} is nan":
         element("objects.x_m", 7, NAN),
@@ -360,6 +362,21 @@ def test_mutations_of_a_small_scene_are_refused_or_leave_a_valid_one():
     source = random.Random(11)
     found = outcomes([mended(mutated(DATA, source)) for _ in range(5000)])
     assert 200 < sum(words == "" for words in found) < 4800
+
+
+def test_two_objects_of_one_id_are_refused():
+    """Of three they are in the list above; two are the fewest that can be alike."""
+    head, sections = parts_of(full_scene())
+    two = {name: data[: 2 * SECTIONS[name][1]] for name, data in sections.items()
+           if name.startswith("objects.") and len(data) == 3 * SECTIONS[name][1]}
+    two |= {name: bytes(4 * 2) for name in ("objects.x_m", "objects.y_m", "objects.heading_rad", "objects.vx_mps",
+                                           "objects.vy_mps")}
+    two |= {"objects.goal_m": bytes(16), "objects.valid": b"\3"}
+    counts = head | {"object_count": 2, "frame_count": 1, "sdc": 1, "predicted_count": 1}
+    sections |= two | {"tracks_to_predict": numbers("i", 0)}
+    alike = sections | {"objects.id": numbers("q", 2**40, 2**40)}
+    assert outcomes([file_of(counts, sections)]) == [""]
+    assert "1099511627776 stands in it more than once" in outcomes([file_of(counts, alike)])[0]
 
 
 def test_a_log_of_nobody_is_no_log_of_somebody():
