@@ -1,0 +1,75 @@
+"""How long does it take to open a thousand scenes of the own format, on one core?
+
+The scenes are made up, each with as many objects, frames, roads and points as a common scene of the Waymo Open Motion
+data; or they are that of a file. They are written to a folder that is deleted afterwards and read once before the clock
+runs, so that the disk does not count. Run it on a quiet machine:
+
+    python benchmarks/open_scenes.py [SCENE] [--scenes N]
+"""
+
+import argparse
+import dataclasses
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from drive_env import Scene, load_scene, save_scene
+from drive_env.machine import processor
+from drive_env.scenes import LaneGraph, Objects, Roads
+
+OBJECTS, FRAMES, ROADS, POINTS = 79, 91, 608, 3873
+REPEATS = 5
+
+
+def common_scene() -> Scene:
+    """Numbers by chance, half of the states valid; lanes lead nowhere."""
+    rng = np.random.default_rng(0)
+    valid = rng.random((FRAMES, OBJECTS)) < 0.5
+
+    def track(limit: float) -> np.ndarray:
+        return np.where(valid, rng.uniform(-limit, limit, valid.shape), 0).astype(np.float32)
+
+    size_m = np.full(OBJECTS, 2.0, np.float32)
+    objects = Objects(
+        id=np.arange(OBJECTS), kind=np.ones(OBJECTS, np.uint8), length_m=size_m, width_m=size_m, height_m=size_m,
+        goal_m=rng.uniform(-150, 150, (OBJECTS, 2)).astype(np.float32), marked_expert=np.zeros(OBJECTS, bool),
+        x_m=track(150), y_m=track(150), heading_rad=track(3), vx_mps=track(10), vy_mps=track(10), valid=valid)
+    unknown = np.zeros(ROADS, np.float32)
+    roads = Roads(
+        id=np.arange(ROADS), kind=np.ones(ROADS, np.uint8), start=np.linspace(0, POINTS, ROADS + 1).astype(np.int32),
+        x_m=rng.uniform(-150, 150, POINTS).astype(np.float32), y_m=rng.uniform(-150, 150, POINTS).astype(np.float32),
+        width_m=unknown, speed_limit_mps=unknown)
+    lanes = LaneGraph(np.zeros(ROADS + 1, np.int32), np.zeros(0, np.int32))
+    return Scene(name="common", source="by chance", generated=False, dt_s=0.1, origin_m=np.zeros(2), objects=objects,
+                 roads=roads, lanes=lanes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scene", nargs="?", help="a scene file to take instead of numbers by chance")
+    parser.add_argument("--scenes", type=int, default=1000, help="how many files (default 1000)")
+    choices = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    scene = load_scene(choices.scene) if choices.scene else common_scene()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.drv" for number in range(choices.scenes)]
+        for number, path in enumerate(paths):
+            save_scene(dataclasses.replace(scene, name=str(number)), path)
+        size_bytes = paths[0].stat().st_size
+        taken_s = []
+        for _ in range(1 + REPEATS):
+            begin = time.perf_counter()
+            opened = [load_scene(path) for path in paths]
+            taken_s.append(time.perf_counter() - begin)
+            del opened
+    print(f"{choices.scenes} scenes of {size_bytes:,} bytes: {statistics.median(taken_s[1:]):.3f} s, "
+          f"median of {REPEATS}, lowest {min(taken_s[1:]):.3f} s, on {processor()}")
+
+
+if __name__ == "__main__":
+    main()
