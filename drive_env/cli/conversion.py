@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..errors import ConfigError, DriveError, SceneError
 from ..scenes import Scene, generate_scene, save_scene
-from ..scenes.drv_layout import MAGIC
+from ..scenes.drv import bears_magic
 from ..scenes.generate import GENERATORS
-from ..scenes.load import read_file, scene_in
+from ..scenes.load import read_file, scene_in, unpacked
 from . import show
 
 SUFFIX = ".drv"
@@ -75,7 +75,7 @@ def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed
     else:
         name, data = read_file(source)
         scene = scene_in(name, data)
-        if not data.startswith(MAGIC):
+        if not bears_magic(unpacked(name, data)):
             # A folder of this machine says nothing on another one.
             file_name = os.fsencode(os.path.basename(name)).decode("utf-8", "replace")
             digest = hashlib.sha256(data).hexdigest()

@@ -9,10 +9,10 @@ import numpy as np
 from ..batch import Batch
 from ..errors import DriveError
 from ..scenes import Scene, generate_scene, resolve_scenes
-from ..scenes.drv import describe_drv
-from ..scenes.drv_layout import KINDS, MAGIC
+from ..scenes.drv import bears_magic, describe_drv
+from ..scenes.drv_layout import KINDS
 from ..scenes.generate import GENERATORS
-from ..scenes.load import read_file
+from ..scenes.load import read_file, unpacked
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -43,8 +43,8 @@ def find_scene(name: str, seed: int, agents: int) -> Scene:
 
 def describe_file(name: str, scene: Scene) -> None:
     """What a file of the own format says beside the scene."""
-    data = read_file(name)[1]
-    if not data.startswith(MAGIC):
+    data = unpacked(*read_file(name))
+    if not bears_magic(data):
         return
     header, sections = describe_drv(data)
     names = {kind.code: kind.name for kind in KINDS}

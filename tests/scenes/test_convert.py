@@ -1,5 +1,6 @@
 """Does `drive-env convert` write what it read, say what became of it, and spoil nothing?"""
 
+import gzip
 import hashlib
 
 import pytest
@@ -36,6 +37,11 @@ def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bi
     run("convert", str(bin_file), str(first), "--licence", "CC0 1.0")
     run("convert", str(first), str(second))
     assert first.read_bytes() == second.read_bytes()
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(first.read_bytes()))
+    run("convert", str(packed), str(second), "--force")
+    assert first.read_bytes() == second.read_bytes()
+    assert row(run("inspect", str(packed)), "objects.id")[1:3] == ["3", "24"]
     run("convert", str(first), str(first), "--licence", "CC BY 4.0", "--force")
     assert drive_env.load_scene(first).provenance.licence == "CC BY 4.0"
     assert drive_env.load_scene(first).source == "small.bin"
