@@ -27,12 +27,14 @@ static const struct {
 };
 enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
 
-static void enter_mode(int mode) {
-    if (mode == TRAPS) feenableexcept(FE_ALL_EXCEPT);
+/* Whether this processor has such a mode. */
+static int enter_mode(int mode) {
+    if (mode == TRAPS) return feenableexcept(FE_ALL_EXCEPT) != -1;
 #if defined(__SSE2__)
-    else if (mode == FLUSHES) _mm_setcsr(_mm_getcsr() | 0x8040);
+    if (mode == FLUSHES) _mm_setcsr(_mm_getcsr() | 0x8040);
+    if (mode == FLUSHES) return 1;
 #endif
-    else fesetround(mode);
+    return fesetround(mode) == 0;
 }
 
 static int mode_now(int mode) {
@@ -51,13 +53,19 @@ static drv_config tiny_config(void) {
     return config;
 }
 
-/* A play from the making of its scene to its last step; nothing in between computes but the core. */
+/* Whole numbers alone: nothing may compute in a foreign mode but the core. */
+static void act_at_random(batch_play *play, dice *die) {
+    for (int32_t row = 0; row < play->needs.row_count; row++)
+        play->actions[row] = dice_below(die, DRV_ACCELERATION_BINS * DRV_STEERING_BINS);
+}
+
+/* A play from the making of its scene to its last step. */
 static void play_through(batch_play *play, int32_t threads) {
     dice die = {5};
     begin(play, tiny_config(), threads);
     must_reset(play, NULL);
     for (int32_t call = 0; call < CALLS; call++) {
-        act(play, dice_below(&die, DRV_ACCELERATION_BINS), dice_below(&die, DRV_STEERING_BINS));
+        act_at_random(play, &die);
         must_step(play);
     }
 }
@@ -66,6 +74,9 @@ static void check_mode(int which, int32_t threads) {
     batch_play plain, other;
     fenv_t usual;
     fegetenv(&usual);
+    const int has_mode = enter_mode(foreign[which].mode);
+    fesetenv(&usual);
+    if (!has_mode) return;
     play_through(&plain, 1);
     enter_mode(foreign[which].mode);
     play_through(&other, threads);
@@ -102,10 +113,16 @@ TEST(a_reward_too_small_for_a_normal_number_is_paid) {
 
 TEST(a_call_raises_no_exception_flag_of_the_callers) {
     batch_play play;
-    feclearexcept(FE_ALL_EXCEPT);
-    play_through(&play, 2);
-    /* The play rounded nearly every number of it. */
-    CHECK(fetestexcept(FE_ALL_EXCEPT) == 0, "flags %d", fetestexcept(FE_ALL_EXCEPT));
+    dice die = {6};
+    begin(&play, tiny_config(), 2);
+    must_reset(&play, NULL);
+    for (int32_t call = 0; call < CALLS; call++) {
+        act_at_random(&play, &die);
+        feclearexcept(FE_ALL_EXCEPT);
+        must_step(&play);
+        /* The step rounded nearly every number of it. */
+        CHECK(fetestexcept(FE_ALL_EXCEPT) == 0, "flags %d", fetestexcept(FE_ALL_EXCEPT));
+    }
     end(&play);
 }
 
