@@ -1,0 +1,84 @@
+"""What did training runs learn, and how fast? Tables and a picture out of the logs that `baselines.ppo` leaves.
+
+    python benchmarks/learning.py NAME=run/metrics.jsonl ... [--write docs/results.md]
+
+Rates are those of the rows while they learn (moving averages over trials, docs/metrics.md); time is wall time since the
+first update began, compilation included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+TIMES_S = (60, 120, 240)
+RATES = ("goal", "collision", "offroad")
+
+
+def read(path: Path) -> list[dict]:
+    """The updates of a run, each with the seconds gone by."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    seconds, before = 0.0, 0
+    updates = []
+    for line in lines:
+        if line["kind"] != "update":
+            continue
+        seconds += (line["agent_steps"] - before) / line["agent_steps_per_s"]
+        before = line["agent_steps"]
+        updates.append({**line, "seconds": seconds})
+    return updates
+
+
+def at(updates: list[dict], seconds: float) -> dict:
+    """The update that was the newest then."""
+    return max((line for line in updates if line["seconds"] <= seconds * 1.01), key=lambda line: line["seconds"])
+
+
+def table(runs: dict[str, list[dict]]) -> str:
+    head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps", "env rows/s"]
+    rows = []
+    for name, updates in runs.items():
+        cells = [" / ".join(f"{100 * at(updates, seconds)[rate]:.1f}%" for rate in RATES) for seconds in TIMES_S]
+        late = updates[len(updates) // 2 :]
+        speed = sum(line["env_rows_per_s"] for line in late) / len(late)
+        rows.append([name, *cells, f"{updates[-1]['agent_steps'] / 1e6:.0f} M", f"{speed / 1e3:.0f} k"])
+    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def draw(runs: dict[str, list[dict]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(12, 3.6), sharex=True, sharey=True, layout="constrained")
+    for axis, rate in zip(axes, RATES):
+        for name, updates in runs.items():
+            axis.plot([line["seconds"] for line in updates], [100 * line[rate] for line in updates], label=name,
+                      linewidth=1.2)
+        axis.set(title={"offroad": "off-road"}.get(rate, rate), xlabel="seconds", ylim=(0, 100))
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("% of trials")
+    axes[1].legend(fontsize=7)
+    figure.savefig(path, dpi=80)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="+", metavar="NAME=LOG", help="what to call a run, and its metrics.jsonl")
+    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a picture goes beside it")
+    choices = parser.parse_args()
+    runs = {name: read(Path(path)) for name, path in (run.split("=", 1) for run in choices.runs)}
+    print(table(runs))
+    if choices.write:
+        measured = f"<!-- measured -->\n\n{table(runs)}\n\n<!-- end -->"
+        text = choices.write.read_text()
+        choices.write.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.DOTALL))
+        draw(runs, choices.write.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
