@@ -338,3 +338,13 @@ def test_the_collector_leaves_restarts_to_the_batch():
     with Batch(scenes_of(BUSY), config=BUSY.drive, restart="caller") as batch, \
             pytest.raises(ValueError, match="restart is 'caller'; the collector wants 'auto'"):
         Collector([batch], [Mirror(batch)], make_collector().policy, 4)
+
+
+def test_steps_to_the_time_limit_are_those_that_the_env_shows():
+    env = replace(BUSY, drive=BUSY.drive.replace(time_left="actor"))
+    collector = make_collector(env)
+    place = collector.batches[0].observation_layout()["ego/time_left"].offset
+    for _ in range(6):
+        segment = collector.collect()
+        shown = segment.observations[:, :, place] * BUSY.drive.trial_steps
+        assert torch.allclose(segment.steps_left[segment.kept].float(), shown[segment.kept], atol=1e-3)
