@@ -24,6 +24,7 @@ demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 
 train: .venv/installed-train
+	@rm -rf runs/small
 	@$(BIN)/python -m baselines.ppo small
 
 test: .venv/installed-test

@@ -4,4 +4,4 @@ from importlib.util import find_spec
 
 for _needed in ("torch", "tyro", "safetensors", "rich", "matplotlib"):
     if find_spec(_needed) is None:
-        raise ImportError(f'baselines needs {_needed}; install it with: pip install "drive-env[train]"')
+        raise ImportError(f'baselines needs {_needed}; install it in the checkout with: pip install -e ".[train]"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import weakref
@@ -250,12 +251,13 @@ class Batch:
 
         Raises:
             CallError: `out` does not fit, or the batch was never reset or is closed.
+            DriveMemoryError: there is no memory for a new one.
         """
         self._check_open()
         dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
         shape = (self.row_count, self.observation_size)
         if out is None:
-            out = np.empty(shape, dtype)
+            out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
         if not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
                 and out.flags.writeable and out.shape == shape):
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__

@@ -14,7 +14,7 @@ from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
 from .config import DriveConfig, face_config
 from .core import lib
 from .env import INFO_FLAGS
-from .errors import CallError, ConfigError, MissingExtraError, shown, whole
+from .errors import ActionError, CallError, ConfigError, MissingExtraError, shown, whole
 from .gym import one_ego, open_episodes
 from .render.screen import Screen
 from .scenes import Scenes
@@ -98,6 +98,7 @@ class DriveVecEnv(VecEnv):
         seeds = self._seeds[::self.batch.rows_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
         self._was_reset = True
+        self._actions = None  # those of an episode that is over
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos()
@@ -122,12 +123,17 @@ class DriveVecEnv(VecEnv):
         return self._seeds
 
     def step_async(self, actions: npt.ArrayLike) -> None:
-        """Keeps what `step_wait` will play.
+        """Keeps a copy of what `step_wait` will play.
 
         Args:
             actions: one an env.
+
+        Raises:
+            ActionError: they are None.
         """
-        self._actions = actions
+        if actions is None:
+            raise ActionError("actions are None; give one for each env")
+        self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_],
                                  list[dict[str, Any]]]:
@@ -194,7 +200,7 @@ class DriveVecEnv(VecEnv):
         Raises:
             AttributeError: the name is that of something the world says.
         """
-        if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index"):
+        if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
             raise AttributeError(f"{attr_name} is the world's own and cannot be set")
         for env in self._chosen(indices):
             setattr(env, attr_name, value)

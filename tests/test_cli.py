@@ -193,3 +193,7 @@ def test_the_package_imports_without_the_extra():
     done = run_alone("-c", "import sys, drive_env; drive_env.parallel_env().close()\n"
                            "print(sorted({'rich', 'typer', 'drive_env.cli'} & set(sys.modules)))")
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_help_names_the_extra_that_a_command_needs():
+    assert "[render]" in run_alone("-m", "drive_env", "demo", "--help").stdout

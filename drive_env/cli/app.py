@@ -21,6 +21,7 @@ DEFAULTS = DriveConfig()
 app = typer.Typer(
     help="A multi-agent driving environment whose episodes are made of trials.",
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # it would take [render] for a style
     context_settings={"help_option_names": ["-h", "--help"]})
 
 

@@ -225,6 +225,7 @@ def _goals(entries):
 
         column(rows, "z", place, default=0.0)
         goals_m[having] = np.stack([column(rows, "x", place), column(rows, "y", place)], axis=1)
+    goals_m[(goals_m == SENTINEL_M).all(axis=1)] = np.nan
     return goals_m
 
 

@@ -49,7 +49,8 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes; JSON must have at most {SIZE_LIMIT_BYTES}")
     text = _decoded(data)
     # Of millions of faults two are enough: nothing that a repeated key hides lies outside the last object that has one.
-    constant, repeated = [], []
+    constant: list = []
+    repeated: list = []
 
     def as_object(pairs):
         value = dict(pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 
 from ..errors import ConfigError, SceneError, checked_path
 from .drv import drv_bytes
@@ -35,6 +36,7 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
 
 
 def _write_whole(path, data):
+    path = os.path.realpath(path)  # a link goes on to say where the file is
     folder, name = os.path.split(path)
     # Made by os.open, so that it gets the permissions that any new file gets here.
     beside = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
@@ -44,6 +46,8 @@ def _write_whole(path, data):
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if os.path.exists(path):  # who may read a file is not for a new version of it to change
+            shutil.copymode(path, beside)
         os.replace(beside, path)
     except BaseException:
         os.unlink(beside)
