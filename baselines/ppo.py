@@ -61,8 +61,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)
     if checkpoint.checkpoints(folder) and not run.resume:
-        raise ValueError(f"folder {str(folder)!r} holds a run up to {checkpoint.newest(folder).name}; --run.resume goes on "
-                         "with it, another --run.folder leaves it alone")
+        raise ValueError(f"folder {str(folder)!r} holds a run up to {checkpoint.newest(folder).name}; --run.resume "
+                         "goes on with it, another --run.folder leaves it alone")
     scenes = scenes_of(config.env)
     resumed = checkpoint.newest(folder) if run.resume and checkpoint.checkpoints(folder) else None
     pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
@@ -18,6 +20,9 @@ BUSY = EnvConfig(
     drive=DriveConfig(max_trials=2, trial_steps=24, partners=5, roads=12, on_collision="remove", on_offroad="stop",
                       goal_radius_m=20.0, max_acceleration_mps2=20.0))
 """Fast cars and wide goals: in trials of 24 steps, rows are removed and stopped, and clocks run out."""
+
+LONG = replace(BUSY, drive=BUSY.drive.replace(trial_steps=90))
+"""The same, in trials long enough that many rows are done and wait for the others."""
 
 TINY = ModelConfig(width=16, layers=2, heads=2, object_width=8, context=20)
 """Its context is shorter than an episode of 48 driving steps, longer than a segment of 16."""

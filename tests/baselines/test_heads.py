@@ -15,7 +15,7 @@ def test_an_index_is_drawn_as_often_as_its_probability_says():
     torch.manual_seed(0)
     head = action_head(spaces.MultiDiscrete([3, 2]), 8)
     features = torch.randn(1, 8) * 100
-    parameters = head(features).expand(100_000, -1)
+    parameters = head(features).detach().expand(100_000, -1)
     drawn = head.sample(parameters)
     for component, logits in enumerate(parameters[0].split([3, 2])):
         shares = drawn[:, component].bincount(minlength=len(logits)) / len(drawn)
@@ -25,7 +25,7 @@ def test_an_index_is_drawn_as_often_as_its_probability_says():
 
 def test_probabilities_and_entropies_are_those_of_independent_parts():
     head = action_head(spaces.MultiDiscrete([3, 2]), 8)
-    parameters = head(torch.randn(5, 8) * 100)
+    parameters = head(torch.randn(5, 8) * 100).detach()
     parts = [torch.distributions.Categorical(logits=part) for part in parameters.split([3, 2], -1)]
     actions = torch.stack([part.sample() for part in parts], -1)
     wanted = sum(part.log_prob(actions[:, i]) for i, part in enumerate(parts))
@@ -38,7 +38,7 @@ def test_probabilities_and_entropies_are_those_of_independent_parts():
 def test_throttle_and_steering_are_drawn_from_a_gaussian_and_given_within_bounds():
     torch.manual_seed(0)
     head = action_head(spaces.Box(-1.0, 1.0, (2,)), 8)
-    parameters = head(torch.randn(1, 8) * 50).expand(100_000, -1)
+    parameters = head(torch.randn(1, 8) * 50).detach().expand(100_000, -1)
     normal = torch.distributions.Normal(parameters[:, :2], parameters[:, 2:].exp())
     drawn = head.sample(parameters)
     assert torch.allclose(drawn.mean(0), parameters[0, :2], atol=0.01)

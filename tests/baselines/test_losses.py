@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, TINY, clone, make_collector
+from small import ALONE, LONG, TINY, clone, make_collector
 
 from baselines.config import PPOConfig
 from baselines.dist import Ranks
@@ -20,10 +20,15 @@ CONFIG = PPOConfig(segment=16, minibatches=1)
 
 
 def learner_and_segment(model=TINY):
-    """After segments enough that rows wait, restart and remember."""
-    collector = make_collector(model=model)
-    for _ in range(4):
+    """A segment in which rows drive, wait, are cut by the clock and restart, and remember what was before."""
+    collector = make_collector(LONG, model)
+    for _ in range(12):
         segment = clone(collector.collect())
+        waits = segment.invalid & ~segment.read
+        if waits.sum() > 20 and segment.truncation[:, :-1].any() and segment.start_position.max() > TINY.context:
+            break
+    else:
+        pytest.fail("no segment had all of it")
     with torch.no_grad():  # else every ratio is 1 and the clip is never met
         for parameter in collector.policy.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.05)
@@ -63,7 +68,7 @@ def spoiled(segment, fill, only=None):
 def test_a_waiting_row_never_moves_a_loss_a_statistic_or_a_gradient(critic, fill):
     learner, segment = learner_and_segment(replace(TINY, critic=critic))
     before = learned(learner, segment)
-    assert before["clipped"] > 0
+    assert before["clipped"] > 0 and (spoiled(segment, fill).values != segment.values).sum() > 20
     assert not differing(before, learned(learner, spoiled(segment, fill)))
     # The test can fail: rows that drive do move them.
     assert len(differing(before, learned(learner, spoiled(segment, torch.randn_like, only=segment.kept)))) > 20

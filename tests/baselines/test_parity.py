@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, BUSY, TINY, clone, make_collector
+from small import ALONE, BUSY, LONG, TINY, clone, make_collector
 
 from baselines.cache import Prefix, sight
 from baselines.config import PPOConfig
@@ -71,6 +71,17 @@ def test_the_same_holds_for_half_floats(precision):
     assert collector.segment.observations.dtype == torch.float16
     limit = 1e-4 if precision == "float32" else 0.02
     assert ratio_gap < limit and value_gap < limit and kl < 1e-5
+
+
+def test_the_same_holds_where_rows_wait_long():
+    collector = make_collector(LONG)
+    ratio_gap, value_gap, kl = gaps(collector, 8)
+    assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
+    waits = 0
+    for _ in range(8):
+        segment = collector.collect()
+        waits += int((segment.invalid & ~segment.read).sum())
+    assert waits > 100
 
 
 def test_two_fleets_are_one():
@@ -285,6 +296,20 @@ def whole_and_cut():
     long = whole.collect()
     torch.manual_seed(0)  # draws are the process', not the collector's
     return long, cut
+
+
+def test_what_training_is_given_of_the_ring_is_finite_whatever_lies_in_unseen_slots():
+    """Kernels may multiply a key by a weight of 0, so NaN must not even reach them."""
+    collector = make_collector()
+    collector.collect()
+    cache = collector.cache
+    known = cache.position.clamp(max=cache.context - 1)
+    ages = (cache.head[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
+    cache.keys.masked_fill_((ages >= known[:, None])[None, :, None, :, None], np.nan)
+    prefix = cache.before(torch.arange(len(known)), cache.head, cache.position)
+    assert prefix.keys.isfinite().all()
+    filled = prefix.keys[0].abs().sum((1, 3)) > 0
+    assert torch.equal(filled.sum(1), known), "what is known is there"
 
 
 def test_the_value_after_a_wait_is_known_before_it_is_over():
