@@ -147,6 +147,14 @@ def test_absent_rows_are_envs_that_never_act():
     observations, rewards, dones, infos = env.step(np.full(10, 45))
     assert all(info["invalid_step"] for info, gone in zip(infos, absent) if gone)
     assert not observations[absent].any() and not rewards[absent].any() and not dones.any()
+    changed = False
+    for _ in range(200):  # the next scene may have other absent rows, and the infos of its start say which
+        _, _, dones, _ = env.step(np.full(10, 45))
+        if dones.any():
+            changed |= absent.tolist() != env.get_attr("removed")
+            for row in np.flatnonzero(dones):
+                assert env.reset_infos[row]["removed"] == env.get_attr("removed")[row]
+    assert changed
 
 
 @pytest.mark.parametrize("rows", ("ego", "all"))
