@@ -82,15 +82,17 @@ class Log:
         self._mute, self._file, self._board, self._wandb, self._progress = mute, None, None, None, None
         if mute:
             return
+        board = _wanted("torch.utils.tensorboard", "tensorboard") if tensorboard else None
+        weights_and_biases = _wanted("wandb", "wandb") if wandb else None
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "metrics.jsonl"
         lines = [json.dumps(line) for line in read_lines(path) if line.get("update", 0) <= resumed] if resumed else []
         path.write_text("".join(f"{line}\n" for line in lines))
         self._file = path.open("a")
-        if tensorboard:
-            self._board = _wanted("torch.utils.tensorboard", "tensorboard").SummaryWriter(str(folder))
-        if wandb:
-            self._wandb = _wanted("wandb", "wandb").init(dir=str(folder), config=config)
+        if board:
+            self._board = board.SummaryWriter(str(folder))
+        if weights_and_biases:
+            self._wandb = weights_and_biases.init(dir=str(folder), config=config)
         if progress:
             self._progress = _Progress(total_steps)
 

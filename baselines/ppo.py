@@ -285,7 +285,7 @@ def main() -> None:
                       description=__doc__)
     try:
         result = train(config)
-    except ValueError as error:  # of the config, the scenes, the checkpoint: one sentence says it
+    except (ValueError, ImportError) as error:  # of config, scenes, checkpoint, boards: one sentence says it
         sys.exit(f"baselines.ppo: {error}")
     if result.lines:
         print(f"checkpoint: {result.checkpoint}\ncurves: {Path(config.run.folder) / 'curves.png'}")

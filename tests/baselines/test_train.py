@@ -107,11 +107,13 @@ def test_evaluating_does_not_change_what_is_learned(run, tmp_path):
 
 def test_an_evaluation_plays_every_scene_once():
     """Every row's trial is booked once a trial index, also where worlds end early."""
-    scenes = scenes_of(BUSY)
+    scenes = scenes_of(replace(BUSY, scene_count=8))
     for trials in (1, 2, 3):
-        report = evaluate(by_chance(0), scenes, BUSY.drive.replace(max_trials=trials, trial_steps=60))
+        # A world's trial ends when a third of its rows have stopped: here soon, there late.
+        drive = BUSY.drive.replace(max_trials=trials, trial_steps=200, stopped_share_limit=0.33)
+        report = evaluate(by_chance(0), scenes, drive)
         assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
-        assert report["trial_length"].value < 60, "some ended early"
+        assert report["trial_length"].value < 150, "some ended early"
 
 
 def test_an_evaluation_is_the_same_in_parts(monkeypatch):
@@ -136,6 +138,21 @@ def test_the_deterministic_policy_plays_the_same_twice():
     assert evaluate(player, scenes, BUSY.drive) == evaluate(player, scenes, BUSY.drive)
     drawn = Player(player.policy, player.device, deterministic=False)
     assert evaluate(drawn, scenes, BUSY.drive) != evaluate(drawn, scenes, BUSY.drive)
+
+
+def test_a_player_forgets_an_episode_when_the_next_one_opens():
+    """A player that was there before acts like one that just came."""
+    drive = BUSY.drive.replace(max_trials=1, trial_steps=12)
+    with Batch(scenes_of(BUSY), worlds=3, config=drive) as batch:
+        player = Player(make_policy(batch), torch.device("cpu"))
+        old = player(batch)
+        batch.reset()
+        for _ in range(2):
+            batch.step(old(batch))
+            while not batch.first.any():
+                batch.step(old(batch))
+            opened = batch.first
+            assert (old(batch)[opened] == player(batch)(batch)[opened]).all()
 
 
 def test_a_target_kl_ends_the_epochs(tmp_path):

@@ -1,0 +1,78 @@
+"""Are the figures of an update what their names say, computed once more by hand? And does a log hold them?"""
+
+import json
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import ALONE, LONG, clone, make_collector
+
+from baselines.gae import advantages
+from baselines.metrics import LEFT_EDGES, Log, draw_curves, read_lines, segment_figures, to_floats
+
+
+def test_figures_by_distance_and_by_trial_are_those_of_the_rows_in_the_bin():
+    collector = make_collector(LONG)
+    for _ in range(6):
+        segment = clone(collector.collect())
+    # Every edge and its neighbours are met.
+    around = torch.tensor([edge + off for edge in LEFT_EDGES for off in (-1, 0, 1)] + [0, 1000], dtype=torch.int32)
+    segment.steps_left = around[torch.arange(segment.steps_left.numel()) % len(around)].view(segment.steps_left.shape)
+    _, returns = advantages(segment.steps(), 0.97, 0.9)
+    found = to_floats(segment_figures(segment, returns, 2, ALONE))
+    kept = segment.kept
+    bins = list(zip((0, *LEFT_EDGES), (*LEFT_EDGES, math.inf)))
+    masks = {f"left_{low}_{'up' if high == math.inf else high}":
+             kept & (segment.steps_left >= low) & (segment.steps_left < high) for low, high in bins}
+    masks |= {f"trial_{trial}": kept & (segment.trial_index == trial) for trial in range(2)} | {"all": kept}
+    for name, mask in masks.items():
+        wanted, error = returns[mask].double(), (returns - segment.values)[mask].double()
+        assert found[f"value_{name}_count"] == mask.sum() > 0
+        assert found[f"value_{name}_loss"] == pytest.approx(0.5 * error.square().mean().item())
+        explained = 1 - error.var(correction=0) / wanted.var(correction=0)
+        assert found[f"value_{name}_explained"] == pytest.approx(explained.item(), rel=1e-4, abs=1e-6)
+    for name, flag in (("termination", segment.terminations), ("truncation", segment.truncation),
+                       ("truncation_of_episode", segment.truncations), ("trial_end", segment.trial_ended)):
+        assert found[f"{name}_rate"] == pytest.approx(flag.float().mean().item())
+    assert found["kept_share"] == pytest.approx(kept.float().mean().item())
+
+
+def test_a_log_says_null_where_a_figure_has_no_value_and_drops_what_is_played_again(tmp_path):
+    counters = lambda update: {"update": update, "agent_steps": 10 * update, "env_rows": 20 * update}
+    log = Log(tmp_path, mute=False, progress=False)
+    for update in (1, 2, 3):
+        log.write("update", counters(update), {"goal": math.nan if update == 1 else 0.5, "kl": 0.01 * update})
+    log.close()
+    lines = read_lines(tmp_path / "metrics.jsonl")
+    assert [line["goal"] for line in lines] == [None, 0.5, 0.5]
+    Log(tmp_path, mute=False, resumed=2, progress=False).close()
+    assert read_lines(tmp_path / "metrics.jsonl") == lines[:2]
+    draw_curves(lines, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_a_mute_log_writes_nothing(tmp_path):
+    log = Log(tmp_path / "run", mute=True, tensorboard=True, wandb=True)
+    log.write("update", {"update": 1, "agent_steps": 1, "env_rows": 1}, {"goal": 1.0})
+    log.close()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("board", ["tensorboard", "wandb"])
+def test_a_board_that_is_not_installed_is_told(tmp_path, board, monkeypatch):
+    import importlib
+
+    real = importlib.import_module
+
+    def without(name, *rest):
+        if board in name:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(ImportError, match=f"logging to {board} needs it; install it with: pip install {board}"):
+        Log(tmp_path, mute=False, progress=False, **{board: True})
