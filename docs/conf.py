@@ -25,6 +25,7 @@ myst_heading_anchors = 3  # links such as observation.md#kinds, as in the checko
 default_role = "py:obj"  # `Batch` leads to Batch; what leads nowhere looks like code all the same
 napoleon_use_param = False
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["stable_baselines3"]  # the base class of an adapter, and nothing of it is shown here
 python_maximum_signature_line_length = 100
 add_module_names = False
 
@@ -85,8 +86,8 @@ def docstring_as_meant(app, what, name, found, options, lines: list[str]) -> Non
     if mark:
         entries, _, tail = rest.partition("\n\n")
         entries = re.sub(r"^ {8}", "      ", entries, flags=re.MULTILINE)
-        entries = re.sub(r"^    (\w[\w, ]*): ", lambda entry: f"    * **{entry[1].replace(', ', '**, **')}** -- ", entries,
-                         flags=re.MULTILINE)
+        entries = re.sub(r"^    (\w[\w, ]*): ", lambda names: f"    * **{names[1].replace(', ', '**, **')}** -- ",
+                         entries, flags=re.MULTILINE)
         text = f"{head}\n:Attributes:\n{entries}\n\n{tail}"
     lines[:] = text.split("\n")
 

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.playing",
            "drive_env.render", "drive_env.replay", "drive_env.scenes")
 
+WITH_EXTRAS = ("drive_env.sb3",)
+"""Modules that cannot be imported without their extra."""
+
 
 def public_objects(modules: Iterable[str] = MODULES) -> dict[str, object]:
     """Every public name by its dotted path; a name that two modules offer comes by the shorter one."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from installed import skip_where_missing
-from public_names import public_objects
+from public_names import WITH_EXTRAS, public_objects
 
 if sys.version_info < (3, 11):
     import tomli as tomllib
@@ -299,12 +299,49 @@ def test_every_public_name_is_in_the_reference():
             module = name
         else:
             listed.append(f"{module}.{name}")
-    assert sorted(listed) == sorted(public_objects())
+    of_extras = [name for name in listed if name.startswith(WITH_EXTRAS)]
+    assert {name.rpartition(".")[0] for name in of_extras} == set(WITH_EXTRAS)
+    assert sorted(set(listed) - set(of_extras)) == sorted(public_objects())
 
 
 def test_the_version_is_the_same_everywhere():
     assert f"## {drive_env.__version__}" in (ROOT / "CHANGELOG.md").read_text()
     assert f"\nversion: {drive_env.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_citation_says_what_the_package_says_of_itself():
+    """And has the fields that format 1.2.0 asks for."""
+    text, said = (ROOT / "CITATION.cff").read_text(), project()
+    fields = dict(re.findall(r"^([a-z-]+): *(.*)$", text, re.MULTILINE))
+    assert fields["cff-version"] == "1.2.0" and fields["type"] == "software"
+    assert fields["license"] == said["license"] and fields["title"].strip('"').startswith(said["name"])
+    assert {"message", "authors"} <= set(fields)
+    assert set(re.findall(r"^  - ([a-z -]+)$", text, re.MULTILINE)) <= set(said["keywords"])
+
+
+def test_the_readme_has_every_command():
+    app = pytest.importorskip("drive_env.cli.app", reason="the extra [cli] is not installed").app
+    names = {command.name or command.callback.__name__ for command in app.registered_commands}
+    told = (ROOT / "README.md").read_text().partition("The command behind it is")[2].partition("## ")[0]
+    assert {name for name in names if not re.search(rf"`{name}( [A-Z]+)?`", told)} == set()
+
+
+def test_the_readme_measures_rows_of_the_sizes_it_says():
+    sizes = {"31 partners, 128 roads": DriveConfig(), "15 partners, 64 roads": DriveConfig(partners=15, roads=64),
+             "own state alone": DriveConfig(partners=0, roads=0)}
+    text = (ROOT / "README.md").read_text()
+    for words, config in sizes.items():
+        last = list(observation_layout(config).values())
+        floats = max(feature.slice.stop for feature in last if feature.slots)
+        assert re.search(rf"{words}[^|]*, {floats:,} floats", text), (words, floats)
+
+
+def test_the_readme_asks_for_what_the_package_asks_for():
+    text = (ROOT / "README.md").read_text()
+    named = re.search(r"`import drive_env` needs ([\w, ]+)", text.replace("\n", " "))[1]
+    packages = {re.split("[>=]", package)[0] for package in project()["dependencies"]}
+    assert set(re.findall(r"\w+", named)) - {"and"} == packages
+    assert f"Python {project()['requires-python'].removeprefix('>=')} or later" in text
 
 
 def write_tables():

@@ -10,12 +10,12 @@ import typing
 from importlib.util import find_spec
 
 import pytest
-from public_names import MODULES, public_callables, public_classes, public_objects
+from public_names import MODULES, WITH_EXTRAS, public_callables, public_classes, public_objects
 
 import drive_env
 
 # An adapter is looked at where its client is installed, as make test-clients sees to.
-EVERYWHERE = (*MODULES, *(["drive_env.sb3"] if find_spec("stable_baselines3") else []))
+EVERYWHERE = (*MODULES, *(WITH_EXTRAS if find_spec("stable_baselines3") else ()))
 OBJECTS = public_objects(EVERYWHERE)
 CLASSES = public_classes(EVERYWHERE)
 CALLABLES = list(public_callables(EVERYWHERE))
