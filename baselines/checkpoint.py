@@ -63,9 +63,13 @@ def semantics(config: TrainConfig, layout: Mapping[str, Feature], space: spaces.
         "positions": POSITIONS, "context": config.model.context, "credit": config.ppo.credit,
         "gamma_trial": config.ppo.gamma_trial, "layout_hash": layout_hash(layout),
         "layout": [dataclasses.asdict(feature) for feature in layout.values()],
-        "actions": {"space": space_to_json(space), "type": config.env.drive.action_type,
-                    "max_acceleration_mps2": config.env.drive.max_acceleration_mps2,
-                    "max_steering_rad": config.env.drive.max_steering_rad}}
+        "actions": action_semantics(config.env.drive, space)}
+
+
+def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
+    """What an action does."""
+    return {"space": space_to_json(space), "type": drive.action_type,
+            "max_acceleration_mps2": drive.max_acceleration_mps2, "max_steering_rad": drive.max_steering_rad}
 
 
 def space_to_json(space: spaces.Space) -> dict[str, Any]:
@@ -222,10 +226,7 @@ def check_fits(place: Path, batch: Batch) -> None:
     meant = about(place)["semantics"]
     if meant["layout_hash"] != layout_hash(batch.observation_layout()):
         raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than this batch shows")
-    config = batch.config
-    now = {"space": space_to_json(batch.single_action_space), "type": config.action_type,
-           "max_acceleration_mps2": config.max_acceleration_mps2, "max_steering_rad": config.max_steering_rad}
-    for name, value in now.items():
+    for name, value in action_semantics(batch.config, batch.single_action_space).items():
         if meant["actions"][name] != value:
             raise CheckpointError(f"{os.fspath(place)!r} was trained with actions of {name} "
                                   f"{meant['actions'][name]!r}; this batch has {value!r}")

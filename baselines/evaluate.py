@@ -36,7 +36,7 @@ def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: Drive
                    restart="caller") as batch:
             _play_one_episode_each(batch, make_act(batch))
             reports.append(batch.metrics())
-    return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
+    return joined(reports)
 
 
 def _play_one_episode_each(batch: Batch, act: Act) -> None:
@@ -56,13 +56,17 @@ def _play_one_episode_each(batch: Batch, act: Act) -> None:
             batch.reset(worlds=again, initial_ages=aged)
 
 
+def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
+    """One report of many batches: each figure the mean over the rows of all; `trials` is a count."""
+    return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
+
+
 def _joined(name: str, figures: list[Figure]) -> Figure:
-    """The mean over the rows of all; `trials` is a count."""
     count = sum(figure.n for figure in figures)
-    if not count:
-        return Figure(float("nan"), 0)
     if name == "trials":
         return Figure(float(count), count)
+    if not count:
+        return Figure(float("nan"), 0)
     return Figure(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
 
 

@@ -24,7 +24,7 @@ from drive_env import Scene
 from . import checkpoint
 from .config import PPOConfig, TrainConfig
 from .dist import Ranks, join
-from .evaluate import Player, by_chance, evaluate
+from .evaluate import Player, by_chance, evaluate, joined
 from .gae import advantages
 from .losses import Losses, normalised, ppo_losses
 from .metrics import Log, Stopwatch, draw_curves, read_lines, segment_figures, to_floats
@@ -60,11 +60,11 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     if run.torch_threads:
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)
-    if checkpoint.checkpoints(folder) and not run.resume:
-        raise ValueError(f"folder {str(folder)!r} holds a run up to {checkpoint.newest(folder).name}; --run.resume "
-                         "goes on with it, another --run.folder leaves it alone")
+    resumed = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
+    if resumed and not run.resume:
+        raise ValueError(f"folder {str(folder)!r} holds a run up to {resumed.name}; --run.resume goes on with it, another "
+                         "--run.folder leaves it alone")
     scenes = scenes_of(config.env)
-    resumed = checkpoint.newest(folder) if run.resume and checkpoint.checkpoints(folder) else None
     pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)
     counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}
 
@@ -239,13 +239,8 @@ class Learner:
 
     def _report(self) -> dict[str, float]:
         """The env's own figures of this rank's worlds, each the mean over its rows."""
-        reports = [batch.metrics() for batch in self.collector.batches]
-        figures = {}
-        for name in reports[0]:
-            count = sum(report[name].n for report in reports)
-            total = sum(report[name].value * report[name].n for report in reports if report[name].n)
-            figures[name] = total / count if count else float("nan")
-        return figures | {"trials": float(sum(report["trials"].n for report in reports))}
+        report = joined([batch.metrics() for batch in self.collector.batches])
+        return {name: figure.value for name, figure in report.items()}
 
     def _times(self, kept: int, rows: int, seconds: float) -> dict[str, float]:
         shares = self.watch.take()

@@ -13,9 +13,8 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import os
 import platform
-import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from open_scenes import opening_s
+from pages import put_measured, table
 from reference import Reference
 
 from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
@@ -49,13 +50,12 @@ class Case:
 
     def run(self, seconds: float) -> float:
         """Agent-steps a second, over whole rounds of the draws."""
-        steps = agent_steps = 0
+        agent_steps = 0
         begin = now = time.perf_counter()
         while now - begin < seconds:
             for actions in self.draws:
                 self.step(actions)
                 agent_steps += self.kept()
-            steps += len(self.draws)
             now = time.perf_counter()
         return agent_steps / (now - begin)
 
@@ -86,8 +86,6 @@ def in_turn(cases: list[Case], seconds: float) -> dict[str, list[float]]:
 
 @contextlib.contextmanager
 def instruction_set(name: str | None) -> Iterator[None]:
-    import os
-
     before = os.environ.get("DRIVE_ENV_ISA")
     if name:
         os.environ["DRIVE_ENV_ISA"] = name
@@ -95,6 +93,11 @@ def instruction_set(name: str | None) -> Iterator[None]:
         yield
     finally:
         os.environ.pop("DRIVE_ENV_ISA", None) if before is None else os.environ.__setitem__("DRIVE_ENV_ISA", before)
+
+
+def copies(scene: Scene, count: int) -> list[Scene]:
+    """Scenes alike but in name, so that each is loaded for itself."""
+    return [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(count)]
 
 
 def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float | None]]:
@@ -116,8 +119,8 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float | Non
     cases += [of_batch("float16 rows", batch(observation_type="float16")),
               of_batch("index rows", batch(observation_type="index")),
               larger, of_batch("63 + 200 slots", more)]
-    many = [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(400)]
-    cases.append(of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, worlds=400, scene_order="cycle")))
+    cases.append(of_batch("400 distinct scenes, 400 worlds",
+                          batch(scenes=copies(scene, 400), worlds=400, scene_order="cycle")))
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
     rates = in_turn(cases, seconds)
@@ -144,11 +147,8 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
     def town(agents):
         return [generate_scene("town", seed=0, agents=agents)]
 
-    def copies(count):
-        return [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(count)]
-
     def many(count):
-        return Batch(copies(count), worlds=max(count, 16), threads=1, config=GOES_ON.replace(scene_order="cycle"))
+        return Batch(copies(scene, count), worlds=max(count, 16), threads=1, config=GOES_ON.replace(scene_order="cycle"))
 
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
@@ -253,29 +253,6 @@ def import_s() -> float:
                                                   text=True).stdout) for _ in range(ROUNDS))
 
 
-def open_1000_s(scene: Scene) -> float | None:
-    """Seconds to open 1,000 files of the package's own format."""
-    try:
-        from drive_env import save_scene
-    except ImportError:
-        return None
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{copy}.drv" for copy in range(1000)]
-        for path in paths:
-            save_scene(scene, path)
-        begin = time.perf_counter()
-        for path in paths:
-            load_scene(path)
-        return time.perf_counter() - begin
-
-
-def table(head: tuple[str, ...], rows: list[tuple]) -> str:
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(map(str, row)) for row in rows)]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
 def rate(value: float) -> str:
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k"
 
@@ -312,13 +289,6 @@ def draw(found: dict, path: Path) -> None:
     figure.savefig(path, dpi=80)
 
 
-def write(found: dict, path: Path) -> None:
-    text = path.read_text()
-    measured = f"<!-- measured -->\n\n{page(found)}\n\n<!-- end -->"
-    path.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.DOTALL))
-    draw(found, path.with_suffix(".png"))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--map", help="scene file that every case plays (default: a generated town of 14 agents)")
@@ -334,17 +304,17 @@ def main() -> None:
                 [(name, rate(value), ratio and f"{ratio:.2f}") for name, value, ratio in found["headline"]]))
     if choices.only == "headline":
         return
-    opened = open_1000_s(scene)
     found |= {"phases": phases(scene, choices.seconds), "sweeps": sweeps(scene, choices.seconds), "also": [
         *((name, f"{us:.2f} us") for name, us in boundary(scene)),
         ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
-        *([] if opened is None else [("1,000 `.drv` scenes of this size opened", f"{opened:.2f} s")]),
+        ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),
         ("`import drive_env`", f"{import_s():.2f} s")]}
     print(page(found))
     print(json.dumps(found))
     if choices.write:
-        write(found, choices.write)
+        put_measured(choices.write, page(found))
+        draw(found, choices.write.with_suffix(".png"))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from pathlib import Path
+
+from pages import put_measured, table
 
 TIMES_S = (60, 120, 240)
 RATES = ("goal", "collision", "offroad")
@@ -36,7 +37,7 @@ def at(updates: list[dict], seconds: float) -> dict:
     return max((line for line in updates if line["seconds"] <= seconds * 1.01), key=lambda line: line["seconds"])
 
 
-def table(runs: dict[str, list[dict]]) -> str:
+def summary(runs: dict[str, list[dict]]) -> str:
     head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps", "env rows/s"]
     rows = []
     for name, updates in runs.items():
@@ -44,8 +45,7 @@ def table(runs: dict[str, list[dict]]) -> str:
         late = updates[len(updates) // 2 :]
         speed = sum(line["env_rows_per_s"] for line in late) / len(late)
         rows.append([name, *cells, f"{updates[-1]['agent_steps'] / 1e6:.0f} M", f"{speed / 1e3:.0f} k"])
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
-    return "\n".join(f"| {line} |" for line in lines)
+    return table(head, rows)
 
 
 def draw(runs: dict[str, list[dict]], path: Path) -> None:
@@ -72,11 +72,9 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a picture goes beside it")
     choices = parser.parse_args()
     runs = {name: read(Path(path)) for name, path in (run.split("=", 1) for run in choices.runs)}
-    print(table(runs))
+    print(summary(runs))
     if choices.write:
-        measured = f"<!-- measured -->\n\n{table(runs)}\n\n<!-- end -->"
-        text = choices.write.read_text()
-        choices.write.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: measured, text, flags=re.DOTALL))
+        put_measured(choices.write, summary(runs))
         draw(runs, choices.write.with_suffix(".png"))
 
 

@@ -48,6 +48,21 @@ def common_scene() -> Scene:
                  roads=roads, lanes=lanes)
 
 
+def opening_s(scene: Scene, count: int) -> tuple[list[float], int]:
+    """Seconds to open so many files that hold the scene, once for each repeat; and the bytes of one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.drv" for number in range(count)]
+        for number, path in enumerate(paths):
+            save_scene(dataclasses.replace(scene, name=str(number)), path)
+        taken_s = []
+        for _ in range(1 + REPEATS):
+            begin = time.perf_counter()
+            opened = [load_scene(path) for path in paths]
+            taken_s.append(time.perf_counter() - begin)
+            del opened
+        return taken_s[1:], paths[0].stat().st_size
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scene", nargs="?", help="a scene file to take instead of numbers by chance")
@@ -56,19 +71,9 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     scene = load_scene(choices.scene) if choices.scene else common_scene()
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{number}.drv" for number in range(choices.scenes)]
-        for number, path in enumerate(paths):
-            save_scene(dataclasses.replace(scene, name=str(number)), path)
-        size_bytes = paths[0].stat().st_size
-        taken_s = []
-        for _ in range(1 + REPEATS):
-            begin = time.perf_counter()
-            opened = [load_scene(path) for path in paths]
-            taken_s.append(time.perf_counter() - begin)
-            del opened
-    print(f"{choices.scenes} scenes of {size_bytes:,} bytes: {statistics.median(taken_s[1:]):.3f} s, "
-          f"median of {REPEATS}, lowest {min(taken_s[1:]):.3f} s, on {processor()}")
+    taken_s, size_bytes = opening_s(scene, choices.scenes)
+    print(f"{choices.scenes} scenes of {size_bytes:,} bytes: {statistics.median(taken_s):.3f} s, "
+          f"median of {REPEATS}, lowest {min(taken_s):.3f} s, on {processor()}")
 
 
 if __name__ == "__main__":

@@ -415,6 +415,12 @@ class DriveParallelEnv(ParallelEnv):
         return f"DriveParallelEnv({len(self.possible_agents)} agents on {len(self.batch.scenes)} scenes)"
 
 
+def info_of(code: int, trial: int) -> dict[str, bool | int]:
+    """What the info of a row says, by the row's code and the index of its trial."""
+    info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+    return info | {"trial_index": trial, "outcome": code >> lib.DRV_CODE_OUTCOME_SHIFT}
+
+
 class _InfoTemplates(dict):
     """What an info says, by the row's code; made when first met in a trial, copied for each agent."""
 
@@ -427,10 +433,7 @@ class _InfoTemplates(dict):
             self.trial = trial
 
     def __missing__(self, code: int) -> dict:
-        info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
-        info["trial_index"] = self.trial
-        info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
-        self[code] = info
+        self[code] = info = info_of(code, self.trial)
         return info
 
 

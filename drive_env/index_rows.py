@@ -104,8 +104,9 @@ def floats_of(config: DriveConfig, rows: Any, world: Any, vehicle: Any, scene: A
     end = head + RECORD_FLOATS * config.partners
     out[:, :head] = own
     shown = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
-    _show(vehicle_table[world[:, None], partners], ego, config, out[:, head:end].reshape(shown[0]))
-    _show(scene_records[scene[:, None] + roads], ego, config, out[:, end:].reshape(shown[1]))
+    scale = lib.drv_position_scale(native_config(config))
+    _show(vehicle_table[world[:, None], partners], ego, scale, out[:, head:end].reshape(shown[0]))
+    _show(scene_records[scene[:, None] + roads], ego, scale, out[:, end:].reshape(shown[1]))
     return out
 
 
@@ -121,9 +122,8 @@ def float_rows(batch: Batch, rows: Any) -> npt.NDArray[np.float32]:
     return out.reshape(*chosen.shape, batch.observation_size)
 
 
-def _show(records: Any, ego: Any, config: DriveConfig, out: Any) -> None:
+def _show(records: Any, ego: Any, scale: float, out: Any) -> None:
     """What (n, slots, 8) records look like from (n, 8) own ones, in the order of operations of the core."""
-    scale = lib.drv_position_scale(native_config(config))
     x, y = records[..., 0] - ego[:, None, 0], records[..., 1] - ego[:, None, 1]
     ahead_x, ahead_y = records[..., 2], records[..., 3]
     cosine, sine = ego[:, None, 2], ego[:, None, 3]

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from .arrays import SHARED
 from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
 from .config import DriveConfig, face_config
-from .core import lib
-from .env import INFO_FLAGS
+from .env import info_of
 from .errors import ActionError, CallError, ConfigError, MissingExtraError, shown, whole
 from .gym import one_ego, open_episodes
 from .render.screen import Screen
@@ -240,9 +239,7 @@ class DriveVecEnv(VecEnv):
 
     def _learn(self, key: int) -> dict:
         code, trial = key & ((1 << TRIAL_SHIFT) - 1), key >> TRIAL_SHIFT
-        info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
-        info["trial_index"] = trial
-        info["outcome"] = code >> lib.DRV_CODE_OUTCOME_SHIFT
+        info = info_of(code, trial)
         info["TimeLimit.truncated"] = info["truncation"] and trial == self.batch.config.max_trials - 1
         self._known_infos[key] = info
         return info

@@ -247,7 +247,8 @@ static bool make_scratch(drv_batch *batch) {
     for (int32_t i = 0; i < batch->thread_count; i++) {
         drv_scratch *scratch = &batch->workers[i].scratch;
         cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
-        for (int32_t vehicle = 0; vehicle < batch->sizes.vehicles + DRV_LANES; vehicle++) scratch->number[vehicle] = vehicle;
+        const int32_t numbers = batch->sizes.vehicles + DRV_LANES;
+        for (int32_t number = 0; number < numbers; number++) scratch->number[number] = number;
     }
     return true;
 }

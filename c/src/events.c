@@ -76,7 +76,8 @@ static bool sweeps_part(sweep a, drv_box a_now, sweep b, drv_box b_now) {
     const drv_point axes[2] = {{-a_now.ahead.y, a_now.ahead.x}, a_now.ahead};
     for (int32_t i = 0; i < 2; i++) {
         const float reach_m = half_cover(a_now, a.turn_rad, axes[i]) + half_cover(b_now, b.turn_rad, axes[i]);
-        if (stays_wide(from.x * axes[i].x + from.y * axes[i].y, to.x * axes[i].x + to.y * axes[i].y, reach_m)) return true;
+        const float from_m = from.x * axes[i].x + from.y * axes[i].y, to_m = to.x * axes[i].x + to.y * axes[i].y;
+        if (stays_wide(from_m, to_m, reach_m)) return true;
     }
     return false;
 }
@@ -117,7 +118,8 @@ static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, co
     const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]), own_m = drv_all(reach_m[row]);
     uint64_t bits = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
-        const drv_floats dx = drv_load(xs_m + i) - x_m, dy = drv_load(ys_m + i) - y_m, sum_m = own_m + drv_load(reaches_m + i);
+        const drv_floats dx = drv_load(xs_m + i) - x_m, dy = drv_load(ys_m + i) - y_m;
+        const drv_floats sum_m = own_m + drv_load(reaches_m + i);
         const drv_floats beyond = dx * dx + dy * dy - sum_m * sum_m; /* squared distance beyond what could have met */
         float excess[DRV_WIDTH];
         drv_store(excess, beyond);

@@ -14,12 +14,15 @@ typedef struct frame {
 
 /* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
  * frame, then four numbers that are the same from everywhere. */
-_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS, "slots are records");
+_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
+               "slots are records");
 
 /* Seen from `ego`: the place scaled, and the direction. */
 static drv_view view_from(frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
-    const drv_view once = {{ego.origin.x, ego.origin.y}, {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f}, {s * k, -s * k, s, -s}};
+    const drv_view once = {{ego.origin.x, ego.origin.y},
+                           {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
+                           {s * k, -s * k, s, -s}};
     drv_view twice = once;
     memcpy(twice.origin + DRV_RECORD_FLOATS, once.origin, sizeof once.origin / 2);
     memcpy(twice.along + DRV_RECORD_FLOATS, once.along, sizeof once.along / 2);

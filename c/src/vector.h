@@ -21,20 +21,27 @@ enum { DRV_LANES = 16 };
 /* ---- records: eight floats, of which the first four are a place and a direction ---- */
 
 /* How a record looks from somewhere: the place and the direction, less the origin, turn by
- * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin and
- * across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
+ * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
+ * and across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
 typedef struct drv_view {
     float origin[2 * DRV_RECORD_FLOATS], along[2 * DRV_RECORD_FLOATS], across[2 * DRV_RECORD_FLOATS];
 } drv_view;
 
+static inline const float *drv_record(const float *records, int32_t index) {
+    return records + (int64_t)index * DRV_RECORD_FLOATS;
+}
+
 #if defined(__AVX2__)
 
-/* Clipped to [-1, 1]; the values are finite. */
-static inline __m256 drv_turned8(__m256 record, __m256 origin, __m256 along, __m256 across) {
-    const __m256 one = _mm256_set1_ps(1.0f), offset = _mm256_sub_ps(record, origin);
+/* Writes the i-th chosen record at its place, as it looks from there, clipped to [-1, 1]; the values are finite. */
+static inline void drv_show8(const float *records, const int32_t *chosen, int32_t i, __m256 origin, __m256 along,
+                             __m256 across, float *out) {
+    const __m256 one = _mm256_set1_ps(1.0f);
+    const __m256 offset = _mm256_sub_ps(_mm256_loadu_ps(drv_record(records, chosen[i])), origin);
     const __m256 turned = _mm256_add_ps(_mm256_mul_ps(offset, along),
                                         _mm256_mul_ps(_mm256_permute_ps(offset, 0xb1), across));
-    return _mm256_max_ps(_mm256_min_ps(turned, one), _mm256_sub_ps(_mm256_setzero_ps(), one));
+    _mm256_storeu_ps(out + (int64_t)i * DRV_RECORD_FLOATS,
+                     _mm256_max_ps(_mm256_min_ps(turned, one), _mm256_sub_ps(_mm256_setzero_ps(), one)));
 }
 
 #else
@@ -78,8 +85,8 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
     const __m512 origins = _mm512_loadu_ps(view->origin), along2 = _mm512_loadu_ps(view->along);
     const __m512 across2 = _mm512_loadu_ps(view->across), one = _mm512_set1_ps(1.0f), minus_one = _mm512_set1_ps(-1.0f);
     for (; i + 1 < count; i += 2) {
-        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD_FLOATS));
-        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(records + (int64_t)chosen[i + 1] * DRV_RECORD_FLOATS), 1);
+        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(drv_record(records, chosen[i])));
+        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(drv_record(records, chosen[i + 1])), 1);
         const __m512 offset = _mm512_sub_ps(both, origins);
         const __m512 turned = _mm512_add_ps(_mm512_mul_ps(offset, along2),
                                             _mm512_mul_ps(_mm512_permute_ps(offset, 0xb1), across2));
@@ -89,25 +96,22 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
 #if defined(__AVX2__)
     const __m256 origin = _mm256_loadu_ps(view->origin), along = _mm256_loadu_ps(view->along);
     const __m256 across = _mm256_loadu_ps(view->across);
-#define SHOW(i)                                                                                                          \
-    _mm256_storeu_ps(out + (int64_t)(i) * DRV_RECORD_FLOATS,                                                                     \
-                     drv_turned8(_mm256_loadu_ps(records + (int64_t)chosen[i] * DRV_RECORD_FLOATS), origin, along, across))
     for (; i + 3 < count; i += 4) {
-        SHOW(i);
-        SHOW(i + 1);
-        SHOW(i + 2);
-        SHOW(i + 3);
+        drv_show8(records, chosen, i, origin, along, across, out);
+        drv_show8(records, chosen, i + 1, origin, along, across, out);
+        drv_show8(records, chosen, i + 2, origin, along, across, out);
+        drv_show8(records, chosen, i + 3, origin, along, across, out);
     }
-    for (; i < count; i++) SHOW(i);
-#undef SHOW
+    for (; i < count; i++) drv_show8(records, chosen, i, origin, along, across, out);
 #else
     const drv_float4 origin = drv_load4(view->origin), along = drv_load4(view->along), across = drv_load4(view->across);
     for (; i < count; i++) {
-        const float *record = records + (int64_t)chosen[i] * DRV_RECORD_FLOATS;
+        const float *record = drv_record(records, chosen[i]);
+        float *slot = out + (int64_t)i * DRV_RECORD_FLOATS;
         const drv_float4 offset = drv_load4(record) - origin;
         const drv_float4 turned = drv_limited4(offset * along + drv_swap_pairs4(offset) * across);
-        memcpy(out + (int64_t)i * DRV_RECORD_FLOATS, &turned, sizeof turned);
-        memcpy(out + (int64_t)i * DRV_RECORD_FLOATS + 4, record + 4, 4 * sizeof(float));
+        memcpy(slot, &turned, sizeof turned);
+        memcpy(slot + 4, record + 4, 4 * sizeof(float));
     }
 #endif
 }
@@ -160,8 +164,10 @@ static inline int32_t drv_count_at_most(const float *values, int32_t count, floa
     const __m512 most = _mm512_set1_ps(limit);
     const __m512i one = _mm512_set1_epi32(1);
     __m512i found = _mm512_setzero_si512();
-    for (int32_t i = 0; i < count; i += DRV_LANES)
-        found = _mm512_mask_add_epi32(found, _mm512_cmp_ps_mask(most, _mm512_loadu_ps(values + i), _CMP_GE_OQ), found, one);
+    for (int32_t i = 0; i < count; i += DRV_LANES) {
+        const __mmask16 within = _mm512_cmp_ps_mask(most, _mm512_loadu_ps(values + i), _CMP_GE_OQ);
+        found = _mm512_mask_add_epi32(found, within, found, one);
+    }
     return _mm512_reduce_add_epi32(found);
 #elif defined(__AVX2__)
     const __m256 most = _mm256_set1_ps(limit);
@@ -230,7 +236,7 @@ static inline void drv_store_halves(const float *from, int32_t count, uint16_t *
         uint32_t bits;
         memcpy(&bits, from + i, sizeof bits);
         const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-        /* Below 2^-14 halves are multiples of 2^-24, which is the spacing of floats from 0.5 to 1: an addition rounds. */
+        /* Below 2^-14 halves are multiples of 2^-24, the spacing of floats from 0.5 to 1: an addition rounds. */
         float magnitude, shifted;
         memcpy(&magnitude, &size, sizeof magnitude);
         shifted = magnitude + 0.5f;

@@ -73,12 +73,13 @@ def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed
     if source in GENERATORS:
         scene = generate_scene(source, seed=seed, agents=agents)
     else:
-        name, data = read_file(source)
+        name, packed = read_file(source)
+        data = unpacked(name, packed)
         scene = scene_in(name, data)
-        if not bears_magic(unpacked(name, data)):
+        if not bears_magic(data):
             # A folder of this machine says nothing on another one.
             file_name = os.fsencode(os.path.basename(name)).decode("utf-8", "replace")
-            digest = hashlib.sha256(data).hexdigest()
+            digest = hashlib.sha256(packed).hexdigest()
             scene = dataclasses.replace(
                 scene, source=file_name, provenance=dataclasses.replace(scene.provenance, source_sha256=digest))
     scene = dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, **stated))

@@ -53,12 +53,11 @@ def load_scene(path: str | os.PathLike) -> Scene:
         SceneError: names the file and why it cannot be read, or for every format why the file is not of it.
     """
     name, data = read_file(path)
-    return scene_in(name, data)
+    return scene_in(name, unpacked(name, data))
 
 
 def scene_in(name: str, data: bytes) -> Scene:
-    """The scene in the bytes of a file of that name; `load_scene` says how it is told."""
-    data = unpacked(name, data)
+    """The scene in the unpacked bytes of a file of that name; `load_scene` says how it is told."""
     tried = {layout: format_ for layout, format_ in FORMATS.items() if format_.bears_mark and format_.bears_mark(data)}
     tried = tried or {layout: format_ for layout, format_ in FORMATS.items() if not format_.bears_mark}
     scenes, reasons = [], []

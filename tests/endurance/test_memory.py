@@ -31,27 +31,25 @@ def resets():
     return repeat, 2000
 
 
-def batches_closed():
+def batches(close):
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(2)]
 
     def repeat():
         batch = Batch(scenes, worlds=8, threads=3)
         batch.reset()
         batch.step(batch.actions)
-        batch.close()
+        if close:
+            batch.close()
 
     return repeat, 200
+
+
+def batches_closed():
+    return batches(close=True)
 
 
 def batches_dropped():
-    scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(2)]
-
-    def repeat():
-        batch = Batch(scenes, worlds=8, threads=3)
-        batch.reset()
-        batch.step(batch.actions)
-
-    return repeat, 200
+    return batches(close=False)
 
 
 def scenes_changed():

@@ -16,7 +16,7 @@ import numpy as np
 
 from drive_env import Batch, DriveConfig, Scene
 from drive_env.errors import SceneError
-from drive_env.scenes.load import scene_in
+from drive_env.scenes.load import scene_in, unpacked
 
 NAME = "hostile file"
 
@@ -82,7 +82,7 @@ class Trial:
         """Anything but a SceneError of the right form, or a scene, escapes and fails the test."""
         try:
             with time_bound():
-                scene = scene_in(NAME, bytes(data))
+                scene = scene_in(NAME, unpacked(NAME, bytes(data)))
         except SceneError as error:
             self.refused += 1
             check_words(str(error))
