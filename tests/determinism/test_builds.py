@@ -62,8 +62,8 @@ def test_the_plays_meet_all_that_can_happen():
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(np.float32).tiny)).sum())
         seen |= {"experts" for cast in batch.casts if cast.expert_count}
         seen |= {"statics" for cast in batch.casts if cast.static_count}
-    assert outcomes == {0, 1, 2, 3, 4} and trials == 4 and tiny > 0
     real = golden.begin("map_942/discrete") is not None
+    assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
     assert seen == {*golden.SHOWN, "statics", *(["experts"] if real else [])}
 
 
