@@ -116,17 +116,22 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float | Non
     more = batch(partners=63, roads=200)
     larger = of_reference(more)
     larger.name = "reference, 63 + 200"
-    cases += [of_batch("float16 rows", batch(observation_type="float16")),
+    many = copies(scene, 400)
+    cases += [of_batch("near roads", batch(road_selection="near")),
+              of_batch("float16 rows", batch(observation_type="float16")),
               of_batch("index rows", batch(observation_type="index")),
-              larger, of_batch("63 + 200 slots", more)]
-    cases.append(of_batch("400 distinct scenes, 400 worlds",
-                          batch(scenes=copies(scene, 400), worlds=400, scene_order="cycle")))
+              of_batch("index rows, near roads", batch(observation_type="index", road_selection="near")),
+              larger, of_batch("63 + 200 slots", more),
+              of_batch("63 + 200 slots, near roads", batch(partners=63, roads=200, road_selection="near")),
+              of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, worlds=400, scene_order="cycle")),
+              of_batch("the same, near roads",
+                       batch(scenes=many, worlds=400, scene_order="cycle", road_selection="near"))]
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
     rates = in_turn(cases, seconds)
     rows = []
     for name, found in rates.items():
-        against = {"63 + 200 slots": "reference, 63 + 200", "two threads": None}.get(name, "reference")
+        against = None if name == "two threads" else "reference, 63 + 200" if "63 + 200" in name else "reference"
         ratio = None if against is None else statistics.median(a / b for a, b in zip(found, rates[against]))
         rows.append((name, statistics.median(found), ratio))
     return rows

@@ -49,6 +49,8 @@ PLAYS = {
     "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-20,
                                "action_type": "continuous"},
     "intersection/ignored": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 40, "scene_order": "cycle"},
+    "town/near": {**IGNORE_ALL, "trial_steps": 40, "road_selection": "near", "action_type": "continuous"},
+    "map_942/near": {**TWO_TRIALS, "road_selection": "near"},
     "map_942/indexed": {"observation_type": "index", "max_trials": 2, "trial_steps": 40, "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
 }

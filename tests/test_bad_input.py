@@ -79,6 +79,8 @@ FIELDS = {
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "partners": count(0, 255),
     "roads": count(0, 1024),
+    "road_selection": choice("exact", "near"),
+    "near_memory_mib": count(0, 1_048_576),
     "observation_type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
     "time_left": choice("off", "actor"),

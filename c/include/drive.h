@@ -48,6 +48,8 @@ typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CON
 /* What a row of observations is: floats, half floats, or an index row, from which the floats can be rebuilt (see
  * drv_observation_place). */
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
+/* Which road segments a row sees: the nearest to it, or to the middle of the small cell it is in. */
+typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
 typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
@@ -106,6 +108,8 @@ typedef struct drv_config {
     float stopped_share_limit; /* 0: off */
     int32_t partners;
     int32_t roads;
+    int32_t road_selection;
+    int32_t near_memory_mib; /* for lists that DRV_ROADS_NEAR keeps */
     int32_t observation_type;
     float view_radius_m;
     int32_t time_left;

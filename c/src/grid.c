@@ -40,6 +40,11 @@ int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m) {
            slot(x_m - grid->left_m, grid->cell_m, grid->columns);
 }
 
+bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
+    const float across = (x_m - grid->left_m) / grid->cell_m, up = (y_m - grid->bottom_m) / grid->cell_m;
+    return across >= 0.0f && across < (float)grid->columns && up >= 0.0f && up < (float)grid->rows;
+}
+
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m) {
     float dx = x_m - grid->left_m, dy = y_m - grid->bottom_m;
     return (drv_window){
@@ -50,14 +55,14 @@ drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float rea
     };
 }
 
-static drv_point cell_centre(const drv_grid *grid, int32_t cell) {
+drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
     return (drv_point){grid->left_m + ((float)(cell % grid->columns) + 0.5f) * grid->cell_m,
                        grid->bottom_m + ((float)(cell / grid->columns) + 0.5f) * grid->cell_m};
 }
 
 drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m) {
     const int32_t cell = drv_grid_cell(grid, x_m, y_m);
-    const drv_point centre = cell_centre(grid, cell);
+    const drv_point centre = drv_grid_middle(grid, cell);
     const float dx = x_m - centre.x, dy = y_m - centre.y, offset_m = sqrtf(dx * dx + dy * dy) + rounding_m;
     return (drv_reach){cell_reach_m[cell], drv_smaller(cell_reach_m[cell] + offset_m, limit_m + rounding_m)};
 }
@@ -86,7 +91,7 @@ static float select_rank(float *values, int32_t count, int32_t rank) {
 
 /* How many segments stand in the cells within `ring` of a cell; and their distances to its centre. */
 static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring, float *distance2) {
-    drv_point centre = cell_centre(grid, cell);
+    drv_point centre = drv_grid_middle(grid, cell);
     int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
     int32_t left = column - ring < 0 ? 0 : column - ring;
     int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;

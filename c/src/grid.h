@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "geometry.h"
 #include "isa.h"
 
 typedef struct drv_grid {
@@ -32,6 +33,11 @@ typedef struct drv_window {
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit);
 
 int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
+
+/* Whether the point is on the grid, whose cells then hold it. */
+bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m);
+
+drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
 
 /* The cells that the square of half side `reach_m` about a point touches, cut to the grid. */
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);

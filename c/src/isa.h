@@ -43,6 +43,8 @@
 #define drv_squared_distance_to_path DRV_OF_ISA(drv_squared_distance_to_path)
 #define drv_grid_cover DRV_OF_ISA(drv_grid_cover)
 #define drv_grid_cell DRV_OF_ISA(drv_grid_cell)
+#define drv_grid_covers DRV_OF_ISA(drv_grid_covers)
+#define drv_grid_middle DRV_OF_ISA(drv_grid_middle)
 #define drv_grid_window DRV_OF_ISA(drv_grid_window)
 #define drv_grid_reach DRV_OF_ISA(drv_grid_reach)
 #define drv_grid_measure_reach DRV_OF_ISA(drv_grid_measure_reach)

@@ -8,6 +8,7 @@
 #include "drive.h"
 #include "dynamics.h"
 #include "grid.h"
+#include "near.h"
 #include "scene.h"
 
 /* What becomes of a row. */
@@ -97,6 +98,7 @@ typedef struct drv_world {
     const drv_config *config;
     drv_scene *const *scenes;
     int32_t scene_count;
+    drv_near *near; /* NULL under DRV_ROADS_EXACT */
     const drv_scene *scene;
     drv_sizes sizes;
     drv_arrays out;
@@ -114,6 +116,7 @@ typedef struct drv_scratch {
     int32_t *number;        /* 0, 1, 2, ..: vehicles and DRV_LANES */
     int32_t *kept;          /* slots and DRV_LANES */
     float *vehicle_record;  /* vehicles x 8 */
+    drv_near_list *near;    /* a list of road slots */
     float *row;             /* one row of floats */
     float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */

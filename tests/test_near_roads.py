@@ -1,0 +1,128 @@
+"""`road_selection="near"` shows what is nearest to the middle of a small cell, whatever lists are kept."""
+
+import numpy as np
+import pytest
+from samples import sample
+
+from drive_env import Batch, DriveConfig, generate_scene
+from drive_env.index_rows import parts_of
+
+MAP = "pufferdrive/map_942.bin"
+CELL_M = 2.5
+TIE_M = 1e-3
+NEAR = DriveConfig(max_trials=2, trial_steps=60, observation_type="index", road_selection="near",
+                   on_collision="ignore", on_offroad="ignore", on_goal="ignore")
+
+SCENES = [pytest.param("town", id="town"), pytest.param(MAP, id="map_942")]
+
+
+def scene_of(name):
+    return sample(MAP) if name == MAP else generate_scene("town", seed=3, agents=12)
+
+
+def played(scenes, config, steps=100, **choices):
+    """A batch after each step of random driving; hard enough that some leave the map."""
+    rng = np.random.default_rng(0)
+    with Batch(scenes, config=config, seed=5, **choices) as batch:
+        batch.reset()
+        for _ in range(steps):
+            yield batch
+            batch.step(rng.integers(0, batch.single_action_space.n, batch.row_count))
+
+
+def seen(batch):
+    """Where each row is, (R, 2), and the sets of road segments it sees, from 1 on."""
+    own = 1 + np.arange(batch.row_count) % batch.rows_per_world
+    place = batch.vehicle_table[batch.world_of_row, own, :2].astype(float)
+    return place, [set(names[names > 0].tolist()) for names in parts_of(batch.config, batch.observations).roads]
+
+
+@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("view", [{}, {"roads": 9}, {"view_radius_m": 12.0}, {"roads": 1024, "view_radius_m": 30.0}],
+                         ids=["default", "few", "short_sighted", "all"])
+def test_a_row_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
+    config, cut, off_grid = NEAR.replace(**view), 0, 0
+    for batch in played([scene_of(name)], config, worlds=2):
+        segments = batch.scene_table().records[1:, :2].astype(float)
+        low, high = segments.min(axis=0), segments.max(axis=0)
+        cells = np.floor((high - low) / (2 * CELL_M)) * 2 + 2
+        for place, shown in zip(*seen(batch)):
+            slot = (place - low) / CELL_M
+            if (np.abs(slot - np.round(slot)) < 1e-3).any():
+                continue
+            inside = ((slot >= 0) & (slot < cells)).all()
+            middle = low + (np.floor(slot) + 0.5) * CELL_M if inside else place
+            away = np.hypot(*(segments - middle).T)
+            in_view = np.hypot(*(segments - place).T)
+            within = away <= np.sort(away)[: config.roads].max(initial=0.0) + TIE_M
+            sure = away < np.sort(away)[: config.roads + 1].max(initial=0.0) - TIE_M if config.roads < len(away) else within
+            names = np.array(sorted(shown), int) - 1
+            assert within[names].all() and (in_view[names] <= config.view_radius_m + TIE_M).all()
+            must = np.flatnonzero(sure & within & (in_view < config.view_radius_m - TIE_M))
+            assert shown >= set((must + 1).tolist())
+            cut += len(shown) < config.roads
+            off_grid += not inside
+    if "view_radius_m" in view:
+        assert cut > 0
+    assert off_grid > 0 or name == MAP
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_lists_that_are_kept_change_no_byte(name):
+    scenes = [scene_of(name), generate_scene("intersection", agents=6)]
+    ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
+            {"memory": 0, "threads": 3}]
+    plays = [played(scenes, NEAR.replace(near_memory_mib=way["memory"]), worlds=6, threads=way["threads"])
+             for way in ways]
+    for first, *others in zip(*plays):
+        for other in others:
+            assert (first.observations == other.observations).all()
+
+
+def test_room_for_some_lists_is_used_up_and_does_no_harm():
+    """1 MiB holds 1,820 lists of 128 roads; the rows of this play pass through more cells."""
+    config = NEAR.replace(near_memory_mib=1)
+    scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
+    cells = set()
+    for small, large in zip(played(scenes, config, steps=150, worlds=32, threads=2),
+                            played(scenes, config.replace(near_memory_mib=64), steps=150, worlds=32, threads=2)):
+        assert (small.observations == large.observations).all()
+        place = np.floor(seen(large)[0] / CELL_M).astype(int)
+        scene = large.scene_index[large.world_of_row]
+        cells.update(zip(scene.tolist(), *place.T.tolist()))
+    assert len(cells) > 1820
+
+
+def test_all_types_of_rows_show_the_same_roads():
+    config = NEAR.replace(observation_type="float32")
+    scenes = [generate_scene("town", seed=3, agents=12)]
+    for floats, halves, index in zip(*(played(scenes, config.replace(observation_type=kind), worlds=2)
+                                       for kind in ("float32", "float16", "index"))):
+        assert (floats.observations.view(np.uint32) == index.float_observations().view(np.uint32)).all()
+        assert (halves.observations == floats.observations.astype(np.float16)).all()
+        assert (floats.restart_observations().view(np.uint32) == index.restart_observations().view(np.uint32)).all()
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_where_all_that_is_in_view_has_a_slot_both_ways_are_the_same(name):
+    config = NEAR.replace(roads=1024, view_radius_m=10.0, observation_type="float32")
+    for near, exact in zip(*(played([scene_of(name)], config.replace(road_selection=how), worlds=2)
+                             for how in ("near", "exact"))):
+        assert (near.observations.view(np.uint32) == exact.observations.view(np.uint32)).all()
+
+
+def test_few_of_the_nearest_are_missing_and_only_at_the_rim():
+    """What docs/observation.md says of it."""
+    missing = total = 0
+    rim_m = 0.0
+    for near, exact in zip(*(played([sample(MAP)], NEAR.replace(road_selection=how), worlds=4)
+                             for how in ("near", "exact"))):
+        segments = near.scene_table().records[:, :2].astype(float)
+        for place, shown, nearest in zip(*seen(near), seen(exact)[1]):
+            away = np.hypot(*(segments - place).T)
+            missing += len(nearest - shown)
+            total += len(nearest)
+            if nearest - shown:
+                rim_m = max(rim_m, away[list(nearest)].max() - away[list(nearest - shown)].min())
+    assert 0.005 < missing / total < 0.035
+    assert rim_m <= 2 * CELL_M * 0.7072 + 0.01
