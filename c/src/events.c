@@ -121,9 +121,7 @@ static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, co
         const drv_floats dx = drv_load(xs_m + i) - x_m, dy = drv_load(ys_m + i) - y_m;
         const drv_floats sum_m = own_m + drv_load(reaches_m + i);
         const drv_floats beyond = dx * dx + dy * dy - sum_m * sum_m; /* squared distance beyond what could have met */
-        float excess[DRV_WIDTH];
-        drv_store(excess, beyond);
-        bits |= (uint64_t)drv_at_most(excess, 0.0f) << i;
+        bits |= (uint64_t)drv_at_most(beyond, 0.0f) << i;
     }
     if (row >= first && row < first + count) bits &= ~((uint64_t)1 << (row - first));
     return bits;
@@ -180,13 +178,34 @@ static bool box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge)
     return drv_moving_box_meets_segment(box, rest, middle, along, edges->half_length_m[edge]);
 }
 
-/* Sure that they do not meet, by the edge's own line. */
-static bool sweep_clears_edge(sweep motion, drv_box now, const drv_segments *edges, int32_t edge) {
-    const drv_point across = {-edges->along_y[edge], edges->along_x[edge]};
-    const float x_m = edges->middle_x_m[edge], y_m = edges->middle_y_m[edge];
-    return stays_wide((motion.from.x - x_m) * across.x + (motion.from.y - y_m) * across.y,
-                      (motion.to.x - x_m) * across.x + (motion.to.y - y_m) * across.y,
-                      half_cover(now, motion.turn_rad, across));
+/* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
+typedef struct edge_search {
+    drv_box box;
+    drv_point back; /* from now to before */
+    float reach_m, turned_m; /* turned: how much further a corner may have been on its way */
+} edge_search;
+
+static edge_search search_of(sweep motion, drv_box now, float reach_m) {
+    return (edge_search){now,
+                         {motion.from.x - motion.to.x, motion.from.y - motion.to.y},
+                         reach_m,
+                         (now.half_length_m + now.half_width_m) * drv_absolute(motion.turn_rad) + rounding_m};
+}
+
+/* Bit i: the sweep may meet edge first + i. The others are surely clear of it, by their distance, or since it stays on one
+ * side of their line. */
+static uint32_t edges_in_question(const drv_segments *edges, int32_t first, const edge_search *own) {
+    const drv_floats x_m = drv_all(own->box.centre.x) - drv_load(edges->middle_x_m + first);
+    const drv_floats y_m = drv_all(own->box.centre.y) - drv_load(edges->middle_y_m + first);
+    const drv_floats near_m = drv_all(own->reach_m) + drv_load(edges->half_length_m + first);
+    const drv_floats along_x = drv_load(edges->along_x + first), along_y = drv_load(edges->along_y + first);
+    const drv_floats ahead_x = drv_all(own->box.ahead.x), ahead_y = drv_all(own->box.ahead.y);
+    const drv_floats half_way_m = (drv_all(own->back.y) * along_x - drv_all(own->back.x) * along_y) * drv_all(0.5f);
+    const drv_floats cover_m = drv_all(own->box.half_length_m) * drv_magnitudes(ahead_y * along_x - ahead_x * along_y) +
+                               drv_all(own->box.half_width_m) * drv_magnitudes(ahead_x * along_x + ahead_y * along_y) +
+                               drv_all(own->turned_m);
+    const drv_floats aside_m = drv_magnitudes(y_m * along_x - x_m * along_y + half_way_m) - drv_magnitudes(half_way_m);
+    return drv_at_most(x_m * x_m + y_m * y_m - near_m * near_m, 0.0f) & drv_at_most(aside_m - cover_m, 0.0f);
 }
 
 typedef struct edge_facts {
@@ -199,19 +218,21 @@ static edge_facts find_edges(const drv_world *world, int32_t row, bool sweeps) {
     const drv_segments *edges = &scene->edges;
     const sweep motion = sweep_of(world, row);
     const drv_box box = box_now(world, row);
-    const float reach_m = scene->radius_m[row] + (sweeps ? path_m(motion) : 0.0f);
+    const edge_search search = search_of(motion, box, scene->radius_m[row] + (sweeps ? path_m(motion) : 0.0f));
     const drv_window window =
-        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, reach_m + 0.5f * drv_segment_limit_m);
+        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, search.reach_m + 0.5f * drv_segment_limit_m);
     edge_facts facts = {false, false};
     for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = edges->cell_start + y * scene->grid.columns;
-        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
-            float dx = edges->middle_x_m[i] - box.centre.x, dy = edges->middle_y_m[i] - box.centre.y;
-            float near_m = reach_m + edges->half_length_m[i];
-            if (dx * dx + dy * dy > near_m * near_m) continue;
-            if (sweep_clears_edge(motion, box, edges, i)) continue;
-            if (box_meets_edge(box, edges, i)) return (edge_facts){true, true};
-            facts.met = facts.met || (sweeps && sweep_meets_edge(motion, edges, i));
+        const int32_t end = cells[window.last_column + 1];
+        for (int32_t first = cells[window.first_column]; first < end; first += DRV_WIDTH) {
+            uint32_t near = edges_in_question(edges, first, &search);
+            if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
+            for (; near; near &= near - 1) {
+                const int32_t edge = first + lowest_bit(near);
+                if (box_meets_edge(box, edges, edge)) return (edge_facts){true, true};
+                facts.met = facts.met || (sweeps && sweep_meets_edge(motion, edges, edge));
+            }
         }
     }
     return facts;

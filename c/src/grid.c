@@ -165,7 +165,7 @@ static bracket narrow(const float *values, int32_t count, int32_t wanted, bracke
 static int32_t keep_at_most(const float *values, const int32_t *names, int32_t count, float limit, int32_t *kept) {
     int32_t found = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH)
-        found += drv_append(kept + found, names + i, drv_at_most(values + i, limit));
+        found += drv_append(kept + found, names + i, drv_at_most(drv_load(values + i), limit));
     return found;
 }
 
@@ -185,9 +185,10 @@ static int32_t keep_below(const float *values, const int32_t *names, int32_t cou
 /* The values of a bracket. */
 static int32_t gather_between(const float *values, int32_t count, bracket range, float *room) {
     int32_t found = 0;
-    for (int32_t i = 0; i < count; i += DRV_WIDTH)
-        found += drv_append(room + found, values + i,
-                            drv_at_most(values + i, range.high) & ~drv_at_most(values + i, range.low));
+    for (int32_t i = 0; i < count; i += DRV_WIDTH) {
+        const drv_floats some = drv_load(values + i);
+        found += drv_append(room + found, values + i, drv_at_most(some, range.high) & ~drv_at_most(some, range.low));
+    }
     return found;
 }
 

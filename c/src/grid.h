@@ -16,12 +16,13 @@ typedef struct drv_grid {
     int32_t columns, rows;
 } drv_grid;
 
-/* Segments of one purpose in grid order. Arrays are owned by the scene. */
+/* Segments of one purpose in grid order. Arrays are owned by the scene; those of floats have DRV_LANES entries more,
+ * which are read but not used. */
 typedef struct drv_segments {
     int32_t count;
-    float *middle_x_m, *middle_y_m; /* count, and DRV_LANES that are read but not used */
-    float *along_x, *along_y;       /* count, unit vector; zero for a single point */
-    float *half_length_m;           /* count */
+    float *middle_x_m, *middle_y_m;
+    float *along_x, *along_y; /* unit vector; zero for a single point */
+    float *half_length_m;
     int32_t *cell_start;            /* columns * rows + 1 */
 } drv_segments;
 

@@ -21,14 +21,9 @@ _Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT =
 /* Seen from `ego`: the place scaled, and the direction. */
 static drv_view view_from(frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
-    const drv_view once = {{ego.origin.x, ego.origin.y},
-                           {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
-                           {s * k, -s * k, s, -s}};
-    drv_view twice = once;
-    memcpy(twice.origin + DRV_RECORD_FLOATS, once.origin, sizeof once.origin / 2);
-    memcpy(twice.along + DRV_RECORD_FLOATS, once.along, sizeof once.along / 2);
-    memcpy(twice.across + DRV_RECORD_FLOATS, once.across, sizeof once.across / 2);
-    return twice;
+    return (drv_view){{ego.origin.x, ego.origin.y},
+                      {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
+                      {s * k, -s * k, s, -s}};
 }
 
 /* What fills slots, in ascending order. */

@@ -30,9 +30,9 @@ static void lay_out_segments(drv_segments *segments, arena *block, int32_t count
     segments->count = count;
     TAKE(block, segments->middle_x_m, count + DRV_LANES);
     TAKE(block, segments->middle_y_m, count + DRV_LANES);
-    TAKE(block, segments->along_x, count);
-    TAKE(block, segments->along_y, count);
-    TAKE(block, segments->half_length_m, count);
+    TAKE(block, segments->along_x, count + DRV_LANES);
+    TAKE(block, segments->along_y, count + DRV_LANES);
+    TAKE(block, segments->half_length_m, count + DRV_LANES);
     TAKE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 

@@ -12,7 +12,7 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && !defined(__AVX512VL__)
 #include "lanes.h"
 #endif
 
@@ -22,9 +22,9 @@ enum { DRV_LANES = 16 };
 
 /* How a record looks from somewhere: the place and the direction, less the origin, turn by
  * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
- * and across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
+ * and across are 0 and along is 1, so that these numbers stay as they are. */
 typedef struct drv_view {
-    float origin[2 * DRV_RECORD_FLOATS], along[2 * DRV_RECORD_FLOATS], across[2 * DRV_RECORD_FLOATS];
+    float origin[DRV_RECORD_FLOATS], along[DRV_RECORD_FLOATS], across[DRV_RECORD_FLOATS];
 } drv_view;
 
 static inline const float *drv_record(const float *records, int32_t index) {
@@ -81,18 +81,6 @@ static inline drv_float4 drv_limited4(drv_float4 value) {
 static inline void drv_show_records(const float *records, const int32_t *chosen, int32_t count, const drv_view *view,
                                     float *out) {
     int32_t i = 0;
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-    const __m512 origins = _mm512_loadu_ps(view->origin), along2 = _mm512_loadu_ps(view->along);
-    const __m512 across2 = _mm512_loadu_ps(view->across), one = _mm512_set1_ps(1.0f), minus_one = _mm512_set1_ps(-1.0f);
-    for (; i + 1 < count; i += 2) {
-        const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(drv_record(records, chosen[i])));
-        const __m512 both = _mm512_insertf32x8(first, _mm256_loadu_ps(drv_record(records, chosen[i + 1])), 1);
-        const __m512 offset = _mm512_sub_ps(both, origins);
-        const __m512 turned = _mm512_add_ps(_mm512_mul_ps(offset, along2),
-                                            _mm512_mul_ps(_mm512_permute_ps(offset, 0xb1), across2));
-        _mm512_storeu_ps(out + (int64_t)i * DRV_RECORD_FLOATS, _mm512_max_ps(_mm512_min_ps(turned, one), minus_one));
-    }
-#endif
 #if defined(__AVX2__)
     const __m256 origin = _mm256_loadu_ps(view->origin), along = _mm256_loadu_ps(view->along);
     const __m256 across = _mm256_loadu_ps(view->across);
@@ -118,10 +106,8 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
 
 /* ---- arrays ---- */
 
-/* As many numbers as one register holds. */
-#if defined(__AVX512F__)
-enum { DRV_WIDTH = 16 };
-#elif defined(__AVX2__)
+/* So many numbers at once. Runs of candidates are short and begin anywhere: registers of 64 bytes would gain nothing. */
+#if defined(__AVX2__)
 enum { DRV_WIDTH = 8 };
 #else
 enum { DRV_WIDTH = 4 };
@@ -143,6 +129,9 @@ static inline drv_floats drv_all(float value) {
     return values;
 }
 
+/* Their absolute values. */
+static inline drv_floats drv_magnitudes(drv_floats values) { return (drv_floats)((drv_ints)values & 0x7fffffff); }
+
 /* Squared distances of DRV_WIDTH points to one. */
 static inline drv_floats drv_squared_distances(const float *x, const float *y, drv_floats to_x, drv_floats to_y) {
     const drv_floats dx = drv_load(x) - to_x, dy = drv_load(y) - to_y;
@@ -160,16 +149,7 @@ static inline drv_ints drv_count_up(int32_t first) {
 
 /* How many of values[0 .. count) are at most `limit`; up to the next multiple of sixteen there are numbers above it. */
 static inline int32_t drv_count_at_most(const float *values, int32_t count, float limit) {
-#if defined(__AVX512F__)
-    const __m512 most = _mm512_set1_ps(limit);
-    const __m512i one = _mm512_set1_epi32(1);
-    __m512i found = _mm512_setzero_si512();
-    for (int32_t i = 0; i < count; i += DRV_LANES) {
-        const __mmask16 within = _mm512_cmp_ps_mask(most, _mm512_loadu_ps(values + i), _CMP_GE_OQ);
-        found = _mm512_mask_add_epi32(found, within, found, one);
-    }
-    return _mm512_reduce_add_epi32(found);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     const __m256 most = _mm256_set1_ps(limit);
     __m256i found = _mm256_setzero_si256();
     for (int32_t i = 0; i < count; i += DRV_LANES) { /* what is true is -1 */
@@ -189,14 +169,14 @@ static inline int32_t drv_count_at_most(const float *values, int32_t count, floa
 #endif
 }
 
-/* Bit i: values[i] <= limit, for DRV_WIDTH values. */
-static inline uint32_t drv_at_most(const float *values, float limit) {
-#if defined(__AVX512F__)
-    return _mm512_cmp_ps_mask(_mm512_set1_ps(limit), _mm512_loadu_ps(values), _CMP_GE_OQ);
+/* Bit i: values[i] <= limit. */
+static inline uint32_t drv_at_most(drv_floats values, float limit) {
+#if defined(__AVX512VL__)
+    return _mm256_cmp_ps_mask(_mm256_set1_ps(limit), (__m256)values, _CMP_GE_OQ);
 #elif defined(__AVX2__)
-    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_set1_ps(limit), _mm256_loadu_ps(values), _CMP_GE_OQ));
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_set1_ps(limit), (__m256)values, _CMP_GE_OQ));
 #elif defined(__SSE2__)
-    return (uint32_t)_mm_movemask_ps(_mm_cmple_ps(_mm_loadu_ps(values), _mm_set1_ps(limit)));
+    return (uint32_t)_mm_movemask_ps(_mm_cmple_ps((__m128)values, _mm_set1_ps(limit)));
 #else
     uint32_t bits = 0;
     for (int i = 0; i < DRV_WIDTH; i++) bits |= (uint32_t)(values[i] <= limit) << i;
@@ -206,9 +186,10 @@ static inline uint32_t drv_at_most(const float *values, float limit) {
 
 /* Appends at `to` the 4-byte items whose bit is set, of DRV_WIDTH; so many may be written. Returns how many. */
 static inline int32_t drv_append(void *to, const void *from, uint32_t bits) {
-#if defined(__AVX512F__)
+#if defined(__AVX512VL__)
     /* The register form and a whole store: the memory form is slow where it is microcoded. */
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, _mm512_loadu_si512(from)));
+    const __m256i items = _mm256_loadu_si256((const __m256i *)from);
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, items));
     return __builtin_popcount(bits);
 #elif defined(__AVX2__)
     const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&drv_lanes_of[bits]));
