@@ -156,9 +156,9 @@ class DriveConfig(_Checked):
     road_selection: str = _setting(
         "exact", "", "which road segments a row sees: those nearest to it, or, in less time, those nearest to the middle "
         "of the small cell it is in", _choice("exact", "near"))
-    near_memory_mib: int = _setting(
-        256, "MiB", "memory of a batch for the lists that `road_selection='near'` keeps; a list without room is made "
-        "anew each time", _count(0, 1_048_576))
+    road_memory_mib: int = _setting(
+        256, "MiB", "memory of a batch for what it keeps of the roads around each small cell; without room a cell takes "
+        "more time", _count(0, 1_048_576))
     observation_type: str = _setting(
         "float32", "", "what a row of observations is: floats, half floats, or indices into tables (`Batch` alone)",
         _choice("float32", "float16", "index"))

@@ -68,7 +68,7 @@ def native_config(config: DriveConfig, restart: str = "auto"):
         partners=config.partners,
         roads=config.roads,
         road_selection={"exact": lib.DRV_ROADS_EXACT, "near": lib.DRV_ROADS_NEAR}[config.road_selection],
-        near_memory_mib=config.near_memory_mib,
+        road_memory_mib=config.road_memory_mib,
         observation_type={"float32": lib.DRV_FLOAT32, "float16": lib.DRV_FLOAT16,
                           "index": lib.DRV_INDEX}[config.observation_type],
         view_radius_m=config.view_radius_m,

@@ -80,7 +80,7 @@ FIELDS = {
     "partners": count(0, 255),
     "roads": count(0, 1024),
     "road_selection": choice("exact", "near"),
-    "near_memory_mib": count(0, 1_048_576),
+    "road_memory_mib": count(0, 1_048_576),
     "observation_type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
     "time_left": choice("off", "actor"),

@@ -19,7 +19,7 @@ ENDED_BY_MEMCHECK = {
     # It knows no flushing to zero and no traps.
     "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
 }
-GRID = (build_core.ROOT / "c" / "src" / "grid.c",)
+SEARCH = tuple(build_core.ROOT / "c" / "src" / name for name in ("grid.c", "nearest.c"))
 
 
 def names_in(program):
@@ -94,7 +94,8 @@ def test_the_nearest_are_found_by_every_instruction_set(instruction_set):
         pytest.skip(f"this processor does not run {instruction_set}")
     flags, _ = INSTRUCTION_SETS[instruction_set]
     compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
-    run(build_core.test_program(FOLDER / "test_grid.c", compiler, (*ADDRESS, *flags), GRID))
+    for program in ("test_grid.c", "test_nearest.c"):
+        run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH))
 
 
 @pytest.mark.parametrize("compiler", ("gcc", "clang"))

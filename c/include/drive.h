@@ -109,7 +109,7 @@ typedef struct drv_config {
     int32_t partners;
     int32_t roads;
     int32_t road_selection;
-    int32_t near_memory_mib; /* for lists that DRV_ROADS_NEAR keeps */
+    int32_t road_memory_mib; /* for what is kept of the roads around small cells */
     int32_t observation_type;
     float view_radius_m;
     int32_t time_left;

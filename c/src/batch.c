@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "drive.h"
 #include "error.h"
 #include "kernels.h"
 #include "layout.h"
-#include "near.h"
 #include "pool.h"
 #include "report.h"
 #include "rounding.h"
@@ -30,7 +30,7 @@ struct drv_batch {
     const drv_kernels *kernels;
     int32_t world_count, scene_count, thread_count;
     drv_scene **scenes;
-    drv_near *near; /* NULL under DRV_ROADS_EXACT */
+    drv_cells *cells;
     drv_sizes sizes;
     int32_t observation_size, observation_bytes, action_width;
     uint8_t *block;
@@ -94,7 +94,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "partners", config->partners, 0, slot_limit);
     in_range(&check, "roads", config->roads, 0, slot_limit);
     in_range(&check, "road_selection", config->road_selection, DRV_ROADS_EXACT, DRV_ROADS_NEAR);
-    in_range(&check, "near_memory_mib", config->near_memory_mib, 0, 1 << 24);
+    in_range(&check, "road_memory_mib", config->road_memory_mib, 0, 1 << 24);
     in_range(&check, "observation_type", config->observation_type, DRV_FLOAT32, DRV_INDEX);
     in_range(&check, "view_radius_m", (double)config->view_radius_m, 1e-2, 10000);
     in_range(&check, "time_left", config->time_left, DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR);
@@ -180,7 +180,7 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
     drv_world world = {.config = &batch->config,
                        .scenes = batch->scenes,
                        .scene_count = batch->scene_count,
-                       .near = batch->near,
+                       .cells = batch->cells,
                        .sizes = batch->sizes,
                        .out = *all};
     world.control = batch->controls + row;
@@ -227,13 +227,14 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     out->member = base ? (void *)(base + used) : NULL;       \
     used += ((uint64_t)(bytes) + 63u) / 64u * 64u
     CUT(world, batch->world_bytes);
-    CUT(distance2, (items + DRV_LANES) * (int64_t)sizeof(float));
-    CUT(room, (items + DRV_LANES) * (int64_t)sizeof(float));
+    CUT(distance2, (items + 2 * DRV_LANES) * (int64_t)sizeof(float));
+    CUT(room, (items + 2 * DRV_LANES) * (int64_t)sizeof(float));
     CUT(name, (items + DRV_LANES) * (int64_t)sizeof(int32_t));
-    CUT(number, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(int32_t));
+    CUT(first, (items + DRV_LANES) * (int64_t)sizeof(int32_t));
+    CUT(vehicle_block, batch->sizes.vehicles * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_LANES) * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
-    CUT(near, drv_near_list_bytes(batch->config.roads));
+    CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
     CUT(row, batch->observation_size * (int64_t)sizeof(float));
     CUT(seen_x_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(seen_y_m, batch->sizes.vehicles * (int64_t)sizeof(float));
@@ -253,8 +254,8 @@ static bool make_scratch(drv_batch *batch) {
     for (int32_t i = 0; i < batch->thread_count; i++) {
         drv_scratch *scratch = &batch->workers[i].scratch;
         cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
-        const int32_t numbers = batch->sizes.vehicles + DRV_LANES;
-        for (int32_t number = 0; number < numbers; number++) scratch->number[number] = number;
+        for (int32_t block = 0; block < batch->sizes.vehicles; block++)
+            scratch->vehicle_block[block] = block * batch->kernels->width;
     }
     return true;
 }
@@ -292,11 +293,10 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
             drv_scene_retain(scenes[i]);
         }
     }
-    if (batch && scenes && batch->config.road_selection == DRV_ROADS_NEAR)
-        batch->near = drv_near_create(scenes, batch->scene_count, batch->config.roads,
-                                      (uint64_t)batch->config.near_memory_mib << 20);
-    const bool has_lists = batch && (batch->near || batch->config.road_selection == DRV_ROADS_EXACT);
-    if (!batch || !scenes || !has_lists || !batch->pool || !make_scratch(batch)) {
+    if (batch && scenes)
+        batch->cells = drv_cells_create(scenes, batch->scene_count, drv_cells_items(&batch->config),
+                                        (uint64_t)batch->config.road_memory_mib << 20);
+    if (!batch || !scenes || !batch->cells || !batch->pool || !make_scratch(batch)) {
         if (batch) drv_batch_free(batch);
         else free(scenes);
         return drv_fail(message, DRV_ERROR_MEMORY, "no memory for a batch of %d worlds and %d threads",
@@ -317,7 +317,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
 static void release(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
-    drv_near_free(batch->near);
+    drv_cells_free(batch->cells);
     free(batch->scenes);
     free(batch->workers);
     free(batch->scratch_block);

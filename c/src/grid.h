@@ -17,7 +17,7 @@ typedef struct drv_grid {
 } drv_grid;
 
 /* Segments of one purpose in grid order. Arrays are owned by the scene; those of floats have DRV_LANES entries more,
- * which are read but not used. */
+ * nothing at an infinite distance. */
 typedef struct drv_segments {
     int32_t count;
     float *middle_x_m, *middle_y_m;
@@ -43,9 +43,10 @@ drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
 /* The cells that the square of half side `reach_m` about a point touches, cut to the grid. */
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
 
-/* The distance from a point to its `wanted`-th nearest middle: what it is likely to be, and its upper bound. */
+/* The distance from a point to its `wanted`-th nearest middle: what it is likely to be, how far off that may be, and its
+ * upper bound. */
 typedef struct drv_reach {
-    float likely_m, most_m;
+    float likely_m, off_m, most_m;
 } drv_reach;
 
 /* By the triangle inequality from the cell's own distance, widened by what rounding could lose and cut at `limit_m`: a
@@ -56,23 +57,5 @@ drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float 
 /* Fills cell_reach_m (one a cell). `distances` is room for one float a segment. */
 void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
                             float *distances, float *cell_reach_m);
-
-/* What is chosen from: squared distances and what each candidate is called, in ascending order of names. Both arrays have
- * DRV_LANES entries of room behind the last one; those of `distance2` are overwritten. */
-typedef struct drv_candidates {
-    float *distance2;
-    const int32_t *name;
-    int32_t count;
-} drv_candidates;
-
-/* Where the threshold lies: none above `high`, which is finite, is wanted. `likely` is a hint, 0 for none: a good one
- * saves time, a bad one costs some. */
-typedef struct drv_bracket {
-    float likely, high;
-} drv_bracket;
-
-/* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order to
- * `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as `distance2`. */
-int32_t drv_nearest(drv_candidates candidates, int32_t wanted, drv_bracket bounds, float *room, int32_t *kept);
 
 #endif

@@ -49,5 +49,8 @@
 #define drv_grid_reach DRV_OF_ISA(drv_grid_reach)
 #define drv_grid_measure_reach DRV_OF_ISA(drv_grid_measure_reach)
 #define drv_nearest DRV_OF_ISA(drv_nearest)
+#define drv_all_within DRV_OF_ISA(drv_all_within)
+#define drv_select_rank DRV_OF_ISA(drv_select_rank)
+#define drv_roads_choose DRV_OF_ISA(drv_roads_choose)
 
 #endif

@@ -4,8 +4,9 @@
 
 #include "geometry.h"
 #include "layout.h"
-#include "near.h"
+#include "nearest.h"
 #include "phases.h"
+#include "roads.h"
 #include "vector.h"
 
 /* The driver's own frame: x ahead, y to the left. */
@@ -26,14 +27,8 @@ static drv_view view_from(frame ego, float position_scale) {
                       {s * k, -s * k, s, -s}};
 }
 
-/* What fills slots, in ascending order. */
-typedef struct selection {
-    const int32_t *name;
-    int32_t count;
-} selection;
-
 /* Shows the chosen ones and leaves the other slots empty. */
-static void fill_slots(const float *records, selection seen, int32_t slots, const drv_view *view, float *out) {
+static void fill_slots(const float *records, drv_selection seen, int32_t slots, const drv_view *view, float *out) {
     drv_show_records(records, seen.name, seen.count, view, out);
     memset(out + seen.count * DRV_RECORD_FLOATS, 0, (size_t)(slots - seen.count) * DRV_RECORD_FLOATS * sizeof *out);
 }
@@ -107,102 +102,17 @@ static void write_vehicle_records(const drv_world *world, float *record) {
 }
 
 /* The nearest partners of a row, by vehicle, in scratch->kept. */
-static selection choose_partners(const drv_world *world, int32_t row, drv_scratch *scratch) {
+static drv_selection choose_partners(const drv_world *world, int32_t row, drv_scratch *scratch) {
     const drv_config *config = world->config;
-    const int32_t count = world->scene->vehicle_count;
+    const int32_t blocks = (world->scene->vehicle_count + DRV_WIDTH - 1) / DRV_WIDTH;
     const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]);
     float *distance2 = scratch->distance2;
-    for (int32_t i = 0; i < count; i += DRV_WIDTH)
+    for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
         drv_store(distance2 + i, drv_squared_distances(scratch->seen_x_m + i, scratch->seen_y_m + i, x_m, y_m));
     distance2[row] = INFINITY;
-    const drv_candidates vehicles = {distance2, scratch->number, count};
-    const drv_bracket bounds = {0.0f, config->view_radius_m * config->view_radius_m};
-    return (selection){scratch->kept, drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept)};
-}
-
-/* All segments of the window that holds the nearest, in ascending index. */
-static drv_candidates gather_segments(const drv_scene *scene, drv_point centre, float reach_m, drv_scratch *scratch) {
-    const drv_segments *segments = &scene->segments;
-    const drv_window window = drv_grid_window(&scene->grid, centre.x, centre.y, reach_m);
-    const drv_floats centre_x_m = drv_all(centre.x), centre_y_m = drv_all(centre.y);
-    int32_t count = 0;
-    for (int32_t y = window.first_row; y <= window.last_row; y++) {
-        const int32_t *cells = segments->cell_start + y * scene->grid.columns;
-        const int32_t first = cells[window.first_column], length = cells[window.last_column + 1] - first;
-        const float *x_m = segments->middle_x_m + first, *y_m = segments->middle_y_m + first;
-        /* Past the run's end by a vector: the next run overwrites what is too much. */
-        float *distance2 = scratch->distance2 + count;
-        int32_t *name = scratch->name + count;
-        drv_ints number = drv_count_up(first);
-        for (int32_t i = 0; i < length; i += DRV_WIDTH, number += DRV_WIDTH) {
-            drv_store(distance2 + i, drv_squared_distances(x_m + i, y_m + i, centre_x_m, centre_y_m));
-            memcpy(name + i, &number, sizeof number);
-        }
-        count += length;
-    }
-    return (drv_candidates){scratch->distance2, scratch->name, count};
-}
-
-/* The nearest segments within `limit_m` of a point, to `kept`, which has DRV_LANES entries of room; returns how many. */
-static int32_t nearest_segments(const drv_world *world, drv_point centre, float limit_m, drv_scratch *scratch,
-                                int32_t *kept) {
-    const drv_scene *scene = world->scene;
-    const drv_reach reach = drv_grid_reach(&scene->grid, scene->cell_reach_m, limit_m, centre.x, centre.y);
-    const drv_candidates segments = gather_segments(scene, centre, reach.most_m, scratch);
-    const drv_bracket bounds = {reach.likely_m * reach.likely_m,
-                                drv_smaller(reach.most_m * reach.most_m, limit_m * limit_m)};
-    return drv_nearest(segments, world->config->roads, bounds, scratch->room, kept);
-}
-
-static float squared_distance(const drv_scene *scene, int32_t segment, drv_point from) {
-    const float dx = scene->segments.middle_x_m[segment] - from.x, dy = scene->segments.middle_y_m[segment] - from.y;
-    return dx * dx + dy * dy;
-}
-
-/* The list of a small cell, to scratch->near: the nearest to its middle of all that any row in the cell may see. */
-static const drv_near_list *make_near_list(const drv_world *world, drv_point middle, float cell_m, drv_scratch *scratch) {
-    const float view_m = world->config->view_radius_m, corner_m = 0.7072f * cell_m;
-    drv_near_list *list = scratch->near;
-    list->count = nearest_segments(world, middle, view_m + corner_m, scratch, list->name);
-    const float inner_m = view_m - corner_m, sure2 = inner_m > 0.0f ? inner_m * inner_m : -1.0f;
-    list->reaches_beyond = 0;
-    for (int32_t i = 0; i < list->count; i++)
-        list->reaches_beyond |= !(squared_distance(world->scene, list->name[i], middle) < sure2);
-    return list;
-}
-
-/* Those of a list that the row sees, in scratch->kept. */
-static selection cut_to_view(const drv_world *world, drv_point ego, const drv_near_list *list, drv_scratch *scratch) {
-    const float view2 = world->config->view_radius_m * world->config->view_radius_m;
-    int32_t count = 0;
-    for (int32_t i = 0; i < list->count; i++) {
-        scratch->kept[count] = list->name[i];
-        count += squared_distance(world->scene, list->name[i], ego) <= view2;
-    }
-    return (selection){scratch->kept, count};
-}
-
-/* The nearest to the middle of the small cell that the row is in, which must be on the grid. */
-static selection choose_near_roads(const drv_world *world, drv_point ego, const drv_grid *grid, drv_scratch *scratch) {
-    const int32_t place = drv_grid_cell(grid, ego.x, ego.y);
-    const int64_t cell = world->near->first_cell[*world->scene_index] + place;
-    const drv_near_list *list = drv_near_find(world->near, cell);
-    if (!list) {
-        list = make_near_list(world, drv_grid_middle(grid, place), grid->cell_m, scratch);
-        drv_near_keep(world->near, cell, list);
-    }
-    return list->reaches_beyond ? cut_to_view(world, ego, list, scratch) : (selection){list->name, list->count};
-}
-
-/* The nearest segments that a row sees, in ascending index. */
-static selection choose_roads(const drv_world *world, drv_point ego, drv_scratch *scratch) {
-    const drv_config *config = world->config;
-    if (config->roads == 0) return (selection){scratch->kept, 0};
-    if (world->near) {
-        const drv_grid grid = drv_near_grid(world->scene);
-        if (drv_grid_covers(&grid, ego.x, ego.y)) return choose_near_roads(world, ego, &grid, scratch);
-    }
-    return (selection){scratch->kept, nearest_segments(world, ego, config->view_radius_m, scratch, scratch->kept)};
+    const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
+    const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
+    return (drv_selection){scratch->kept, drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept)};
 }
 
 static frame frame_of(const drv_world *world, int32_t row) {
@@ -218,11 +128,11 @@ static void observe_row(const drv_world *world, int32_t row, const drv_head_scal
     out += HEAD_COUNT;
     fill_slots(scratch->vehicle_record, choose_partners(world, row, scratch), config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
-    fill_slots(world->scene->record, choose_roads(world, ego.origin, scratch), config->roads, &view, out);
+    fill_slots(world->scene->record, drv_roads_choose(world, ego.origin, scratch), config->roads, &view, out);
 }
 
 /* Names the chosen ones from 1 on, and nobody in the other slots. */
-static void fill_index_slots(selection seen, int32_t slots, uint16_t *out) {
+static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
     for (int32_t slot = 0; slot < seen.count; slot++) out[slot] = (uint16_t)(seen.name[slot] + 1);
     memset(out + seen.count, 0, (size_t)(slots - seen.count) * sizeof *out);
 }
@@ -234,7 +144,7 @@ static void observe_index_row(const drv_world *world, int32_t row, const drv_hea
     write_head(world, row, ego, head, (float *)(void *)out);
     uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
     fill_index_slots(choose_partners(world, row, scratch), config->partners, slots);
-    fill_index_slots(choose_roads(world, ego.origin, scratch), config->roads, slots + config->partners);
+    fill_index_slots(drv_roads_choose(world, ego.origin, scratch), config->roads, slots + config->partners);
 }
 
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,

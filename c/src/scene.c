@@ -236,6 +236,7 @@ static void fill_segments(drv_segments *segments, const segment *pieces, int64_t
         filled++;
     }
     while (cell < cell_count) segments->cell_start[++cell] = filled;
+    for (int32_t i = 0; i < DRV_LANES; i++) segments->middle_x_m[filled + i] = INFINITY; /* what is nothing is far */
 }
 
 static void copy(void *to, const void *from, int64_t count, size_t item_bytes) {

@@ -5,10 +5,10 @@
 #ifndef DRV_STATE_H
 #define DRV_STATE_H
 
+#include "cells.h"
 #include "drive.h"
 #include "dynamics.h"
 #include "grid.h"
-#include "near.h"
 #include "scene.h"
 
 /* What becomes of a row. */
@@ -98,7 +98,7 @@ typedef struct drv_world {
     const drv_config *config;
     drv_scene *const *scenes;
     int32_t scene_count;
-    drv_near *near; /* NULL under DRV_ROADS_EXACT */
+    drv_cells *cells;
     const drv_scene *scene;
     drv_sizes sizes;
     drv_arrays out;
@@ -113,10 +113,11 @@ typedef struct drv_scratch {
     float *distance2;       /* the larger of segments and vehicles, and DRV_LANES */
     float *room;            /* as many */
     int32_t *name;          /* as many */
-    int32_t *number;        /* 0, 1, 2, ..: vehicles and DRV_LANES */
+    int32_t *vehicle_block; /* the first vehicle of each block */
     int32_t *kept;          /* slots and DRV_LANES */
     float *vehicle_record;  /* vehicles x 8 */
-    drv_near_list *near;    /* a list of road slots */
+    drv_cell_list *list;    /* the longest that is kept */
+    int32_t *first;         /* blocks of segments: as many as segments, and DRV_LANES */
     float *row;             /* one row of floats */
     float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */

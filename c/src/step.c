@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "kernels.h"
 #include "phases.h"
+#include "vector.h"
 
 static drv_phase *const phases[DRV_PHASE_COUNT] = {
     [TRIAL_RESTART] = drv_trial_restart,
@@ -36,6 +37,7 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
 
 const drv_kernels drv_kernels_here = {
     .isa = DRV_ISA_TEXT,
+    .width = DRV_WIDTH,
     .read_actions = drv_actions_read,
     .next_scene = drv_trial_next_scene,
     .open_episode = drv_trial_open_episode,

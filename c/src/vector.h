@@ -141,32 +141,49 @@ static inline drv_floats drv_squared_distances(const float *x, const float *y, d
 /* first, first + 1, ..: DRV_WIDTH of them. */
 static inline drv_ints drv_count_up(int32_t first) {
     static const int32_t lanes[DRV_LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    drv_ints numbers, from;
+    drv_ints numbers;
     memcpy(&numbers, lanes, sizeof numbers);
-    for (int32_t i = 0; i < DRV_WIDTH; i++) from[i] = first;
-    return numbers + from;
+    return numbers + first;
 }
 
-/* How many of values[0 .. count) are at most `limit`; up to the next multiple of sixteen there are numbers above it. */
-static inline int32_t drv_count_at_most(const float *values, int32_t count, float limit) {
+/* -1 where values[i] <= limit, else 0. */
+static inline drv_ints drv_minus_where_at_most(drv_floats values, drv_floats limit) {
 #if defined(__AVX2__)
-    const __m256 most = _mm256_set1_ps(limit);
-    __m256i found = _mm256_setzero_si256();
-    for (int32_t i = 0; i < count; i += DRV_LANES) { /* what is true is -1 */
-        const __m256 low = _mm256_cmp_ps(most, _mm256_loadu_ps(values + i), _CMP_GE_OQ);
-        const __m256 high = _mm256_cmp_ps(most, _mm256_loadu_ps(values + i + 8), _CMP_GE_OQ);
-        found = _mm256_sub_epi32(found, _mm256_add_epi32(_mm256_castps_si256(low), _mm256_castps_si256(high)));
-    }
-    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(found), _mm256_extracti128_si256(found, 1));
-    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+    return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ); /* a register, not a mask */
 #else
-    int32_t lanes[DRV_LANES] = {0}, found = 0;
-    for (int32_t i = 0; i < count; i += DRV_LANES)
-        for (int32_t lane = 0; lane < DRV_LANES; lane++) lanes[lane] += values[i + lane] <= limit;
-    for (int32_t lane = 0; lane < DRV_LANES; lane++) found += lanes[lane];
-    return found;
+    return (drv_ints)(values <= limit);
 #endif
+}
+
+static inline int32_t drv_sum(drv_ints values) {
+    int32_t sum = 0;
+    for (int32_t i = 0; i < DRV_WIDTH; i++) sum += values[i];
+    return sum;
+}
+
+/* How many of values[0 .. count) are at most `limit`; up to the next multiple of DRV_LANES there are numbers above it. */
+static inline int32_t drv_count_at_most(const float *values, int32_t count, float limit) {
+    const drv_floats most = drv_all(limit);
+    drv_ints one = {0}, other = {0};
+    for (int32_t i = 0; i < count; i += 2 * DRV_WIDTH) {
+        one -= drv_minus_where_at_most(drv_load(values + i), most);
+        other -= drv_minus_where_at_most(drv_load(values + i + DRV_WIDTH), most);
+    }
+    return drv_sum(one + other);
+}
+
+/* The same for two limits in one go. */
+static inline void drv_count_at_most_each(const float *values, int32_t count, float low, float high, int32_t *at_low,
+                                          int32_t *at_high) {
+    const drv_floats lower = drv_all(low), higher = drv_all(high);
+    drv_ints below_low = {0}, below_high = {0};
+    for (int32_t i = 0; i < count; i += DRV_WIDTH) {
+        const drv_floats some = drv_load(values + i);
+        below_low -= drv_minus_where_at_most(some, lower);
+        below_high -= drv_minus_where_at_most(some, higher);
+    }
+    *at_low = drv_sum(below_low);
+    *at_high = drv_sum(below_high);
 }
 
 /* Bit i: values[i] <= limit. */
@@ -184,21 +201,21 @@ static inline uint32_t drv_at_most(drv_floats values, float limit) {
 #endif
 }
 
-/* Appends at `to` the 4-byte items whose bit is set, of DRV_WIDTH; so many may be written. Returns how many. */
-static inline int32_t drv_append(void *to, const void *from, uint32_t bits) {
+/* Appends at `to` the items whose bit is set; DRV_WIDTH may be written. Returns how many. */
+static inline int32_t drv_append(void *to, drv_ints items, uint32_t bits) {
 #if defined(__AVX512VL__)
     /* The register form and a whole store: the memory form is slow where it is microcoded. */
-    const __m256i items = _mm256_loadu_si256((const __m256i *)from);
-    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, items));
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, (__m256i)items));
     return __builtin_popcount(bits);
 #elif defined(__AVX2__)
     const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&drv_lanes_of[bits]));
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)from), lanes));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32((__m256i)items, lanes));
     return __builtin_popcount(bits);
 #else
     int32_t count = 0;
     for (int32_t i = 0; i < DRV_WIDTH; i++) {
-        memcpy((uint8_t *)to + 4 * count, (const uint8_t *)from + 4 * i, 4);
+        const int32_t item = items[i];
+        memcpy((uint8_t *)to + 4 * count, &item, sizeof item);
         count += (int32_t)(bits >> i & 1u);
     }
     return count;

@@ -1,11 +1,10 @@
 /* Does the grid find the nearest? Against brute force over every segment, inside the grid, at its border, outside. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
 #include "dice.h"
 #include "grid.h"
-
-/* ---- choosing the nearest of a list ---- */
 
 typedef struct item {
     float value;
@@ -17,108 +16,6 @@ static int by_value_then_place(const void *left, const void *right) {
     if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
     return (a->place > b->place) - (a->place < b->place);
 }
-
-static int by_place(const void *left, const void *right) {
-    const item *a = left, *b = right;
-    return (a->place > b->place) - (a->place < b->place);
-}
-
-/* Sorts everything: the slow road to what drv_nearest must keep. */
-static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, item *sorted) {
-    int32_t near = 0;
-    for (int32_t i = 0; i < count; i++)
-        if (values[i] <= high) sorted[near++] = (item){values[i], i};
-    qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_place);
-    if (near > wanted) near = wanted;
-    qsort(sorted, (size_t)near, sizeof *sorted, by_place);
-    return near;
-}
-
-/* What the contract asks for behind the last distance and the last place kept. */
-enum { ROOM_BEHIND = 16 };
-
-/* Candidates are known by names, which need not start at 0. */
-enum { first_name = 1000 };
-
-/* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
-static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bracket bounds) {
-    const size_t items = (size_t)count + ROOM_BEHIND, slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
-    float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
-    int32_t *name = malloc(items * sizeof *name), *kept = malloc(slots * sizeof *kept);
-    item *sorted = malloc(items * sizeof *sorted);
-    for (int32_t i = 0; i < count; i++) {
-        copy[i] = values[i];
-        name[i] = first_name + i;
-    }
-    const int32_t found = drv_nearest((drv_candidates){copy, name, count}, wanted, bounds, room, kept);
-    const int32_t expected = nearest_by_sorting(values, count, wanted > 0 ? wanted : 0, bounds.high, sorted);
-    CHECK(found == expected, "%d kept, %d wanted, of %d within %g (hint %g): kept %d", found, wanted, count,
-          (double)bounds.high, (double)bounds.likely, expected);
-    for (int32_t i = 0; i < found && i < expected; i++)
-        CHECK(kept[i] == first_name + sorted[i].place, "place %d is %d, not %d; %d wanted of %d within %g (hint %g)", i,
-              kept[i], first_name + sorted[i].place, wanted, count, (double)bounds.high, (double)bounds.likely);
-    free(copy);
-    free(room);
-    free(name);
-    free(kept);
-    free(sorted);
-}
-
-typedef enum spread { EVEN, FEW_VALUES, ALL_EQUAL, FAR_OUTLIERS, SOME_INFINITE, SKEWED, SPREADS } spread;
-
-static float drawn(dice *die, spread how) {
-    switch (how) {
-    case EVEN: return (float)dice_between(die, 0.0, 1e4);
-    case FEW_VALUES: return (float)dice_below(die, 5);
-    case ALL_EQUAL: return 42.0f;
-    case FAR_OUTLIERS: return dice_below(die, 10) ? (float)dice_between(die, 0.0, 1.0) : 1e30f;
-    case SOME_INFINITE: return dice_below(die, 3) ? (float)dice_between(die, 0.0, 1e4) : INFINITY;
-    default: return (float)pow(10.0, dice_between(die, -30.0, 30.0));
-    }
-}
-
-TEST(the_nearest_are_what_sorting_finds) {
-    dice die = {31};
-    float values[600];
-    for (int32_t i = 0; i < 30000; i++) {
-        const spread how = (spread)dice_below(&die, SPREADS);
-        const int32_t count = i % 7 ? dice_below(&die, 200) : dice_below(&die, 600);
-        for (int32_t k = 0; k < count; k++) values[k] = drawn(&die, how);
-        const int32_t wanted = dice_below(&die, 4) ? dice_below(&die, count + 5) : dice_below(&die, 8);
-        const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[dice_below(&die, count)] : 0.0f, -1.0f, 0.0f};
-        float high = highs[dice_below(&die, 6)];
-        if (isinf(high)) high = 1e4f;
-        const float hints[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
-                              (float)dice_between(&die, 0.0, 1e4)};
-        check_nearest(values, count, wanted, (drv_bracket){hints[dice_below(&die, 6)], high});
-    }
-}
-
-TEST(ties_go_to_the_lower_index) {
-    float values[100 + ROOM_BEHIND];
-    for (int32_t i = 0; i < 100; i++) values[i] = 7.0f;
-    for (int32_t wanted = 0; wanted <= 101; wanted++) check_nearest(values, 100, wanted, (drv_bracket){-1.0f, 7.0f});
-    values[99] = 6.0f;
-    int32_t kept[3 + ROOM_BEHIND], name[100 + ROOM_BEHIND];
-    float room[100 + ROOM_BEHIND];
-    for (int32_t i = 0; i < 100; i++) name[i] = i;
-    const drv_candidates all = {values, name, 100};
-    const int32_t found = drv_nearest(all, 3, (drv_bracket){-1.0f, 100.0f}, room, kept);
-    CHECK(found == 3 && kept[0] == 0 && kept[1] == 1 && kept[2] == 99, "%d: %d %d %d", found, kept[0], kept[1],
-          kept[2]);
-}
-
-TEST(fewer_than_wanted_are_all_kept_and_none_beyond_the_limit) {
-    const float values[] = {4.0f, 1.0f, INFINITY, 9.0f, 1.0f};
-    check_nearest(values, 5, 10, (drv_bracket){-1.0f, 4.0f});
-    check_nearest(values, 5, 10, (drv_bracket){-1.0f, 0.5f});
-    check_nearest(values, 0, 10, (drv_bracket){-1.0f, 4.0f});
-    check_nearest(values, 5, 0, (drv_bracket){-1.0f, 4.0f});
-    check_nearest(values, 5, -3, (drv_bracket){-1.0f, 4.0f});
-    check_nearest(values, 5, 1, (drv_bracket){-1.0f, 3e38f});
-}
-
-/* ---- the grid ---- */
 
 enum { SEGMENT_ROOM = 400 };
 

@@ -1,4 +1,4 @@
-"""`road_selection="near"` shows what is nearest to the middle of a small cell, whatever lists are kept."""
+"""`road_selection="near"` shows what is nearest to the middle of a small cell; what is kept of cells changes no byte."""
 
 import numpy as np
 import pytest
@@ -68,11 +68,14 @@ def test_a_row_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_lists_that_are_kept_change_no_byte(name):
+@pytest.mark.parametrize("view", [{}, {"roads": 1024, "view_radius_m": 60.0}, {"roads": 3}], ids=["default", "all", "few"])
+@pytest.mark.parametrize("how", ["near", "exact"])
+def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
+    config = NEAR.replace(road_selection=how, **view)
     scenes = [scene_of(name), generate_scene("intersection", agents=6)]
     ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
             {"memory": 0, "threads": 3}]
-    plays = [played(scenes, NEAR.replace(near_memory_mib=way["memory"]), worlds=6, threads=way["threads"])
+    plays = [played(scenes, config.replace(road_memory_mib=way["memory"]), worlds=6, threads=way["threads"])
              for way in ways]
     for first, *others in zip(*plays):
         for other in others:
@@ -81,11 +84,11 @@ def test_the_lists_that_are_kept_change_no_byte(name):
 
 def test_room_for_some_lists_is_used_up_and_does_no_harm():
     """1 MiB holds 1,820 lists of 128 roads; the rows of this play pass through more cells."""
-    config = NEAR.replace(near_memory_mib=1)
+    config = NEAR.replace(road_memory_mib=1)
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
     cells = set()
     for small, large in zip(played(scenes, config, steps=150, worlds=32, threads=2),
-                            played(scenes, config.replace(near_memory_mib=64), steps=150, worlds=32, threads=2)):
+                            played(scenes, config.replace(road_memory_mib=64), steps=150, worlds=32, threads=2)):
         assert (small.observations == large.observations).all()
         place = np.floor(seen(large)[0] / CELL_M).astype(int)
         scene = large.scene_index[large.world_of_row]

@@ -1,0 +1,63 @@
+/* What is kept of the roads around a small cell? */
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vector.h"
+
+static uint64_t lines_of(uint64_t bytes) { return (bytes + DRV_CELL_LINE - 1) / DRV_CELL_LINE; }
+
+uint64_t drv_cell_list_bytes(int32_t items) {
+    return sizeof(drv_cell_list) + ((uint64_t)items + DRV_LANES) * sizeof(int32_t);
+}
+
+int32_t drv_cells_items(const drv_config *config) { return config->roads + 32; }
+
+drv_grid drv_cells_grid(const drv_scene *scene) {
+    const drv_grid *grid = &scene->grid;
+    return (drv_grid){grid->left_m, grid->bottom_m, 0.5f * grid->cell_m, 2 * grid->columns, 2 * grid->rows};
+}
+
+drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32_t items, uint64_t room_bytes) {
+    drv_cells *cells = calloc(1, sizeof *cells);
+    if (!cells) return NULL;
+    cells->first_cell = calloc((size_t)scene_count, sizeof *cells->first_cell);
+    int64_t count = 0;
+    for (int32_t i = 0; cells->first_cell && i < scene_count; i++) {
+        const drv_grid grid = drv_cells_grid(scenes[i]);
+        cells->first_cell[i] = count;
+        count += (int64_t)grid.columns * grid.rows;
+    }
+    /* No more than a list for every cell; of what is not used the system gives no memory. */
+    const uint64_t most = (uint64_t)count * lines_of(drv_cell_list_bytes(items));
+    cells->lines = room_bytes / DRV_CELL_LINE < most ? room_bytes / DRV_CELL_LINE : most;
+    if (cells->lines > UINT32_MAX - DRV_CELL_FIRST) cells->lines = UINT32_MAX - DRV_CELL_FIRST;
+    cells->cell = calloc((size_t)count, sizeof *cells->cell);
+    cells->lists = calloc(cells->lines > 0 ? (size_t)cells->lines : 1, DRV_CELL_LINE);
+    if (cells->first_cell && cells->cell && cells->lists) return cells;
+    drv_cells_free(cells);
+    return NULL;
+}
+
+void drv_cells_free(drv_cells *cells) {
+    if (!cells) return;
+    free(cells->first_cell);
+    free(cells->cell);
+    free(cells->lists);
+    free(cells);
+}
+
+void drv_cells_keep(drv_cells *cells, int64_t cell, const drv_cell_list *list) {
+    uint32_t found = atomic_load_explicit(&cells->cell[cell], memory_order_relaxed);
+    if (found >= DRV_CELL_TAKEN ||
+        !atomic_compare_exchange_strong_explicit(&cells->cell[cell], &found, DRV_CELL_TAKEN, memory_order_relaxed,
+                                                 memory_order_relaxed) ||
+        !list)
+        return;
+    const uint64_t bytes = sizeof *list + (uint64_t)list->count * sizeof *list->item;
+    const uint64_t line = atomic_fetch_add_explicit(&cells->used, lines_of(bytes), memory_order_relaxed);
+    if (line + lines_of(bytes) > cells->lines) return;
+    memcpy(cells->lists + line * DRV_CELL_LINE, list, bytes);
+    atomic_store_explicit(&cells->cell[cell], (uint32_t)line + DRV_CELL_FIRST, memory_order_release);
+}

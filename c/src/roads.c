@@ -1,0 +1,166 @@
+/* Which road segments does a row see?
+ *
+ * The nearest to it, or, under DRV_ROADS_NEAR, those nearest to the middle of the small cell it is in. Either way the cell
+ * keeps a list: of blocks of segments among which the nearest are for any row in the cell, or of what its rows see. */
+#include "roads.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nearest.h"
+
+/* What distances may lose by rounding, at the far ends of the coordinates. */
+static const float rounding_m = 0.05f;
+
+/* The last of the nearest is looked for first at the likely distance, give or take this share of what that may be off: on
+ * map_942 nine rows in ten find it there. */
+static const float guess_share = 0.45f;
+
+/* Blocks are made for a cell at this visit: making them costs about as much as they save in so many. */
+enum { worth_keeping = 8 };
+
+/* ---- blocks: runs of DRV_WIDTH segments, by the first ---- */
+
+/* All of the window that holds what is within `reach_m`. Only the last block may run past the last segment, into ones that
+ * are infinitely far. */
+static int32_t blocks_within(const drv_scene *scene, drv_point centre, float reach_m, int32_t *first) {
+    const drv_window window = drv_grid_window(&scene->grid, centre.x, centre.y, reach_m);
+    int32_t blocks = 0, covered = 0;
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = scene->segments.cell_start + y * scene->grid.columns;
+        const int32_t begin = cells[window.first_column], end = cells[window.last_column + 1];
+        if (covered < begin) covered = begin;
+        for (; covered < end; covered += DRV_WIDTH) first[blocks++] = covered;
+    }
+    return blocks;
+}
+
+/* As few as hold all of these segments, which ascend; `first` may be where their names are. */
+static int32_t blocks_of(const int32_t *name, int32_t count, int32_t *first) {
+    int32_t blocks = 0, covered = -1;
+    for (int32_t i = 0; i < count; i++) {
+        if (name[i] < covered) continue;
+        covered = name[i] + DRV_WIDTH;
+        first[blocks++] = name[i];
+    }
+    return blocks;
+}
+
+static drv_candidates measured(const drv_scene *scene, const int32_t *first, int32_t blocks, drv_point from,
+                               float *distance2) {
+    const float *xs_m = scene->segments.middle_x_m, *ys_m = scene->segments.middle_y_m;
+    const drv_floats x_m = drv_all(from.x), y_m = drv_all(from.y);
+    for (int32_t block = 0; block < blocks; block++)
+        drv_store(distance2 + block * DRV_WIDTH,
+                  drv_squared_distances(xs_m + first[block], ys_m + first[block], x_m, y_m));
+    return (drv_candidates){distance2, first, blocks};
+}
+
+/* The nearest within `limit_m`, to `kept`, out of blocks that hold them. */
+static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t blocks, drv_point from, drv_reach reach,
+                          float limit_m, drv_scratch *scratch, int32_t *kept) {
+    const float low_m = drv_larger(reach.likely_m - guess_share * reach.off_m, 0.0f);
+    const float high_m = reach.likely_m + guess_share * reach.off_m, most_m = drv_smaller(reach.most_m, limit_m);
+    const drv_bounds bounds = {low_m * low_m, high_m * high_m, most_m * most_m};
+    const drv_candidates segments = measured(world->scene, first, blocks, from, scratch->distance2);
+    return drv_nearest(segments, world->config->roads, bounds, scratch->room, kept);
+}
+
+/* The nearest within `limit_m` of any point, to `kept`, with nothing known of its small cell. */
+static int32_t nearest_anywhere(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
+                                int32_t *kept) {
+    const drv_scene *scene = world->scene;
+    const drv_reach reach = drv_grid_reach(&scene->grid, scene->cell_reach_m, limit_m, from.x, from.y);
+    const int32_t blocks = blocks_within(scene, from, reach.most_m, scratch->first);
+    return nearest_of(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
+}
+
+/* ---- small cells ---- */
+
+typedef struct small_cell {
+    int64_t place; /* in world->cells */
+    drv_point middle;
+    float corner_m; /* from the middle */
+} small_cell;
+
+static float distance_m(drv_point from, drv_point to) {
+    const float dx = to.x - from.x, dy = to.y - from.y;
+    return sqrtf(dx * dx + dy * dy);
+}
+
+static float segment_m(const drv_scene *scene, int32_t segment, drv_point from) {
+    const drv_point middle = {scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
+    return distance_m(from, middle);
+}
+
+/* What is nearest to the cell's middle of all that rows in it may see, to scratch->list; the distance to the last of it. */
+static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell, drv_scratch *scratch) {
+    drv_cell_list *list = scratch->list;
+    const float limit_m = world->config->view_radius_m + cell.corner_m;
+    list->count = nearest_anywhere(world, cell.middle, limit_m, scratch, list->item);
+    list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
+    for (int32_t i = 0; i < list->count; i++)
+        list->likely_m = drv_larger(list->likely_m, segment_m(world->scene, list->item[i], cell.middle));
+    list->reaches_beyond = list->likely_m + cell.corner_m + rounding_m > world->config->view_radius_m;
+    return list;
+}
+
+/* The blocks that hold the nearest for every row in the cell, by the triangle inequality, to scratch->list; NULL where they
+ * are more than are kept. */
+static const drv_cell_list *blocks_around_cell(const drv_world *world, small_cell cell, drv_scratch *scratch) {
+    drv_cell_list *list = nearest_to_middle(world, cell, scratch);
+    const float reach_m = list->likely_m + 2.0f * cell.corner_m + rounding_m;
+    const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
+    const drv_candidates segments = measured(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
+    const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->name);
+    list->count = blocks_of(scratch->name, count, scratch->name);
+    if (list->count > drv_cells_items(world->config)) return NULL;
+    memcpy(list->item, scratch->name, (size_t)list->count * sizeof *list->item);
+    return list;
+}
+
+static drv_selection choose_exact(const drv_world *world, drv_point ego, small_cell cell, drv_scratch *scratch) {
+    const float view_m = world->config->view_radius_m;
+    const drv_cell_list *list = drv_cells_find(world->cells, cell.place);
+    if (!list && drv_cells_count(world->cells, cell.place, worth_keeping)) {
+        list = blocks_around_cell(world, cell, scratch);
+        drv_cells_keep(world->cells, cell.place, list);
+    }
+    if (!list) return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
+    const float off_m = distance_m(ego, cell.middle) + rounding_m;
+    const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
+    return (drv_selection){scratch->kept, nearest_of(world, list->item, list->count, ego, reach, view_m, scratch,
+                                                     scratch->kept)};
+}
+
+static drv_selection choose_near(const drv_world *world, drv_point ego, small_cell cell, drv_scratch *scratch) {
+    const drv_cell_list *list = drv_cells_find(world->cells, cell.place);
+    if (!list) {
+        list = nearest_to_middle(world, cell, scratch);
+        drv_cells_keep(world->cells, cell.place, list);
+    }
+    if (!list->reaches_beyond) return (drv_selection){list->item, list->count};
+    const float view2 = world->config->view_radius_m * world->config->view_radius_m;
+    int32_t count = 0;
+    for (int32_t i = 0; i < list->count; i++) {
+        const float dx = world->scene->segments.middle_x_m[list->item[i]] - ego.x;
+        const float dy = world->scene->segments.middle_y_m[list->item[i]] - ego.y;
+        scratch->kept[count] = list->item[i];
+        count += dx * dx + dy * dy <= view2;
+    }
+    return (drv_selection){scratch->kept, count};
+}
+
+drv_selection drv_roads_choose(const drv_world *world, drv_point ego, drv_scratch *scratch) {
+    const drv_grid grid = drv_cells_grid(world->scene);
+    if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
+    if (!drv_grid_covers(&grid, ego.x, ego.y)) {
+        const float view_m = world->config->view_radius_m;
+        return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
+    }
+    const int32_t place = drv_grid_cell(&grid, ego.x, ego.y);
+    const small_cell cell = {world->cells->first_cell[*world->scene_index] + place, drv_grid_middle(&grid, place),
+                             0.7072f * grid.cell_m};
+    return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
+                                                           : choose_exact(world, ego, cell, scratch);
+}
