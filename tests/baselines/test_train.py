@@ -241,13 +241,17 @@ def test_a_preset_fits_one_and_two_fleets(name):
     assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
 
 
-def test_the_example_is_short_and_runs(tmp_path):
+def test_the_example_is_short_and_runs_twice(tmp_path):
+    """Each run in a folder of its own, or in the one that is named."""
     code = (ROOT / "examples" / "train.py").read_text().split('"""')[2]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), "0.02"], cwd=tmp_path, text=True,
-                          capture_output=True, timeout=300, check=False, env={"PYTHONPATH": str(ROOT), "PATH": ""})
-    assert done.returncode == 0, done.stderr
-    assert "trained: " in done.stdout
+    for arguments in (["0.02"], ["0.02"], ["0.02", "named"]):
+        done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), *arguments], cwd=tmp_path, text=True,
+                              capture_output=True, timeout=300, check=False, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+        assert done.returncode == 0, done.stderr
+        assert "trained: " in done.stdout
+    folders = [*(tmp_path / "runs").iterdir(), tmp_path / "named"]
+    assert len(folders) == 3 and all((folder / "curves.png").exists() for folder in folders)
 
 
 def test_the_command_evaluates_a_checkpoint_on_other_scenes(run):
