@@ -42,7 +42,8 @@ class DriveVecEnv(VecEnv):
     An episode is `config.max_trials` trials of one scene, and a restart between two of them is a step whose action is
     ignored. In the step that ends an episode an env is done, its observation is the first one of the next episode, and
     its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` says that it was cut while its
-    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info.
+    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info. Observations are
+    float32, or float16 where `config.observation_type` says so.
 
     Args:
         scenes, config, threads: as for `Batch`.
@@ -92,7 +93,7 @@ class DriveVecEnv(VecEnv):
         Options set by `set_options` are not used.
 
         Returns:
-            (envs, observation size), in the type of the config's observations.
+            (envs, observation size).
         """
         seeds = self._seeds[::self.batch.rows_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)

@@ -114,3 +114,11 @@ def test_every_field_is_told_in_words(found):
     untold = [field.name for field in dataclasses.fields(found)
               if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
     assert untold == []
+
+
+@pytest.mark.parametrize("face", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
+def test_a_face_tells_of_both_types_that_its_observations_may_have(face):
+    assert "float16 where `config.observation_type`" in face.__doc__
+    for name, member in vars(face).items():
+        told = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
+        assert not re.search(r"observation[^.;]* float32", told), name
