@@ -65,6 +65,8 @@ class DriveVecEnv(VecEnv):
         ConfigError, SceneError: an argument is out of its range.
     """
 
+    metadata: dict[str, Any]
+
     def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None, threads: int = 0,
                  rows: str = "ego", render_mode: str | None = None) -> None:
         worlds = whole("worlds", worlds, 1, WORLD_LIMIT)
