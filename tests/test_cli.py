@@ -78,10 +78,10 @@ def test_inspect_shows_what_a_json_file_holds(sample_path):
 
 def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
     document = small_document()
-    document["scenario_id"] = "\x1b[31mred\ud800\nline"
+    document["scenario_id"] = "\u202ered\ufeff\nline"
     path = tmp_path / "red.json"
     path.write_bytes(json_bytes(document))
-    assert row(run("inspect", str(path)), "scenario id") == ["\\x1b[31mred\\ud800\\nline"]
+    assert row(run("inspect", str(path)), "scenario id") == ["\\u202ered\\ufeff\\nline"]
 
 
 def test_ids_are_drawn_together_and_many_are_cut():

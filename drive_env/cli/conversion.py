@@ -12,6 +12,7 @@ from ..scenes import Scene, generate_scene, save_scene
 from ..scenes.drv import bears_magic
 from ..scenes.generate import GENERATORS
 from ..scenes.load import read_file, scene_in, unpacked
+from ..scenes.metadata import as_text
 from . import show
 
 SUFFIX = ".drv"
@@ -78,7 +79,7 @@ def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed
         scene = scene_in(name, data)
         if not bears_magic(data):
             # A folder of this machine says nothing on another one.
-            file_name = os.fsencode(os.path.basename(name)).decode("utf-8", "replace")
+            file_name = as_text(os.path.basename(name))
             digest = hashlib.sha256(packed).hexdigest()
             scene = dataclasses.replace(
                 scene, source=file_name, provenance=dataclasses.replace(scene.provenance, source_sha256=digest))

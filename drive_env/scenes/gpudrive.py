@@ -16,6 +16,7 @@ from ..errors import SceneError, shown
 from .gpudrive_objects import ID_RANGE, OBJECT_FIELDS, as_objects, headings_rad, read_tracks, report_sentinels
 from .json_text import TYPE_WORDS, column, described, expected, member, one_of, read_json, whole_number, within
 from .lane_links import link_lanes
+from .metadata import check_text
 from .origin import near, origin_of
 from .scene import ROAD_KIND_CODES, Report, Roads, Scene
 
@@ -43,6 +44,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     document = expected(read_json(data), dict, "")
     objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
+    check_text("scenario_id", texts.setdefault("scenario_id", ""))
     report = Report(notes=["z coordinates and the subtypes of map_element_id are not kept"])
     report.make_up(f"dt_s {FILE_DT_S:g}, which the file does not say")
 
@@ -61,7 +63,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     _report_unread(document, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
-        roads=roads, lanes=lanes, scenario_id=texts.get("scenario_id", ""), report=report, **references)
+        roads=roads, lanes=lanes, scenario_id=texts["scenario_id"], report=report, **references)
 
 
 # ---- roads ----

@@ -12,6 +12,7 @@ from ..errors import SceneError
 from .drv import bears_magic, read_drv
 from .gpudrive import read_gpudrive
 from .json_text import looks_like_json
+from .metadata import as_text
 from .pufferdrive import read_early
 from .scene import Scene
 from .validate import validate_scene
@@ -63,7 +64,7 @@ def scene_in(name: str, data: bytes) -> Scene:
     scenes, reasons = [], []
     for layout, format_ in tried.items():
         try:
-            scenes.append(validate_scene(format_.read(data, name)))
+            scenes.append(validate_scene(format_.read(data, as_text(name))))
         except SceneError as error:
             reasons.append(f"as {layout}: {error}")
     if len(scenes) > 1:

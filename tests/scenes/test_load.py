@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from bin_writer import small_file
 from json_writer import small_json
 
 from drive_env.errors import SceneError
-from drive_env.scenes import load, load_scene
+from drive_env.scenes import load, load_scene, save_scene
 
 
 def refusal(path):
@@ -27,6 +28,18 @@ def test_content_decides_not_the_name(tmp_path, name, content):
     for given in (path, str(path)):
         scene = load_scene(given)
         assert (scene.name, scene.source, scene.objects.count) == ("scene", str(path), 3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+@pytest.mark.parametrize("content", [small_file(), small_json()])
+def test_a_file_of_any_name_is_a_scene_that_a_file_can_hold(tmp_path, content):
+    path = os.fsencode(tmp_path) + b"/\xffa\x1b[1m\nb\xc3\xa4.bin"
+    with open(path, "wb") as file:
+        file.write(content)
+    scene = load_scene(os.fsdecode(path))
+    assert scene.name == "\ufffda\ufffd[1m\nbä" and scene.source == f"{tmp_path}/{scene.name}.bin"
+    save_scene(scene, tmp_path / "x.drv")
+    assert load_scene(tmp_path / "x.drv").name == scene.name
 
 
 def test_a_missing_file_is_named(tmp_path):
