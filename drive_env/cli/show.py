@@ -36,6 +36,11 @@ def plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
+def words_of(error: OSError) -> str:
+    """What went wrong with which file."""
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+
+
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """A table under a heading: its first column is text, the others are numbers."""
     shown = Table(header_style="dim", box=None, pad_edge=False, padding=(0, 3, 0, 0))
