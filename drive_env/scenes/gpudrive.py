@@ -35,13 +35,20 @@ FILE_DT_S = 0.1
 """The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
 
 
+class OtherJsonError(SceneError):
+    """It is JSON, but that of other tools."""
+
+
 def read_gpudrive(data: bytes, source: str) -> Scene:
     """The scene in `data`, relative to the rounded mean of the valid positions.
 
     Raises:
+        OtherJsonError: the text has neither objects nor roads.
         SceneError: names the place, as in `objects[3].position[17].x`, and the reason.
     """
     document = expected(read_json(data), dict, "")
+    if "objects" not in document and "roads" not in document:
+        raise OtherJsonError("the whole has neither 'objects' nor 'roads'")
     objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
     check_text("scenario_id", texts.setdefault("scenario_id", ""))

@@ -20,7 +20,7 @@ from drive_env.scenes.load import scene_in, unpacked
 
 NAME = "hostile file"
 
-READ_AS = r"(read as [^:]+: |no known format fits; as [^:]+: )?(scene '[^']*': )?"
+READ_AS = r"(read as [^:]+: |no known format fits; those that can be read are [^(]+\()?(scene '[^']*': )?"
 PLACE = re.compile(
     READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
     r"|the whole|\[|its roads make|it has \d+ bytes|it ends within|it cannot be unpacked)")

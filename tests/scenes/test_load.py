@@ -99,14 +99,30 @@ def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, co
     path = Path(tmp_path / "unknown")
     path.write_bytes(content)
     words = refusal(path)
-    assert str(path) in words
-    assert all(layout in words for layout in load.FORMATS)
+    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin, early layout (")
+    assert all(f"{layout} (it lacks {load.FORMATS[layout].told_by})" in words for layout in list(load.FORMATS)[:2])
+
+
+def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
+    path = tmp_path / "lanes.geojson"
+    path.write_bytes(b'{"type": "FeatureCollection", "features": []}')
+    words = refusal(path)
+    assert "GPUDrive and Nocturne JSON (the whole has neither 'objects' nor 'roads')" in words
+    assert all(f"{layout} (" in words for layout in load.FORMATS)
 
 
 def test_what_bears_the_mark_of_a_format_is_refused_with_its_reason_alone(tmp_path):
     path = tmp_path / "empty"
-    path.write_bytes(b"{}")
-    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'objects'"
+    path.write_bytes(b'{"objects": []}')
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'roads'"
+
+
+def test_white_space_before_a_json_is_passed_over_and_utf_16_is_told(tmp_path):
+    path = tmp_path / "scene"
+    path.write_bytes(b"\r\n" * 5000 + small_json())
+    assert load_scene(path).objects.count == 3
+    path.write_bytes(small_json().decode().encode("utf-16"))
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: byte 0: the text is UTF-16; it must be UTF-8"
 
 
 @pytest.mark.parametrize("content", [small_file(), small_json()])
