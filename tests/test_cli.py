@@ -120,6 +120,16 @@ def test_bench_measures_and_names_the_machine(options):
     assert total[1] == "100.0%"
 
 
+@pytest.mark.parametrize("scene, named", [
+    ("intersection", "generate_scene('intersection', seed=0, agents=32) and 63 like it"), ("own.drv", "own.drv")])
+def test_a_command_names_what_it_was_given_not_what_that_was_made_from(scene, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drive_env.save_scene(drive_env.generate_scene("town", seed=9, agents=2), "own.drv")
+    assert row(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
+    demo = run("demo", scene, "--episodes", "1")
+    assert demo.count(named.partition(" and ")[0]) == 1 and demo.count("seed=9") == 0
+
+
 @pytest.mark.parametrize("arguments, code, sentence", (
     (["inspect", "nowhere"], 1, "drive-env: scenes is 'nowhere'; it is neither a file nor one of 'town', "),
     (["bench", "--agents", "4000"], 1, "agents is 4000; at most"),
@@ -163,6 +173,26 @@ def test_an_episode_becomes_a_page_and_a_film(tmp_path):
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     assert str(film) in run("play", "town", "--agents", "2", "--out", str(film))
     assert film.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_line_of_a_replay_says_whose_figures_it_shows(tmp_path, monkeypatch):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.json").write_bytes(json_bytes(small_document()))
+    said = run("play", "log.json", "--policy", "replay", "--out", "log.png")
+    assert re.fullmatch(r"log.png: the log; of the one row that drives by rule: goal \S+, collision \S+, offroad \S+\n", said)
+    assert re.fullmatch(r"log.png: goal \S+, .*timeout \S+\n", run("play", "log.json", "--out", "log.png"))
+
+
+def test_help_names_every_ending_that_a_command_writes():
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    from drive_env.render.chart import CHART_ENDINGS
+    from drive_env.render.film import FILM_ENDINGS
+
+    for command, endings in (("inspect", CHART_ENDINGS), ("play", (*FILM_ENDINGS, ".png")), ("replay", (".html", ".htm")),
+                             ("convert", (".drv",))):
+        told = run(command, "--help")
+        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", told)] == []
 
 
 WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"

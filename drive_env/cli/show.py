@@ -17,7 +17,7 @@ console = Console(highlight=False)
 
 def heading(text: str) -> None:
     console.print()
-    console.print(Text(text, style="bold"), soft_wrap=True)
+    console.print(Text(plain(text), style="bold"), soft_wrap=True)
 
 
 def lines(text: str) -> None:
