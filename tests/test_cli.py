@@ -102,7 +102,7 @@ def test_inspect_takes_a_generators_name():
 def test_inspect_shows_a_scene_in_which_nobody_could_drive(monkeypatch):
     scene = drive_env.generate_scene("town", agents=2)
     scene.objects.goal_m[:] = [[scene.objects.x_m[0, i], scene.objects.y_m[0, i]] for i in range(2)]
-    monkeypatch.setattr(drive_env.cli.inspection, "find_scene", lambda *_: scene)
+    monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (scene, b""))
     assert "has no object that could drive" in run("inspect", "any")
 
 

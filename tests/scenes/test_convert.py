@@ -12,6 +12,7 @@ from command import row, run
 
 import drive_env
 from drive_env.cli import conversion
+from drive_env.scenes import load
 
 
 @pytest.fixture
@@ -167,3 +168,12 @@ def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
     assert row(output, "converter") == [f"drive-env {drive_env.__version__}"]
     assert row(output, "licence") == ["not stated"]
     assert ".drv" not in run("inspect", str(bin_file))
+
+
+def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
+    """What it shows of the file and of the scene belongs together, whoever replaces the file meanwhile."""
+    out, read = tmp_path / "small.drv", []
+    run("convert", str(bin_file), str(out))
+    monkeypatch.setattr(load, "open", lambda path, mode: read.append(path) or open(path, mode), raising=False)
+    assert "CRC-32" in run("inspect", str(out))
+    assert read == [str(out)]
