@@ -189,6 +189,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: they have none of that name.
+            ConfigError: there is no such env.
         """
         return [getattr(env, attr_name) for env in self._chosen(indices)]
 
@@ -201,6 +202,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: the name is that of something the world says.
+            ConfigError: there is no such env.
         """
         if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
             raise AttributeError(f"{attr_name} is the world's own and cannot be set")
@@ -217,6 +219,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: they have none of that name.
+            ConfigError: there is no such env.
         """
         return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._chosen(indices)]
 
@@ -226,11 +229,20 @@ class DriveVecEnv(VecEnv):
         Args:
             wrapper_class: is not looked at.
             indices: which envs; None for all.
+
+        Raises:
+            ConfigError: there is no such env.
         """
         return [False for _ in self._chosen(indices)]
 
     def _chosen(self, indices) -> list[SubEnv]:
-        return [self._envs[index] for index in self._get_indices(indices)]
+        if indices is None:
+            return self._envs
+        try:
+            some = list(indices)
+        except TypeError:
+            some = [indices]
+        return [self._envs[whole("indices", index, 0, self.num_envs - 1)] for index in some]
 
     def _infos(self) -> list[dict]:
         """A fresh info for each env; rows say few different things, so they are copies of known ones."""
