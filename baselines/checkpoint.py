@@ -208,7 +208,8 @@ def about(place: Path) -> dict[str, Any]:
     try:
         found = json.loads((Path(place) / "config.json").read_text())
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {error}") from None
+        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {error}"
+                              ) from None
     lacks = [key for key in KEYS if not isinstance(found, dict) or key not in found]
     if lacks:
         raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint: its config.json has no {lacks[0]!r}")

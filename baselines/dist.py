@@ -82,7 +82,8 @@ def join(device: str = "auto") -> Ranks:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"device is {device!r}; it must be 'auto' or what torch calls one, as 'cpu' and 'cuda:1'") from None
+        raise ValueError(f"device is {device!r}; it must be 'auto' or what torch calls one, as 'cpu' or 'cuda:1'"
+                         ) from None
     if chosen.type == "cuda":
         if not torch.cuda.is_available():
             raise ValueError(f"device is {device!r}, but torch finds no GPU")

@@ -2,8 +2,8 @@
 
     python benchmarks/players.py [FILE ...]
 
-On the 64 embedded towns, each played once, and on every scene file given, played 256 times. The
-figures do not depend on the machine.
+On the 64 embedded towns, each played once, and on every scene file given, played 256 times. The figures do not depend
+on the machine.
 """
 
 import sys

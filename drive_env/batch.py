@@ -171,7 +171,8 @@ class Batch:
     def _bind(self, arrays, needs) -> None:
         table = shared_table(self.config)
         in_bytes = self.config.observation_type == "index"
-        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width, "V": 1 + needs.vehicles_per_world,
+        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width,
+                 "V": 1 + needs.vehicles_per_world,
                  "O": needs.observation_bytes if in_bytes else needs.observation_size}
         self._shared = allocate(table, sizes, arrays)
         for name, array in self._shared.items():

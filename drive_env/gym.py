@@ -142,9 +142,9 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     """Many one-ego worlds as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
 
-    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations are
-    float32, or float16 where `config.observation_type` says so. Restarts between trials stay steps of their own in all
-    modes; `autoreset_mode` says what happens after an episode:
+    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations
+    are float32, or float16 where `config.observation_type` says so. Restarts between trials stay steps of their own in
+    all modes; `autoreset_mode` says what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.
     * SAME_STEP: the step that ends it returns the new episode's first observation; the last one is in

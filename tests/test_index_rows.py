@@ -164,7 +164,7 @@ def test_a_batch_of_floats_says_why_it_has_no_vehicle_table(kind):
         batch.reset()
         assert not hasattr(batch, "vehicle_table")
         for asks in (lambda: batch.vehicle_table, lambda: float_rows(batch, 0)):
-            with pytest.raises(AttributeError, match=f"with observation_type 'index' only; that of this one is '{kind}'"):
+            with pytest.raises(AttributeError, match=f"observation_type 'index' only; that of this one is '{kind}'"):
                 asks()
         with Batch("intersection", config=BASE.replace(observation_type="index")) as other:
             assert (batch.scene_table().records == other.scene_table().records).all()

@@ -42,16 +42,16 @@ typedef struct drv_reach {
 } drv_reach;
 
 /* By the triangle inequality from the cell's own distance, widened by what rounding could lose and cut at `limit_m`: a
- * window of half side most_m holds the `wanted` nearest middles, or all within the limit. `cell_reach_m` holds, for each
- * cell, the distance from its centre to its `wanted`-th nearest middle. */
+ * window of half side most_m holds the `wanted` nearest middles, or all within the limit. `cell_reach_m` holds, for
+ * each cell, the distance from its centre to its `wanted`-th nearest middle. */
 drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m);
 
 /* Fills cell_reach_m (one a cell). `distances` is room for one float a segment. */
 void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
                             float *distances, float *cell_reach_m);
 
-/* What is chosen from: squared distances and what each candidate is called, in ascending order of names. Both arrays have
- * DRV_LANES entries of room behind the last one; those of `distance2` are overwritten. */
+/* What is chosen from: squared distances and what each candidate is called, in ascending order of names. Both arrays
+ * have DRV_LANES entries of room behind the last one; those of `distance2` are overwritten. */
 typedef struct drv_candidates {
     float *distance2;
     const int32_t *name;
@@ -65,7 +65,8 @@ typedef struct drv_bracket {
 } drv_bracket;
 
 /* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order to
- * `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as `distance2`. */
+ * `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as
+ * `distance2`. */
 int32_t drv_nearest(drv_candidates candidates, int32_t wanted, drv_bracket bounds, float *room, int32_t *kept);
 
 #endif

@@ -22,7 +22,8 @@ enum { DRV_LANES = 16 };
 
 /* How a record looks from somewhere: the place and the direction, less the origin, turn by
  * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
- * and across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at once. */
+ * and across are 0 and along is 1, so that these numbers stay as they are. Twice over, for those who take two at
+ * once. */
 typedef struct drv_view {
     float origin[2 * DRV_RECORD_FLOATS], along[2 * DRV_RECORD_FLOATS], across[2 * DRV_RECORD_FLOATS];
 } drv_view;

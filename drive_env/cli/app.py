@@ -105,7 +105,8 @@ def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
     out: Annotated[Path, typer.Option(
         help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
-    policy: Annotated[str, typer.Option(help="random, lane (a rule) or replay (the log, in which one row drives by rule).")] = "lane",
+    policy: Annotated[str, typer.Option(
+        help="random, lane (a rule) or replay (the log, in which one row drives by rule).")] = "lane",
     agents: AGENTS = None,
     trials: TRIALS = 1,
     seed: SEED = 0,

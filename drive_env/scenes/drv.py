@@ -117,7 +117,7 @@ def _section(scene, kind):
 
 
 def _metadata(scene):
-    """The words of a scene. The first program to write it is named, where there is room; who copies a file later is not."""
+    """The words of a scene. The first program to write it is named, where there is room; who copies it later is not."""
     from .. import __version__
 
     if not scene.provenance.converter:

@@ -146,7 +146,8 @@ def _check_crowds(roads):
     if counts.max() > CROWD_LIMIT:
         column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
         raise SceneError(f"its roads make {counts.max()} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; they must make at most {CROWD_LIMIT}")
+                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; "
+                         f"they must make at most {CROWD_LIMIT}")
 
 
 def _check_lanes(lanes, roads):

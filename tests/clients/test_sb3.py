@@ -240,7 +240,8 @@ def test_an_env_that_is_not_there_is_told_with_the_range(indices, fault):
                  lambda: env.env_method("trial_state", indices=indices), lambda: env.env_is_wrapped(Monitor, indices)):
         with pytest.raises(ConfigError) as told:
             asks()
-        assert str(told.value).replace("np.int64(7)", "7") == f"indices is {fault}; it must be a whole number from 0 to 5"
+        said = str(told.value).replace("np.int64(7)", "7")
+        assert said == f"indices is {fault}; it must be a whole number from 0 to 5"
     for some in (np.int64(5), np.array([5]), range(5, 6), {5}, np.array(5)):
         assert env.get_attr("world", some) == [5]
 

@@ -229,7 +229,8 @@ def cut_off(damaged, dice):
 # ---- words of four bytes ----
 
 WORDS = tuple(struct.pack("<i", value) for value in (
-    0, 1, -1, 2, 3, 4, 5, 10, 11, 91, 255, 65_535, 65_536, 1_000_001, 2**24, 2**30, 2**31 - 1, -2**31, 0x01000000)) + tuple(
+    0, 1, -1, 2, 3, 4, 5, 10, 11, 91, 255, 65_535, 65_536, 1_000_001, 2**24, 2**30, 2**31 - 1, -2**31,
+    0x01000000)) + tuple(
     struct.pack("<f", value) for value in (
         1.0, -0.0, 0.5, 1e-45, 1e-38, 0.01, 200.0, 201.0, -10_000.0, 50_001.0, 1e9, 3.4e38, -3.4e38, 7.0, 4.0)) + tuple(
     struct.pack("<I", bits) for bits in (0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFBFFFFF))

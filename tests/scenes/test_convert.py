@@ -174,6 +174,11 @@ def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
     """What it shows of the file and of the scene belongs together, whoever replaces the file meanwhile."""
     out, read = tmp_path / "small.drv", []
     run("convert", str(bin_file), str(out))
-    monkeypatch.setattr(load, "open", lambda path, mode: read.append(path) or open(path, mode), raising=False)
+
+    def counted(path, mode):
+        read.append(path)
+        return open(path, mode)
+
+    monkeypatch.setattr(load, "open", counted, raising=False)
     assert "CRC-32" in run("inspect", str(out))
     assert read == [str(out)]

@@ -253,7 +253,8 @@ SPOILT = {
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,
          "lanes.start": 4}, road_count=0),
     # metadata
-    f"section metadata at byte {at('metadata')}: metadata is no JSON in UTF-8: byte 0 is 0xff: invalid": metadata(b"\xff\xfe{}"),
+    f"section metadata at byte {at('metadata')}: metadata is no JSON in UTF-8: byte 0 is 0xff":
+        metadata(b"\xff\xfe{}"),
     "metadata begins with a byte order mark": metadata("\ufeff" + GOOD_METADATA),
     "metadata is no JSON in UTF-8: line 1, column 2: Expecting": metadata("{]"),
     "metadata is []; it must be an object with the keys name, source": metadata("[]"),
