@@ -41,6 +41,9 @@ FROZEN = {1: Path(__file__).parent / "schema" / "1.json"}
 """What a key meant where a file of that version lacks it; never today's default. A key that is new today is added to
 the files of old versions with the value that says what they did."""
 
+KEYS = ("schema", "config", "counters", "semantics")
+"""What the config.json of every version has."""
+
 POSITIONS = f"rotary by kept tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
 
 
@@ -194,12 +197,23 @@ def newest(folder: Path) -> Path:
     return found[-1]
 
 
+def named(place: Path) -> Path:
+    """The checkpoint that a user names: by its own folder, or by that of its run, whose newest it then is."""
+    own = (Path(place) / "config.json").is_file()
+    return place if own or not checkpoints(place) else newest(place)
+
+
 def about(place: Path) -> dict[str, Any]:
     """The config.json of a checkpoint."""
     try:
-        return json.loads((Path(place) / "config.json").read_text())
+        found = json.loads((Path(place) / "config.json").read_text())
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint: {error}") from None
+        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {error}"
+                              ) from None
+    lacks = [key for key in KEYS if not isinstance(found, dict) or key not in found]
+    if lacks:
+        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint: its config.json has no {lacks[0]!r}")
+    return found
 
 
 def load_policy(place: Path, device: torch.device | str = "cpu",

@@ -74,12 +74,16 @@ def join(device: str = "auto") -> Ranks:
     They stay together until the process ends: a second group would meet the remains of the first.
 
     Raises:
-        ValueError: the device is a GPU and there is none.
+        ValueError: torch knows no such device, or it is a GPU and there is none.
     """
     rank, count = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    chosen = torch.device(device)
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise ValueError(f"device is {device!r}; it must be 'auto' or what torch calls one, as 'cpu' or 'cuda:1'"
+                         ) from None
     if chosen.type == "cuda":
         if not torch.cuda.is_available():
             raise ValueError(f"device is {device!r}, but torch finds no GPU")

@@ -119,7 +119,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from .checkpoint import check_fits, load_policy
+    from .checkpoint import check_fits, load_policy, named
     from .dist import join
     from .worlds import scenes_of
 
@@ -128,12 +128,12 @@ def main() -> None:
         """Plays every scene once with the policy of a checkpoint and prints its figures beside random play's.
 
         Args:
-            checkpoint: the folder of one update.
+            checkpoint: the folder of one update, or that of a run for its newest one.
             scenes: generators and paths; none: those of the training.
             scene_count: seeds of a generator.
         """
         try:
-            where = join(device).device
+            where, checkpoint = join(device).device, named(checkpoint)
             policy, config = load_policy(checkpoint, where)
             env = replace(config.env, scenes=scenes or config.env.scenes,
                           scene_count=scene_count or config.env.scene_count)
@@ -144,7 +144,7 @@ def main() -> None:
             sys.exit(f"baselines.evaluate: {error}")
         driven = evaluate(Player(policy, where, deterministic), found, env.drive, seed)
         chance = evaluate(by_chance(seed), found, env.drive, seed)
-        table = Table(title=f"{len(found)} scenes")
+        table = Table(title=f"{checkpoint.name} on {len(found)} scenes")
         for column in ("figure", "policy", "by chance", "n"):
             table.add_column(column, justify="left" if column == "figure" else "right")
         for name, figure in driven.items():

@@ -173,7 +173,7 @@ def main() -> None:
     """The command; exit code 1 where something hidden was seen."""
     import tyro
 
-    from .checkpoint import CheckpointError, load_policy
+    from .checkpoint import CheckpointError, load_policy, named
     from .worlds import scenes_of
 
     def run(checkpoint: Path, scene: int = 0, row: int = 0, ticks: int | None = None, out: Path = Path("inspection"),
@@ -181,14 +181,14 @@ def main() -> None:
         """Plays one world with the policy of a checkpoint and shows what one row did and looked back at.
 
         Args:
-            checkpoint: the folder of one update.
+            checkpoint: the folder of one update, or that of a run for its newest one.
             scene: index into the scenes of the training.
             row: of the world.
             ticks: steps; none: one episode.
             out: the folder to write into.
         """
         try:
-            policy, config = load_policy(checkpoint)
+            policy, config = load_policy(named(checkpoint))
             scenes = scenes_of(config.env)
             if not 0 <= scene < len(scenes):
                 raise ValueError(f"scene is {scene}; it must be from 0 to {len(scenes) - 1}")

@@ -62,8 +62,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     torch.manual_seed(run.seed)
     resumed = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
     if resumed and not run.resume:
-        raise ValueError(f"folder {str(folder)!r} holds a run up to {resumed.name}; --run.resume goes on with it, another "
-                         "--run.folder leaves it alone")
+        raise ValueError(f"folder {str(folder)!r} holds a run up to {resumed.name}; --run.resume goes on with it, "
+                         "another --run.folder leaves it alone")
     scenes = scenes_of(config.env)
     pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)
     counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}

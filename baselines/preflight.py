@@ -231,7 +231,7 @@ def main() -> None:
             smoke: also do the first update in its full shapes, with a checkpoint and an evaluation.
         """
         if preset not in PRESETS:
-            sys.exit(f"preset is {preset!r}; it must be one of {', '.join(map(repr, PRESETS))}")
+            sys.exit(f"baselines.preflight: preset is {preset!r}; it must be one of {', '.join(map(repr, PRESETS))}")
         findings = preflight(PRESETS[preset], require_device, smoke, lambda finding: print(
             f"{'ok  ' if finding.fine else 'FAIL'} {finding.name}: {finding.said}", flush=True))
         sys.exit(not all(finding.fine for finding in findings))

@@ -3,8 +3,8 @@
     python benchmarks/core.py [--map SCENE] [--seconds S] [--write docs/performance.md]
 
 All cases of a table are measured in turn, round after round, so that a busy moment of the machine falls on all of them;
-a figure is the median over the rounds. Ratios are against the plain simulator of reference.c in the same round. Without a
-scene file of your own the map is a generated town of as many agents.
+a figure is the median over the rounds. Ratios are against the plain simulator of reference.c in the same round. Without
+a scene file of your own the map is a generated town of as many agents.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
         return [generate_scene("town", seed=0, agents=agents)]
 
     def many(count):
-        return Batch(copies(scene, count), worlds=max(count, 16), threads=1, config=GOES_ON.replace(scene_order="cycle"))
+        return Batch(copies(scene, count), worlds=max(count, 16), threads=1,
+                     config=GOES_ON.replace(scene_order="cycle"))
 
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {

@@ -1,9 +1,10 @@
 /* How fast is a simulator written the plain way? The yardstick of core.py, so that its results are ratios.
  *
- * What a good programmer writes first: arrays of structs, the C library's trigonometry, lists of nearby segments by cell
- * that are cut when the slots are full, every vehicle tested against every other. It does the work of one step of the core
- * (dynamics, replayed vehicles, contacts, road edges, goals, rewards, observations of the same size), but keeps none of its
- * promises: the segments shown are some near ones, not the nearest, nothing is swept, and its bits depend on the compiler. */
+ * What a good programmer writes first: arrays of structs, the C library's trigonometry, lists of nearby segments by
+ * cell that are cut when the slots are full, every vehicle tested against every other. It does the work of one step of
+ * the core (dynamics, replayed vehicles, contacts, road edges, goals, rewards, observations of the same size), but
+ * keeps none of its promises: the segments shown are some near ones, not the nearest, nothing is swept, and its bits
+ * depend on the compiler. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -215,7 +216,8 @@ static float clipped(float value) { return fminf(fmaxf(value, -1.0f), 1.0f); }
 static void observe(const reference *all, const world *state, int agent, float *out) {
     const vehicle *ego = &state->vehicles[agent];
     const float c = cosf(ego->heading), s = sinf(ego->heading);
-    const float goal_x = ego->goal_x - ego->x, goal_y = ego->goal_y - ego->y, goal = sqrtf(goal_x * goal_x + goal_y * goal_y);
+    const float goal_x = ego->goal_x - ego->x, goal_y = ego->goal_y - ego->y;
+    const float goal = sqrtf(goal_x * goal_x + goal_y * goal_y);
     memset(out, 0, (size_t)(EGO_FLOATS + SLOT_FLOATS * (all->partners + all->roads)) * sizeof *out);
     out[0] = 1.0f;
     out[1] = ego->speed / 40.0f;

@@ -43,6 +43,19 @@ class Figure(NamedTuple):
     n: int
 
 
+class _OfIndexRows:
+    """What a batch of floats has in the place of an array that only index rows need; the array itself hides it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, batch: Batch | None, owner: type) -> _OfIndexRows:
+        if batch is None:
+            return self
+        raise AttributeError(f"a Batch has {self._name} with observation_type 'index' only; that of this one is "
+                             f"{batch.config.observation_type!r}")
+
+
 class Batch:
     """Many worlds stepped together; every array has one entry a row, and a row's index never changes.
 
@@ -104,6 +117,9 @@ class Batch:
     code: npt.NDArray[np.uint16]
     scene_index: npt.NDArray[np.int32]
 
+    if not TYPE_CHECKING:
+        vehicle_table = _OfIndexRows()
+
     def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto") -> None:
@@ -155,7 +171,8 @@ class Batch:
     def _bind(self, arrays, needs) -> None:
         table = shared_table(self.config)
         in_bytes = self.config.observation_type == "index"
-        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width, "V": 1 + needs.vehicles_per_world,
+        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width,
+                 "V": 1 + needs.vehicles_per_world,
                  "O": needs.observation_bytes if in_bytes else needs.observation_size}
         self._shared = allocate(table, sizes, arrays)
         for name, array in self._shared.items():

@@ -97,7 +97,7 @@ def native_scene(cast: Cast, config):
         return ffi.from_buffer(f"{kind}[]", array) if array.size else ffi.NULL
 
     source = ffi.new("drv_scene_input *", dict(
-        name=(name := ffi.new("char[]", scene.name.encode("utf-8", "replace"))),
+        name=(name := ffi.new("char[]", scene.name.encode())),
         dt_s=cast.dt_s,
         trial_steps=cast.trial_steps,
         row_count=cast.row_count,

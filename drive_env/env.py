@@ -83,7 +83,8 @@ class DriveParallelEnv(ParallelEnv):
 
     Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not come back before `reset`. An agent that waits for the next trial of the episode
-    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts.
+    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. Observations are
+    float32, or float16 where `config.observation_type` says so.
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except on the step that decides the agent's
@@ -145,11 +146,11 @@ class DriveParallelEnv(ParallelEnv):
     # ---- calls ----
 
     def reset(self, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, dict[str, Any]]]:
+              ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, dict[str, Any]]]:
         """Opens an episode: the first of `seed`, or the next of the stream; `options` are not used.
 
         Returns:
-            observations, (observation size,) float32 each, and infos: one entry for each agent that has a vehicle.
+            observations, (observation size,) each, and infos: one entry for each agent that has a vehicle.
 
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
@@ -171,16 +172,15 @@ class DriveParallelEnv(ParallelEnv):
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[
-            dict[str, npt.NDArray[np.float32]], dict[str, float], dict[str, bool], dict[str, bool],
-            dict[str, dict[str, Any]]]:
+            dict[str, npt.NDArray[Any]], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """One step of all agents.
 
         Args:
             actions: one for each agent that drives; those of waiting agents are neither read nor checked.
 
         Returns:
-            observations, (observation size,) float32 each, rewards, terminations, truncations, infos: one entry for
-            each agent in `agents` at the call.
+            observations, (observation size,) each, rewards, terminations, truncations, infos: one entry for each agent
+            in `agents` at the call.
 
         Raises:
             ActionError: an action is missing, misshapen or out of range, or names no agent. Nothing has moved.
@@ -223,7 +223,7 @@ class DriveParallelEnv(ParallelEnv):
         return self._screen.show()
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """The space of what `agent` sees, the same object at every call; float32, see docs/observation.md.
+        """The space of what `agent` sees, the same object at every call; see docs/observation.md.
 
         Raises:
             KeyError: `agent` is not among `possible_agents`.
@@ -245,11 +245,11 @@ class DriveParallelEnv(ParallelEnv):
             self._np_random, _ = seeding.np_random(self.batch.seed)
         return self._np_random
 
-    def state(self) -> npt.NDArray[np.float32]:
+    def state(self) -> npt.NDArray[Any]:
         """The observations of all possible agents in one row, for learners that look at the whole world at once.
 
         Returns:
-            (possible agents * observation size,) float32.
+            (possible agents * observation size,) in the type of the observations.
         """
         return self.batch.observations.reshape(-1).copy()
 

@@ -68,7 +68,8 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
     if not isinstance(path, str) or not path.lower().endswith(endings):
         raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
     if "\0" in path or os.path.isdir(path):
-        raise ConfigError(f"path is {shown(path)}; it must be that of a file, which a folder or a name with a NUL is not")
+        raise ConfigError(f"path is {shown(path)}; it must be that of a file, "
+                          "which a folder or a name with a NUL is not")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")

@@ -58,6 +58,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
     ignored (`info["invalid_step"]`). `terminated` and `truncated` speak of the episode. After either, call `reset`.
+    Observations are float32, or float16 where `config.observation_type` says so.
 
     Args:
         scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
@@ -81,11 +82,11 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         self._was_reset = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+              ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used.
 
         Returns:
-            The observation, (observation size,) float32, and the info.
+            The observation, (observation size,), and the info.
 
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
@@ -99,14 +100,14 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
             self.render()
         return self.batch.observations[0].copy(), self._info()
 
-    def step(self, action: npt.ArrayLike) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """One step.
 
         Args:
             action: in `action_space`; neither read nor checked where the step is a restart.
 
         Returns:
-            observation, (observation size,) float32, reward, terminated, truncated, info.
+            observation, (observation size,), reward, terminated, truncated, info.
 
         Raises:
             ActionError: the action is misshapen, not finite or out of range. Nothing has moved.
@@ -138,11 +139,12 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         self.batch.close()
 
 
-class DriveVectorEnv(VectorEnv[npt.NDArray[np.float32], Any, npt.NDArray[Any]]):
+class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     """Many one-ego worlds as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
 
-    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Restarts
-    between trials stay steps of their own in all modes; `autoreset_mode` says what happens after an episode:
+    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations
+    are float32, or float16 where `config.observation_type` says so. Restarts between trials stay steps of their own in
+    all modes; `autoreset_mode` says what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.
     * SAME_STEP: the step that ends it returns the new episode's first observation; the last one is in
@@ -193,7 +195,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[np.float32], Any, npt.NDArray[Any]]):
         self._was_reset = False
 
     def reset(self, *, seed: SupportsIndex | Sequence[SupportsIndex | None] | npt.NDArray[Any] | None = None,
-              options: dict[str, Any] | None = None) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+              options: dict[str, Any] | None = None) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Opens an episode in every sub-environment, or in those of `options["reset_mask"]`.
 
         Args:
@@ -223,15 +225,14 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[np.float32], Any, npt.NDArray[Any]]):
         return self._observations(), self._infos(chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[
-            npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_],
-            dict[str, Any]]:
+            npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         """One step of every sub-environment.
 
         Args:
             actions: (num_envs, ...), one for each sub-environment.
 
         Returns:
-            observations, (num_envs, observation size) float32; rewards, (num_envs,) float64; terminations and
+            observations, (num_envs, observation size); rewards, (num_envs,) float64; terminations and
             truncations, (num_envs,) bool; infos.
 
         Raises:

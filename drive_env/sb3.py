@@ -42,7 +42,8 @@ class DriveVecEnv(VecEnv):
     An episode is `config.max_trials` trials of one scene, and a restart between two of them is a step whose action is
     ignored. In the step that ends an episode an env is done, its observation is the first one of the next episode, and
     its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` says that it was cut while its
-    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info.
+    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info. Observations are
+    float32, or float16 where `config.observation_type` says so.
 
     Args:
         scenes, config, threads: as for `Batch`.
@@ -63,6 +64,8 @@ class DriveVecEnv(VecEnv):
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
+
+    metadata: dict[str, Any]
 
     def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None, threads: int = 0,
                  rows: str = "ego", render_mode: str | None = None) -> None:
@@ -92,7 +95,7 @@ class DriveVecEnv(VecEnv):
         Options set by `set_options` are not used.
 
         Returns:
-            (envs, observation size), in the type of the config's observations.
+            (envs, observation size).
         """
         seeds = self._seeds[::self.batch.rows_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
@@ -186,6 +189,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: they have none of that name.
+            ConfigError: there is no such env.
         """
         return [getattr(env, attr_name) for env in self._chosen(indices)]
 
@@ -198,6 +202,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: the name is that of something the world says.
+            ConfigError: there is no such env.
         """
         if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
             raise AttributeError(f"{attr_name} is the world's own and cannot be set")
@@ -214,6 +219,7 @@ class DriveVecEnv(VecEnv):
 
         Raises:
             AttributeError: they have none of that name.
+            ConfigError: there is no such env.
         """
         return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._chosen(indices)]
 
@@ -223,11 +229,20 @@ class DriveVecEnv(VecEnv):
         Args:
             wrapper_class: is not looked at.
             indices: which envs; None for all.
+
+        Raises:
+            ConfigError: there is no such env.
         """
         return [False for _ in self._chosen(indices)]
 
     def _chosen(self, indices) -> list[SubEnv]:
-        return [self._envs[index] for index in self._get_indices(indices)]
+        if indices is None:
+            return self._envs
+        try:
+            some = list(indices)
+        except TypeError:
+            some = [indices]
+        return [self._envs[whole("indices", index, 0, self.num_envs - 1)] for index in some]
 
     def _infos(self) -> list[dict]:
         """A fresh info for each env; rows say few different things, so they are copies of known ones."""

@@ -78,10 +78,10 @@ def test_inspect_shows_what_a_json_file_holds(sample_path):
 
 def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
     document = small_document()
-    document["scenario_id"] = "\x1b[31mred\ud800\nline"
+    document["scenario_id"] = "\u202ered\ufeff\nline"
     path = tmp_path / "red.json"
     path.write_bytes(json_bytes(document))
-    assert row(run("inspect", str(path)), "scenario id") == ["\\x1b[31mred\\ud800\\nline"]
+    assert row(run("inspect", str(path)), "scenario id") == ["\\u202ered\\ufeff\\nline"]
 
 
 def test_ids_are_drawn_together_and_many_are_cut():
@@ -102,7 +102,7 @@ def test_inspect_takes_a_generators_name():
 def test_inspect_shows_a_scene_in_which_nobody_could_drive(monkeypatch):
     scene = drive_env.generate_scene("town", agents=2)
     scene.objects.goal_m[:] = [[scene.objects.x_m[0, i], scene.objects.y_m[0, i]] for i in range(2)]
-    monkeypatch.setattr(drive_env.cli.inspection, "find_scene", lambda *_: scene)
+    monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (scene, b""))
     assert "has no object that could drive" in run("inspect", "any")
 
 
@@ -118,6 +118,16 @@ def test_bench_measures_and_names_the_machine(options):
     total = row(output, "all")
     assert sum(float(ns) for ns, _ in phases) <= float(total[0])
     assert total[1] == "100.0%"
+
+
+@pytest.mark.parametrize("scene, named", [
+    ("intersection", "generate_scene('intersection', seed=0, agents=32) and 63 like it"), ("own.drv", "own.drv")])
+def test_a_command_names_what_it_was_given_not_what_that_was_made_from(scene, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drive_env.save_scene(drive_env.generate_scene("town", seed=9, agents=2), "own.drv")
+    assert row(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
+    demo = run("demo", scene, "--episodes", "1")
+    assert demo.count(named.partition(" and ")[0]) == 1 and demo.count("seed=9") == 0
 
 
 @pytest.mark.parametrize("arguments, code, sentence", (
@@ -163,6 +173,27 @@ def test_an_episode_becomes_a_page_and_a_film(tmp_path):
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     assert str(film) in run("play", "town", "--agents", "2", "--out", str(film))
     assert film.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_line_of_a_replay_says_whose_figures_it_shows(tmp_path, monkeypatch):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.json").write_bytes(json_bytes(small_document()))
+    said = run("play", "log.json", "--policy", "replay", "--out", "log.png")
+    rates = r"goal \S+, collision \S+, offroad \S+"
+    assert re.fullmatch(rf"log.png: the log; of the one row that drives by rule: {rates}\n", said)
+    assert re.fullmatch(r"log.png: goal \S+, .*timeout \S+\n", run("play", "log.json", "--out", "log.png"))
+
+
+def test_help_names_every_ending_that_a_command_writes():
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    from drive_env.render.chart import CHART_ENDINGS
+    from drive_env.render.film import FILM_ENDINGS
+
+    for command, endings in (("inspect", CHART_ENDINGS), ("play", (*FILM_ENDINGS, ".png")),
+                             ("replay", (".html", ".htm")), ("convert", (".drv",))):
+        told = run(command, "--help")
+        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", told)] == []
 
 
 WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"

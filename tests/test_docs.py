@@ -105,7 +105,8 @@ def info_table():
     contract = (ROOT / "docs/channels.md").read_text()
     for names, meaning in re.findall(r"^\| ([`\w, ]+) \| (.+?) \|$", contract, re.MULTILINE):
         words = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | words
-    words["outcome"] = "on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; else 0"
+    words["outcome"] = ("on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; "
+                        "else 0")
     return table(["key", "meaning"], [[code(key), words[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
 
 
@@ -259,6 +260,24 @@ def test_links_lead_somewhere(page):
             headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
             assert anchor in anchors, target
+
+
+def code_lines(page):
+    """What stands in blocks of code."""
+    text = re.sub(r"^```[^\n]*\n(.*?)^```$", lambda block: re.sub("^", "    ", block[1], flags=re.MULTILINE),
+                  page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"^    .*$", text, re.MULTILINE)
+
+
+def test_no_line_of_code_is_longer_than_a_screen_is_wide():
+    """In pages, where a block is shown as it stands, and in sources."""
+    sources = [path for part in ("c", "drive_env", "baselines", "benchmarks", "examples", "tests")
+               for ending in ("*.py", "*.[ch]", "CMakeLists.txt") for path in (ROOT / part).rglob(ending)]
+    lines = {path: path.read_text().splitlines() for path in sources}
+    lines |= {page: [line[4:] for line in code_lines(page)] for page in [*PAGES, ROOT / "baselines/README.md"]}
+    assert len(lines) > 200
+    too_wide = {str(path): line for path, found in lines.items() for line in found if len(line) > 120}
+    assert too_wide == {}
 
 
 CLIENT_PAGES = sorted((ROOT / "docs/clients").glob("*.md"))

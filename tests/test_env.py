@@ -139,7 +139,8 @@ def test_wrappers_find_a_seeded_generator_that_leaves_the_world_alone():
     env.reset(seed=3)
     twin.reset(seed=3)
     drawn = env.np_random.random(4).tolist()
-    assert pickle.dumps(env.step(dict.fromkeys(env.agents, 45))) == pickle.dumps(twin.step(dict.fromkeys(env.agents, 45)))
+    actions = dict.fromkeys(env.agents, 45)
+    assert pickle.dumps(env.step(actions)) == pickle.dumps(twin.step(actions))
     env.reset()
     assert env.np_random.random(4).tolist() != drawn  # goes on with the stream
     env.reset(seed=3)

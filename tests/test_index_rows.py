@@ -9,7 +9,7 @@ from samples import sample
 
 from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene, parallel_env
 from drive_env.gym import DriveEnv, DriveVectorEnv
-from drive_env.index_rows import floats_of, parts_of
+from drive_env.index_rows import float_rows, floats_of, parts_of
 
 BASE = DriveConfig(max_trials=2, trial_steps=40, on_collision="remove")
 MAP = "pufferdrive/map_942.bin"
@@ -156,6 +156,18 @@ def test_what_is_no_index_row_is_refused():
     for rows in (np.zeros((2, 415), np.uint8), np.zeros((2, 416), np.int8), np.zeros(416, np.uint8)):
         with pytest.raises(ConfigError, match=r"they must be uint8 of shape \(n, 416\)"):
             parts_of(index, rows)
+
+
+@pytest.mark.parametrize("kind", ("float32", "float16"))
+def test_a_batch_of_floats_says_why_it_has_no_vehicle_table(kind):
+    with Batch("intersection", config=BASE.replace(observation_type=kind)) as batch:
+        batch.reset()
+        assert not hasattr(batch, "vehicle_table")
+        for asks in (lambda: batch.vehicle_table, lambda: float_rows(batch, 0)):
+            with pytest.raises(AttributeError, match=f"observation_type 'index' only; that of this one is '{kind}'"):
+                asks()
+        with Batch("intersection", config=BASE.replace(observation_type="index")) as other:
+            assert (batch.scene_table().records == other.scene_table().records).all()
 
 
 def test_a_map_too_large_to_name_is_refused():

@@ -25,8 +25,7 @@ each_callable = pytest.mark.parametrize("function, words", [found for _, *found 
 each_class = pytest.mark.parametrize("found", CLASSES.values(), ids=CLASSES)
 
 CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.make_up", "Recording.html",
-               "LaneGraph.after", "DriveVectorEnv.close_extras", "DriveVecEnv.step_async", "DriveVecEnv.env_is_wrapped",
-               "SubEnv.__init__"}
+               "LaneGraph.after", "DriveVectorEnv.close_extras", "DriveVecEnv.step_async", "SubEnv.__init__"}
 """They take arguments of which none that fits its type can be wrong."""
 
 
@@ -114,3 +113,11 @@ def test_every_field_is_told_in_words(found):
     untold = [field.name for field in dataclasses.fields(found)
               if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
     assert untold == []
+
+
+@pytest.mark.parametrize("face", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
+def test_a_face_tells_of_both_types_that_its_observations_may_have(face):
+    assert "float16 where `config.observation_type`" in face.__doc__
+    for name, member in vars(face).items():
+        told = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
+        assert not re.search(r"observation[^.;]* float32", told), name

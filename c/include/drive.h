@@ -304,9 +304,9 @@ typedef struct drv_feature {
     int32_t stride;
 } drv_feature;
 
-/* Where the parts of an index row stand, in bytes: `head` floats, the features of no slot; then the partners and the roads
- * shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle table, a road
- * one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
+/* Where the parts of an index row stand, in bytes: `head` floats, the features of no slot; then the partners and the
+ * roads shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle
+ * table, a road one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
 typedef struct drv_observation_place {
     int32_t head_count, head_bytes, partners_bytes, roads_bytes, row_bytes;
 } drv_observation_place;
@@ -354,8 +354,8 @@ drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_
 /* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
  * Nothing has changed unless it returns DRV_OK. */
 drv_status drv_batch_step(drv_batch *batch, void *actions, char *message);
-/* What each waiting row will see at its next inner restart, zeros elsewhere: row_count x observation_size floats, or half
- * floats where observations are. */
+/* What each waiting row will see at its next inner restart, zeros elsewhere: row_count x observation_size floats, or
+ * half floats where observations are. */
 drv_status drv_batch_restart_observations(drv_batch *batch, void *out, char *message);
 /* Marks a batch whose block was filled from a copy as one that was reset already. */
 void drv_batch_resume(drv_batch *batch);

@@ -28,7 +28,8 @@ static drv_status read_multi_discrete(const drv_world *world, int32_t world_numb
     const int64_t steering = world->out.discrete_actions[2 * row + 1];
     if (!in_table(acceleration, DRV_ACCELERATION_BINS) || !in_table(steering, DRV_STEERING_BINS))
         return drv_fail(message, DRV_ERROR_ACTION,
-                        "the action of row %d (world %d) is (%lld, %lld); it must be whole numbers from (0, 0) to (%d, %d)",
+                        "the action of row %d (world %d) is (%lld, %lld); "
+                        "it must be whole numbers from (0, 0) to (%d, %d)",
                         number_of(world, world_number, row), world_number, (long long)acceleration,
                         (long long)steering, DRV_ACCELERATION_BINS - 1, DRV_STEERING_BINS - 1);
     world->control[row] = drv_discrete_control(world->config, (int32_t)acceleration, (int32_t)steering);

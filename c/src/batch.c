@@ -116,20 +116,23 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     for (int32_t i = 0; check.status == DRV_OK && i < setup->scene_count; i++) {
         const drv_scene *scene = setup->scenes[i];
         if (scene->row_count > setup->rows_per_world)
-            return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d controlled vehicles; there are %d rows a world",
-                            scene->name, scene->row_count, setup->rows_per_world);
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "scene %.80s has %d controlled vehicles; there are %d rows a world", scene->name,
+                            scene->row_count, setup->rows_per_world);
         if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
-            return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s has %d road segments; index rows can name at most %d",
-                            scene->name, scene->segments.count, DRV_INDEX_LIMIT);
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "scene %.80s has %d road segments; index rows can name at most %d", scene->name,
+                            scene->segments.count, DRV_INDEX_LIMIT);
         if (scene->max_speed_mps != config->max_speed_mps || scene->min_speed_mps != config->min_speed_mps)
             return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for speeds of %g to %g m/s; this batch allows %g to %g m/s", scene->name,
-                            (double)scene->min_speed_mps, (double)scene->max_speed_mps, (double)config->min_speed_mps,
-                            (double)config->max_speed_mps);
+                            "scene %.80s was made for speeds of %g to %g m/s; this batch allows %g to %g m/s",
+                            scene->name, (double)scene->min_speed_mps, (double)scene->max_speed_mps,
+                            (double)config->min_speed_mps, (double)config->max_speed_mps);
         if (scene->roads != config->roads || scene->view_radius_m != config->view_radius_m)
             return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for %d roads within %g m; this batch shows %d within %g m", scene->name,
-                            scene->roads, (double)scene->view_radius_m, config->roads, (double)config->view_radius_m);
+                            "scene %.80s was made for %d roads within %g m; this batch shows %d within %g m",
+                            scene->name, scene->roads, (double)scene->view_radius_m, config->roads,
+                            (double)config->view_radius_m);
     }
     return check.status;
 }
@@ -140,7 +143,8 @@ static drv_sizes sizes_of(const drv_batch_setup *setup) {
     int32_t vehicles = setup->rows_per_world;
     for (int32_t i = 0; i < setup->scene_count; i++)
         if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
-    return (drv_sizes){setup->rows_per_world, round_up(vehicles, DRV_LANES), (vehicles + 63) / 64, setup->config.max_trials};
+    return (drv_sizes){setup->rows_per_world, round_up(vehicles, DRV_LANES), (vehicles + 63) / 64,
+                       setup->config.max_trials};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
@@ -267,9 +271,10 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     *out = NULL;
     if (status != DRV_OK) return status;
     if (block_bytes < needs.block_bytes || (uintptr_t)block % 64 != 0)
-        return drv_fail(message, DRV_ERROR_MEMORY, "the state block is %llu bytes at offset %u of a cache line; it must "
-                        "be at least %llu bytes at offset 0", (unsigned long long)block_bytes,
-                        (unsigned)((uintptr_t)block % 64), (unsigned long long)needs.block_bytes);
+        return drv_fail(message, DRV_ERROR_MEMORY,
+                        "the state block is %llu bytes at offset %u of a cache line; it must be at least %llu bytes at "
+                        "offset 0", (unsigned long long)block_bytes, (unsigned)((uintptr_t)block % 64),
+                        (unsigned long long)needs.block_bytes);
     drv_batch *batch = calloc(1, sizeof *batch);
     drv_scene **scenes = calloc((size_t)setup->scene_count, sizeof(drv_scene *));
     if (batch) {
@@ -481,14 +486,15 @@ static void step_world(void *context, int32_t number, int32_t worker_number) {
 }
 
 static drv_status check_step(const drv_batch *batch, char *message) {
-    if (!batch->arrays.observations) return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
+    if (!batch->arrays.observations)
+        return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
     if (!batch->was_reset) return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         if (batch->config.restart == DRV_RESTART_CALLER && *world.pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
-                            "the episode of world %d is over and its restart is the caller's; reset it before the next step",
-                            number);
+                            "the episode of world %d is over and its restart is the caller's; "
+                            "reset it before the next step", number);
         drv_status status = batch->kernels->read_actions(&world, number, message);
         if (status != DRV_OK) return status;
     }

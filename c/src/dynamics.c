@@ -25,8 +25,8 @@ static float next_speed(float speed_mps, float acceleration_mps2, drv_speed_limi
     return passes_zero ? 0.0f : drv_clip(speed, limits.min_mps, limits.max_mps);
 }
 
-static drv_motion advance(drv_motion car, drv_control control, slip_angle slip, float wheelbase_m, drv_speed_limits limits,
-                          float dt_s) {
+static drv_motion advance(drv_motion car, drv_control control, slip_angle slip, float wheelbase_m,
+                          drv_speed_limits limits, float dt_s) {
     drv_point ahead = drv_direction(car.heading_rad);
     float speed = next_speed(car.speed_mps, control.acceleration_mps2, limits, dt_s);
     float path_m = speed * dt_s;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A mask of eight bits as bytes: the numbers of its set bits, ascending; then zeros. Put together from its two halves. */
+/* A mask of eight bits as bytes: the numbers of its set bits, ascending; then zeros. Put together from two halves. */
 #define LOW_0 0x0u
 #define LOW_1 0x0u
 #define LOW_2 0x1u
@@ -38,9 +38,9 @@
 #define HIGH_D 0x070604ull
 #define HIGH_E 0x070605ull
 #define HIGH_F 0x07060504ull
-#define SIXTEEN(high)                                                                                                   \
-    LOW_0 | high, LOW_1 | high << 8, LOW_2 | high << 8, LOW_3 | high << 16, LOW_4 | high << 8, LOW_5 | high << 16,       \
-        LOW_6 | high << 16, LOW_7 | high << 24, LOW_8 | high << 8, LOW_9 | high << 16, LOW_A | high << 16,                \
+#define SIXTEEN(high)                                                                                                  \
+    LOW_0 | high, LOW_1 | high << 8, LOW_2 | high << 8, LOW_3 | high << 16, LOW_4 | high << 8, LOW_5 | high << 16,     \
+        LOW_6 | high << 16, LOW_7 | high << 24, LOW_8 | high << 8, LOW_9 | high << 16, LOW_A | high << 16,             \
         LOW_B | high << 24, LOW_C | high << 16, LOW_D | high << 24, LOW_E | high << 24, LOW_F | high << 32
 
 static const uint64_t drv_lanes_of[256] = {

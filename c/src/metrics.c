@@ -1,4 +1,5 @@
-/* What is a trial worth remembering? Each row keeps one moving average a figure and trial index, seeded by its first. */
+/* What is a trial worth remembering? Each row keeps one moving average a figure and trial index, seeded by its first
+ * value. */
 #include "phases.h"
 
 static void measure_trial(const drv_world *world, int32_t row, float *figures) {

@@ -205,7 +205,8 @@ static int64_t split_roads(const drv_scene_input *in, segment *out) {
 
 static int by_cell_then_file_order(const void *left, const void *right) {
     const segment *a = left, *b = right;
-    return a->cell != b->cell ? (a->cell > b->cell) - (a->cell < b->cell) : (a->order > b->order) - (a->order < b->order);
+    return a->cell != b->cell ? (a->cell > b->cell) - (a->cell < b->cell)
+                              : (a->order > b->order) - (a->order < b->order);
 }
 
 static drv_grid cover(const segment *pieces, int64_t count) {

@@ -21,11 +21,15 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] not in EXTRA:
             raise
         sys.exit(f'drive-env: the command needs {error.name}; install it with: pip install "drive-env[cli]"')
+    from . import show
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what a terminal has no letters for
     try:
         app(prog_name="drive-env")
     except DriveError as error:
-        sys.exit(f"drive-env: {error}")
+        sys.exit(f"drive-env: {show.plain(str(error))}")
     except OSError as error:
         if error.filename is None:
             raise
-        sys.exit(f"drive-env: {error.filename}: {error.strerror}")
+        sys.exit(f"drive-env: {show.plain(show.words_of(error))}")

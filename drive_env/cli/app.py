@@ -62,7 +62,7 @@ def inspect(
     seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
     agents: Annotated[int, typer.Option(min=1, max=4096, help="Vehicles of a generated scene.")] = 32,
     plot: Annotated[Path | None, typer.Option(
-        help="Also draw it into this .png; needs the extra [render].")] = None,
+        help="Also draw it into this file (.png, .svg or .pdf); needs the extra [render].")] = None,
 ) -> None:
     """Say what a scene holds, what was dropped or made up in reading it, and who would drive."""
     found = inspection.run(scene, seed, agents)
@@ -105,7 +105,8 @@ def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
     out: Annotated[Path, typer.Option(
         help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
-    policy: Annotated[str, typer.Option(help="random, lane (a rule) or replay (the log).")] = "lane",
+    policy: Annotated[str, typer.Option(
+        help="random, lane (a rule) or replay (the log, in which one row drives by rule).")] = "lane",
     agents: AGENTS = None,
     trials: TRIALS = 1,
     seed: SEED = 0,
@@ -120,7 +121,7 @@ def play(
 @app.command()
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
-    out: Annotated[Path, typer.Option(help="The page to write, .html.")],
+    out: Annotated[Path, typer.Option(help="The page to write (.html or .htm).")],
     policy: Annotated[str, typer.Option(help="random or lane (a rule).")] = "lane",
     agents: AGENTS = None,
     trials: TRIALS = 2,

@@ -12,6 +12,7 @@ import numpy as np
 from ..batch import Batch
 from ..config import DriveConfig
 from ..drivers import RandomDriver
+from ..scenes.generate import GENERATORS
 from . import show
 
 REPEATS = 5
@@ -61,7 +62,7 @@ def run(scene: str, worlds: int, agents: int | None, threads: int, partners: int
             batch.phase_times(True)
             timed = play_on(seconds)
             phase_s = batch.phase_times(False)
-        report(batch, repeats)
+        report(scene, batch, repeats)
         report_phases(batch, timed, phase_s)
 
 
@@ -77,10 +78,9 @@ def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
     return Measured(agent_steps, now - begin)
 
 
-def report(batch: Batch, repeats: list[Measured]) -> None:
-    config, scenes = batch.config, batch.scenes[0].source
-    if len(batch.scenes) > 1:
-        scenes += f" and {len(batch.scenes) - 1} like it"
+def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
+    config = batch.config
+    scenes = f"{batch.scenes[0].source} and {len(batch.scenes) - 1} like it" if scene in GENERATORS else scene
     show.facts([
         ("machine", show.machine()),
         ("scenes", scenes),

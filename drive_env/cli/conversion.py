@@ -12,6 +12,7 @@ from ..scenes import Scene, generate_scene, save_scene
 from ..scenes.drv import bears_magic
 from ..scenes.generate import GENERATORS
 from ..scenes.load import read_file, scene_in, unpacked
+from ..scenes.metadata import as_text
 from . import show
 
 SUFFIX = ".drv"
@@ -24,18 +25,20 @@ def run(sources: list[str], out: Path, stated: dict[str, str], force: bool, seed
     if taken and not force:
         others = f", and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise ConfigError(f"{taken[0]} is there already{others}; nothing is overwritten without --force")
-    if out.suffix.lower() != SUFFIX:
-        out.mkdir(parents=True, exist_ok=True)
     failed = []
     with show.progress() as bars:
         for source, target in bars.track(planned, description="converting"):
             try:
-                scene = convert(source, target, stated, force, seed, agents)
-            except DriveError as error:
+                scene = read(source, stated, seed, agents)
+                if target != out:
+                    out.mkdir(parents=True, exist_ok=True)  # only now, so that none is left where nothing could be read
+                save_scene(scene, target, overwrite=force)
+            except (DriveError, OSError) as error:
                 if len(planned) == 1:
                     raise
                 failed.append(source)
-                bars.console.print(f"not converted: {error}", markup=False, soft_wrap=True)
+                reason = f"{source}: {show.words_of(error)}" if isinstance(error, OSError) else str(error)
+                bars.console.print(f"not converted: {show.plain(reason)}", markup=False, soft_wrap=True)
             else:
                 show.lines(said(scene, target))
     if failed:
@@ -49,6 +52,8 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
         if len(sources) != 1 or os.path.isdir(sources[0]):
             raise ConfigError(f"out is {str(out)!r}, one file; a folder, or more than one source, becomes a folder")
         return [(files[0], out)]
+    if os.path.lexists(out) and not out.is_dir():
+        raise ConfigError(f"out is {str(out)!r}, which is there and no folder; a file to write ends in {SUFFIX}")
     planned: dict[Path, str] = {}
     for file in files:
         target = out / f"{Path(file).stem}{SUFFIX}"
@@ -59,17 +64,18 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
 
 
 def _files(source):
-    """The source, or the files right in it where it is a folder; hidden ones are not looked at."""
+    """The source, or what lies right in it where it is a folder, save folders; hidden ones are not looked at."""
     if source in GENERATORS or not os.path.isdir(source):
         return [source]
-    found = sorted(entry.path for entry in os.scandir(source) if entry.is_file() and not entry.name.startswith("."))
+    paths = [os.path.join(source, name) for name in sorted(os.listdir(source)) if not name.startswith(".")]
+    found = [path for path in paths if not os.path.isdir(path)]  # a link that leads nowhere is told like any other file
     if not found:
         raise ConfigError(f"{source}: the folder holds no files")
     return found
 
 
-def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed: int, agents: int) -> Scene:
-    """Writes one scene and returns it as it was written."""
+def read(source: str, stated: dict[str, str], seed: int, agents: int) -> Scene:
+    """The scene of one source, as it is to be written."""
     if source in GENERATORS:
         scene = generate_scene(source, seed=seed, agents=agents)
     else:
@@ -78,13 +84,11 @@ def convert(source: str, target: Path, stated: dict[str, str], force: bool, seed
         scene = scene_in(name, data)
         if not bears_magic(data):
             # A folder of this machine says nothing on another one.
-            file_name = os.fsencode(os.path.basename(name)).decode("utf-8", "replace")
+            file_name = as_text(os.path.basename(name))
             digest = hashlib.sha256(packed).hexdigest()
             scene = dataclasses.replace(
                 scene, source=file_name, provenance=dataclasses.replace(scene.provenance, source_sha256=digest))
-    scene = dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, **stated))
-    save_scene(scene, target, overwrite=force)
-    return scene
+    return dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, **stated))
 
 
 def text_in(path: Path) -> str:
@@ -99,6 +103,6 @@ def said(scene: Scene, target: Path) -> str:
     """What was written, and what became of the source."""
     objects, roads = scene.objects, scene.roads
     licence = "licence stated" if scene.provenance.licence else "no licence stated"
-    head = (f"{target}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
+    head = (f"{show.plain(str(target))}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
             f"{show.some(objects.frame_count, 'frame')}, {show.some(roads.count, 'road')}, {licence}")
     return "\n  ".join([head, *str(scene.report).splitlines()])

@@ -13,6 +13,7 @@ from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
 from ..env import DriveParallelEnv, parallel_env
 from ..scenes import Scene
+from ..scenes.generate import GENERATORS
 from . import looking, show
 from .inspection import find_scene
 
@@ -51,13 +52,16 @@ class Played(NamedTuple):
 
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
-    own_scene = None if scene_name is None else find_scene(scene_name, seed, SCENE_AGENTS)
+    own_scene, title = None, ""
+    if scene_name is not None:
+        own_scene = find_scene(scene_name, seed, SCENE_AGENTS)
+        title = own_scene.source if scene_name in GENERATORS else scene_name
     if out is not None:
         looking.prepare(out)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
     if own_scene is not None:
-        play_and_report(own_scene.source, own_scene, episodes, seed)
+        play_and_report(title, own_scene, episodes, seed)
     show.lines("\nThe array API, Batch, does without the dicts; drive-env bench measures it.")
     if out is not None:
         show.heading("to look at: an episode by the lane driver")

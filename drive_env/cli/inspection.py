@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from ..batch import Batch
 from ..errors import DriveError
-from ..scenes import Scene, generate_scene, resolve_scenes
+from ..scenes import Scene, generate_scene
 from ..scenes.drv import bears_magic, describe_drv
 from ..scenes.drv_layout import KINDS
 from ..scenes.generate import GENERATORS
-from ..scenes.load import read_file, unpacked
+from ..scenes.load import scene_in
+from ..scenes.resolve import read_source
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -21,10 +20,10 @@ SPAN_LIMIT = 12
 
 
 def run(name: str, seed: int, agents: int) -> Scene:
-    scene = find_scene(name, seed, agents)
+    scene, data = find(name, seed, agents)
     show.facts(facts(scene))
-    if name not in GENERATORS and os.path.isfile(name):
-        describe_file(name, scene)
+    if bears_magic(data):
+        describe_file(data, scene)
     show.table("objects", ["", "in all", "valid at frame 0", "marked expert"], objects_by_kind(scene))
     show.table("roads", ["", "polylines", "points", "length"], roads_by_kind(scene))
     show.heading("on its way into the scene")
@@ -34,18 +33,21 @@ def run(name: str, seed: int, agents: int) -> Scene:
     return scene
 
 
+def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
+    """The scene in the file and the file's bytes, unpacked; or the generated scene where `name` is a generator's."""
+    if name in GENERATORS:
+        return generate_scene(name, seed=seed, agents=agents), b""
+    path, data = read_source(name)
+    return scene_in(path, data), data
+
+
 def find_scene(name: str, seed: int, agents: int) -> Scene:
     """The file, or the generated scene where `name` is a generator's."""
-    if name in GENERATORS:
-        return generate_scene(name, seed=seed, agents=agents)
-    return resolve_scenes(name)[0]
+    return find(name, seed, agents)[0]
 
 
-def describe_file(name: str, scene: Scene) -> None:
+def describe_file(data: bytes, scene: Scene) -> None:
     """What a file of the own format says beside the scene."""
-    data = unpacked(*read_file(name))
-    if not bears_magic(data):
-        return
     header, sections = describe_drv(data)
     names = {kind.code: kind.name for kind in KINDS}
     show.heading(f".drv {header['major']}.{header['minor']}, {len(data):,} bytes")

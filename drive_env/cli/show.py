@@ -17,7 +17,7 @@ console = Console(highlight=False)
 
 def heading(text: str) -> None:
     console.print()
-    console.print(Text(text, style="bold"), soft_wrap=True)
+    console.print(Text(plain(text), style="bold"), soft_wrap=True)
 
 
 def lines(text: str) -> None:
@@ -34,6 +34,11 @@ def facts(pairs: list[tuple[str, str]]) -> None:
 def plain(text: str) -> str:
     """Text that came from a file: what would steer a terminal, or cannot be printed, as Python would escape it."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def words_of(error: OSError) -> str:
+    """What went wrong with which file."""
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:

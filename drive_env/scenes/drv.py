@@ -70,7 +70,7 @@ def drv_bytes(scene: Scene) -> bytes:
     """The scene as the bytes of a file; the same scene gives the same bytes.
 
     Raises:
-        SceneError: the scene is not sound, or its metadata are more than a file may hold.
+        SceneError: the scene is not sound.
     """
     validate_scene(scene)
     sections = [_section(scene, kind) for kind in KINDS]
@@ -109,20 +109,24 @@ def _header(scene, metadata_bytes, section_count, file_bytes, table):
 def _section(scene, kind):
     """The bytes of one section."""
     if kind.name == "metadata":
-        return encode_metadata(dataclasses.replace(scene, provenance=_written_by(scene.provenance)))
+        return _metadata(scene)
     array = np.asarray(operator.attrgetter(kind.name)(scene))
     if kind.name == "objects.valid":
         return np.packbits(array, bitorder="little").tobytes()
     return array.astype(kind.dtype, order="C", copy=False).tobytes()
 
 
-def _written_by(provenance):
-    """The first program to write the scene is named; who copies a file later is not."""
-    if provenance.converter:
-        return provenance
+def _metadata(scene):
+    """The words of a scene. The first program to write it is named, where there is room; who copies it later is not."""
     from .. import __version__
 
-    return dataclasses.replace(provenance, converter=f"drive-env {__version__}")
+    if not scene.provenance.converter:
+        provenance = dataclasses.replace(scene.provenance, converter=f"drive-env {__version__}")
+        try:
+            return encode_metadata(dataclasses.replace(scene, provenance=provenance))
+        except SceneError:  # the scene is sound, so what is too much is the name
+            pass
+    return encode_metadata(scene)
 
 
 def describe_drv(data: bytes) -> tuple[dict, np.ndarray]:

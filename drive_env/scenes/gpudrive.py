@@ -16,6 +16,7 @@ from ..errors import SceneError, shown
 from .gpudrive_objects import ID_RANGE, OBJECT_FIELDS, as_objects, headings_rad, read_tracks, report_sentinels
 from .json_text import TYPE_WORDS, column, described, expected, member, one_of, read_json, whole_number, within
 from .lane_links import link_lanes
+from .metadata import check_text
 from .origin import near, origin_of
 from .scene import ROAD_KIND_CODES, Report, Roads, Scene
 
@@ -34,15 +35,23 @@ FILE_DT_S = 0.1
 """The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
 
 
+class OtherJsonError(SceneError):
+    """It is JSON, but that of other tools."""
+
+
 def read_gpudrive(data: bytes, source: str) -> Scene:
     """The scene in `data`, relative to the rounded mean of the valid positions.
 
     Raises:
+        OtherJsonError: the text has neither objects nor roads.
         SceneError: names the place, as in `objects[3].position[17].x`, and the reason.
     """
     document = expected(read_json(data), dict, "")
+    if "objects" not in document and "roads" not in document:
+        raise OtherJsonError("the whole has neither 'objects' nor 'roads'")
     objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
+    check_text("scenario_id", texts.setdefault("scenario_id", ""))
     report = Report(notes=["z coordinates and the subtypes of map_element_id are not kept"])
     report.make_up(f"dt_s {FILE_DT_S:g}, which the file does not say")
 
@@ -61,7 +70,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     _report_unread(document, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
-        roads=roads, lanes=lanes, scenario_id=texts.get("scenario_id", ""), report=report, **references)
+        roads=roads, lanes=lanes, scenario_id=texts["scenario_id"], report=report, **references)
 
 
 # ---- roads ----

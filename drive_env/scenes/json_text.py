@@ -16,6 +16,9 @@ from ..errors import SceneError, shown
 SIZE_LIMIT_BYTES = 64 * 2**20
 """Several times the largest real scene. Parsed, a hostile text takes up to thirty times its size in memory."""
 
+HEAD_BYTES = 4096
+"""So much of a text is looked at to tell UTF-16."""
+
 DEEP = 100
 """Brackets within brackets; scenes have about six. The parser itself gives up at about a thousand."""
 
@@ -29,8 +32,17 @@ TYPE_WORDS = {dict: "an object", list: "an array", str: "a string", int: "a whol
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the first bytes are those of a JSON object. Text has no zero bytes, small counts in binary do."""
-    return OPENING.match(data[:4096]) is not None and b"\0" not in data[:8]
+    """Whether the first bytes are those of a JSON object. Text has no zero bytes, small counts in binary do.
+
+    That of UTF-16 has, but in other places than such counts; it is told here, to be refused in words by `read_json`.
+    """
+    return OPENING.match(data) is not None and b"\0" not in data[:8] or _is_utf_16(data)
+
+
+def _is_utf_16(data):
+    """Whether the first bytes are those of a JSON object in UTF-16, with or without a byte order mark."""
+    heads = (data[:HEAD_BYTES].decode(coding, "replace") for coding in ("utf-16-le", "utf-16-be"))
+    return any(OPENING.match(head.removeprefix("\ufeff").encode("utf-8", "replace")) for head in heads)
 
 
 # ---- text to values ----
@@ -78,6 +90,8 @@ def read_json(data: bytes):
 
 
 def _decoded(data):
+    if _is_utf_16(data):
+        raise SceneError("byte 0: the text is UTF-16; it must be UTF-8")
     skipped = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     try:
         return str(memoryview(data)[skipped:], "utf-8")

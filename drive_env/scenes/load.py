@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ..errors import SceneError
 from .drv import bears_magic, read_drv
-from .gpudrive import read_gpudrive
+from .gpudrive import OtherJsonError, read_gpudrive
 from .json_text import looks_like_json
+from .metadata import as_text
 from .pufferdrive import read_early
 from .scene import Scene
 from .validate import validate_scene
@@ -60,21 +61,23 @@ def scene_in(name: str, data: bytes) -> Scene:
     """The scene in the unpacked bytes of a file of that name; `load_scene` says how it is told."""
     tried = {layout: format_ for layout, format_ in FORMATS.items() if format_.bears_mark and format_.bears_mark(data)}
     tried = tried or {layout: format_ for layout, format_ in FORMATS.items() if not format_.bears_mark}
-    scenes, reasons = [], []
+    scenes, reasons, foreign = [], {}, False
     for layout, format_ in tried.items():
         try:
-            scenes.append(validate_scene(format_.read(data, name)))
+            scenes.append(validate_scene(format_.read(data, as_text(name))))
         except SceneError as error:
-            reasons.append(f"as {layout}: {error}")
+            reasons[layout] = str(error)
+            foreign = foreign or format_.bears_mark is None or isinstance(error, OtherJsonError)
     if len(scenes) > 1:
         raise SceneError(f"{name}: {len(scenes)} formats fit; exactly one must")
     if scenes:
         return scenes[0]
-    if len(tried) == 1 and next(iter(tried.values())).bears_mark:
-        raise SceneError(f"{name}: read {reasons[0]}")
-    reasons += [f"as {layout}: it lacks {format_.told_by}" for layout, format_ in FORMATS.items()
-                if layout not in tried]
-    raise SceneError(f"{name}: no known format fits; " + "; ".join(reasons))
+    if not foreign:
+        layout, reason = next(iter(reasons.items()))
+        raise SceneError(f"{name}: read as {layout}: {reason}")
+    reasons |= {layout: f"it lacks {format_.told_by}" for layout, format_ in FORMATS.items() if layout not in tried}
+    raise SceneError(f"{name}: no known format fits; those that can be read are "
+                     + "; ".join(f"{layout} ({reason})" for layout, reason in reasons.items()))
 
 
 def unpacked(name: str, data: bytes) -> bytes:

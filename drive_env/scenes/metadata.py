@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ..errors import SceneError, shown
+from .json_text import BYTE_ORDER_MARK, read_json
 from .scene import Provenance, Report, Scene
 
 LIMIT_BYTES = 64 * 1024
@@ -34,22 +35,31 @@ COUNT_LIMIT = 2**53
 CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters, save tab and line feed: shown in a terminal they are orders to it."""
 
+NO_TEXT = re.compile(f"{CONTROL.pattern}|[\ud800-\udfff]")
+"""These, and halves of characters, as Python reads bytes of a path that are no UTF-8."""
+
+
+def as_text(path: str) -> str:
+    """A path as a scene may say it: U+FFFD stands for what no text may hold."""
+    return NO_TEXT.sub("\ufffd", path)
+
 
 def encode_metadata(scene: Scene) -> bytes:
     """What the scene says in words, as bytes; the same words give the same bytes.
 
     Raises:
-        SceneError: names what cannot be kept so.
+        SceneError: names the field that cannot be kept so, what was found there and what is allowed.
     """
     known = vars(scene) | vars(scene.provenance) | vars(scene.report)
-    try:
-        text = json.dumps({key: known[key] for key in FIELDS}, ensure_ascii=False, separators=(",", ":"))
-        data = text.encode()
-    except (TypeError, ValueError) as error:
-        raise SceneError(f"metadata cannot be written as JSON in UTF-8: {error}") from None
+    texts = {}
+    for key, (kind, _) in FIELDS.items():
+        _check(key, kind, known[key])
+        texts[key] = json.dumps(known[key], ensure_ascii=False, separators=(",", ":")).encode()
+    data = b"{" + b",".join(b'"%s":%s' % (key.encode(), text) for key, text in texts.items()) + b"}"
     if len(data) > LIMIT_BYTES:
-        raise SceneError(f"metadata takes {len(data)} bytes; it may take {LIMIT_BYTES}")
-    decode_metadata(data)
+        longest = max(texts, key=lambda key: len(texts[key]))
+        raise SceneError(f"metadata takes {len(data)} bytes, {len(texts[longest])} of them {longest}, "
+                         f"{shown(known[longest])}; it may take {LIMIT_BYTES}")
     return data
 
 
@@ -63,11 +73,11 @@ def decode_metadata(data: bytes, later: bool = False) -> dict[str, Any]:
     Raises:
         SceneError: names the key and what is wrong with its value.
     """
+    if data.startswith(BYTE_ORDER_MARK):
+        raise SceneError("metadata begins with a byte order mark; it must begin with an opening brace")
     try:
-        found = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
-    except RecursionError:
-        raise SceneError("metadata nests too deep; it has at most one level") from None
-    except ValueError as error:
+        found = read_json(data)
+    except SceneError as error:
         raise SceneError(f"metadata is no JSON in UTF-8: {error}") from None
     if not isinstance(found, dict):
         raise SceneError(f"metadata is {shown(found)}; it must be an object with the keys {', '.join(FIELDS)}")
@@ -86,7 +96,7 @@ def decode_metadata(data: bytes, later: bool = False) -> dict[str, Any]:
 
 def _check(key, kind, value):
     if kind == TEXT:
-        _check_text(key, value)
+        check_text(f"metadata {key}", value)
     elif kind == DIGEST:
         if not isinstance(value, str) or not re.fullmatch("([0-9a-f]{64})?", value):
             raise SceneError(f"metadata {key} is {shown(value)}; it must be 64 digits 0-9a-f, or empty")
@@ -94,39 +104,27 @@ def _check(key, kind, value):
         if not isinstance(value, list):
             raise SceneError(f"metadata {key} is {shown(value)}; it must be a list of texts")
         for place, note in enumerate(value):
-            _check_text(f"{key}[{place}]", note)
+            check_text(f"metadata {key}[{place}]", note)
     else:
         if not isinstance(value, dict):
             raise SceneError(f"metadata {key} is {shown(value)}; it must be an object of counts by reason")
         for reason, count in value.items():
-            _check_text(f"a reason of {key}", reason)
+            check_text(f"a reason of metadata {key}", reason)
             if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= COUNT_LIMIT:
                 raise SceneError(f"metadata {key}[{shown(reason)}] is {shown(count)}; "
                                  f"it must be a whole number from 1 to {COUNT_LIMIT}")
 
 
-def _check_text(key, value):
+def check_text(place: str, value: Any) -> None:
+    """A SceneError that begins with the place unless the value is text that a file can hold and a terminal can show."""
     if not isinstance(value, str):
-        raise SceneError(f"metadata {key} is {shown(value)}; it must be text")
+        raise SceneError(f"{place} is {shown(value)}; it must be text")
     control = CONTROL.search(value)
     if control:
-        raise SceneError(f"metadata {key} holds the control character U+{ord(control[0]):04X} at {control.start()}; "
+        raise SceneError(f"{place} holds the control character U+{ord(control[0]):04X} at {control.start()}; "
                          "only tab and line feed may stand in it")
     try:
         value.encode()
     except UnicodeEncodeError as error:  # half of a pair, which JSON can write and UTF-8 cannot
-        raise SceneError(f"metadata {key} holds U+{ord(value[error.start]):04X} at {error.start}, "
-                         "which is no character") from None
-
-
-def _unique(pairs):
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {shown(twice)} stands in an object twice")
-    return found
-
-
-def _refuse(name):
-    raise ValueError(f"{name} is no number")
+        raise SceneError(f"{place} holds U+{ord(value[error.start]):04X} at {error.start}, "
+                         "which is no character; only whole characters may stand in it") from None

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from ..errors import SceneError
 from .generate import GENERATORS, generate_scene
-from .load import load_scene
+from .load import read_file, scene_in, unpacked
 from .scene import Scene
 from .validate import validate_scene
+
+NAMES = ", ".join(repr(name) for name in GENERATORS)
 
 NAMED_SEEDS = range(64)
 """The seeds that a generator's name stands for."""
@@ -50,13 +52,18 @@ def _resolve_one(item, agents_per_world):
     if isinstance(item, str) and item in GENERATORS:
         agents = max(agents_per_world or 0, LEAST_AGENTS)
         return tuple(generate_scene(item, seed=seed, agents=agents) for seed in NAMED_SEEDS)
-    names = ", ".join(repr(name) for name in GENERATORS)
     if not isinstance(item, (str, os.PathLike)):
-        raise SceneError(f"scenes holds a {type(item).__name__}; it must be one of {names}, a path, a Scene, "
+        raise SceneError(f"scenes holds a {type(item).__name__}; it must be one of {NAMES}, a path, a Scene, "
                          "or a list of these")
+    return (scene_in(*read_source(item)),)
+
+
+def read_source(path: str | os.PathLike) -> tuple[str, bytes]:
+    """The name and the unpacked bytes of a file that stands where a generator's name might as well."""
     try:
-        return (load_scene(item),)
+        name, data = read_file(path)
     except SceneError as error:
-        if isinstance(item, str) and isinstance(error.__cause__, FileNotFoundError):
-            raise SceneError(f"scenes is {item!r}; it is neither a file nor one of {names}") from error
+        if isinstance(path, str) and isinstance(error.__cause__, FileNotFoundError):
+            raise SceneError(f"scenes is {path!r}; it is neither a file nor one of {NAMES}") from error
         raise
+    return name, unpacked(name, data)

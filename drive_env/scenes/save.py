@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 
-from ..errors import ConfigError, SceneError, checked_path
+from ..errors import ConfigError, SceneError, checked_path, shown
 from .drv import drv_bytes
 from .load import FILE_LIMIT_BYTES
 from .scene import Scene
@@ -31,7 +31,7 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
         raise ConfigError(f"path is {path!r}; it is taken, and overwrite is False")
     data = drv_bytes(scene)
     if len(data) > FILE_LIMIT_BYTES:
-        raise SceneError(f"scene {scene.name!r}: it takes {len(data)} bytes; a file may have {FILE_LIMIT_BYTES}")
+        raise SceneError(f"scene {shown(scene.name)}: it takes {len(data)} bytes; a file may have {FILE_LIMIT_BYTES}")
     _write_whole(path, data)
 
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ..errors import SceneError
+from ..errors import SceneError, shown
+from .metadata import encode_metadata
 from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
 COORDINATE_LIMIT_M = 50_000.0
@@ -46,7 +47,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_lanes(scene.lanes, scene.roads)
         _check_references(scene)
     except SceneError as error:
-        raise SceneError(f"scene {scene.name!r}: {error}") from None
+        raise SceneError(f"scene {shown(scene.name)}: {error}") from None
     return scene
 
 
@@ -67,6 +68,7 @@ def _check_head(scene):
     _check_array("origin_m", scene.origin_m, np.float64, (2,))
     if not np.isfinite(scene.origin_m).all():
         raise SceneError(f"origin_m is {scene.origin_m.tolist()}; it must be finite")
+    encode_metadata(scene)  # its words are such that a file can hold them
 
 
 def _check_objects(objects):
@@ -144,7 +146,8 @@ def _check_crowds(roads):
     if counts.max() > CROWD_LIMIT:
         column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
         raise SceneError(f"its roads make {counts.max()} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; they must make at most {CROWD_LIMIT}")
+                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; "
+                         f"they must make at most {CROWD_LIMIT}")
 
 
 def _check_lanes(lanes, roads):

@@ -175,6 +175,16 @@ def test_a_folder_without_a_checkpoint_is_told(tmp_path):
     (tmp_path / "config.json").write_text('{"schema": 1')
     with pytest.raises(checkpoint.CheckpointError, match="is no checkpoint"):
         checkpoint.about(tmp_path)
+    for text in ('{"schema": 1}', "[]"):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(checkpoint.CheckpointError, match="is no checkpoint: its config.json has no '"):
+            checkpoint.load_policy(tmp_path)
+
+
+def test_a_run_s_folder_names_its_newest_checkpoint(run, tmp_path):
+    place = run[1].checkpoint
+    assert checkpoint.named(place) == checkpoint.named(place.parent) == place
+    assert checkpoint.named(tmp_path) == tmp_path
 
 
 def test_other_observations_and_actions_are_told(run):

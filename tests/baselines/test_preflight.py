@@ -113,7 +113,7 @@ def test_a_look_at_what_is_hidden_is_found(monkeypatch):
 
 def test_the_command_inspects_a_checkpoint(tmp_path):
     result = train(tiny_config(tmp_path / "run", ppo={"agent_steps": 500}))
-    command = [sys.executable, "-m", "baselines.inspect", str(result.checkpoint), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "baselines.inspect", str(result.checkpoint.parent), "--out", str(tmp_path / "out")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
@@ -122,3 +122,10 @@ def test_the_command_inspects_a_checkpoint(tmp_path):
     wrong = subprocess.run([*command, "--row", "99"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
     assert wrong.returncode == 1 and "row is 99; it must be from 0 to 5" in wrong.stderr
+
+
+def test_the_command_refuses_an_unknown_preset_by_its_own_name():
+    done = subprocess.run([sys.executable, "-m", "baselines.preflight", "--preset", "foo"], cwd=ROOT,
+                          capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "baselines.preflight: preset is 'foo'; it must be one of 'default', 'small'\n"

@@ -199,6 +199,7 @@ def test_a_value_out_of_range_is_told(make, sentence):
     ({"env": {"scenes": ("moon",)}}, "moon"),
     ({"env": {"drive": BUSY.drive.replace(observation_type="index")}}, "it must be 'float32' or 'float16'"),
     ({"run": {"device": "cuda"}}, "device is 'cuda', but torch finds no GPU"),
+    ({"run": {"device": "moon"}}, "device is 'moon'; it must be 'auto' or what torch calls one"),
 ])
 def test_what_does_not_fit_is_told(tmp_path, parts, sentence):
     if parts.get("run") and torch.cuda.is_available():
@@ -241,20 +242,28 @@ def test_a_preset_fits_one_and_two_fleets(name):
     assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
 
 
-def test_the_example_is_short_and_runs(tmp_path):
+def test_the_example_is_short_and_runs_twice(tmp_path):
+    """Each run in a folder of its own, or in the one that is named."""
     code = (ROOT / "examples" / "train.py").read_text().split('"""')[2]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), "0.02"], cwd=tmp_path, text=True,
-                          capture_output=True, timeout=300, check=False, env={"PYTHONPATH": str(ROOT), "PATH": ""})
-    assert done.returncode == 0, done.stderr
-    assert "trained: " in done.stdout
+    for arguments in (["0.02"], ["0.02"], ["0.02", "named"]):
+        done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), *arguments], cwd=tmp_path,
+                              text=True, capture_output=True, timeout=300, check=False,
+                              env={"PYTHONPATH": str(ROOT), "PATH": ""})
+        assert done.returncode == 0, done.stderr
+        assert "trained: " in done.stdout
+    folders = [*(tmp_path / "runs").iterdir(), tmp_path / "named"]
+    assert len(folders) == 3 and all((folder / "curves.png").exists() for folder in folders)
 
 
-def test_the_command_evaluates_a_checkpoint_on_other_scenes(run):
-    command = [sys.executable, "-m", "baselines.evaluate", str(run[1].checkpoint), "--scene-count", "5"]
+@pytest.mark.parametrize("of_run", [False, True], ids=["checkpoint", "folder of the run"])
+def test_the_command_evaluates_a_checkpoint_on_other_scenes(run, of_run):
+    place = run[1].checkpoint.parent if of_run else run[1].checkpoint
+    command = [sys.executable, "-m", "baselines.evaluate", str(place), "--scene-count", "5"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert "5 scenes" in done.stdout and "by chance" in done.stdout and "ada_delta_trial_1_minus_0" in done.stdout
+    for words in (f"{run[1].checkpoint.name} on 5 scenes", "by chance", "ada_delta_trial_1_minus_0"):
+        assert words in done.stdout
     wrong = subprocess.run([*command[:3], "nowhere"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
     assert wrong.returncode == 1 and "baselines.evaluate: 'nowhere' is no checkpoint" in wrong.stderr

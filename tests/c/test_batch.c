@@ -226,7 +226,8 @@ static void check_life(int32_t action_type, int32_t threads) {
             CHECK(play.arrays.trial_index[row] == (within >= 6 && within < 12), "call %d", call);
             CHECK(play.arrays.rewards[row] == 0.0f, "call %d: %g", call, (double)play.arrays.rewards[row]);
             for (int32_t i = 0; i < play.needs.observation_size; i++) {
-                const float seen = ((const float *)(const void *)play.arrays.observations)[row * play.needs.observation_size + i];
+                const float *floats = (const float *)(const void *)play.arrays.observations;
+                const float seen = floats[row * play.needs.observation_size + i];
                 CHECK(seen >= -1.0f && seen <= 1.0f, "call %d, row %d, float %d: %g", call, row, i, (double)seen);
             }
         }
@@ -334,7 +335,8 @@ TEST(a_figure_without_data_is_not_a_number_and_says_so) {
         CHECK(drv_batch_adaptation(play.batch, wrong_trials[i], &figure, play.message) == DRV_ERROR_CALL, "taken");
     }
     CHECK(drv_batch_metric(play.batch, -1, -1, &figure, play.message) == DRV_ERROR_CALL, "a metric below the first");
-    CHECK(drv_batch_metric(play.batch, drv_metric_count(), -1, &figure, play.message) == DRV_ERROR_CALL, "past the last");
+    CHECK(drv_batch_metric(play.batch, drv_metric_count(), -1, &figure, play.message) == DRV_ERROR_CALL,
+          "past the last");
     CHECK(drv_batch_adaptation(play.batch, 0, &figure, play.message) == DRV_ERROR_CALL, "trial 0 against itself");
     end(&play);
 }

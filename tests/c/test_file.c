@@ -12,8 +12,8 @@ enum { ROOM = 4096 };
 static uint64_t write_smallest(uint8_t *bytes) {
     drv_checksum checksum;
     drv_checksum_prepare(&checksum);
-    drv_file_header header = {.major = DRV_FILE_MAJOR, .section_count = DRV_FILE_SECTIONS, .dt_s = 0.1, .frame_count = 1,
-                              .sdc = -1, .metadata_bytes = 2};
+    drv_file_header header = {.major = DRV_FILE_MAJOR, .section_count = DRV_FILE_SECTIONS, .dt_s = 0.1,
+                              .frame_count = 1, .sdc = -1, .metadata_bytes = 2};
     memcpy(&header.magic, drv_file_magic(), sizeof header.magic);
     drv_file_entry table[DRV_FILE_SECTIONS];
     uint64_t end = sizeof header + sizeof table;
@@ -75,7 +75,8 @@ TEST(what_a_refused_file_holds_is_not_told) {
     memset(&nothing, 0, sizeof nothing);
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_file_read(bytes, length - 1, &file, message) == DRV_ERROR_SCENE, "it was accepted");
-    CHECK(file.frame_count == 0 && file.dt_s == 0.0 && file.sections[FILE_SECTION_COUNT - 1].offset == 0, "it was told");
+    CHECK(file.frame_count == 0 && file.dt_s == 0.0 && file.sections[FILE_SECTION_COUNT - 1].offset == 0,
+          "it was told");
     CHECK(drv_file_read(bytes, 0, &file, message) == DRV_ERROR_SCENE, "nothing was accepted");
     free(bytes);
 }

@@ -231,6 +231,21 @@ def test_attributes_and_methods_of_single_envs():
             env.set_attr(name, 1)
 
 
+@pytest.mark.parametrize("indices, fault", [(9, "9"), ([0, 6], "6"), (-1, "-1"), (1.0, "1.0"), (np.int64(7), "7"),
+                                            ("one", "'o'"), ([True], "True")])
+def test_an_env_that_is_not_there_is_told_with_the_range(indices, fault):
+    env = DriveVecEnv(TOWNS, worlds=6, config=SHORT)
+    env.reset()
+    for asks in (lambda: env.get_attr("trial_index", indices), lambda: env.set_attr("stage", 1, indices),
+                 lambda: env.env_method("trial_state", indices=indices), lambda: env.env_is_wrapped(Monitor, indices)):
+        with pytest.raises(ConfigError) as told:
+            asks()
+        said = str(told.value).replace("np.int64(7)", "7")
+        assert said == f"indices is {fault}; it must be a whole number from 0 to 5"
+    for some in (np.int64(5), np.array([5]), range(5, 6), {5}, np.array(5)):
+        assert env.get_attr("world", some) == [5]
+
+
 def test_the_worlds_are_drawn_side_by_side():
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     env = DriveVecEnv(TOWNS, worlds=3, config=SHORT, rows="all", render_mode="rgb_array")

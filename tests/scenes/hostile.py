@@ -20,7 +20,7 @@ from drive_env.scenes.load import scene_in, unpacked
 
 NAME = "hostile file"
 
-READ_AS = r"(read as [^:]+: |no known format fits; as [^:]+: )?(scene '[^']*': )?"
+READ_AS = r"(read as [^:]+: |no known format fits; those that can be read are [^(]+\()?(scene '[^']*': )?"
 PLACE = re.compile(
     READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
     r"|the whole|\[|its roads make|it has \d+ bytes|it ends within|it cannot be unpacked)")
@@ -229,7 +229,8 @@ def cut_off(damaged, dice):
 # ---- words of four bytes ----
 
 WORDS = tuple(struct.pack("<i", value) for value in (
-    0, 1, -1, 2, 3, 4, 5, 10, 11, 91, 255, 65_535, 65_536, 1_000_001, 2**24, 2**30, 2**31 - 1, -2**31, 0x01000000)) + tuple(
+    0, 1, -1, 2, 3, 4, 5, 10, 11, 91, 255, 65_535, 65_536, 1_000_001, 2**24, 2**30, 2**31 - 1, -2**31,
+    0x01000000)) + tuple(
     struct.pack("<f", value) for value in (
         1.0, -0.0, 0.5, 1e-45, 1e-38, 0.01, 200.0, 201.0, -10_000.0, 50_001.0, 1e9, 3.4e38, -3.4e38, 7.0, 4.0)) + tuple(
     struct.pack("<I", bits) for bits in (0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFBFFFFF))

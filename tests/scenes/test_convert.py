@@ -2,12 +2,17 @@
 
 import gzip
 import hashlib
+import os
+import subprocess
+import sys
 
 import pytest
 from bin_writer import small_file
 from command import row, run
 
 import drive_env
+from drive_env.cli import conversion
+from drive_env.scenes import load
 
 
 @pytest.fixture
@@ -58,6 +63,53 @@ def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_f
     assert sorted(path.name for path in out.iterdir()) == ["a.drv", "b.drv", "small.drv"]
 
 
+def test_what_a_file_system_says_of_one_file_is_told_and_the_others_are_converted(tmp_path, monkeypatch):
+    folder = tmp_path / "more"
+    folder.mkdir()
+    for name in ("a.bin", "b.bin", "c.bin"):
+        (folder / name).write_bytes(small_file())
+    (folder / "loop").symlink_to(folder / "loop")
+    (folder / "nowhere").symlink_to(folder / "that is not there")
+    save = conversion.save_scene
+
+    def full_at_b(scene, target, **options):
+        if target.name == "b.drv":
+            raise OSError(28, "No space left on device", str(target))
+        save(scene, target, **options)
+
+    monkeypatch.setattr(conversion, "save_scene", full_at_b)
+    with pytest.raises(drive_env.SceneError, match="3 of 5 files could not be converted"):
+        run("convert", str(folder), str(tmp_path / "out"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.drv", "c.drv"]
+    with pytest.raises(OSError, match="No space left"):
+        run("convert", str(folder / "b.bin"), str(tmp_path / "b.drv"))
+
+
+def test_where_nothing_can_be_read_no_folder_is_left(tmp_path):
+    (tmp_path / "more").mkdir()
+    for name in ("README.md", "LICENCE"):
+        (tmp_path / "more" / name).write_text("about")
+    with pytest.raises(drive_env.SceneError, match="2 of 2 files could not be converted"):
+        run("convert", str(tmp_path / "more"), str(tmp_path / "made" / "here"))
+    assert [path.name for path in tmp_path.iterdir()] == ["more"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_file_of_any_name_is_converted_and_what_is_said_steers_no_terminal(tmp_path, encoding):
+    folder = os.fsencode(tmp_path)
+    for name in (b"\xffa\x1b[1m.bin", b"\xffb\x1b[1m.txt"):
+        with open(folder + b"/" + name, "wb") as file:
+            file.write(small_file() if name.endswith(b".bin") else b"about")
+    done = subprocess.run([sys.executable, "-m", "drive_env", "convert", folder, folder + b"/out"], check=False,
+                          capture_output=True, text=True, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert done.returncode == 1 and "1 of 2 files could not be converted" in done.stderr
+    assert "\\udcffa\\x1b[1m.drv: " in done.stdout and "\\udcffb\\x1b[1m.txt: no known format" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    scene = drive_env.load_scene(os.fsdecode(folder + b"/out/\xffa\x1b[1m.drv"))
+    assert (scene.name, scene.source) == ("\ufffda\ufffd[1m", "\ufffda\ufffd[1m.bin")
+
+
 def test_nothing_is_overwritten_unless_that_is_asked(bin_file, tmp_path):
     (tmp_path / "out").mkdir()
     taken = tmp_path / "out" / "small.drv"
@@ -89,6 +141,7 @@ def test_a_licence_may_come_from_a_file(bin_file, tmp_path):
     (("small.bin", "small.bin", "out"), "small.bin and small.bin would both become out"),
     (("small.bin", "town", "x.drv"), "out is 'x.drv', one file; a folder, or more than one source"),
     ((".", "x.drv"), "one file; a folder, or more"),
+    (("small.bin", "latin"), "out is 'latin', which is there and no folder; a file to write ends in .drv"),
     (("empty", "out"), "empty: the folder holds no files"),
     (("nowhere", "x.drv"), "nowhere: No such file"),
     (("small.bin", "nowhere/x.drv"), "there is no folder 'nowhere'"),
@@ -115,3 +168,17 @@ def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
     assert row(output, "converter") == [f"drive-env {drive_env.__version__}"]
     assert row(output, "licence") == ["not stated"]
     assert ".drv" not in run("inspect", str(bin_file))
+
+
+def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
+    """What it shows of the file and of the scene belongs together, whoever replaces the file meanwhile."""
+    out, read = tmp_path / "small.drv", []
+    run("convert", str(bin_file), str(out))
+
+    def counted(path, mode):
+        read.append(path)
+        return open(path, mode)
+
+    monkeypatch.setattr(load, "open", counted, raising=False)
+    assert "CRC-32" in run("inspect", str(out))
+    assert read == [str(out)]

@@ -19,6 +19,7 @@ from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene
 from drive_env.scenes import Provenance, Report, save
 from drive_env.scenes.drv import drv_bytes, read_drv
 from drive_env.scenes.drv_layout import KINDS
+from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
 from drive_env.scenes.validate import validate_scene
 
 
@@ -180,10 +181,15 @@ def test_who_wrote_the_first_file_stays_named():
 
 @pytest.mark.parametrize(("changes", "words"), [
     ({"name": "a\x1b[31mb"}, "metadata name holds the control character U+001B at 1"),
-    ({"source": "a\udcffb"}, "can't encode"),
-    ({"name": "x" * 70_000}, "it may take 65536"),
+    ({"name": "a\0"}, "metadata name holds the control character U+0000 at 1; only tab and line feed may stand in it"),
+    ({"source": "a\udcffb"}, "metadata source holds U+DCFF at 1, which is no character; only whole characters may"),
+    ({"scenario_id": "\ud800"}, "metadata scenario_id holds U+D800 at 0, which is no character"),
+    ({"name": "x" * 70_000}, " bytes, 70002 of them name, 'xxx"),
+    ({"report": Report(notes=["ä" * 40_000])}, " of them notes, ['äää"),
+    ({"report": Report(dropped={"\udc80": 1})}, "a reason of metadata dropped holds U+DC80 at 0"),
+    ({"report": Report(dropped={3: 1})}, "a reason of metadata dropped is 3; it must be text"),
     ({"report": Report(dropped={"a": 0})}, "metadata dropped['a'] is 0; it must be a whole number from 1"),
-    ({"report": Report(dropped={"a": np.int64(1)})}, "cannot be written as JSON"),
+    ({"report": Report(dropped={"a": np.int64(1)})}, "metadata dropped['a'] is np.int64(1)"),
     ({"report": Report(made_up={"a": 1.5})}, "metadata made_up['a'] is 1.5"),
     ({"report": Report(notes=[3])}, "metadata notes[0] is 3; it must be text"),
     ({"report": Report(notes="all")}, "metadata notes is 'all'; it must be a list"),
@@ -192,11 +198,27 @@ def test_who_wrote_the_first_file_stays_named():
     ({"provenance": "x"}, "provenance is a str; it must be a Provenance"),
     ({"dt_s": 0.0}, "dt_s is 0"),
 ])
-def test_what_a_file_cannot_hold_is_refused_before_it_is_written(changes, words, tmp_path):
-    with pytest.raises(SceneError) as caught:
-        save_scene(changed(small_scene(), **changes), tmp_path / "scene.drv")
-    assert words in str(caught.value)
+def test_what_a_file_cannot_hold_is_refused_by_the_validator_already(changes, words, tmp_path):
+    scene = changed(small_scene(), **changes)
+    for refuses in (validate_scene, lambda scene: save_scene(scene, tmp_path / "scene.drv")):
+        with pytest.raises(SceneError) as caught:
+            refuses(scene)
+        assert words in str(caught.value) and len(str(caught.value)) < 400
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("room_bytes", [0, 5, 300])
+def test_what_the_validator_lets_through_a_file_can_hold(room_bytes):
+    """To the last byte: where there is no room to name the program, the words of the scene come first."""
+    bare = changed(small_scene(), provenance=Provenance())
+    scene = changed(bare, source='"\t' * 20, scenario_id="x" * (LIMIT_BYTES - room_bytes))
+    scene = changed(scene, scenario_id=scene.scenario_id[len(encode_metadata(changed(scene, scenario_id=""))):])
+    assert len(encode_metadata(scene)) == LIMIT_BYTES - room_bytes
+    found = read_drv(drv_bytes(validate_scene(scene)))
+    assert (found.scenario_id, found.source) == (scene.scenario_id, scene.source)
+    assert found.provenance.converter == (converter() if room_bytes == 300 else "")
+    with pytest.raises(SceneError, match=f"metadata takes {LIMIT_BYTES + 1} bytes"):
+        validate_scene(changed(scene, name=scene.name + "x" * (room_bytes + 1)))
 
 
 # ---- files ----

@@ -248,6 +248,8 @@ def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees
     ([("scenario_id", ["a"])], "scenario_id is an array; it must be a string"),
     ([("tl_states", "red")], "tl_states is 'red'; it must be an object"),
     ([("metadata", [])], "metadata is an array; it must be an object"),
+    ([("scenario_id", "\x1b[31m")], "scenario_id holds the control character U+001B at 0; only tab and line feed"),
+    ([("scenario_id", "1c\ud800")], "scenario_id holds U+D800 at 2, which is no character"),
     ([("objects", 1, 7)], "objects[1] is 7; it must be an object"),
     ([("objects", 1, "position", ...)], "objects[1] has no 'position'"),
     ([("objects", 1, "position", {"x": [], "y": []})], "objects[1].position is an object; it must be an array"),

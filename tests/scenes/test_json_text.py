@@ -21,7 +21,10 @@ def refusal(text):
 @pytest.mark.parametrize(("data", "told"), [
     (b'{"a":1}', True), (b"{}", True), (b' \r\n\t{ "', True), (b"{", True), (b"{\n", True), (b'\xef\xbb\xbf{"', True),
     (b"[]", False), (b"", False), (b"{a", False), (b"{\x00\x00\x00\x04\x00\x00\x00", False),
-    (b" \x00\x00\x00{}", False), (b'{"\x00\x00aaaa', False), (b'\xff\xfe{"', False), (b" " * 5000 + b"{}", False)])
+    (b" \x00\x00\x00{}", False), (b'{"\x00\x00aaaa', False), (b'\xff\xfe{"', False), (b" " * 5000 + b"{}", True),
+    (b"\n" * 10**7 + b"{" + b" " * 10**7 + b'"', True), (b" " * 10**7, False), (b"{" + b"\n" * 10**7 + b"x", False),
+    (' {"'.encode("utf-16"), True), ("{}".encode("utf-16-le"), True), ("{\n".encode("utf-16-be"), True),
+    ("[]".encode("utf-16"), False), ('{"'.encode("utf-32-le"), False)])
 def test_json_is_told_by_how_it_begins(data, told):
     assert looks_like_json(data) == told
 
@@ -41,6 +44,8 @@ def test_a_byte_order_mark_is_passed_over():
     ('{"a": "\n"}', "line 1, column 8: Invalid control character at"),
     (b'{"a": "\xff"}', "byte 7 is 0xff: invalid start byte; the text must be UTF-8"),
     (b'\xef\xbb\xbf{"a": "\xe2\x82"}', "byte 10 is 0xe2"),
+    *(('{"a": 1}'.encode(code), "byte 0: the text is UTF-16; it must be UTF-8")
+      for code in ("utf-16", "utf-16-le", "utf-16-be")),
     ('{"a": {"b": [0, {"c": 1, "d": 2, "c": 3}]}}', "a.b[1]: the key 'c' stands more than once"),
     ('{"a": 1, "a": {"b": 1, "b": 2}}', "the whole: the key 'a' stands more than once"),
     ('{"a": {"b": 1, "b": 2}, "a": 1}', "the whole: the key 'a' stands more than once"),
@@ -74,7 +79,8 @@ def test_a_large_text_is_not_parsed(monkeypatch):
 @pytest.mark.parametrize("text", [
     "[" * 10**6, '{"a":' * 10**6, "9" * 10**6, "-" + "9" * 10**6, "0." + "9" * 10**6, "1e" + "9" * 10**6, '"' * 10**6,
     '"' + '\\"' * 10**6, "[" * 2000 + '"' + '\\"' * 10**6, "[" + "1e999," * 10**5 + "NaN]",
-    "{" + ",".join(f'"{i}":NaN' for i in range(10**5)) + "}", "[" + "[]," * 10**5 + "{}]", "[" + "NaN," * 10**6 + "0]", '[{"a":1,"a":2}' + ',{"a":1,"a":2}' * 10**5 + "]"])
+    "{" + ",".join(f'"{i}":NaN' for i in range(10**5)) + "}", "[" + "[]," * 10**5 + "{}]",
+    "[" + "NaN," * 10**6 + "0]", '[{"a":1,"a":2}' + ',{"a":1,"a":2}' * 10**5 + "]"])
 def test_hostile_text_takes_no_time(text):
     gc.collect()
     start = time.perf_counter()

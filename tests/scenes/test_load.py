@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from bin_writer import small_file
 from json_writer import small_json
 
 from drive_env.errors import SceneError
-from drive_env.scenes import load, load_scene
+from drive_env.scenes import load, load_scene, save_scene
 
 
 def refusal(path):
@@ -27,6 +28,18 @@ def test_content_decides_not_the_name(tmp_path, name, content):
     for given in (path, str(path)):
         scene = load_scene(given)
         assert (scene.name, scene.source, scene.objects.count) == ("scene", str(path), 3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+@pytest.mark.parametrize("content", [small_file(), small_json()])
+def test_a_file_of_any_name_is_a_scene_that_a_file_can_hold(tmp_path, content):
+    path = os.fsencode(tmp_path) + b"/\xffa\x1b[1m\nb\xc3\xa4.bin"
+    with open(path, "wb") as file:
+        file.write(content)
+    scene = load_scene(os.fsdecode(path))
+    assert scene.name == "\ufffda\ufffd[1m\nbä" and scene.source == f"{tmp_path}/{scene.name}.bin"
+    save_scene(scene, tmp_path / "x.drv")
+    assert load_scene(tmp_path / "x.drv").name == scene.name
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -86,14 +99,30 @@ def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, co
     path = Path(tmp_path / "unknown")
     path.write_bytes(content)
     words = refusal(path)
-    assert str(path) in words
-    assert all(layout in words for layout in load.FORMATS)
+    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin, early layout ")
+    assert all(f"{layout} (it lacks {load.FORMATS[layout].told_by})" in words for layout in list(load.FORMATS)[:2])
+
+
+def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
+    path = tmp_path / "lanes.geojson"
+    path.write_bytes(b'{"type": "FeatureCollection", "features": []}')
+    words = refusal(path)
+    assert "GPUDrive and Nocturne JSON (the whole has neither 'objects' nor 'roads')" in words
+    assert all(f"{layout} (" in words for layout in load.FORMATS)
 
 
 def test_what_bears_the_mark_of_a_format_is_refused_with_its_reason_alone(tmp_path):
     path = tmp_path / "empty"
-    path.write_bytes(b"{}")
-    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'objects'"
+    path.write_bytes(b'{"objects": []}')
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'roads'"
+
+
+def test_white_space_before_a_json_is_passed_over_and_utf_16_is_told(tmp_path):
+    path = tmp_path / "scene"
+    path.write_bytes(b"\r\n" * 5000 + small_json())
+    assert load_scene(path).objects.count == 3
+    path.write_bytes(small_json().decode().encode("utf-16"))
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: byte 0: the text is UTF-16; it must be UTF-8"
 
 
 @pytest.mark.parametrize("content", [small_file(), small_json()])

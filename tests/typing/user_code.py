@@ -63,6 +63,21 @@ def play_one(scene: Scene, config: DriveConfig) -> tuple[float, bool]:
     return float(reward), terminated or truncated
 
 
+def play_in_half_floats(scene: Scene) -> None:
+    config = DriveConfig(trial_steps=10, observation_type="float16")
+    agents = parallel_env(scene, config)
+    of_agent: dict[str, npt.NDArray[np.float16]] = agents.reset(seed=0)[0]
+    of_agent = agents.step(dict.fromkeys(agents.agents, 45))[0]
+    of_all: npt.NDArray[np.float16] = agents.state()
+    env = DriveEnv(scene, config)
+    seen: npt.NDArray[np.float16] = env.reset(seed=0)[0]
+    seen = env.step(45)[0]
+    envs = DriveVectorEnv(2, scene, config)
+    side_by_side: npt.NDArray[np.float16] = envs.reset(seed=0)[0]
+    side_by_side = envs.step(np.full(2, 45))[0]
+    assert all(array.dtype == np.float16 for array in (*of_agent.values(), of_all, seen, side_by_side))
+
+
 def keep(scene: Scene, page: Path) -> Recording:
     batch = Batch([scene, "town"])
     driver, dice, recorder = LaneDriver(batch), RandomDriver(batch, seed=1), Recorder(batch)
@@ -93,6 +108,7 @@ def main(folder: Path) -> None:
     assert collect([scene], longer, 40)["score"].n > 0
     assert np.isfinite(play_agents(scene))
     assert play_one(scene, config)[1] is False
+    play_in_half_floats(scene)
     assert len(keep(scene, folder / "page.html").trials) == 1
     assert "dt_s is -1.0" in refuse()
     assert drive_env.__version__

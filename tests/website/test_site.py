@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ["DRIVE_ENV_SITE"]).resolve() if "DRIVE_ENV_SITE" in os.environ else None
 
-pytestmark = pytest.mark.skipif(SITE is None, reason="DRIVE_ENV_SITE names no built site; `make docs` builds and tests it")
+pytestmark = pytest.mark.skipif(
+    SITE is None, reason="DRIVE_ENV_SITE names no built site; `make docs` builds and tests it")
 
 SOURCES = sorted(page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md"))
 PHONE_PX, DESKTOP_PX = 360, 1280
@@ -62,8 +63,9 @@ def test_links_within_the_site_lead_somewhere(pages):
 
 def test_pages_load_nothing_from_elsewhere(pages):
     """A reader of the site is seen by nobody else, and needs no network beyond it."""
-    loads = re.compile(r"<(?:script|img|iframe|source)[^>]*\bsrc=\"(?:https?:)?//|<link[^>]*rel=\"(?:stylesheet|preload|icon)\""
-                       r"[^>]*href=\"(?:https?:)?//|url\((?:https?:)?//|@import")
+    loads = re.compile(r"<(?:script|img|iframe|source)[^>]*\bsrc=\"(?:https?:)?//|"
+                       r"<link[^>]*rel=\"(?:stylesheet|preload|icon)\"[^>]*href=\"(?:https?:)?//|"
+                       r"url\((?:https?:)?//|@import")
     assert [str(path) for path in [*pages, *SITE.rglob("*.css")] if loads.search(path.read_text("utf-8"))] == []
 
 

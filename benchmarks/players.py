@@ -1,0 +1,41 @@
+"""How well does one drive who has learned nothing? Random play and the lane driver, by the trainer's own evaluation.
+
+    python benchmarks/players.py [FILE ...]
+
+On the 64 embedded towns, each played once, and on every scene file given, played 256 times. The figures do not depend
+on the machine.
+"""
+
+import sys
+from pathlib import Path
+
+from pages import table
+
+from baselines.config import EnvConfig
+from baselines.evaluate import by_chance, evaluate
+from baselines.worlds import scenes_of
+from drive_env.drivers import LaneDriver
+
+EPISODES = 256
+RATES = ("goal", "collision", "offroad", "timeout")
+
+
+def by_rule(batch):
+    driver = LaneDriver(batch)
+    return lambda batch: driver.act_all()
+
+
+def main() -> None:
+    rows = []
+    for name in ("town", *sys.argv[1:]):
+        config = EnvConfig(scenes=(name,))
+        scenes = scenes_of(config)
+        for player, make_act in (("random play", by_chance(0)), ("LaneDriver", by_rule)):
+            report = evaluate(make_act, scenes * (1 if name == "town" else EPISODES), config.drive)
+            rates = [f"{100 * report[rate].value:.1f}%" for rate in RATES]
+            rows.append([Path(name).name, player, report["goal"].n, *rates])
+    print(table(["scenes", "player", "trials", *RATES], rows), end="")
+
+
+if __name__ == "__main__":
+    main()
