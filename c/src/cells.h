@@ -1,7 +1,8 @@
 /* What is kept of the roads around a small cell?
  *
- * What rows in a cell look at, or see, follows from the scene alone. So it is made when a row first comes into the cell,
- * and kept for all worlds and threads while there is room. Whether it is found or made anew changes no result. */
+ * What rows in a cell look at, or see, follows from the scene alone. So it is made when a row first comes into the
+ * cell, and kept for all worlds and threads while there is room. Whether it is found or made anew changes no
+ * result. */
 #ifndef DRV_CELLS_H
 #define DRV_CELLS_H
 
@@ -43,11 +44,12 @@ uint64_t drv_cell_list_bytes(int32_t items);
 drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32_t items, uint64_t room_bytes);
 void drv_cells_free(drv_cells *cells);
 
-/* Keeps a copy of the list for all who come later, if there is room and nobody else does; NULL: there is none to keep. */
+/* Keeps a copy of the list for all who come later, if there is room and nobody else does; NULL: there is none to
+ * keep. */
 void drv_cells_keep(drv_cells *cells, int64_t cell, const drv_cell_list *list);
 
-/* Counts somebody who came to a cell without a list; whether it was the `visit`-th, so that a list is worth making. Visits
- * at the same time may count as one. */
+/* Counts somebody who came to a cell without a list; whether it was the `visit`-th, so that a list is worth making.
+ * Visits at the same time may count as one. */
 static inline bool drv_cells_count(drv_cells *cells, int64_t cell, uint32_t visit) {
     uint32_t found = atomic_load_explicit(&cells->cell[cell], memory_order_relaxed);
     if (found + 1 == visit) return true;

@@ -192,8 +192,8 @@ static edge_search search_of(sweep motion, drv_box now, float reach_m) {
                          (now.half_length_m + now.half_width_m) * drv_absolute(motion.turn_rad) + rounding_m};
 }
 
-/* Bit i: the sweep may meet edge first + i. The others are surely clear of it, by their distance, or since it stays on one
- * side of their line. */
+/* Bit i: the sweep may meet edge first + i. The others are surely clear of it, by their distance, or since it stays on
+ * one side of their line. */
 static uint32_t edges_in_question(const drv_segments *edges, int32_t first, const edge_search *own) {
     const drv_floats x_m = drv_all(own->box.centre.x) - drv_load(edges->middle_x_m + first);
     const drv_floats y_m = drv_all(own->box.centre.y) - drv_load(edges->middle_y_m + first);

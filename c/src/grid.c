@@ -61,7 +61,8 @@ drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float 
 }
 
 /* How many segments stand in the cells within `ring` of a cell; and their distances to its centre. */
-static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring, float *distance2) {
+static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
+                      float *distance2) {
     drv_point centre = drv_grid_middle(grid, cell);
     int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
     int32_t left = column - ring < 0 ? 0 : column - ring;

@@ -43,15 +43,15 @@ drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
 /* The cells that the square of half side `reach_m` about a point touches, cut to the grid. */
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
 
-/* The distance from a point to its `wanted`-th nearest middle: what it is likely to be, how far off that may be, and its
- * upper bound. */
+/* The distance from a point to its `wanted`-th nearest middle: what it is likely to be, how far off that may be, and
+ * its upper bound. */
 typedef struct drv_reach {
     float likely_m, off_m, most_m;
 } drv_reach;
 
 /* By the triangle inequality from the cell's own distance, widened by what rounding could lose and cut at `limit_m`: a
- * window of half side most_m holds the `wanted` nearest middles, or all within the limit. `cell_reach_m` holds, for each
- * cell, the distance from its centre to its `wanted`-th nearest middle. */
+ * window of half side most_m holds the `wanted` nearest middles, or all within the limit. `cell_reach_m` holds, for
+ * each cell, the distance from its centre to its `wanted`-th nearest middle. */
 drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m);
 
 /* Fills cell_reach_m (one a cell). `distances` is room for one float a segment. */

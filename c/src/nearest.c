@@ -123,7 +123,8 @@ int32_t drv_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds
     range = narrow(values, count, wanted, range);
     if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
     const int32_t between = gather_between(candidates, range, room), rank = wanted - range.below;
-    const float threshold = between <= few ? select_of_few(room, between, rank) : drv_select_rank(room, between, rank - 1);
+    const float threshold =
+        between <= few ? select_of_few(room, between, rank) : drv_select_rank(room, between, rank - 1);
     int32_t smaller = 0, equal = 0;
     for (int32_t i = 0; i < between; i++) {
         smaller += room[i] < threshold;

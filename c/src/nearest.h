@@ -16,14 +16,15 @@ typedef struct drv_candidates {
     int32_t blocks;
 } drv_candidates;
 
-/* Where the threshold lies: none above `high`, which is finite, is wanted. The guesses are a hint, the lower first: good
- * ones, which have it closely between them, save time, bad ones cost some. */
+/* Where the threshold lies: none above `high`, which is finite, is wanted. The guesses are a hint, the lower first:
+ * good ones, which have it closely between them, save time, bad ones cost some. */
 typedef struct drv_bounds {
     float low_guess, high_guess, high;
 } drv_bounds;
 
-/* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order to
- * `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as `distance2`. */
+/* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order
+ * to `kept`, which has DRV_LANES entries of room behind the last one. Returns how many. `room` is as long as
+ * `distance2`. */
 int32_t drv_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept);
 
 /* The names of all within `high`; `kept` has DRV_LANES entries of room behind the last one. */

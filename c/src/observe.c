@@ -112,7 +112,8 @@ static drv_selection choose_partners(const drv_world *world, int32_t row, drv_sc
     distance2[row] = INFINITY;
     const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
     const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
-    return (drv_selection){scratch->kept, drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept)};
+    const int32_t count = drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
+    return (drv_selection){scratch->kept, count};
 }
 
 static frame frame_of(const drv_world *world, int32_t row) {

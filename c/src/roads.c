@@ -1,7 +1,8 @@
 /* Which road segments does a row see?
  *
- * The nearest to it, or, under DRV_ROADS_NEAR, those nearest to the middle of the small cell it is in. Either way the cell
- * keeps a list: of blocks of segments among which the nearest are for any row in the cell, or of what its rows see. */
+ * The nearest to it, or, under DRV_ROADS_NEAR, those nearest to the middle of the small cell it is in. Either way the
+ * cell keeps a list: of blocks of segments among which the nearest are for any row in the cell, or of what its rows
+ * see. */
 #include "roads.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@
 /* What distances may lose by rounding, at the far ends of the coordinates. */
 static const float rounding_m = 0.05f;
 
-/* The last of the nearest is looked for first at the likely distance, give or take this share of what that may be off: on
- * map_942 nine rows in ten find it there. */
+/* The last of the nearest is looked for first at the likely distance, give or take this share of what that may be off:
+ * on map_942 nine rows in ten find it there. */
 static const float guess_share = 0.45f;
 
 /* Blocks are made for a cell at this visit: making them costs about as much as they save in so many. */
@@ -21,8 +22,8 @@ enum { worth_keeping = 8 };
 
 /* ---- blocks: runs of DRV_WIDTH segments, by the first ---- */
 
-/* All of the window that holds what is within `reach_m`. Only the last block may run past the last segment, into ones that
- * are infinitely far. */
+/* All of the window that holds what is within `reach_m`. Only the last block may run past the last segment, into ones
+ * that are infinitely far. */
 static int32_t blocks_within(const drv_scene *scene, drv_point centre, float reach_m, int32_t *first) {
     const drv_window window = drv_grid_window(&scene->grid, centre.x, centre.y, reach_m);
     int32_t blocks = 0, covered = 0;
@@ -93,7 +94,8 @@ static float segment_m(const drv_scene *scene, int32_t segment, drv_point from) 
     return distance_m(from, middle);
 }
 
-/* What is nearest to the cell's middle of all that rows in it may see, to scratch->list; the distance to the last of it. */
+/* What is nearest to the cell's middle of all that rows in it may see, to scratch->list; the distance to the last of
+ * it. */
 static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
@@ -105,8 +107,8 @@ static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell,
     return list;
 }
 
-/* The blocks that hold the nearest for every row in the cell, by the triangle inequality, to scratch->list; NULL where they
- * are more than are kept. */
+/* The blocks that hold the nearest for every row in the cell, by the triangle inequality, to scratch->list; NULL where
+ * they are more than are kept. */
 static const drv_cell_list *blocks_around_cell(const drv_world *world, small_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = nearest_to_middle(world, cell, scratch);
     const float reach_m = list->likely_m + 2.0f * cell.corner_m + rounding_m;

@@ -106,7 +106,8 @@ static inline void drv_show_records(const float *records, const int32_t *chosen,
 
 /* ---- arrays ---- */
 
-/* So many numbers at once. Runs of candidates are short and begin anywhere: registers of 64 bytes would gain nothing. */
+/* So many numbers at once. Runs of candidates are short and begin anywhere: registers of 64 bytes would gain
+ * nothing. */
 #if defined(__AVX2__)
 enum { DRV_WIDTH = 8 };
 #else
@@ -161,7 +162,8 @@ static inline int32_t drv_sum(drv_ints values) {
     return sum;
 }
 
-/* How many of values[0 .. count) are at most `limit`; up to the next multiple of DRV_LANES there are numbers above it. */
+/* How many of values[0 .. count) are at most `limit`; up to the next multiple of DRV_LANES there are numbers above
+ * it. */
 static inline int32_t drv_count_at_most(const float *values, int32_t count, float limit) {
     const drv_floats most = drv_all(limit);
     drv_ints one = {0}, other = {0};

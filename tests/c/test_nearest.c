@@ -42,7 +42,8 @@ static int32_t name_of(int32_t place) { return 1000 + place + place / DRV_WIDTH 
 /* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
 static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bounds bounds) {
     const int32_t blocks = (count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const size_t items = (size_t)(blocks * DRV_WIDTH + ROOM_BEHIND), slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
+    const size_t items = (size_t)(blocks * DRV_WIDTH + ROOM_BEHIND);
+    const size_t slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
     float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
     int32_t *first = malloc((size_t)(blocks + 1) * sizeof *first), *kept = malloc(slots * sizeof *kept);
     item *sorted = malloc(items * sizeof *sorted);
@@ -53,8 +54,8 @@ static void check_nearest(const float *values, int32_t count, int32_t wanted, dr
     CHECK(found == expected, "%d kept, %d wanted, of %d within %g (guesses %g, %g): kept %d", found, wanted, count,
           (double)bounds.high, (double)bounds.low_guess, (double)bounds.high_guess, expected);
     for (int32_t i = 0; i < found && i < expected; i++)
-        CHECK(kept[i] == name_of(sorted[i].place), "place %d is %d, not %d; %d wanted of %d within %g (guesses %g, %g)", i,
-              kept[i], name_of(sorted[i].place), wanted, count, (double)bounds.high, (double)bounds.low_guess,
+        CHECK(kept[i] == name_of(sorted[i].place), "place %d is %d, not %d; %d wanted of %d within %g (guesses %g, %g)",
+              i, kept[i], name_of(sorted[i].place), wanted, count, (double)bounds.high, (double)bounds.low_guess,
               (double)bounds.high_guess);
     free(copy);
     free(room);
@@ -99,7 +100,8 @@ TEST(the_nearest_are_what_sorting_finds) {
         const float threshold = sorted[wanted < count ? wanted : count - 1].value;
         const float share = (float)dice_between(&die, 0.0, 0.3);
         if (!isinf(threshold))
-            check_nearest(values, count, wanted, (drv_bounds){threshold * (1.0f - share), threshold * (1.0f + share), high});
+            check_nearest(values, count, wanted,
+                          (drv_bounds){threshold * (1.0f - share), threshold * (1.0f + share), high});
     }
 }
 
