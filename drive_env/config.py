@@ -154,11 +154,11 @@ class DriveConfig(_Checked):
     partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
     roads: int = _setting(128, "slots", "nearest road segments a row sees", _count(0, 1024))
     road_selection: str = _setting(
-        "exact", "", "which road segments a row sees: those nearest to it, or, in less time, those nearest to the middle "
-        "of the small cell it is in", _choice("exact", "near"))
+        "exact", "", "which road segments a row sees: those nearest to it, or, in less time, those nearest to the "
+        "middle of the small cell it is in", _choice("exact", "near"))
     road_memory_mib: int = _setting(
-        256, "MiB", "memory of a batch for what it keeps of the roads around each small cell; without room a cell takes "
-        "more time", _count(0, 1_048_576))
+        256, "MiB", "memory of a batch for what it keeps of the roads around each small cell; without room a cell "
+        "takes more time", _count(0, 1_048_576))
     observation_type: str = _setting(
         "float32", "", "what a row of observations is: floats, half floats, or indices into tables (`Batch` alone)",
         _choice("float32", "float16", "index"))

@@ -1,4 +1,4 @@
-"""`road_selection="near"` shows what is nearest to the middle of a small cell; what is kept of cells changes no byte."""
+"""`road_selection="near"` shows what is nearest to the middle of a small cell; what is kept changes no byte."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,9 @@ def test_a_row_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
             away = np.hypot(*(segments - middle).T)
             in_view = np.hypot(*(segments - place).T)
             within = away <= np.sort(away)[: config.roads].max(initial=0.0) + TIE_M
-            sure = away < np.sort(away)[: config.roads + 1].max(initial=0.0) - TIE_M if config.roads < len(away) else within
+            sure = within
+            if config.roads < len(away):
+                sure = away < np.sort(away)[: config.roads + 1].max(initial=0.0) - TIE_M
             names = np.array(sorted(shown), int) - 1
             assert within[names].all() and (in_view[names] <= config.view_radius_m + TIE_M).all()
             must = np.flatnonzero(sure & within & (in_view < config.view_radius_m - TIE_M))
@@ -68,7 +70,8 @@ def test_a_row_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
 
 
 @pytest.mark.parametrize("name", SCENES)
-@pytest.mark.parametrize("view", [{}, {"roads": 1024, "view_radius_m": 60.0}, {"roads": 3}], ids=["default", "all", "few"])
+@pytest.mark.parametrize("view", [{}, {"roads": 1024, "view_radius_m": 60.0}, {"roads": 3}],
+                         ids=["default", "all", "few"])
 @pytest.mark.parametrize("how", ["near", "exact"])
 def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
     config = NEAR.replace(road_selection=how, **view)

@@ -1,6 +1,6 @@
 /* What is kept of the roads around a small cell?
  *
- * What rows in a cell look at, or see, follows from the scene alone. So it is made when a row first comes into the
+ * What rows in a cell look at, or see, follows from the scene alone. So it is made when rows come into the
  * cell, and kept for all worlds and threads while there is room. Whether it is found or made anew changes no
  * result. */
 #ifndef DRV_CELLS_H
