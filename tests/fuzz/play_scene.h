@@ -134,11 +134,13 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.roads = draw & 4u ? 8 : 0;
     config.partners = draw & 8u ? 4 : 0;
     config.observation_type = (int32_t)(draw >> 4 & 3u) % (DRV_INDEX + 1);
+    config.road_selection = draw & 64u ? DRV_ROADS_NEAR : DRV_ROADS_EXACT;
+    config.road_memory_mib = draw & 128u ? 1 : 0;
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, &config, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
-    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 6);
+    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 8);
     drv_scene_release(scene);
     return status;
 }
