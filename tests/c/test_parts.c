@@ -264,6 +264,55 @@ TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
     end(&whole);
 }
 
+TEST(a_part_keeps_the_actions_it_took_in_its_own_rows) {
+    for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
+        batch_play play;
+        drv_config config = small_config();
+        config.action_type = type;
+        begin_many(&play, config, 1, 2);
+        must_reset(&play, NULL);
+        const size_t item = type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t);
+        const size_t bytes = (size_t)(play.needs.row_count * play.needs.action_width) * item;
+        uint8_t *bound = type == DRV_CONTINUOUS ? (uint8_t *)play.shares : (uint8_t *)play.actions;
+        uint8_t *given = malloc(bytes), *before = malloc(bytes);
+        act_by_call(&play, 1);
+        memcpy(given, bound, bytes);
+        act_by_call(&play, 2);
+        memcpy(before, bound, bytes);
+        const drv_worlds second = drv_batch_part(play.batch, 1);
+        const size_t place = (size_t)(second.first * SMALL_ROWS * play.needs.action_width) * item;
+        must(drv_batch_step(play.batch, 1, given + place, play.message), &play);
+        CHECK(memcmp(bound, before, place) == 0, "type %d: another part's actions changed", type);
+        CHECK(memcmp(bound + place, given + place, bytes - place) == 0, "type %d: they were not kept", type);
+        free(given);
+        free(before);
+        end(&play);
+    }
+}
+
+TEST(what_a_part_s_waiting_rows_will_meet_is_what_the_whole_says) {
+    batch_play play;
+    begin_many(&play, small_config(), 2, 3);
+    must_reset(&play, NULL);
+    const size_t row = (size_t)play.needs.observation_size, size = (size_t)play.needs.row_count * row;
+    float *whole = made(size, sizeof *whole), *parts = made(size, sizeof *parts);
+    const int32_t ages[MANY] = {0, 1, 2, 3, 4, 0, 1};
+    must(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, play.message), &play);
+    for (int32_t call = 0; call < 12; call++) {
+        act(&play, 3, 6);
+        must_step(&play);
+        must(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, whole, play.message), &play);
+        for (int32_t part = 0; part < 3; part++) {
+            float *place = parts + (size_t)(drv_batch_part(play.batch, part).first * SMALL_ROWS) * row;
+            must(drv_batch_restart_observations(play.batch, part, place, play.message), &play);
+        }
+        CHECK(memcmp(whole, parts, size * sizeof *whole) == 0, "after call %d", call);
+    }
+    free(whole);
+    free(parts);
+    end(&play);
+}
+
 typedef struct part_player {
     batch_play *play;
     int32_t part;
