@@ -233,6 +233,55 @@ def restart_us(scene: Scene) -> float:
     return statistics.median(times) * 1e6
 
 
+def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
+    """Time of a step with a learner's work beside it, over that of one after the other; a half is the least.
+
+    The learner takes as long as a step and needs no processor here, as one that waits for a GPU.
+    """
+    batch = Batch([scene], worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
+    batch.reset()
+    first, second = batch.parts
+    draws = [np.random.default_rng(draw).integers(0, 91, batch.row_count) for draw in range(DRAWS)]
+
+    def one_after_the_other(actions: np.ndarray) -> None:
+        batch.step(actions)
+        time.sleep(step_s)
+
+    def whole_in_flight(actions: np.ndarray) -> None:
+        batch.step_async(actions)
+        time.sleep(step_s)
+        batch.wait()
+
+    def half_by_half(actions: np.ndarray) -> None:
+        """Chooses for one part while the other, begun before, is in flight."""
+        for begins, ends in ((second, first), (first, second)):
+            time.sleep(step_s / 2)
+            begins.step_async(actions[begins.row_slice])
+            ends.wait()
+
+    def mean_s(take: Callable[[np.ndarray], None]) -> float:
+        steps, begin = 0, time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            for actions in draws:
+                take(actions)
+            steps += DRAWS
+        return (time.perf_counter() - begin) / steps
+
+    step_s = mean_s(batch.step)
+    ratios: dict[str, list[float]] = {"the whole batch in flight": [], "by halves": []}
+    for _ in range(ROUNDS):
+        step_s = mean_s(batch.step)
+        apart_s = mean_s(one_after_the_other)
+        flown_s = mean_s(whole_in_flight)
+        first.step_async(draws[0][first.row_slice])
+        halves_s = mean_s(half_by_half)
+        first.wait()
+        for found, spent_s in zip(ratios.values(), (flown_s, halves_s)):
+            found.append(spent_s / apart_s)
+    batch.close()
+    return [(name, statistics.median(found)) for name, found in ratios.items()]
+
+
 MEMORY = """
 import dataclasses, resource, sys
 from drive_env import Batch, DriveConfig, generate_scene, load_scene
@@ -299,10 +348,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--map", help="scene file that every case plays (default: a generated town of 14 agents)")
     parser.add_argument("--seconds", type=float, default=1.0, help="of each case in each round (default 1)")
-    parser.add_argument("--only", choices=["headline", "all"], default="all")
+    parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all")
     parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a plot goes beside it")
     choices = parser.parse_args()
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
+    beside = [(f"a step beside a learner that takes as long, {name}, over the two in turn", f"{ratio:.2f}")
+              for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
+    if choices.only == "overlap":
+        print(table(("also", "measured"), beside))
+        return
     found = {"date": time.strftime("%Y-%m-%d"), "machine": processor(), "threads": usable_threads(),
              "python": platform.python_version(), "scene": scene.name,
              "headline": headline(scene, choices.seconds)}
@@ -315,7 +369,8 @@ def main() -> None:
         ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
         ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),
-        ("`import drive_env`", f"{import_s():.2f} s")]}
+        ("`import drive_env`", f"{import_s():.2f} s"),
+        *beside]}
     print(page(found))
     print(json.dumps(found))
     if choices.write:

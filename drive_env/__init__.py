@@ -10,6 +10,7 @@ from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
 from .layout import Feature
+from .part import BatchPart
 from .registration import register as _register
 from .scenes import Report, Scene, generate_scene, load_scene, save_scene
 
@@ -34,7 +35,7 @@ else:  # hidden, or a type checker would take every name for one that is there
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
+    "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
     "RewardConfig", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
     "save_scene",

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 
 from .arrays import aligned_block, allocate, shared_table
-from .cast import Cast, cast_scene
+from .cast import cast_scene
 from .config import DriveConfig, checked_config
-from .core import OF_THREAD, check, ffi, lib, native_config, native_scene
-from .errors import ActionError, CallError, ConfigError, shown, whole
+from .core import OF_THREAD, NativeBatch, check, ffi, lib, native_config, native_scene
+from .errors import ConfigError, shown, whole
 from .index_rows import SceneTable, float_rows
 from .layout import Feature, observation_layout
 from .machine import usable_threads
-from .scenes import Report, Scene, Scenes, resolve_scenes
+from .part import SEED_LIMIT, BatchPart, as_array
+from .scenes import Report, Scenes, resolve_scenes
 from .spaces import action_space, observation_space
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-WORLD_LIMIT, THREAD_LIMIT, SEED_LIMIT = 1 << 20, 1024, (1 << 64) - 1
+WORLD_LIMIT, THREAD_LIMIT = 1 << 20, 1024
 
 ISA_VARIABLE = "DRIVE_ENV_ISA"
 """Environment variable that forces an instruction set: "baseline", "v3" or "v4" (levels of x86-64)."""
@@ -43,20 +41,7 @@ class Figure(NamedTuple):
     n: int
 
 
-class _OfIndexRows:
-    """What a batch of floats has in the place of an array that only index rows need; the array itself hides it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, batch: Batch | None, owner: type) -> _OfIndexRows:
-        if batch is None:
-            return self
-        raise AttributeError(f"a Batch has {self._name} with observation_type 'index' only; that of this one is "
-                             f"{batch.config.observation_type!r}")
-
-
-class Batch:
+class Batch(BatchPart):
     """Many worlds stepped together; every array has one entry a row, and a row's index never changes.
 
     A world is a running copy of a scene, a row a controlled agent of a world. Episodes are made of
@@ -69,10 +54,13 @@ class Batch:
         worlds: how many worlds.
         config: a `DriveConfig`; None takes the defaults.
         seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
-        threads: threads that step worlds, the caller's included; 0 takes as many as this process may use.
+        threads: threads that step worlds, the caller's included; 0 takes as many as this process may use. A step in
+            flight, whose caller is elsewhere, has threads - 1 of them, but at least one.
         arrays: arrays of your own (such as pinned memory) by the name of the attribute they are to be.
         world_ids: one id a world, default 0, 1, ...; a world plays by (seed, id) whatever else is in the batch.
         restart: "auto", or "caller": then `reset(worlds=mask)` must follow the end of an episode.
+        parts: in how many parts the worlds can be called apart, from 1 to 16 and at most one a world. The threads are
+            at whichever part has work.
 
     Arrays are views of shared memory that the next call overwrites. R is the number of rows, W that of worlds.
 
@@ -91,82 +79,63 @@ class Batch:
         world_of_row: (R,) int32.
         row_count, rows_per_world, world_count: R, R / W and W.
         observation_size: floats of one row.
-        seed: of the constructor, or of the last `reset(seed=one)` of all worlds; `seeds` has each world's.
+        seed: of the constructor, or of the last `reset(seed=one)` of all worlds at once; `seeds` has each world's.
         scenes, casts: the scenes in play, and who plays which part in each.
+        parts: as many `BatchPart` as asked for: consecutive worlds, in numbers that differ by one at most.
         single_observation_space, single_action_space: Gymnasium spaces of one row.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range, or a scene has nobody who could drive.
     """
 
-    actions: npt.NDArray[Any]
-    observations: npt.NDArray[Any]
-    vehicle_table: npt.NDArray[np.float32]
-    rewards: npt.NDArray[np.float32]
-    terminations: npt.NDArray[np.bool_]
-    truncations: npt.NDArray[np.bool_]
-    trial_ended: npt.NDArray[np.bool_]
-    truncation: npt.NDArray[np.bool_]
-    invalid_step: npt.NDArray[np.bool_]
-    outcome: npt.NDArray[np.uint8]
-    first: npt.NDArray[np.bool_]
-    removed: npt.NDArray[np.bool_]
-    stopped: npt.NDArray[np.bool_]
-    waits: npt.NDArray[np.bool_]
-    trial_index: npt.NDArray[np.int32]
-    code: npt.NDArray[np.uint16]
-    scene_index: npt.NDArray[np.int32]
-
-    if not TYPE_CHECKING:
-        vehicle_table = _OfIndexRows()
-
     def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
-                 world_ids: npt.ArrayLike | None = None, restart: str = "auto") -> None:
+                 world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1) -> None:
         self._handle = ffi.NULL
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
             raise ConfigError(f"restart is {shown(restart)}; it must be 'auto' or 'caller'")
-        self.config: DriveConfig = config
-        self.restart: str = restart
-        self.world_count: int = whole("worlds", worlds, 1, WORLD_LIMIT)
-        self.seed: int = secrets.randbits(64) if seed is None else whole("seed", seed, 0, SEED_LIMIT)
+        self.config, self.restart = config, restart
+        self.world_count = whole("worlds", worlds, 1, WORLD_LIMIT)
+        self.seed = secrets.randbits(64) if seed is None else whole("seed", seed, 0, SEED_LIMIT)
         self.threads: int = whole("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
-        self.world_ids: npt.NDArray[np.int64] = _world_ids(world_ids, self.world_count)
-        self.scenes: tuple[Scene, ...] = resolve_scenes(scenes, config.agents_per_world)
-        self.casts: tuple[Cast, ...] = tuple(cast_scene(scene, config) for scene in self.scenes)
-        self._begin(arrays)
+        self.world_ids = _world_ids(world_ids, self.world_count)
+        part_count = whole("parts", parts, 1, min(self.world_count, lib.DRV_PART_LIMIT))
+        self.scenes = resolve_scenes(scenes, config.agents_per_world)
+        self.casts = tuple(cast_scene(scene, config) for scene in self.scenes)
+        self._begin(arrays, part_count)
 
-    def _begin(self, arrays) -> None:
+    def _begin(self, arrays, part_count: int) -> None:
         """Hands everything to the core: scenes, one block of state, the shared arrays."""
         config, message = self.config, OF_THREAD.message
         native = native_config(config, self.restart)
         self._scene_table: SceneTable | None = None
         self._scene_handles = [native_scene(cast, native) for cast in self.casts]
-        self.rows_per_world: int = config.agents_per_world or max(cast.row_count for cast in self.casts)
+        self.rows_per_world = config.agents_per_world or max(cast.row_count for cast in self.casts)
         setup = ffi.new("drv_batch_setup *", dict(
             config=native[0], world_count=self.world_count, rows_per_world=self.rows_per_world,
-            scene_count=len(self.scenes), seed=self.seed, thread_count=min(self.threads, self.world_count),
+            scene_count=len(self.scenes), seed=self.seed, part_count=part_count,
+            thread_count=min(self.threads, self.world_count + 1),  # one more than worlds, whose caller may be elsewhere
             scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids),
             instruction_set=(isa := ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, ""))))))
         needs = ffi.new("drv_batch_needs *")
         check(lib.drv_batch_plan(setup, needs, message), message)
-        self.row_count: int = needs.row_count
-        self.observation_size: int = needs.observation_size
+        self.row_count, self.observation_size = needs.row_count, needs.observation_size
+        self.world_slice, self.row_slice = slice(0, self.world_count), slice(0, self.row_count)
         self._block = aligned_block(needs.block_bytes)
         out = ffi.new("drv_batch **")
         check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
         del scene_list, isa
-        self._handle = ffi.gc(out[0], lib.drv_batch_free)
+        self._handle, self._index = ffi.gc(out[0], lib.drv_batch_free), lib.DRV_WHOLE_BATCH
         self._bind(arrays, needs)
+        self._core = NativeBatch(self._handle, (self._block, self._shared))
         self._fields = _state_fields(self._handle)
         self._state = _state_views(self._fields, self._block, self.world_count)
-        worlds = np.arange(self.world_count, dtype=np.int32)
-        self.world_of_row: npt.NDArray[np.int32] = np.repeat(worlds, self.rows_per_world)
-        self.single_observation_space: spaces.Box = observation_space(config, self.observations.shape[1])
-        self.single_action_space: spaces.Space[Any] = action_space(config)
-        _alive.add(self)
+        self.world_of_row = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
+        self.single_observation_space = observation_space(config, self.observations.shape[1])
+        self.single_action_space = action_space(config)
+        self.parts: tuple[BatchPart, ...] = tuple(self._part(index) for index in range(part_count))
 
     def _bind(self, arrays, needs) -> None:
         table = shared_table(self.config)
@@ -178,8 +147,26 @@ class Batch:
         for name, array in self._shared.items():
             setattr(self, name, array)
         # Whoever puts another array into `actions` steps with that array; the core's own is this one.
-        self.bound_actions: npt.NDArray[Any] = self._shared["actions"]
+        self.bound_actions = self._shared["actions"]
         lib.drv_batch_bind(self._handle, self._native_arrays(self._shared))
+
+    def _part(self, index: int) -> BatchPart:
+        """A part that holds all it needs itself: who drops the batch may go on with its parts."""
+        part = BatchPart.__new__(BatchPart)
+        of_core = lib.drv_batch_part(self._handle, index)
+        worlds = slice(of_core.first, of_core.first + of_core.count)
+        rows = slice(worlds.start * self.rows_per_world, worlds.stop * self.rows_per_world)
+        part._core, part._handle, part._index = self._core, self._handle, index
+        for name in ("config", "restart", "scenes", "casts", "rows_per_world", "observation_size",
+                     "seed", "single_observation_space", "single_action_space"):
+            setattr(part, name, getattr(self, name))
+        part.world_slice, part.world_count = worlds, of_core.count
+        part.row_slice, part.row_count = rows, rows.stop - rows.start
+        part.world_ids, part.world_of_row = self.world_ids[worlds], self.world_of_row[: part.row_count]
+        for shared in shared_table(self.config):
+            setattr(part, shared.name, self._shared[shared.name][worlds if shared.shape.startswith("W") else rows])
+        part.bound_actions = part.actions
+        return part
 
     def _native_arrays(self, arrays: dict[str, np.ndarray]):
         """Pointers to arrays like the shared ones, for as long as those live."""
@@ -192,96 +179,6 @@ class Batch:
         return ffi.new("drv_arrays *", pointers)
 
     # ---- calls ----
-
-    def reset(self, seed: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
-              worlds: npt.ArrayLike | None = None, initial_ages: npt.ArrayLike | None = None) -> None:
-        """Opens an episode: the first of `seed`, or, without one, the next of each world's stream.
-
-        Args:
-            seed: a whole number from 0 to 2**64 - 1, or one a world: episode 0 of that seed. None: each world's next
-                episode; the first call opens episode 0 of the constructor's seed.
-            worlds: (W,) bool, the worlds to reset; the others' arrays stay as they are. The first call needs all.
-            initial_ages: (W,) driving steps, each below the trial's steps, that the clock of the first trial has
-                behind it already, so that time limits do not fall together. Such a trial enters no metric.
-
-        Raises:
-            CallError: the batch is closed, or `worlds` or `initial_ages` does not fit; nothing has changed.
-            ConfigError: the seed does not fit; nothing has changed.
-        """
-        seeds = None if seed is None else _seeds(seed, self.world_count)
-        worlds = _per_world("worlds", worlds, self.world_count, np.bool_)
-        ages = _per_world("initial_ages", initial_ages, self.world_count, np.int32)
-        self._check_open()
-        message = OF_THREAD.message
-        check(lib.drv_batch_reset(
-            self._handle, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
-            ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
-            ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
-        if seeds is not None and worlds is None and _is_one_seed(seed):
-            self.seed = int(seeds[0])
-
-    def step(self, actions: npt.ArrayLike) -> None:
-        """Advances every world by one step, or restarts those whose trial has ended.
-
-        Args:
-            actions: one a row, in the form of `actions`; filling `batch.actions` and passing it copies nothing.
-                Entries of rows that wait are neither read nor checked.
-
-        Raises:
-            ActionError: the action of a driving row is not finite or out of range, or the array has the wrong
-                shape or type. Nothing has moved.
-            CallError: before `reset`, after `close`, or where the caller owes a `reset(worlds=mask)`.
-        """
-        pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
-        message = OF_THREAD.message
-        check(lib.drv_batch_step(self._handle, pointer, message), message)
-
-    def _pointer_to(self, actions):
-        """Foreign actions in the form of the bound array; the core copies them once it has the batch to itself."""
-        bound = self.bound_actions
-        try:
-            actions = np.asarray(actions)
-        except ValueError:
-            raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
-        if actions.shape != bound.shape:
-            raise ActionError(f"actions have shape {actions.shape}; it must be {bound.shape}")
-        if actions.dtype != bound.dtype:
-            if not np.can_cast(actions.dtype, bound.dtype, "same_kind") or actions.dtype == np.bool_:
-                kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
-                raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
-            if actions.dtype == np.uint64:  # beyond int64 is beyond every table, and must not wrap into one
-                actions = np.minimum(actions, np.uint64(np.iinfo(np.int64).max))
-            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, which the core refuses
-                actions = actions.astype(bound.dtype)
-        return ffi.from_buffer(np.ascontiguousarray(actions))
-
-    def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """What each row that waits will see at its world's next inner restart, (R, observation size) floats.
-
-        The floats are of the type of `observations`, float32 where those are index rows.
-
-        Zeros for rows that drive, for absent rows and in the last trial. What comes after a wait can so be valued
-        before the wait is over.
-
-        Args:
-            out: a C-contiguous array of that type and shape to fill; None makes a new one.
-
-        Raises:
-            CallError: `out` does not fit, or the batch was never reset or is closed.
-            DriveMemoryError: there is no memory for a new one.
-        """
-        self._check_open()
-        dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
-        shape = (self.row_count, self.observation_size)
-        if out is None:
-            out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
-        if not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
-                and out.flags.writeable and out.shape == shape):
-            found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise CallError(f"out is {found}; it must be writeable, C-contiguous {dtype} of shape {shape}")
-        message = OF_THREAD.message
-        check(lib.drv_batch_restart_observations(self._handle, ffi.from_buffer(out), message), message)
-        return out
 
     def metrics(self) -> dict[str, Figure]:
         """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing."""
@@ -308,7 +205,7 @@ class Batch:
         return ffi.string(lib.drv_batch_instruction_set(self._handle)).decode()
 
     def close(self) -> None:
-        """Gives threads and memory back; arrays stay readable. A second call does nothing."""
+        """Ends steps in flight, gives threads and memory back; arrays stay readable. A second call does nothing."""
         if self._handle:
             lib.drv_batch_close(self._handle)
             self._handle = ffi.NULL
@@ -426,10 +323,6 @@ class Batch:
 
     # ---- life ----
 
-    def _check_open(self) -> None:
-        if not self._handle:
-            raise CallError("this batch is closed; make a new one")
-
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, all of one moment, by the core's names."""
         world = whole("world", world, 0, self.world_count - 1)
@@ -454,78 +347,32 @@ class Batch:
                 f"max_trials={self.config.max_trials})")
 
     def __getstate__(self) -> dict:
-        """The whole state: a copy made from it goes on bit for bit as this batch would."""
+        """The whole state: a copy made from it goes on bit for bit as this batch would.
+
+        Raises:
+            CallError: a step is in flight, or the batch is closed.
+        """
         kept = ("config", "restart", "world_count", "seed", "threads", "world_ids", "scenes", "casts")
         block, arrays, message = np.empty_like(self._block), {}, OF_THREAD.message
         for name, array in self._shared.items():
             arrays[name] = np.empty_like(array)
         check(lib.drv_batch_copy(self._handle, ffi.from_buffer(block), self._native_arrays(arrays), message), message)
-        return {**{name: getattr(self, name) for name in kept}, "block": block, "arrays": arrays}
+        return {**{name: getattr(self, name) for name in kept}, "part_count": len(self.parts), "block": block,
+                "arrays": arrays}
 
     def __setstate__(self, state: dict) -> None:
-        block, arrays = state.pop("block"), state.pop("arrays")
+        block, arrays, part_count = (state.pop(name) for name in ("block", "arrays", "part_count"))
         self.__dict__.update(state)
-        self._begin(None)
+        self._begin(None, part_count)
         self._block[:] = block
         for name, array in arrays.items():
             self._shared[name][...] = array
-        if self._state["episode"][0, 0] >= 0:
-            lib.drv_batch_resume(self._handle)
-
-
-_alive: weakref.WeakSet[Batch] = weakref.WeakSet()
-
-
-def _forget_threads() -> None:
-    for batch in list(_alive):
-        if batch._handle:
-            lib.drv_batch_forked(batch._handle)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
-
-
-def _array(name: str, values, error) -> np.ndarray:
-    """What a caller gave for an array; ragged lists are no array."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise error(f"{name} is {shown(values)}; it must form an array") from None
-
-
-def _is_one_seed(seed: Any) -> bool:
-    return not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0
-
-
-def _seeds(seed: Any, world_count: int) -> np.ndarray:
-    if _is_one_seed(seed):
-        return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
-    if len(seed) != world_count:
-        raise ConfigError(f"seed has {len(seed)} entries; "
-                          f"it must be one whole number, or one for each of {world_count} worlds")
-    return np.array([whole("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
-
-
-def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
-    if values is None:
-        return None
-    found = _array(name, values, CallError)
-    fits = found.dtype == np.bool_ if dtype is np.bool_ else np.issubdtype(found.dtype, np.integer)
-    if not fits or found.shape != (world_count,):
-        wanted = "bool" if dtype is np.bool_ else "whole numbers"
-        raise CallError(f"{name} is {found.dtype} of shape {found.shape}; "
-                        f"it must be {wanted} of shape ({world_count},)")
-    if dtype is not np.bool_ and (found.min() < 0 or found.max() > np.iinfo(dtype).max):
-        worst = found.min() if found.min() < 0 else found.max()
-        raise CallError(f"{name} has {worst}; every entry must be 0 or more and below the trial's steps")
-    return np.ascontiguousarray(found, dtype)
 
 
 def _world_ids(world_ids, world_count: int) -> np.ndarray:
     if world_ids is None:
         return np.arange(world_count, dtype=np.int64)
-    found = _array("world_ids", world_ids, ConfigError)
+    found = as_array("world_ids", world_ids, ConfigError)
     if not np.issubdtype(found.dtype, np.integer) or found.shape != (world_count,):
         raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; "
                           f"it must be whole numbers of shape ({world_count},)")

@@ -1,8 +1,10 @@
-"""How does Python reach the C core? The binding, its errors, and the scenes it holds."""
+"""How does Python reach the C core? The binding, its errors, and the batches and scenes it holds."""
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +23,7 @@ from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemory
 if TYPE_CHECKING:  # a cast is made of scenes, and their file format asks the core
     from .cast import Cast
 
-__all__ = ["OF_THREAD", "check", "ffi", "lib", "native_config", "native_scene"]
+__all__ = ["OF_THREAD", "NativeBatch", "check", "ffi", "lib", "native_config", "native_scene"]
 
 _ERRORS = {
     lib.DRV_ERROR_CONFIG: ConfigError,
@@ -46,6 +48,36 @@ def check(status: int, message) -> None:
     if status != lib.DRV_OK:
         text = ffi.string(message).decode("utf-8", "replace")
         raise _ERRORS.get(status, DriveError)(text)
+
+
+class NativeBatch:
+    """The core's batch with the memory it writes to, for whoever calls it: when the last of them lets go of this, it is
+    closed, which ends steps in flight, while the memory is still there.
+
+    Args:
+        handle: a drv_batch pointer that frees itself.
+        memory: the arrays that steps write to.
+    """
+
+    def __init__(self, handle, memory: tuple):
+        self.handle = handle
+        self._memory = memory
+        _alive.add(self)
+
+    def __del__(self, close=lib.drv_batch_close):  # at the end of a process this module's names may be gone
+        close(self.handle)
+
+
+_alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    for batch in list(_alive):
+        lib.drv_batch_forked(batch.handle)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def native_config(config: DriveConfig, restart: str = "auto"):

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .batch import SEED_LIMIT, Batch
+from .batch import Batch
 from .cast import Cast
 from .config import DriveConfig
 from .core import lib
 from .errors import whole
+from .part import SEED_LIMIT
 from .scenes.routes import lane_route
 
 __all__ = ["LaneDriver", "RandomDriver"]

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
+from .batch import WORLD_LIMIT, Batch
 from .config import DriveConfig, face_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, shown, whole
+from .part import SEED_LIMIT
 from .render.screen import RENDER_MODES, Screen
 from .scenes import Scenes
 

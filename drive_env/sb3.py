@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import SHARED
-from .batch import SEED_LIMIT, WORLD_LIMIT, Batch
+from .batch import WORLD_LIMIT, Batch
 from .config import DriveConfig, face_config
 from .env import info_of
 from .errors import ActionError, CallError, ConfigError, MissingExtraError, shown, whole
 from .gym import one_ego, open_episodes
+from .part import SEED_LIMIT
 from .render.screen import Screen
 from .scenes import Scenes
 

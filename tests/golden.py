@@ -120,7 +120,7 @@ def draw(batch, step: int) -> np.ndarray:
     return (whole * np.float32(2**-23) - np.float32(1)) * np.float32(0.5)
 
 
-def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED):
+def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
     """The batch of a play, not reset yet; None where its real file is not at hand."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
 
@@ -137,7 +137,7 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED):
     choices = dict(PLAYS[play])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
     return Batch(scenes=scenes, worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
-                 world_ids=world_ids)
+                 world_ids=world_ids, parts=parts)
 
 
 # ---- hashes ----

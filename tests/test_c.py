@@ -12,12 +12,13 @@ from build_core import ADDRESS, INSTRUCTION_SETS, MEMCHECK, PLAIN, THREAD, WARNI
 
 FOLDER = Path(__file__).parent / "c"
 PROGRAMS = sorted(FOLDER.glob("test_*.c"))
-THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c"]
+THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c", FOLDER / "test_parts.c"]
 ENDED_BY_MEMCHECK = {
     # Memory that another thread was giving back when the process forked is nobody's in the child.
     "a_copy_forked_in_the_middle_of_closing_ends_once",
     # It knows no flushing to zero and no traps.
     "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
+    "a_step_in_flight_is_played_in_no_callers_mode",
 }
 SEARCH = tuple(build_core.ROOT / "c" / "src" / name for name in ("grid.c", "nearest.c"))
 

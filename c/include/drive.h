@@ -22,7 +22,10 @@ enum {
     DRV_STEERING_BINS = 13,
     /* Floats of what a slot shows, and of a record in the tables of index rows. */
     DRV_RECORD_FLOATS = 8,
-    DRV_METRIC_SCORE = 0
+    DRV_METRIC_SCORE = 0,
+    /* In the place of a part's index: all worlds. */
+    DRV_WHOLE_BATCH = -1,
+    DRV_PART_LIMIT = 16
 };
 
 /* The terms of the reward, in the order of every table of them. */
@@ -253,6 +256,7 @@ typedef struct drv_batch_setup {
     const int64_t *world_ids; /* world_count */
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
+    int32_t part_count;   /* parts that can be called apart, at most one a world; 0: only the whole batch is called */
     const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
 } drv_batch_setup;
 
@@ -279,6 +283,12 @@ typedef struct drv_arrays {
 } drv_arrays;
 
 typedef struct drv_batch drv_batch;
+
+/* Consecutive worlds of a batch. */
+typedef struct drv_worlds {
+    int32_t first;
+    int32_t count;
+} drv_worlds;
 
 /* One array of the state block, for those who look without touching. Element (world, i) stands at
  * offset + world * world_stride + i * item_bytes. */
@@ -343,24 +353,35 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
  * whole block and every array. The arrays of `arrays` are as long as the bound ones. */
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
-/* Waits for a call in progress, then gives back threads and scenes; later calls are told that the batch is closed. */
+/* Waits for calls in progress and steps in flight, then gives back threads and scenes; later calls are told that the
+ * batch is closed. */
 void drv_batch_close(drv_batch *batch);
 void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
+
+/* A call is at the whole batch (DRV_WHOLE_BATCH) or at one of its parts, the worlds of drv_batch_part; what it takes
+ * and gives has an entry for each world or row of these, and its sentences number them from 0. Calls at different parts
+ * may come from several threads at once; where two would share a world, the second is told so and changes nothing.
+ * Calls that name no part are at the whole batch. */
+drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
 /* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
  * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
-drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
-                           char *message);
+drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds, const uint8_t *worlds,
+                           const int32_t *ages, char *message);
 /* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
  * Nothing has changed unless it returns DRV_OK. */
-drv_status drv_batch_step(drv_batch *batch, void *actions, char *message);
-/* What each waiting row will see at its next inner restart, zeros elsewhere: row_count x observation_size floats, or
- * half floats where observations are. */
-drv_status drv_batch_restart_observations(drv_batch *batch, void *out, char *message);
-/* Marks a batch whose block was filled from a copy as one that was reset already. */
-void drv_batch_resume(drv_batch *batch);
+drv_status drv_batch_step(drv_batch *batch, int32_t part, void *actions, char *message);
+/* The same, begun: it returns when the actions are read, and leaves the step in flight to thread_count - 1 threads, at
+ * least one. Until drv_batch_wait the arrays of these worlds may not be read, the bound actions may be written, and no
+ * other call gets in. */
+drv_status drv_batch_step_async(drv_batch *batch, int32_t part, void *actions, char *message);
+/* Ends the step in flight, in whichever thread, which helps with the worlds that are left. */
+drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
+/* What each waiting row will see at its next inner restart, zeros elsewhere: observation_size floats a row, or half
+ * floats where observations are. */
+drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);
 /* The pool's threads do not survive a fork; the child calls this before its first step. Where another thread was in a
- * call meanwhile, the child's copy is half written: every call but closing it says so. */
+ * call meanwhile, or a step was in flight, the child's copy is half written: every call but closing it says so. */
 void drv_batch_forked(drv_batch *batch);
 
 /* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. */

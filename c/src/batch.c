@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "claims.h"
 #include "drive.h"
 #include "error.h"
 #include "kernels.h"
@@ -25,10 +26,23 @@ typedef struct worker {
     uint8_t apart[128];
 } worker;
 
+/* Worlds that are called together, and the call that is at them. */
+typedef struct part {
+    drv_batch *batch;
+    int32_t number; /* of its claim, and of its queue of the pool */
+    int32_t first_world, world_count;
+    drv_rounding callers_rounding;
+    /* World by world, from its first one on. */
+    const uint8_t *chosen; /* worlds to reset, NULL all */
+    const uint64_t *seeds; /* NULL: next episode */
+    const int32_t *ages;   /* NULL: none */
+    uint8_t *restart_out;
+} part;
+
 struct drv_batch {
     drv_config config;
     const drv_kernels *kernels;
-    int32_t world_count, scene_count, thread_count;
+    int32_t world_count, scene_count;
     drv_scene **scenes;
     drv_cells *cells;
     drv_sizes sizes;
@@ -40,16 +54,11 @@ struct drv_batch {
     worker *workers;
     drv_control *controls; /* row_count */
     uint8_t *scratch_block;
-    bool was_reset, closed, times_phases;
-    bool torn; /* the process forked while another thread was in a call */
-    atomic_flag busy;
+    bool closed, times_phases;
+    bool torn; /* the process forked in the middle of a call or a step */
+    drv_claims claims;
     atomic_bool closing; /* lets no further call in, or whoever closes might wait for ever */
-    /* The call in progress. */
-    drv_rounding callers_rounding;
-    const uint8_t *chosen;   /* worlds to reset, NULL all */
-    const uint64_t *seeds;   /* one a world; NULL: next episode */
-    const int32_t *ages;     /* NULL: none */
-    uint8_t *restart_out;
+    part parts[1 + DRV_PART_LIMIT];
 };
 
 /* ---- config ---- */
@@ -78,6 +87,8 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "worlds", setup->world_count, 1, world_limit);
     in_range(&check, "scenes", setup->scene_count, 1, 1 << 24);
     in_range(&check, "threads", setup->thread_count, 1, thread_limit);
+    const int32_t worlds = setup->world_count;
+    in_range(&check, "parts", setup->part_count, 0, worlds < DRV_PART_LIMIT ? worlds : DRV_PART_LIMIT);
     in_range(&check, "agents_per_world", setup->rows_per_world, 1, DRV_VEHICLE_LIMIT);
     in_range(&check, "max_trials", config->max_trials, 1, trial_limit);
     in_range(&check, "action_type", config->action_type, DRV_DISCRETE, DRV_CONTINUOUS);
@@ -172,6 +183,62 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
     return DRV_OK;
 }
 
+/* ---- who gets in ---- */
+
+static void leave(part *own) {
+    drv_rounding_end(own->callers_rounding);
+    drv_claim_give(&own->batch->claims, own->number);
+}
+
+static void say_closed(char *message) { drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one"); }
+
+static void say_taken(const part *own, uint64_t found, char *message) {
+    const uint64_t rivals = found & drv_claim_rivals(&own->batch->claims, own->number);
+    int32_t in_flight = 0;
+    if (rivals & UINT32_MAX)
+        drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
+    else if (rivals & drv_claim_flight(own->number))
+        drv_fail(message, DRV_ERROR_CALL, "a step is in flight; call wait first");
+    else if (rivals & drv_claim_flight(DRV_CLAIM_WHOLE))
+        drv_fail(message, DRV_ERROR_CALL, "a step of the whole batch is in flight; call its wait first");
+    else {
+        while (!(rivals & drv_claim_flight(1 + in_flight))) in_flight++;
+        drv_fail(message, DRV_ERROR_CALL, "a step of part %d is in flight; call its wait first", in_flight);
+    }
+}
+
+/* The part of that index; NULL, and why, where no call may reach it. */
+static part *part_of(drv_batch *batch, int32_t index, char *message) {
+    if (!batch || atomic_load(&batch->closing))
+        say_closed(message);
+    else if (batch->torn)
+        drv_fail(message, DRV_ERROR_CALL,
+                 "this process was forked in the middle of a call or a step of this batch, so this copy is half "
+                 "written; make a new one, or fork between calls");
+    else if (index < DRV_WHOLE_BATCH || index >= batch->claims.part_count)
+        drv_fail(message, DRV_ERROR_CALL, "part is %d; it must be %d to %d", index, DRV_WHOLE_BATCH,
+                 batch->claims.part_count - 1);
+    else
+        return &batch->parts[1 + index];
+    return NULL;
+}
+
+/* One call at a time: a second thread is told so instead of tearing the state. */
+static part *enter(drv_batch *batch, int32_t index, char *message) {
+    part *own = part_of(batch, index, message);
+    if (!own) return NULL;
+    uint64_t found;
+    if (!drv_claim_take(&batch->claims, own->number, &found)) {
+        say_taken(own, found, message);
+        return NULL;
+    }
+    own->callers_rounding = drv_rounding_begin();
+    if (!batch->closed) return own;
+    leave(own); /* closed since it was looked for */
+    say_closed(message);
+    return NULL;
+}
+
 /* ---- begin and end ---- */
 
 /* Floats of one world's part of the vehicle table: nobody, then the vehicles. */
@@ -250,18 +317,30 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
 static bool make_scratch(drv_batch *batch) {
     drv_scratch measured;
     const uint64_t bytes = cut_scratch(batch, NULL, &measured);
-    batch->workers = calloc((size_t)batch->thread_count, sizeof *batch->workers);
-    batch->scratch_block = calloc((size_t)batch->thread_count, (size_t)bytes);
+    const int32_t workers = drv_pool_workers(batch->pool);
+    batch->workers = calloc((size_t)workers, sizeof *batch->workers);
+    batch->scratch_block = calloc((size_t)workers, (size_t)bytes);
     const size_t rows = (size_t)batch->world_count * (size_t)batch->sizes.rows;
     batch->controls = calloc(rows, sizeof *batch->controls);
     if (!batch->workers || !batch->scratch_block || !batch->controls) return false;
-    for (int32_t i = 0; i < batch->thread_count; i++) {
+    for (int32_t i = 0; i < workers; i++) {
         drv_scratch *scratch = &batch->workers[i].scratch;
         cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
         for (int32_t block = 0; block < batch->sizes.vehicles; block++)
             scratch->vehicle_block[block] = block * batch->kernels->width;
     }
     return true;
+}
+
+/* Parts as equal as worlds are whole. */
+static void cut_parts(drv_batch *batch) {
+    batch->parts[0] = (part){.batch = batch, .world_count = batch->world_count};
+    const int64_t worlds = batch->world_count, count = batch->claims.part_count;
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t first = (int32_t)(worlds * i / count), next = (int32_t)(worlds * (i + 1) / count);
+        batch->parts[1 + i] = (part){.batch = batch, .number = 1 + i, .first_world = first,
+                                     .world_count = next - first};
+    }
 }
 
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
@@ -282,7 +361,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         batch->kernels = drv_kernels_choose(setup->instruction_set);
         batch->world_count = setup->world_count;
         batch->scene_count = setup->scene_count;
-        batch->thread_count = setup->thread_count;
+        batch->claims.part_count = setup->part_count;
         batch->scenes = scenes;
         batch->sizes = sizes_of(setup);
         batch->observation_size = needs.observation_size;
@@ -290,9 +369,10 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         batch->action_width = needs.action_width;
         batch->block = block;
         batch->world_bytes = drv_state_world_bytes(batch->sizes);
-        batch->pool = drv_pool_create(setup->thread_count);
-        atomic_flag_clear(&batch->busy);
+        batch->pool = drv_pool_create(setup->thread_count, 1 + setup->part_count);
+        atomic_init(&batch->claims.taken, 0);
         atomic_init(&batch->closing, false);
+        cut_parts(batch);
         for (int32_t i = 0; scenes && i < setup->scene_count; i++) {
             scenes[i] = setup->scenes[i];
             drv_scene_retain(scenes[i]);
@@ -330,12 +410,26 @@ static void release(drv_batch *batch) {
     batch->closed = true;
 }
 
+/* Ends the steps that are in flight, so that whoever closes need not wait for their callers. */
+static void end_flights(drv_batch *batch) {
+    uint64_t found;
+    for (part *own = batch->parts; own <= batch->parts + batch->claims.part_count; own++) {
+        if (!drv_claim_take_up(&batch->claims, own->number, &found)) continue;
+        own->callers_rounding = drv_rounding_begin();
+        drv_pool_end(batch->pool, own->number);
+        leave(own);
+    }
+}
+
 void drv_batch_close(drv_batch *batch) {
+    uint64_t found;
     atomic_store(&batch->closing, true);
-    /* A call in progress in another thread ends first. */
-    while (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire)) drv_pool_let_others_run();
+    while (!drv_claim_take(&batch->claims, DRV_CLAIM_WHOLE, &found)) {
+        end_flights(batch);
+        drv_pool_let_others_run(); /* a call in progress in another thread ends first */
+    }
     if (!batch->closed) release(batch);
-    atomic_flag_clear_explicit(&batch->busy, memory_order_release);
+    drv_claim_give(&batch->claims, DRV_CLAIM_WHOLE);
 }
 
 void drv_batch_free(drv_batch *batch) {
@@ -347,56 +441,38 @@ void drv_batch_free(drv_batch *batch) {
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays) { batch->arrays = *arrays; }
 
 void drv_batch_forked(drv_batch *batch) {
-    /* Whoever was in a call is gone, and what that thread was writing or giving back stays half done. */
-    const bool in_call = atomic_flag_test_and_set(&batch->busy);
-    batch->torn = batch->torn || in_call;
-    if (in_call && atomic_load(&batch->closing)) batch->closed = true;
+    /* Whoever was at it is gone, and what those threads were writing or giving back stays half done. */
+    const bool at_it = atomic_exchange(&batch->claims.taken, 0) != 0;
+    batch->torn = batch->torn || at_it;
+    if (at_it && atomic_load(&batch->closing)) batch->closed = true;
     if (!batch->closed) drv_pool_forked(batch->pool);
-    atomic_flag_clear(&batch->busy);
 }
 
-void drv_batch_resume(drv_batch *batch) { batch->was_reset = true; }
+drv_worlds drv_batch_part(const drv_batch *batch, int32_t index) {
+    if (index < DRV_WHOLE_BATCH || index >= batch->claims.part_count) return (drv_worlds){0, 0};
+    return (drv_worlds){batch->parts[1 + index].first_world, batch->parts[1 + index].world_count};
+}
 
 /* ---- calls ---- */
 
-static void leave(drv_batch *batch) {
-    drv_rounding_end(batch->callers_rounding);
-    atomic_flag_clear_explicit(&batch->busy, memory_order_release);
-}
-
-static drv_status is_closed(char *message) {
-    return drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one");
-}
-
-/* One call at a time: a second thread is told so instead of tearing the state. */
-static drv_status enter(drv_batch *batch, char *message) {
-    if (!batch || atomic_load(&batch->closing)) return is_closed(message);
-    if (atomic_flag_test_and_set_explicit(&batch->busy, memory_order_acquire))
-        return drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
-    batch->callers_rounding = drv_rounding_begin();
-    if (!batch->closed && !batch->torn) return DRV_OK;
-    const bool closed = batch->closed;
-    leave(batch);
-    return closed ? is_closed(message)
-                  : drv_fail(message, DRV_ERROR_CALL,
-                             "this process was forked while another thread was in a call of this batch, so this copy "
-                             "is half written; make a new one, or fork between calls");
-}
+/* World `index` of a part. */
+static drv_world world_in(const part *own, int32_t index) { return world_at(own->batch, own->first_world + index); }
 
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    drv_status status = DRV_OK;
     if (world < 0 || world >= batch->world_count)
         status = drv_fail(message, DRV_ERROR_CALL, "world is %d; it must be 0 to %d", world, batch->world_count - 1);
     else
         memcpy(out, block_of(batch, world), (size_t)batch->world_bytes);
-    leave(batch);
+    leave(whole);
     return status;
 }
 
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
     const drv_arrays *from = &batch->arrays;
     const size_t worlds = (size_t)batch->world_count, rows = worlds * (size_t)batch->sizes.rows;
     const size_t actions = rows * (size_t)batch->action_width;
@@ -422,120 +498,161 @@ drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *array
     COPY(code, rows);
     COPY(scene_index, worlds);
 #undef COPY
-    leave(batch);
+    leave(whole);
     return DRV_OK;
 }
 
-static drv_status check_ages(const drv_batch *batch, char *message) {
-    for (int32_t number = 0; batch->ages && number < batch->world_count; number++) {
-        if (batch->chosen && !batch->chosen[number]) continue;
-        const drv_world world = world_at(batch, number);
-        const uint64_t seed = batch->seeds ? batch->seeds[number] : *world.seed;
-        const int64_t episode = batch->seeds ? 0 : *world.episode + 1;
+static bool is_chosen(const part *own, int32_t index) { return !own->chosen || own->chosen[index]; }
+
+static drv_status check_reset(const part *own, char *message) {
+    const drv_batch *batch = own->batch;
+    if (!batch->arrays.observations)
+        return drv_fail(message, DRV_ERROR_CALL, "reset was called before arrays were bound");
+    for (int32_t i = 0; i < own->world_count; i++) {
+        const drv_world world = world_in(own, i);
+        if (!is_chosen(own, i) && *world.episode < 0)
+            return drv_fail(message, DRV_ERROR_CALL, "the first reset leaves out world %d; it must open every world",
+                            i);
+        if (!is_chosen(own, i) || !own->ages) continue;
+        const uint64_t seed = own->seeds ? own->seeds[i] : *world.seed;
+        const int64_t episode = own->seeds ? 0 : *world.episode + 1;
         const drv_scene *scene = batch->scenes[batch->kernels->next_scene(&world, seed, episode)];
-        if (batch->ages[number] < 0 || batch->ages[number] >= scene->trial_steps)
-            return drv_fail(message, DRV_ERROR_CALL, "initial_ages of world %d is %d; it must be 0 to %d", number,
-                            batch->ages[number], scene->trial_steps - 1);
+        if (own->ages[i] < 0 || own->ages[i] >= scene->trial_steps)
+            return drv_fail(message, DRV_ERROR_CALL, "initial_ages of world %d is %d; it must be 0 to %d", i,
+                            own->ages[i], scene->trial_steps - 1);
     }
     return DRV_OK;
 }
 
-static void reset_world(void *context, int32_t number, int32_t worker_number) {
-    drv_batch *batch = context;
-    if (batch->chosen && !batch->chosen[number]) return;
-    drv_world world = world_at(batch, number);
+static void reset_world(void *context, int32_t index, int32_t worker_number) {
+    const part *own = context;
+    const drv_batch *batch = own->batch;
+    if (!is_chosen(own, index)) return;
+    drv_world world = world_in(own, index);
     drv_scratch *scratch = &batch->workers[worker_number].scratch;
-    if (batch->seeds) {
-        *world.seed = batch->seeds[number];
+    if (own->seeds) {
+        *world.seed = own->seeds[index];
         *world.episode = 0;
     } else {
         ++*world.episode;
     }
-    batch->kernels->open_episode(&world, scratch, batch->ages ? batch->ages[number] : 0);
+    batch->kernels->open_episode(&world, scratch, own->ages ? own->ages[index] : 0);
     batch->kernels->observe_write(&world, scratch);
 }
 
-drv_status drv_batch_reset(drv_batch *batch, const uint64_t *seeds, const uint8_t *worlds, const int32_t *ages,
-                           char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
-    if (!batch->arrays.observations)
-        status = drv_fail(message, DRV_ERROR_CALL, "reset was called before arrays were bound");
-    batch->seeds = seeds;
-    batch->chosen = worlds;
-    batch->ages = ages;
-    if (!batch->was_reset)
-        for (int32_t number = 0; worlds && number < batch->world_count; number++)
-            if (!worlds[number] && status == DRV_OK)
-                status = drv_fail(message, DRV_ERROR_CALL,
-                                  "the first reset leaves out world %d; it must open every world", number);
-    if (status == DRV_OK) status = check_ages(batch, message);
-    if (status == DRV_OK) {
-        drv_pool_run(batch->pool, reset_world, batch, batch->world_count);
-        batch->was_reset = true;
-    }
-    leave(batch);
+drv_status drv_batch_reset(drv_batch *batch, int32_t index, const uint64_t *seeds, const uint8_t *worlds,
+                           const int32_t *ages, char *message) {
+    part *own = enter(batch, index, message);
+    if (!own) return DRV_ERROR_CALL;
+    own->seeds = seeds;
+    own->chosen = worlds;
+    own->ages = ages;
+    const drv_status status = check_reset(own, message);
+    if (status == DRV_OK) drv_pool_run(batch->pool, own->number, reset_world, own, own->world_count);
+    leave(own);
     return status;
 }
 
-static void step_world(void *context, int32_t number, int32_t worker_number) {
-    drv_batch *batch = context;
-    worker *own = &batch->workers[worker_number];
-    drv_world world = world_at(batch, number);
-    batch->kernels->step_world(&world, &own->scratch, batch->times_phases ? own->phase_ns : NULL);
+static void step_world(void *context, int32_t index, int32_t worker_number) {
+    const part *own = context;
+    worker *stepper = &own->batch->workers[worker_number];
+    drv_world world = world_in(own, index);
+    own->batch->kernels->step_world(&world, &stepper->scratch, own->batch->times_phases ? stepper->phase_ns : NULL);
 }
 
-static drv_status check_step(const drv_batch *batch, char *message) {
+/* Reads the caller's actions where the bound ones would be, into controls that are the step's own. */
+static drv_status read_actions(const part *own, void *actions, char *message) {
+    const drv_batch *batch = own->batch;
+    const int64_t numbers = (int64_t)batch->sizes.rows * batch->action_width;
+    const bool shares = batch->config.action_type == DRV_CONTINUOUS;
     if (!batch->arrays.observations)
         return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
-    if (!batch->was_reset) return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
-    for (int32_t number = 0; number < batch->world_count; number++) {
-        const drv_world world = world_at(batch, number);
+    for (int32_t i = 0; i < own->world_count; i++) {
+        drv_world world = world_in(own, i);
+        if (*world.episode < 0)
+            return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
         if (batch->config.restart == DRV_RESTART_CALLER && *world.pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
-                            "the episode of world %d is over and its restart is the caller's; "
-                            "reset it before the next step", number);
-        drv_status status = batch->kernels->read_actions(&world, number, message);
+                            "the episode of world %d is over and its restart is the caller's; reset it before the "
+                            "next step", i);
+        if (actions && shares) world.out.continuous_actions = (float *)actions + i * numbers;
+        if (actions && !shares) world.out.discrete_actions = (int64_t *)actions + i * numbers;
+        const drv_status status = batch->kernels->read_actions(&world, i, message);
         if (status != DRV_OK) return status;
     }
     return DRV_OK;
 }
 
-/* Reads the caller's actions where the bound ones would be, and keeps them there once they are found good. */
-static drv_status check_foreign(drv_batch *batch, void *actions, char *message) {
-    const size_t count = (size_t)batch->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
-    const drv_arrays bound = batch->arrays;
-    const bool shares = batch->config.action_type == DRV_CONTINUOUS;
-    if (shares) batch->arrays.continuous_actions = actions;
-    else batch->arrays.discrete_actions = actions;
-    const drv_status status = check_step(batch, message);
-    batch->arrays = bound;
-    if (status != DRV_OK) return status;
-    if (shares) memmove(bound.continuous_actions, actions, count * sizeof(float));
-    else memmove(bound.discrete_actions, actions, count * sizeof(int64_t));
+/* Keeps actions that were found good in the bound array. */
+static void keep_actions(const part *own, const void *actions) {
+    const drv_batch *batch = own->batch;
+    const size_t first = (size_t)own->first_world * (size_t)batch->sizes.rows * (size_t)batch->action_width;
+    const size_t count = (size_t)own->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
+    if (batch->config.action_type == DRV_CONTINUOUS)
+        memmove(batch->arrays.continuous_actions + first, actions, count * sizeof(float));
+    else
+        memmove(batch->arrays.discrete_actions + first, actions, count * sizeof(int64_t));
+}
+
+/* Enters a step: nothing has changed where it returns NULL. */
+static part *enter_step(drv_batch *batch, int32_t index, void *actions, drv_status *status, char *message) {
+    part *own = enter(batch, index, message);
+    *status = own ? read_actions(own, actions, message) : DRV_ERROR_CALL;
+    if (*status == DRV_OK) {
+        if (actions) keep_actions(own, actions);
+        return own;
+    }
+    if (own) leave(own);
+    return NULL;
+}
+
+drv_status drv_batch_step(drv_batch *batch, int32_t index, void *actions, char *message) {
+    drv_status status;
+    part *own = enter_step(batch, index, actions, &status, message);
+    if (!own) return status;
+    drv_pool_run(batch->pool, own->number, step_world, own, own->world_count);
+    leave(own);
     return DRV_OK;
 }
 
-drv_status drv_batch_step(drv_batch *batch, void *actions, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
-    status = actions ? check_foreign(batch, actions, message) : check_step(batch, message);
-    if (status == DRV_OK) drv_pool_run(batch->pool, step_world, batch, batch->world_count);
-    leave(batch);
-    return status;
+drv_status drv_batch_step_async(drv_batch *batch, int32_t index, void *actions, char *message) {
+    drv_status status;
+    part *own = enter_step(batch, index, actions, &status, message);
+    if (!own) return status;
+    drv_pool_begin(batch->pool, own->number, step_world, own, own->world_count);
+    drv_rounding_end(own->callers_rounding);
+    drv_claim_let_fly(&batch->claims, own->number);
+    return DRV_OK;
+}
+
+drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
+    part *own = part_of(batch, index, message);
+    if (!own) return DRV_ERROR_CALL;
+    uint64_t found;
+    if (!drv_claim_take_up(&batch->claims, own->number, &found)) {
+        if (found & drv_claim_call(own->number)) say_taken(own, found, message);
+        else drv_fail(message, DRV_ERROR_CALL, "wait was called before step_async; call step_async first");
+        return DRV_ERROR_CALL;
+    }
+    own->callers_rounding = drv_rounding_begin();
+    drv_pool_end(batch->pool, own->number);
+    leave(own);
+    return DRV_OK;
 }
 
 /* Plays the world's next inner restart in a copy, and looks. */
-static void look_ahead(void *context, int32_t number, int32_t worker_number) {
-    drv_batch *batch = context;
+static void look_ahead(void *context, int32_t index, int32_t worker_number) {
+    const part *own = context;
+    const drv_batch *batch = own->batch;
     drv_scratch *scratch = &batch->workers[worker_number].scratch;
-    const drv_world world = world_at(batch, number);
+    const drv_world world = world_in(own, index);
     const bool halves = batch->config.observation_type == DRV_FLOAT16;
     const int64_t world_bytes =
         (int64_t)batch->sizes.rows * batch->observation_size * (int64_t)(halves ? sizeof(uint16_t) : sizeof(float));
-    uint8_t *out = batch->restart_out + number * world_bytes;
+    uint8_t *out = own->restart_out + index * world_bytes;
     memset(out, 0, (size_t)world_bytes);
     if (*world.trial + 1 == batch->config.max_trials) return;
+    const int32_t number = own->first_world + index;
     memcpy(scratch->world, block_of(batch, number), (size_t)batch->world_bytes);
     drv_world copy = world_of(batch, number, scratch->world);
     batch->kernels->rewind(&copy, scratch);
@@ -544,16 +661,23 @@ static void look_ahead(void *context, int32_t number, int32_t worker_number) {
     batch->kernels->observe_rows(&copy, scratch->chosen, scratch, halves ? DRV_FLOAT16 : DRV_FLOAT32, out);
 }
 
-drv_status drv_batch_restart_observations(drv_batch *batch, void *out, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
-    if (!batch->was_reset) {
+static bool was_reset(const part *own) {
+    for (int32_t i = 0; i < own->world_count; i++)
+        if (*world_in(own, i).episode < 0) return false;
+    return true;
+}
+
+drv_status drv_batch_restart_observations(drv_batch *batch, int32_t index, void *out, char *message) {
+    part *own = enter(batch, index, message);
+    if (!own) return DRV_ERROR_CALL;
+    drv_status status = DRV_OK;
+    if (!was_reset(own)) {
         status = drv_fail(message, DRV_ERROR_CALL, "restart_observations was called before reset; call reset first");
     } else {
-        batch->restart_out = out;
-        drv_pool_run(batch->pool, look_ahead, batch, batch->world_count);
+        own->restart_out = out;
+        drv_pool_run(batch->pool, own->number, look_ahead, own, own->world_count);
     }
-    leave(batch);
+    leave(own);
     return status;
 }
 
@@ -570,9 +694,9 @@ static drv_status check_trial(const drv_batch *batch, int32_t trial, int32_t lea
 }
 
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
-    status = check_trial(batch, trial, -1, message);
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    drv_status status = check_trial(batch, trial, -1, message);
     if (status == DRV_OK && (metric < 0 || metric >= DRV_METRIC_COUNT))
         status = drv_fail(message, DRV_ERROR_CALL, "metric is %d; it must be 0 to %d", metric, DRV_METRIC_COUNT - 1);
     drv_mean mean = {0.0, 0};
@@ -581,48 +705,49 @@ drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv
         drv_report_metric(&world, metric, trial, &mean);
     }
     *out = figure_of(mean);
-    leave(batch);
+    leave(whole);
     return status;
 }
 
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
-    status = check_trial(batch, trial, 1, message);
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    drv_status status = check_trial(batch, trial, 1, message);
     drv_mean mean = {0.0, 0};
     for (int32_t number = 0; status == DRV_OK && number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         drv_report_adaptation(&world, trial, &mean);
     }
     *out = figure_of(mean);
-    leave(batch);
+    leave(whole);
     return status;
 }
 
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
     int64_t sum = 0;
     for (int32_t number = 0; number < batch->world_count; number++) {
         const drv_world world = world_at(batch, number);
         sum += drv_report_trials(&world);
     }
     *out = (drv_figure){(double)sum, sum};
-    leave(batch);
+    leave(whole);
     return DRV_OK;
 }
 
 drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message) {
-    drv_status status = enter(batch, message);
-    if (status != DRV_OK) return status;
+    part *whole = enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    const int32_t workers = drv_pool_workers(batch->pool);
     for (int32_t phase = 0; phase < DRV_PHASE_COUNT; phase++) {
         phase_ns[phase] = 0;
-        for (int32_t i = 0; i < batch->thread_count; i++) phase_ns[phase] += batch->workers[i].phase_ns[phase];
+        for (int32_t i = 0; i < workers; i++) phase_ns[phase] += batch->workers[i].phase_ns[phase];
     }
-    for (int32_t i = 0; i < batch->thread_count; i++)
+    for (int32_t i = 0; i < workers; i++)
         memset(batch->workers[i].phase_ns, 0, sizeof batch->workers[i].phase_ns);
     batch->times_phases = on != 0;
-    leave(batch);
+    leave(whole);
     return DRV_OK;
 }
 

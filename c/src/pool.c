@@ -1,8 +1,9 @@
 /* Which thread steps which world?
  *
- * One 64-bit ticket holds the round, how many items it has and which is next, so a claim is one atomic addition and
- * cannot mistake one round for another. A round is over when all its items are done, not when all threads are back: a
- * thread that sleeps or was taken off its core holds nothing up. */
+ * Several rounds of work may be under way at a time, each in a queue of its own. One 64-bit ticket a queue holds the
+ * round, how many items it has and which is next, so a claim is one atomic addition and cannot mistake one round for
+ * another. A round is over when all its items are done, not when all threads are back: a thread that sleeps or was
+ * taken off its core holds nothing up. */
 #include "thread.h"
 
 #include "pool.h"
@@ -16,116 +17,140 @@
 enum {
     index_bits = 24,
     count_bits = 24,
-    /* About 20 us of looking for the next round before a worker sleeps; waking one costs as much. */
-    spins_before_sleep = 4000,
+    /* About 20 us of looking into queues for the next round before a worker sleeps; waking one costs as much. */
+    looks_before_sleep = 4000,
     /* The caller spins this long for the last items before it lets others have its core. */
     spins_before_yield = 1000
 };
 
 static const uint64_t index_mask = ((uint64_t)1 << index_bits) - 1;
 
-struct drv_pool {
-    int32_t threads;
-    int32_t started; /* workers 1 .. started run */
-    drv_thread *handles;
+/* One round at a time; apart by two cache lines, so that callers of different queues do not share one. */
+typedef struct queue {
     _Atomic uint64_t ticket;
     _Atomic int32_t done;
-    _Atomic int32_t sleepers;
-    atomic_bool stopping;
     drv_job *job;
     void *context;
+    uint8_t apart[128];
+} queue;
+
+typedef struct worker {
+    drv_pool *pool;
+    int32_t number;
+    drv_thread thread;
+} worker;
+
+struct drv_pool {
+    int32_t threads, queue_count;
+    queue *queues;
+    _Atomic int32_t started; /* of the workers; written under the lock */
+    worker *workers;
+    _Atomic int32_t sleepers;
+    atomic_bool stopping;
     drv_lock lock;
     drv_wake wake;
 };
-
-typedef struct worker_start {
-    drv_pool *pool;
-    int32_t worker;
-} worker_start;
 
 static int32_t next_of(uint64_t ticket) { return (int32_t)(ticket & index_mask); }
 static int32_t count_of(uint64_t ticket) { return (int32_t)(ticket >> index_bits & index_mask); }
 static uint64_t round_of(uint64_t ticket) { return ticket >> (index_bits + count_bits); }
 static bool has_work(uint64_t ticket) { return next_of(ticket) < count_of(ticket); }
 
-/* Claims and runs items until none is left. */
-static void work(drv_pool *pool, int32_t worker) {
-    while (has_work(atomic_load_explicit(&pool->ticket, memory_order_relaxed))) {
-        uint64_t claimed = atomic_fetch_add_explicit(&pool->ticket, 1, memory_order_acquire);
+/* Threads beside the callers': where nobody calls, at least one must work. */
+static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 : 1; }
+
+/* Claims and runs items of a queue until none is left. */
+static void work(queue *own, int32_t number) {
+    while (has_work(atomic_load_explicit(&own->ticket, memory_order_relaxed))) {
+        uint64_t claimed = atomic_fetch_add_explicit(&own->ticket, 1, memory_order_acquire);
         if (!has_work(claimed)) return;
-        pool->job(pool->context, next_of(claimed), worker);
-        atomic_fetch_add_explicit(&pool->done, 1, memory_order_release);
+        own->job(own->context, next_of(claimed), number);
+        atomic_fetch_add_explicit(&own->done, 1, memory_order_release);
     }
+}
+
+/* A queue that has work, the one after `last` first, so that none is passed over for ever; NULL where none has. */
+static queue *queue_with_work(drv_pool *pool, int32_t last) {
+    for (int32_t i = 1; i <= pool->queue_count; i++) {
+        queue *found = &pool->queues[(last + i) % pool->queue_count];
+        if (has_work(atomic_load(&found->ticket))) return found;
+    }
+    return NULL;
 }
 
 static void sleep_until_work(drv_pool *pool) {
     drv_lock_take(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!has_work(atomic_load(&pool->ticket)) && !atomic_load(&pool->stopping))
-        drv_wake_await(&pool->wake, &pool->lock);
+    while (!queue_with_work(pool, 0) && !atomic_load(&pool->stopping)) drv_wake_await(&pool->wake, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     drv_lock_give(&pool->lock);
 }
 
 static DRV_THREAD_MAIN(worker_main, argument) {
-    worker_start start = *(worker_start *)argument;
-    free(argument);
-    drv_pool *pool = start.pool;
+    const worker *own = argument;
+    drv_pool *pool = own->pool;
     drv_rounding_begin(); /* for good: this thread has no caller */
-    int32_t spins = 0;
+    int32_t last = 0, looks = 0;
     while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
-        if (has_work(atomic_load_explicit(&pool->ticket, memory_order_relaxed))) {
-            work(pool, start.worker);
-            spins = 0;
-        } else if (++spins > spins_before_sleep) {
+        queue *found = queue_with_work(pool, last);
+        if (found) {
+            work(found, own->number);
+            last = (int32_t)(found - pool->queues);
+            looks = 0;
+        } else if ((looks += pool->queue_count) > looks_before_sleep) {
             sleep_until_work(pool);
-            spins = 0;
+            looks = 0;
         }
     }
     return DRV_THREAD_OVER;
 }
 
 static bool start_worker(drv_pool *pool) {
-    worker_start *start = malloc(sizeof *start);
-    if (!start) return false;
-    *start = (worker_start){pool, pool->started + 1};
-    if (!drv_thread_start(&pool->handles[pool->started], worker_main, start)) {
-        free(start);
-        return false;
-    }
-    pool->started++;
+    const int32_t started = atomic_load(&pool->started);
+    worker *next = &pool->workers[started];
+    next->pool = pool;
+    next->number = pool->queue_count + started;
+    if (!drv_thread_start(&next->thread, worker_main, next)) return false;
+    atomic_store(&pool->started, started + 1);
     return true;
 }
 
-/* As many workers as there is work for; fewer run, more slowly, where the system gives no more threads. */
-static void start_workers(drv_pool *pool, int32_t items) {
-    const int32_t wanted = (pool->threads < items ? pool->threads : items) - 1;
-    if (pool->started >= wanted) return;
+/* Fewer run, and a round takes longer, where the system gives no more threads. */
+static void start_workers(drv_pool *pool, int32_t wanted) {
+    if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted) return;
     const drv_signals callers = drv_signals_keep_off();
-    while (pool->started < wanted && start_worker(pool)) {}
+    drv_lock_take(&pool->lock);
+    while (atomic_load(&pool->started) < wanted && start_worker(pool)) {}
+    drv_lock_give(&pool->lock);
     drv_signals_restore(callers);
 }
 
 static void begin(drv_pool *pool) {
-    pool->started = 0;
-    atomic_init(&pool->ticket, 0);
-    atomic_init(&pool->done, 0);
+    for (int32_t i = 0; i < pool->queue_count; i++) {
+        atomic_init(&pool->queues[i].ticket, 0);
+        atomic_init(&pool->queues[i].done, 0);
+    }
+    atomic_init(&pool->started, 0);
     atomic_init(&pool->sleepers, 0);
     atomic_init(&pool->stopping, false);
     drv_lock_begin(&pool->lock);
     drv_wake_begin(&pool->wake);
 }
 
-drv_pool *drv_pool_create(int32_t threads) {
+drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
     drv_pool *pool = calloc(1, sizeof *pool);
-    drv_thread *handles = calloc((size_t)threads, sizeof *handles);
-    if (!pool || !handles) {
+    queue *places = calloc((size_t)queues, sizeof *places);
+    worker *workers = calloc((size_t)worker_limit(threads), sizeof *workers);
+    if (!pool || !places || !workers) {
         free(pool);
-        free(handles);
+        free(places);
+        free(workers);
         return NULL;
     }
     pool->threads = threads;
-    pool->handles = handles;
+    pool->queue_count = queues;
+    pool->queues = places;
+    pool->workers = workers;
     begin(pool);
     return pool;
 }
@@ -136,34 +161,55 @@ void drv_pool_free(drv_pool *pool) {
     atomic_store(&pool->stopping, true);
     drv_wake_all(&pool->wake);
     drv_lock_give(&pool->lock);
-    for (int32_t i = 0; i < pool->started; i++) drv_thread_join(pool->handles[i]);
+    for (int32_t i = 0; i < atomic_load(&pool->started); i++) drv_thread_join(pool->workers[i].thread);
     drv_lock_end(&pool->lock);
     drv_wake_end(&pool->wake);
-    free(pool->handles);
+    free(pool->queues);
+    free(pool->workers);
     free(pool);
 }
+
+int32_t drv_pool_workers(const drv_pool *pool) { return pool->queue_count + worker_limit(pool->threads); }
 
 void drv_pool_let_others_run(void) { drv_thread_yield(); }
 
 void drv_pool_forked(drv_pool *pool) { begin(pool); }
 
-void drv_pool_run(drv_pool *pool, drv_job *job, void *context, int32_t count) {
-    if (pool->threads == 1 || count == 1) {
-        for (int32_t i = 0; i < count; i++) job(context, i, 0);
-        return;
-    }
-    start_workers(pool, count);
-    pool->job = job;
-    pool->context = context;
-    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
-    const uint64_t round = round_of(atomic_load_explicit(&pool->ticket, memory_order_relaxed)) + 1;
-    atomic_store(&pool->ticket, round << (index_bits + count_bits) | (uint64_t)count << index_bits);
+/* Offers the items to all workers. */
+static void offer(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
+    own->job = job;
+    own->context = context;
+    atomic_store_explicit(&own->done, 0, memory_order_relaxed);
+    const uint64_t round = round_of(atomic_load_explicit(&own->ticket, memory_order_relaxed)) + 1;
+    atomic_store(&own->ticket, round << (index_bits + count_bits) | (uint64_t)count << index_bits);
     if (atomic_load(&pool->sleepers) > 0) {
         drv_lock_take(&pool->lock);
         drv_wake_all(&pool->wake);
         drv_lock_give(&pool->lock);
     }
-    work(pool, 0);
-    for (int32_t spins = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < count; spins++)
+}
+
+static int32_t least(int32_t one, int32_t other) { return one < other ? one : other; }
+
+void drv_pool_begin(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
+    start_workers(pool, least(worker_limit(pool->threads), count));
+    offer(pool, &pool->queues[number], job, context, count);
+}
+
+void drv_pool_end(drv_pool *pool, int32_t number) {
+    queue *own = &pool->queues[number];
+    const int32_t count = count_of(atomic_load_explicit(&own->ticket, memory_order_relaxed));
+    work(own, number);
+    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < count; spins++)
         if (spins > spins_before_yield) drv_pool_let_others_run();
+}
+
+void drv_pool_run(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
+    if (pool->threads == 1 || count == 1) {
+        for (int32_t i = 0; i < count; i++) job(context, i, number);
+        return;
+    }
+    start_workers(pool, least(pool->threads, count) - 1);
+    offer(pool, &pool->queues[number], job, context, count);
+    drv_pool_end(pool, number);
 }

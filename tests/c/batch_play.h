@@ -98,14 +98,15 @@ static inline void act(batch_play *play, int64_t acceleration_bin, int64_t steer
 }
 
 static inline void must_step(batch_play *play) {
-    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
+    const drv_status status = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, play->message);
     CHECK(status == DRV_OK, "%d: %s", status, play->message);
 }
 
 static inline void must_reset(batch_play *play, const uint64_t *seed) {
     uint64_t seeds[64]; /* more than the worlds of any test here */
     for (int world = 0; world < 64; world++) seeds[world] = seed ? *seed : 0;
-    const drv_status status = drv_batch_reset(play->batch, seed ? seeds : NULL, NULL, NULL, play->message);
+    const drv_status status = drv_batch_reset(play->batch, DRV_WHOLE_BATCH, seed ? seeds : NULL, NULL, NULL,
+                                              play->message);
     CHECK(status == DRV_OK, "%d: %s", status, play->message);
 }
 

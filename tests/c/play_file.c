@@ -153,14 +153,14 @@ int main(int count, char **words) {
     void *ahead = room(ahead_bytes);
 
     const uint64_t steps = take_count(), asked_every = take_count();
-    must(drv_batch_reset(batch, NULL, NULL, NULL, message), message);
+    must(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message), message);
     for (uint64_t step = 0; step <= steps; step++) {
         if (step > 0) take(all.places[0], all.bytes[0]);
-        if (step > 0) must(drv_batch_step(batch, NULL, message), message);
+        if (step > 0) must(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message), message);
         for (uint64_t i = 1; i < all.count; i++) give(all.places[i], all.bytes[i]);
         give(block, needs.block_bytes);
         if (step % asked_every != 0) continue;
-        must(drv_batch_restart_observations(batch, ahead, message), message);
+        must(drv_batch_restart_observations(batch, DRV_WHOLE_BATCH, ahead, message), message);
         give(ahead, ahead_bytes);
     }
     give_report(batch, config.max_trials, message);

@@ -63,6 +63,7 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK(setup->scene_count, 0, "scenes")
     BREAK_CODE(setup->thread_count, 1025, "threads")
     BREAK(setup->thread_count, 0, "threads")
+    BREAK_CODE(setup->part_count, WORLDS + 1, "parts")
     BREAK_CODE(setup->rows_per_world, 65536, "agents_per_world")
     BREAK(setup->rows_per_world, 0, "agents_per_world")
     BREAK_CODE(c->max_trials, 10001, "max_trials")
@@ -206,7 +207,8 @@ static void check_life(int32_t action_type, int32_t threads) {
     config.action_type = action_type;
     begin(&play, config, threads);
     act(&play, 3, 6);
-    CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL && strstr(play.message, "before reset"),
+    CHECK(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_CALL &&
+              strstr(play.message, "before reset"),
           "%s", play.message);
     must_reset(&play, NULL);
     for (int32_t row = 0; row < play.needs.row_count; row++)
@@ -253,7 +255,8 @@ TEST(a_batch_that_is_never_stepped_ends) {
 
 TEST(no_batch_at_all_is_an_error_of_the_call) {
     char message[DRV_MESSAGE_BYTES];
-    CHECK(drv_batch_step(NULL, NULL, message) == DRV_ERROR_CALL && strstr(message, "closed"), "%s", message);
+    CHECK(drv_batch_step(NULL, DRV_WHOLE_BATCH, NULL, message) == DRV_ERROR_CALL && strstr(message, "closed"), "%s",
+          message);
 }
 
 TEST(a_closed_batch_says_so_until_it_is_freed) {
@@ -265,10 +268,13 @@ TEST(a_closed_batch_says_so_until_it_is_freed) {
     float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
     for (int32_t times = 0; times < 2; times++) {
         drv_batch_close(play.batch);
-        CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL && strstr(play.message, "closed"), "%s",
+        CHECK(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_CALL &&
+              strstr(play.message, "closed"), "%s",
               play.message);
-        CHECK(drv_batch_reset(play.batch, NULL, NULL, NULL, play.message) == DRV_ERROR_CALL, "%s", play.message);
-        CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_ERROR_CALL, "%s", play.message);
+        CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, play.message) == DRV_ERROR_CALL, "%s",
+              play.message);
+        CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_ERROR_CALL,
+              "%s", play.message);
         drv_figure figure;
         int64_t spent_ns[64];
         CHECK(drv_batch_trials(play.batch, &figure, play.message) == DRV_ERROR_CALL, "%s", play.message);
@@ -346,7 +352,7 @@ TEST(a_figure_without_data_is_not_a_number_and_says_so) {
 static void check_nothing_moves(batch_play *play, const char *about, drv_status wanted) {
     void *before = malloc((size_t)play->needs.block_bytes);
     memcpy(before, play->block, (size_t)play->needs.block_bytes);
-    const drv_status status = drv_batch_step(play->batch, NULL, play->message);
+    const drv_status status = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, play->message);
     CHECK(status == wanted, "%s: status %d: %s", about, status, play->message);
     CHECK(memcmp(before, play->block, (size_t)play->needs.block_bytes) == 0, "%s: something moved", about);
     free(before);
@@ -399,14 +405,15 @@ TEST(ages_and_a_first_reset_are_checked_before_anything_moves) {
     batch_play play;
     begin(&play, small_config(), 1);
     const uint8_t two[WORLDS] = {1, 0, 1};
-    CHECK(drv_batch_reset(play.batch, NULL, two, NULL, play.message) == DRV_ERROR_CALL &&
+    CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, two, NULL, play.message) == DRV_ERROR_CALL &&
           strstr(play.message, "world 1"), "%s", play.message);
     const int32_t old[WORLDS] = {0, 0, 5}, negative[WORLDS] = {-1, 0, 0}, fine[WORLDS] = {0, 2, 4};
-    CHECK(drv_batch_reset(play.batch, NULL, NULL, old, play.message) == DRV_ERROR_CALL &&
+    CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, old, play.message) == DRV_ERROR_CALL &&
           strstr(play.message, "world 2 is 5; it must be 0 to 4"), "%s", play.message);
-    CHECK(drv_batch_reset(play.batch, NULL, NULL, negative, play.message) == DRV_ERROR_CALL, "%s", play.message);
-    CHECK(drv_batch_step(play.batch, NULL, play.message) == DRV_ERROR_CALL, "a refused reset counts");
-    CHECK(drv_batch_reset(play.batch, NULL, NULL, fine, play.message) == DRV_OK, "%s", play.message);
+    CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, negative, play.message) == DRV_ERROR_CALL, "%s",
+          play.message);
+    CHECK(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_CALL, "a refused reset counts");
+    CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, fine, play.message) == DRV_OK, "%s", play.message);
     act(&play, 3, 6);
     must_step(&play);
     CHECK(play.arrays.trial_ended[4] == 1 && play.arrays.trial_ended[2] == 0, "ages do not age");
@@ -442,7 +449,6 @@ TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
         must_step(&one);
     }
     memcpy(other.block, one.block, (size_t)one.needs.block_bytes);
-    drv_batch_resume(other.batch);
     for (int32_t call = 0; call < 40; call++) {
         const int32_t push = dice_below(&die, 7), turn = dice_below(&die, 13);
         act(&one, push, turn);
@@ -461,13 +467,15 @@ TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
     batch_play play;
     begin(&play, small_config(), 2);
     float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
-    CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_ERROR_CALL, "%s", play.message);
+    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_ERROR_CALL, "%s",
+          play.message);
     must_reset(&play, NULL);
     act(&play, 3, 6);
     for (int32_t call = 0; call < 5; call++) must_step(&play);
     void *before = malloc((size_t)play.needs.block_bytes);
     memcpy(before, play.block, (size_t)play.needs.block_bytes);
-    CHECK(drv_batch_restart_observations(play.batch, ahead, play.message) == DRV_OK, "%s", play.message);
+    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_OK, "%s",
+          play.message);
     CHECK(memcmp(before, play.block, (size_t)play.needs.block_bytes) == 0, "looking moved something");
     must_step(&play);
     CHECK(memcmp(ahead, play.arrays.observations,
@@ -489,7 +497,7 @@ static void *step_at_the_same_time(void *argument) {
     caller *self = argument;
     char message[DRV_MESSAGE_BYTES];
     for (int32_t call = 0; call < 2000; call++) {
-        const drv_status status = drv_batch_step(self->play->batch, NULL, message);
+        const drv_status status = drv_batch_step(self->play->batch, DRV_WHOLE_BATCH, NULL, message);
         CHECK(status == DRV_OK || (status == DRV_ERROR_CALL && strstr(message, "another thread")), "%d: %s", status,
               message);
         atomic_fetch_add(status == DRV_OK ? self->done : self->refused, 1);
@@ -517,7 +525,7 @@ static void *step_until_closed(void *argument) {
     char message[DRV_MESSAGE_BYTES] = "it was not closed";
     drv_status status = DRV_OK;
     for (int32_t call = 0; call < 1000000 && status == DRV_OK; call++)
-        status = drv_batch_step(play->batch, NULL, message);
+        status = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, message);
     CHECK(status == DRV_ERROR_CALL, "%d: %s", status, message);
     return NULL;
 }
@@ -584,7 +592,7 @@ TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are
         void *given = malloc(bytes);
         memcpy(given, taken, bytes);
         memset(taken, 0xa5, bytes);
-        CHECK(drv_batch_step(own.batch, given, own.message) == DRV_OK, "%s", own.message);
+        CHECK(drv_batch_step(own.batch, DRV_WHOLE_BATCH, given, own.message) == DRV_OK, "%s", own.message);
         CHECK(memcmp(taken, given, bytes) == 0, "the bound array has others");
         must_step(&bound);
         CHECK(memcmp(own.block, bound.block, (size_t)own.needs.block_bytes) == 0, "action type %d", type);
@@ -634,9 +642,10 @@ static int fork_beside_a_stepper(batch_play *play) {
             const drv_status status = drv_batch_trials(play->batch, &figure, message);
             if (status == DRV_OK) _exit(10); /* caught between two calls: a good copy */
             const int told = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
-            const int reset_too = drv_batch_reset(play->batch, NULL, NULL, NULL, message) == DRV_ERROR_CALL;
+            const int reset_too =
+                drv_batch_reset(play->batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_ERROR_CALL;
             drv_batch_close(play->batch);
-            const int closed = drv_batch_step(play->batch, NULL, message) == DRV_ERROR_CALL &&
+            const int closed = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, message) == DRV_ERROR_CALL &&
                                strstr(message, "closed") != NULL;
             _exit(!told ? 1 : !reset_too ? 2 : !closed ? 3 : 0);
         }

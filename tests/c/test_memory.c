@@ -140,11 +140,34 @@ TEST(fewer_threads_than_asked_for_play_the_same) {
     end(&whole);
 }
 
+static void fly(batch_play *play) {
+    act(play, 3, 6);
+    CHECK(drv_batch_step_async(play->batch, DRV_WHOLE_BATCH, NULL, play->message) == DRV_OK, "%s", play->message);
+    CHECK(drv_batch_wait(play->batch, DRV_WHOLE_BATCH, play->message) == DRV_OK, "%s", play->message);
+}
+
 TEST(a_step_of_a_batch_that_has_its_threads_asks_for_nothing) {
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        batch_play play;
+        begin(&play, small_config(), threads);
+        step_refused(&play, -1, false);
+        fly(&play);
+        step_refused(&play, 0, true);
+        fly(&play);
+        CHECK(!refused_something(), "%d requests", atomic_load(&refused));
+        end(&play);
+    }
+}
+
+TEST(a_step_in_flight_without_a_thread_is_taken_by_whoever_waits) {
     batch_play play;
-    begin(&play, small_config(), 3);
-    step_refused(&play, -1, false);
-    step_refused(&play, 0, true);
-    CHECK(!refused_something(), "%d requests", atomic_load(&refused));
+    begin(&play, small_config(), 1); /* of one thread: none was started for the reset */
+    must_reset(&play, NULL);
+    refuse_after(0, true);
+    for (int32_t call = 1; call <= 5; call++) {
+        fly(&play);
+        CHECK(play.arrays.trial_ended[0] == (call == 5), "call %d", call);
+    }
+    CHECK(refused_something(), "it found a thread");
     end(&play);
 }

@@ -1,4 +1,4 @@
-/* Is every item done exactly once, whatever the number of threads? */
+/* Is every item done exactly once, whatever the number of threads and of rounds at a time? */
 #include "pool.h"
 
 #include <pthread.h>
@@ -26,13 +26,13 @@ static void count_item(void *context, int32_t index, int32_t worker) {
 }
 
 static void check_rounds(int32_t threads, const int32_t *counts, int32_t rounds) {
-    drv_pool *pool = drv_pool_create(threads);
+    drv_pool *pool = drv_pool_create(threads, 1);
     tally *sum = calloc(1, sizeof *sum);
     sum->threads = threads;
     CHECK(pool != NULL, "no pool of %d", threads);
     int64_t wanted = 0, found = 0;
     for (int32_t round = 0; round < rounds; round++) {
-        drv_pool_run(pool, count_item, sum, counts[round]);
+        drv_pool_run(pool, 0, count_item, sum, counts[round]);
         wanted += counts[round];
     }
     for (int32_t i = 0; i < ITEM_ROOM; i++) {
@@ -67,10 +67,10 @@ TEST(a_pool_that_never_works_starts_and_ends) {
 /* The round stands in 16 bits of the ticket: here it goes round them. */
 TEST(seventy_thousand_rounds_are_told_apart) {
     enum { ROUNDS = 70000 };
-    drv_pool *pool = drv_pool_create(3);
+    drv_pool *pool = drv_pool_create(3, 1);
     tally *sum = calloc(1, sizeof *sum);
     sum->threads = 3;
-    for (int32_t round = 0; round < ROUNDS; round++) drv_pool_run(pool, count_item, sum, 2 + round % 3);
+    for (int32_t round = 0; round < ROUNDS; round++) drv_pool_run(pool, 0, count_item, sum, 2 + round % 3);
     CHECK(sum->done[0] == ROUNDS && sum->done[1] == ROUNDS, "%d, %d of %d", sum->done[0], sum->done[1], ROUNDS);
     int32_t thirds = 0;
     for (int32_t round = 0; round < ROUNDS; round++) thirds += round % 3 == 2;
@@ -100,10 +100,10 @@ static void nap(void *context, int32_t index, int32_t worker) {
 }
 
 TEST(workers_that_fell_asleep_are_woken) {
-    drv_pool *pool = drv_pool_create(4);
+    drv_pool *pool = drv_pool_create(4, 1);
     int32_t done[4] = {0};
     for (int32_t round = 0; round < 20; round++) {
-        drv_pool_run(pool, nap, done, 4);
+        drv_pool_run(pool, 0, nap, done, 4);
         usleep(1000);
     }
     for (int32_t i = 0; i < 4; i++) CHECK(done[i] == 20, "item %d: %d", i, done[i]);
@@ -112,13 +112,13 @@ TEST(workers_that_fell_asleep_are_woken) {
 
 #if !defined(__SANITIZE_THREAD__) /* which lets no forked child start threads */
 TEST(a_forked_child_starts_threads_of_its_own) {
-    drv_pool *pool = drv_pool_create(4);
+    drv_pool *pool = drv_pool_create(4, 1);
     int32_t done[8] = {0};
-    drv_pool_run(pool, nap, done, 8);
+    drv_pool_run(pool, 0, nap, done, 8);
     const pid_t child = fork();
     if (child == 0) {
         drv_pool_forked(pool);
-        for (int32_t round = 0; round < 50; round++) drv_pool_run(pool, nap, done, 8);
+        for (int32_t round = 0; round < 50; round++) drv_pool_run(pool, 0, nap, done, 8);
         int32_t right = 1;
         for (int32_t i = 0; i < 8; i++) right &= done[i] == 51;
         drv_pool_free(pool);
@@ -127,11 +127,136 @@ TEST(a_forked_child_starts_threads_of_its_own) {
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
-    drv_pool_run(pool, nap, done, 8);
+    drv_pool_run(pool, 0, nap, done, 8);
     for (int32_t i = 0; i < 8; i++) CHECK(done[i] == 2, "item %d: %d", i, done[i]);
     drv_pool_free(pool);
 }
 #endif
+
+/* ---- rounds that are begun and ended apart ---- */
+
+enum { QUEUES = 4, NUMBERS = 64, PATIENCE_US = 20000000 };
+
+/* A queue's items, and who is at work on those of all queues. */
+typedef struct queue_tally {
+    int32_t done[ITEM_ROOM]; /* plain: no two threads may touch one */
+    atomic_int count;
+    atomic_int *at_work; /* NUMBERS, of all queues: by the number of the worker */
+    atomic_int *shared;
+} queue_tally;
+
+static void count_in_queue(void *context, int32_t index, int32_t worker) {
+    queue_tally *sum = context;
+    atomic_fetch_add(sum->shared, atomic_fetch_add(&sum->at_work[worker], 1) != 0);
+    sum->done[index]++;
+    if (index % 16 == 0) usleep(20); /* or no other thread is ever seen at work */
+    atomic_fetch_add(&sum->count, 1);
+    atomic_fetch_sub(&sum->at_work[worker], 1);
+}
+
+typedef struct queue_caller {
+    drv_pool *pool;
+    queue_tally *sum;
+    int32_t queue, rounds, items;
+} queue_caller;
+
+static void *call_a_queue(void *argument) {
+    queue_caller *self = argument;
+    dice die = {71 + (uint64_t)self->queue};
+    for (int32_t round = 0; round < self->rounds; round++) {
+        const int32_t count = dice_below(&die, round % 3 ? 9 : 300);
+        self->items += count;
+        if (dice_below(&die, 2)) {
+            drv_pool_run(self->pool, self->queue, count_in_queue, self->sum, count);
+        } else {
+            drv_pool_begin(self->pool, self->queue, count_in_queue, self->sum, count);
+            if (dice_below(&die, 2)) usleep(50);
+            drv_pool_end(self->pool, self->queue);
+        }
+    }
+    return NULL;
+}
+
+TEST(each_queue_has_a_caller_of_its_own_and_no_two_threads_work_under_one_number) {
+    for (int32_t threads = 1; threads <= 5; threads += 2) {
+        drv_pool *pool = drv_pool_create(threads, QUEUES);
+        atomic_int at_work[NUMBERS] = {0}, shared = 0;
+        queue_tally *sums = calloc(QUEUES, sizeof *sums);
+        queue_caller callers[QUEUES];
+        pthread_t running[QUEUES];
+        CHECK(drv_pool_workers(pool) <= NUMBERS, "%d numbers", drv_pool_workers(pool));
+        for (int32_t i = 0; i < QUEUES; i++) {
+            sums[i].at_work = at_work;
+            sums[i].shared = &shared;
+            callers[i] = (queue_caller){pool, &sums[i], i, 200, 0};
+            pthread_create(&running[i], NULL, call_a_queue, &callers[i]);
+        }
+        for (int32_t i = 0; i < QUEUES; i++) pthread_join(running[i], NULL);
+        for (int32_t i = 0; i < QUEUES; i++)
+            CHECK(atomic_load(&sums[i].count) == callers[i].items, "queue %d: %d of %d items", i,
+                  atomic_load(&sums[i].count), callers[i].items);
+        CHECK(atomic_load(&shared) == 0, "%d items were done under a number at work", atomic_load(&shared));
+        free(sums);
+        drv_pool_free(pool);
+    }
+}
+
+TEST(rounds_begun_in_any_order_end_in_any_order) {
+    dice die = {62};
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        drv_pool *pool = drv_pool_create(threads, QUEUES);
+        tally *sums = calloc(QUEUES, sizeof *sums);
+        int32_t wanted[QUEUES] = {0};
+        for (int32_t i = 0; i < QUEUES; i++) sums[i].threads = drv_pool_workers(pool);
+        for (int32_t round = 0; round < 200; round++) {
+            const int32_t first = dice_below(&die, QUEUES), last = dice_below(&die, QUEUES), count = 1 + round % 40;
+            for (int32_t i = 0; i < QUEUES; i++) {
+                const int32_t queue = (first + i) % QUEUES;
+                drv_pool_begin(pool, queue, count_item, &sums[queue], count);
+            }
+            for (int32_t i = 0; i < QUEUES; i++) {
+                const int32_t queue = (last + QUEUES - i) % QUEUES;
+                drv_pool_end(pool, queue);
+                wanted[queue]++;
+                CHECK(sums[queue].done[0] == wanted[queue], "queue %d ended early", queue);
+            }
+        }
+        for (int32_t i = 0; i < QUEUES; i++) {
+            CHECK(sums[i].done[0] == 200 && sums[i].done[39] == 5, "queue %d: %d, %d", i, sums[i].done[0],
+                  sums[i].done[39]);
+            CHECK(atomic_load(&sums[i].strange_workers) == 0, "%d", atomic_load(&sums[i].strange_workers));
+        }
+        free(sums);
+        drv_pool_free(pool);
+    }
+}
+
+static void count_for_all(void *context, int32_t index, int32_t worker) {
+    (void)index;
+    (void)worker;
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+TEST(a_round_that_was_begun_is_done_while_its_caller_is_elsewhere) {
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        drv_pool *pool = drv_pool_create(threads, 2);
+        for (int32_t round = 0; round < 20; round++) {
+            atomic_int done[2] = {0, 0};
+            for (int32_t queue = 0; queue < 2; queue++)
+                drv_pool_begin(pool, queue, count_for_all, &done[queue], 1 + round);
+            /* Nobody helps, nobody ends: and now and then all workers sleep before the next round. */
+            for (int32_t queue = 0; queue < 2; queue++)
+                for (int32_t us = 0; atomic_load(&done[queue]) <= round && us < PATIENCE_US; us += 100) usleep(100);
+            for (int32_t queue = 0; queue < 2; queue++) {
+                CHECK(atomic_load(&done[queue]) == 1 + round, "%d threads, queue %d: %d of %d", threads, queue,
+                      atomic_load(&done[queue]), 1 + round);
+                drv_pool_end(pool, queue);
+            }
+            if (round % 2) usleep(1000);
+        }
+        drv_pool_free(pool);
+    }
+}
 
 typedef struct mask_check {
     sigset_t callers;
@@ -157,8 +282,8 @@ static void look_at_mask(void *context, int32_t index, int32_t worker) {
 TEST(signals_are_for_the_callers_threads_and_faults_for_whoever_has_them) {
     mask_check check = {.looked = 0};
     pthread_sigmask(SIG_SETMASK, NULL, &check.callers);
-    drv_pool *pool = drv_pool_create(4);
-    for (int32_t round = 0; round < 10; round++) drv_pool_run(pool, look_at_mask, &check, 8);
+    drv_pool *pool = drv_pool_create(4, 1);
+    for (int32_t round = 0; round < 10; round++) drv_pool_run(pool, 0, look_at_mask, &check, 8);
     CHECK(atomic_load(&check.looked) > 0, "no worker worked");
     CHECK(atomic_load(&check.wrong) == 0, "%d", atomic_load(&check.wrong));
     drv_pool_free(pool);

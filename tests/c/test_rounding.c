@@ -111,6 +111,36 @@ TEST(a_reward_too_small_for_a_normal_number_is_paid) {
     end(&play);
 }
 
+/* Begun in one mode and ended in another, by the thread that helps with it. */
+TEST(a_step_in_flight_is_played_in_no_callers_mode) {
+    for (int which = 0; which < FOREIGN_COUNT; which++) {
+        batch_play plain, flown;
+        fenv_t usual;
+        dice die = {5};
+        play_through(&plain, 1);
+        begin(&flown, tiny_config(), 1);
+        must_reset(&flown, NULL);
+        fegetenv(&usual);
+        int has_mode = 1;
+        for (int32_t call = 0; call < CALLS; call++) {
+            act_at_random(&flown, &die);
+            has_mode &= enter_mode(foreign[which].mode);
+            CHECK(drv_batch_step_async(flown.batch, DRV_WHOLE_BATCH, NULL, flown.message) == DRV_OK, "%s",
+                  flown.message);
+            const int begun = mode_now(foreign[which].mode);
+            CHECK(drv_batch_wait(flown.batch, DRV_WHOLE_BATCH, flown.message) == DRV_OK, "%s", flown.message);
+            const int ended = mode_now(foreign[which].mode);
+            fesetenv(&usual);
+            CHECK(!has_mode || (begun == foreign[which].mode && ended == begun), "the caller's thread no longer %s",
+                  foreign[which].name);
+        }
+        CHECK(memcmp(plain.block, flown.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
+              foreign[which].name);
+        end(&plain);
+        end(&flown);
+    }
+}
+
 TEST(a_call_raises_no_exception_flag_of_the_callers) {
     batch_play play;
     dice die = {6};

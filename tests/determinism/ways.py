@@ -231,6 +231,63 @@ def _(play):
         return both[0].result()
 
 
+class Stepped:
+    """A batch that takes its steps in another way."""
+
+    def __init__(self, batch, step):
+        self._batch, self._step = batch, step
+
+    def __getattr__(self, name):
+        return getattr(self._batch, name)
+
+    def step(self, actions):
+        self._step(self._batch, actions)
+
+
+def _in_flight(batch, actions):
+    """The caller writes over its actions meanwhile."""
+    batch.bound_actions[...] = actions
+    batch.step_async(batch.bound_actions)
+    batch.bound_actions[...] = 99
+    batch.wait()
+
+
+def _parts_in_flight(batch, actions):
+    """All at once, ended last one first."""
+    for part in batch.parts:
+        part.step_async(actions[part.row_slice])
+    for part in reversed(batch.parts):
+        part.wait()
+
+
+def _parts_by_halves(batch, actions):
+    """One part in flight while another is stepped by its caller."""
+    first, *others = batch.parts
+    first.step_async(actions[first.row_slice])
+    for part in others:
+        part.step(actions[part.row_slice])
+    first.wait()
+
+
+def _parts_in_threads(batch, actions):
+    with ThreadPoolExecutor(len(batch.parts)) as pool:
+        list(pool.map(lambda part: part.step(actions[part.row_slice]), batch.parts))
+
+
+def _stepped(step, threads, parts, play):
+    return golden.hashes_of(Stepped(opened(play, threads=threads, parts=parts), step))
+
+
+for _count in (1, 2, 4):
+    way(f"every step in flight, {_count} threads")(functools.partial(_stepped, _in_flight, _count, 1))
+for _count, _parts in ((1, 2), (2, 3), (3, 4)):
+    way(f"{_parts} parts, all in flight at once, {_count} threads")(
+        functools.partial(_stepped, _parts_in_flight, _count, _parts))
+    way(f"{_parts} parts, one in flight beside the others, {_count} threads")(
+        functools.partial(_stepped, _parts_by_halves, _count, _parts))
+way("3 parts in 3 threads of their callers")(functools.partial(_stepped, _parts_in_threads, 2, 3))
+
+
 @way("two batches in one thread, stepped in turns")
 def _(play):
     batch, beside = opened(play), opened(play, seed=3)

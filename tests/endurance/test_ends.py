@@ -58,6 +58,35 @@ CASES = {
             threading.Thread(target=again, args=(call,), daemon=True).start()
         time.sleep(0.05)
     """, 0),
+    "with steps in flight that nobody waits for": ("""
+        whole, parted = made(worlds=64), Batch([SCENE], worlds=64, threads=4, parts=3)
+        parted.reset()
+        for part in (whole, *parted.parts):
+            part.step_async(part.actions)
+    """, 0),
+    "while a daemon thread keeps steps in flight": ("""
+        batch = Batch([SCENE], worlds=64, threads=2, parts=2)
+        batch.reset()
+        def fly(part):
+            while True:
+                part.step_async(part.actions)
+                part.wait()
+        for part in batch.parts:
+            threading.Thread(target=fly, args=(part,), daemon=True).start()
+        time.sleep(0.05)
+    """, 0),
+    "after batches in flight were dropped in cycles, and closed by whoever held them": ("""
+        class Holder:
+            def __init__(self):
+                self.batch, self.itself = made(worlds=64), self
+                self.batch.holder = self
+                self.batch.step_async(self.batch.actions)
+            def __del__(self):
+                self.batch.close()
+        for _ in range(30):
+            Holder()
+            gc.collect()
+    """, 0),
     "with batches in cycles that were never collected": ("""
         gc.disable()
         class Holder:

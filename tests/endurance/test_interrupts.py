@@ -73,6 +73,27 @@ def test_a_step_that_was_interrupted_was_taken_whole_or_not_at_all(threads):
         assert getattr(batch, name).tobytes() == getattr(reference, name).tobytes()
 
 
+def test_a_step_whose_begin_or_wait_was_interrupted_is_in_flight_or_taken_whole():
+    batch, reference = make(2), make(1)
+    batch.reset()
+    actions = np.full(batch.row_count, 5 * 13 + 7)
+    with Interrupter() as interrupter:
+        while interrupter.arrived < 40:
+            interrupter.call(batch.step_async, actions)
+            interrupter.call(batch.wait)
+            try:
+                batch.wait()
+            except CallError as error:
+                assert "before step_async" in str(error)
+    taken = set(batch._state["clock_steps"][:, 0].tolist())
+    assert len(taken) == 1 and min(taken) > 0
+    reference.reset()
+    for _ in range(min(taken)):
+        reference.step(actions)
+    for name in ("observations", "rewards", "code"):
+        assert getattr(batch, name).tobytes() == getattr(reference, name).tobytes()
+
+
 CALLS = {
     "reset": lambda batch: batch.reset(),
     "step": lambda batch: batch.step(batch.bound_actions),

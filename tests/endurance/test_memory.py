@@ -52,6 +52,18 @@ def batches_dropped():
     return batches(close=False)
 
 
+def batches_dropped_in_flight():
+    scenes = [generate_scene("town", seed=0, agents=32)]
+
+    def repeat():
+        batch = Batch(scenes, worlds=8, threads=3, parts=2)
+        batch.reset()
+        for part in batch.parts:
+            part.step_async(part.actions)
+
+    return repeat, 200
+
+
 def scenes_changed():
     """Every second step opens an episode, on another scene."""
     batch = Batch([generate_scene("town", seed=seed, agents=8) for seed in range(40)], worlds=4, threads=2,
@@ -126,7 +138,8 @@ def leaking():
     return lambda: kept.append(np.ones(8192)), 200
 
 
-CASES = (resets, batches_closed, batches_dropped, scenes_changed, scenes_made, copies, questions, errors, faces)
+CASES = (resets, batches_closed, batches_dropped, batches_dropped_in_flight, scenes_changed, scenes_made, copies,
+         questions, errors, faces)
 
 
 def measure(case, pipe):

@@ -107,14 +107,14 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
         .stopped = play_array(count, 1), .waits = play_array(count, 1), .outcome = play_array(count, 1),
         .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.world_count, sizeof(int32_t))};
     drv_batch_bind(batch, &arrays);
-    MUST(drv_batch_reset(batch, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
+    MUST(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
     play_check(config, &arrays, &needs, segments);
     for (int step = 0; step < PLAY_STEPS; step++) {
         for (int64_t row = 0; row < count; row++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
             arrays.discrete_actions[row] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
         }
-        MUST(drv_batch_step(batch, NULL, message) == DRV_OK, "%s", message);
+        MUST(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message) == DRV_OK, "%s", message);
         play_check(config, &arrays, &needs, segments);
     }
     drv_batch_free(batch);

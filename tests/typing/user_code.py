@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import drive_env
-from drive_env import Batch, DriveConfig, Figure, RewardConfig, Scene, generate_scene, parallel_env
+from drive_env import Batch, BatchPart, DriveConfig, Figure, RewardConfig, Scene, generate_scene, parallel_env
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.gym import DriveEnv, DriveVectorEnv
 from drive_env.replay import Recorder, Recording
@@ -34,6 +34,24 @@ def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure
         fast: npt.NDArray[np.float32] = batch.observations[:, speed.slice] / np.float32(speed.scale)
         assert fast.shape == (batch.row_count, 1)
         return batch.metrics()
+
+
+def overlap(scenes: Scenes, config: DriveConfig, steps: int) -> float:
+    rng, total = np.random.default_rng(0), 0.0
+    with Batch(scenes, worlds=4, config=config, threads=1, parts=2) as batch:
+        batch.reset()
+        first, second = batch.parts
+        first.step_async(choose(first.observations, rng))
+        for _ in range(steps):
+            flies: BatchPart
+            for flies, lands in ((second, first), (first, second)):
+                flies.step_async(choose(flies.observations, rng))
+                lands.wait()
+                total += float(lands.rewards.sum())
+        first.wait()
+        seen: npt.NDArray[np.float32] = batch.observations[first.row_slice]
+        assert np.array_equal(seen, first.observations)
+    return total
 
 
 def play_agents(scene: Scene) -> float:
@@ -106,7 +124,7 @@ def main(folder: Path) -> None:
     config = DriveConfig(max_trials=2, on_collision="remove", reward=RewardConfig(goal=2.0), trial_steps=20)
     longer: DriveConfig = config.replace(trial_steps=30)
     assert collect([scene], longer, 40)["score"].n > 0
-    assert np.isfinite(play_agents(scene))
+    assert np.isfinite(overlap([scene], longer, 10)) and np.isfinite(play_agents(scene))
     assert play_one(scene, config)[1] is False
     play_in_half_floats(scene)
     assert len(keep(scene, folder / "page.html").trials) == 1
