@@ -131,8 +131,8 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float | Non
     rates = in_turn(cases, seconds)
     rows = []
     for name, found in rates.items():
-        against = None if name == "two threads" else "reference, 63 + 200" if "63 + 200" in name else "reference"
-        ratio = None if against is None else statistics.median(a / b for a, b in zip(found, rates[against]))
+        against = "reference, 63 + 200" if "63 + 200" in name else "reference"
+        ratio = statistics.median(a / b for a, b in zip(found, rates[against]))
         rows.append((name, statistics.median(found), ratio))
     return rows
 
@@ -191,7 +191,7 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, less the core's own time there."""
-    small = generate_scene("intersection", seed=0, agents=1, arm_length_m=20.0)
+    small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
     batch = Batch([small], worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
     batch.reset()
     foreign = batch.actions.copy()
