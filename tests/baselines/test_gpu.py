@@ -56,7 +56,8 @@ def interpret():
 @pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
 def test_the_decode_kernel_computes_the_plain_attention_in_the_interpreter():
     code = "import test_gpu; test_gpu.interpret()"
-    interpreted = os.environ | {"PYTHONPATH": str(ROOT), "TRITON_INTERPRET": "1"}
+    places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    interpreted = os.environ | {"PYTHONPATH": places, "TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False,
                           cwd=Path(__file__).parent, env=interpreted)
     assert done.returncode == 0, done.stderr
