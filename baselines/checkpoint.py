@@ -254,10 +254,13 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     """
     found = about(place)
     then = config_from_json(found["config"], found["schema"])
+    # What changes no result may differ.
+    memory = {"road_memory_mib": config.env.drive.road_memory_mib}
+    then = then.changed(env={"threads": config.env.threads, "drive": then.env.drive.replace(**memory)})
     for part in ("model", "env"):
         for field in dataclasses.fields(getattr(config, part)):
             was, now = getattr(getattr(then, part), field.name), getattr(getattr(config, part), field.name)
-            if was != now and field.name != "threads":
+            if was != now:
                 raise CheckpointError(f"{os.fspath(place)!r} has {part}.{field.name} {was!r}, this config {now!r}; "
                                       "to go on they must be alike")
     return found["counters"]

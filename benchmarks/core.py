@@ -1,6 +1,6 @@
 """How fast is the core? Every figure of docs/performance.md, measured on the machine this runs on.
 
-    python benchmarks/core.py [--map SCENE] [--seconds S] [--write docs/performance.md]
+    python benchmarks/core.py [--map SCENE] [--seconds S] [--only headline|overlap] [--write docs/performance.md]
 
 All cases of a table are measured in turn, round after round, so that a busy moment of the machine falls on all of them;
 a figure is the median over the rounds. Ratios are against the plain simulator of reference.c in the same round. Without

@@ -34,7 +34,7 @@ def main() -> None:
             report = evaluate(make_act, scenes * (1 if name == "town" else EPISODES), config.drive)
             rates = [f"{100 * report[rate].value:.1f}%" for rate in RATES]
             rows.append([Path(name).name, player, report["goal"].n, *rates])
-    print(table(["scenes", "player", "trials", *RATES], rows), end="")
+    print(table(["scenes", "player", "trials", *RATES], rows))
 
 
 if __name__ == "__main__":

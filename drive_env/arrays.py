@@ -60,7 +60,8 @@ def shared_table(config: DriveConfig) -> tuple[Shared, ...]:
 
 
 def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | None) -> dict[str, np.ndarray]:
-    """Arrays for every name of the table: the caller's where given, else views of one zeroed block.
+    """Arrays for every name of the table: the caller's where given, else views of one block; all zeroed but the
+    caller's actions.
 
     Raises:
         ConfigError: an array given has an unknown name, or a type, shape or layout the core cannot write to.
@@ -80,6 +81,10 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     for name, other in combinations(given, 2):
         if np.may_share_memory(given[name], given[other]):
             raise ConfigError(f"arrays[{name!r}] and arrays[{other!r}] share memory; each must have its own")
+
+    for name, array in given.items():
+        if name != "actions":  # what the core never writes is zero, here as in arrays of its own
+            array[...] = 0
 
     made = [shared for shared in table if shared.name not in given]
     offsets, used = {}, 0

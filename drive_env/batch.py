@@ -56,7 +56,8 @@ class Batch(BatchPart):
         seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
         threads: threads that step worlds, the caller's included; 0 takes as many as this process may use. A step in
             flight, whose caller is elsewhere, has threads - 1 of them, but at least one.
-        arrays: arrays of your own (such as pinned memory) by the name of the attribute they are to be.
+        arrays: arrays of your own (such as pinned memory) by the name of the attribute they are to be. All but the
+            actions are zeroed.
         world_ids: one id a world, default 0, 1, ...; a world plays by (seed, id) whatever else is in the batch.
         restart: "auto", or "caller": then `reset(worlds=mask)` must follow the end of an episode.
         parts: in how many parts the worlds can be called apart, from 1 to 16 and at most one a world. The threads are
@@ -135,7 +136,7 @@ class Batch(BatchPart):
         self.world_of_row = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
         self.single_observation_space = observation_space(config, self.observations.shape[1])
         self.single_action_space = action_space(config)
-        self.parts: tuple[BatchPart, ...] = tuple(self._part(index) for index in range(part_count))
+        self.parts = tuple(self._part(index) for index in range(part_count))
 
     def _bind(self, arrays, needs) -> None:
         table = shared_table(self.config)
@@ -181,7 +182,11 @@ class Batch(BatchPart):
     # ---- calls ----
 
     def metrics(self) -> dict[str, Figure]:
-        """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing."""
+        """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
         self._check_open()
         report = {"trials": self._figure(lib.drv_batch_trials)}
         for metric in range(lib.drv_metric_count()):
@@ -232,6 +237,8 @@ class Batch(BatchPart):
     def float_observations(self, rows: Any = slice(None)) -> npt.NDArray[np.float32]:
         """A copy of the observations of some rows as float32, (n, observation size), whatever their type.
 
+        It reads the arrays as anybody does: not while a step of these rows is in flight.
+
         Args:
             rows: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
 
@@ -250,7 +257,7 @@ class Batch(BatchPart):
 
         Raises:
             ConfigError: there is no such world.
-            CallError: the batch is closed.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
         cast = self.casts[state["scene_index"][0]]
@@ -269,7 +276,7 @@ class Batch(BatchPart):
 
         Raises:
             ConfigError: there is no such world.
-            CallError: the batch is closed.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
         rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
@@ -284,7 +291,7 @@ class Batch(BatchPart):
 
         Raises:
             ConfigError: there is no such world.
-            CallError: the batch is closed.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
         facts = {"goal": "reached", "collision": "hit", "offroad": "crossed"}
@@ -314,7 +321,7 @@ class Batch(BatchPart):
         """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows.
 
         Raises:
-            CallError: the batch is closed.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         self._check_open()
         spent_ns, message = ffi.new("int64_t[]", lib.drv_phase_count()), OF_THREAD.message
@@ -357,13 +364,16 @@ class Batch(BatchPart):
         for name, array in self._shared.items():
             arrays[name] = np.empty_like(array)
         check(lib.drv_batch_copy(self._handle, ffi.from_buffer(block), self._native_arrays(arrays), message), message)
-        return {**{name: getattr(self, name) for name in kept}, "part_count": len(self.parts), "block": block,
+        part_seeds = [part.seed for part in self.parts]
+        return {**{name: getattr(self, name) for name in kept}, "part_seeds": part_seeds, "block": block,
                 "arrays": arrays}
 
     def __setstate__(self, state: dict) -> None:
-        block, arrays, part_count = (state.pop(name) for name in ("block", "arrays", "part_count"))
+        block, arrays, part_seeds = (state.pop(name) for name in ("block", "arrays", "part_seeds"))
         self.__dict__.update(state)
-        self._begin(None, part_count)
+        self._begin(None, len(part_seeds))
+        for part, seed in zip(self.parts, part_seeds):
+            part.seed = seed
         self._block[:] = block
         for name, array in arrays.items():
             self._shared[name][...] = array

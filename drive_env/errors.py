@@ -19,7 +19,13 @@ class ConfigError(DriveError, ValueError):
 
 
 class SceneError(DriveError, ValueError):
-    """A scene or scene file is damaged, hostile, or cannot be played as asked."""
+    """A scene or scene file is damaged, hostile, or cannot be played as asked.
+
+    The sentence is one printable line, whatever the file is called.
+    """
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(printable(sentence))
 
 
 class ActionError(DriveError, ValueError):
@@ -36,6 +42,11 @@ class DriveMemoryError(DriveError, MemoryError):
 
 class MissingExtraError(DriveError, ImportError):
     """A package of an extra is not installed."""
+
+
+def printable(text: str) -> str:
+    """The text with what steers a terminal, or is no letter of any alphabet, written as escapes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def shown(value: Any) -> str:
@@ -63,8 +74,11 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
     """The path as text, if it has one of the endings and its folder is there: asked before anything is played."""
     try:
         path = os.fspath(path)
+        os.fsencode(path)
     except TypeError:
         raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
+    except UnicodeEncodeError:
+        raise ConfigError(f"path is {shown(path)}; it has a letter that no file's name can have") from None
     if not isinstance(path, str) or not path.lower().endswith(endings):
         raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
     if "\0" in path or os.path.isdir(path):

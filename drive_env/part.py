@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from .arrays import aligned_block
+from .arrays import aligned_block, shared_table
 from .cast import Cast
 from .config import DriveConfig
 from .core import OF_THREAD, NativeBatch, check, ffi, lib
@@ -46,7 +46,7 @@ class BatchPart:
 
     Attributes:
         world_slice, row_slice: where its worlds and rows stand in the arrays of the batch.
-        seed: of the constructor, or of the last `reset(seed=one)` of just this part.
+        seed: of the constructor, or of the last `reset(seed=one)` of this part or of the whole batch.
         config, restart, scenes, casts: those of the batch.
         rows_per_world, observation_size, single_observation_space, single_action_space: those of the batch.
         world_count, row_count, world_ids, world_of_row: of these worlds and rows alone.
@@ -59,6 +59,7 @@ class BatchPart:
     scenes: tuple[Scene, ...]
     casts: tuple[Cast, ...]
     seed: int
+    parts: tuple[BatchPart, ...] = ()
     world_slice: slice
     row_slice: slice
     world_count: int
@@ -125,7 +126,8 @@ class BatchPart:
             ffi.NULL if worlds is None else ffi.from_buffer("uint8_t[]", worlds),
             ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
         if seeds is not None and worlds is None and _is_one_seed(seed):
-            self.seed = int(seeds[0])
+            for one in (self, *self.parts):
+                one.seed = int(seeds[0])
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Advances every world by one step, or restarts those whose trial has ended.
@@ -177,6 +179,8 @@ class BatchPart:
             actions = np.asarray(actions)
         except ValueError:
             raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
+        except Exception as error:
+            raise ActionError(f"actions are a {type(actions).__name__}, which numpy cannot read: {error}") from error
         if actions.shape != bound.shape:
             raise ActionError(f"actions have shape {actions.shape}; it must be {bound.shape}")
         if actions.dtype != bound.dtype:
@@ -210,9 +214,12 @@ class BatchPart:
         if out is None:
             out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
         if not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
-                and out.flags.writeable and out.shape == shape):
+                and out.flags.writeable and out.flags.aligned and out.shape == shape):
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise CallError(f"out is {found}; it must be writeable, C-contiguous {dtype} of shape {shape}")
+            raise CallError(f"out is {found}; it must be writeable, aligned, C-contiguous {dtype} of shape {shape}")
+        for shared in shared_table(self.config):
+            if np.may_share_memory(out, getattr(self, shared.name)):
+                raise CallError(f"out shares memory with {shared.name}; it must have its own")
         message = OF_THREAD.message
         check(lib.drv_batch_restart_observations(self._handle, self._index, ffi.from_buffer(out), message), message)
         return out

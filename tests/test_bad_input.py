@@ -777,3 +777,14 @@ def test_a_copy_made_while_another_thread_steps_is_of_one_moment():
             copies += 1
         going = False
         stepping.result()
+
+
+def test_an_object_that_numpy_cannot_read_is_no_action():
+    class Refuses:
+        def __array__(self, *_, **__):
+            raise RuntimeError("not from a graph")
+
+    batch = Batch("intersection")
+    batch.reset()
+    with pytest.raises(ActionError, match="actions are a Refuses, which numpy cannot read: not from a graph"):
+        batch.step(Refuses())

@@ -186,3 +186,20 @@ def test_a_map_too_large_to_name_is_refused():
     Batch([scene]).close()
     with pytest.raises(SceneError, match=r"has 7\d+ road segments; index rows can name at most 65535"):
         Batch([scene], config=DriveConfig(observation_type="index"))
+
+
+def test_memory_of_ones_own_need_not_be_zero():
+    """Entry 0 of the vehicle table stands for nobody, and the last bytes of an index row for nothing."""
+    config = DriveConfig(observation_type="index")
+    scene = generate_scene("intersection", agents=3)
+    plain = Batch([scene], config=config)
+    names = ("vehicle_table", "observations", "rewards", "outcome")
+    own = {name: np.full_like(getattr(plain, name), 1) for name in names}
+    batch = Batch([scene], config=config, arrays=own)
+    for one in (plain, batch):
+        one.reset()
+        for _ in range(3):
+            one.step(np.full(one.row_count, 45))
+    for name in names:
+        assert getattr(batch, name).tobytes() == getattr(plain, name).tobytes()
+    assert (batch.float_observations() == plain.float_observations()).all()

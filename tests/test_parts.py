@@ -167,13 +167,14 @@ def test_a_wait_for_no_step_is_told():
         with pytest.raises(CallError, match="before step_async"):
             waiter.wait()
     batch.step_async(batch.actions)
-    with pytest.raises(CallError, match="before step_async"):
-        batch.parts[0].wait()  # the step is the whole batch's
+    with pytest.raises(CallError, match="a step of the whole batch is in flight; call its wait first"):
+        batch.parts[0].wait()
     batch.wait()
     batch.parts[1].step_async(batch.parts[1].actions)
-    for waiter in (batch, batch.parts[0]):
-        with pytest.raises(CallError, match="before step_async"):
-            waiter.wait()
+    with pytest.raises(CallError, match="a step of part 1 is in flight; call its wait first"):
+        batch.wait()
+    with pytest.raises(CallError, match="before step_async"):
+        batch.parts[0].wait()
     batch.parts[1].wait()
     for waiter in (batch, *batch.parts):
         with pytest.raises(CallError, match="before step_async"):
@@ -468,3 +469,19 @@ def test_a_child_forked_between_steps_knows_parts_whose_batch_is_gone():
         part.wait()
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_copy_knows_the_seeds_of_its_parts():
+    batch = Batch("town", worlds=4, parts=2, seed=3)
+    batch.reset()
+    batch.parts[1].reset(seed=9)
+    assert [part.seed for part in pickle.loads(pickle.dumps(batch)).parts] == [3, 9]
+    batch.reset(seed=11)
+    assert [batch.seed, *(part.seed for part in batch.parts)] == [11, 11, 11]
+
+
+def test_what_waiting_rows_will_see_goes_to_memory_of_its_own():
+    batch = Batch("town", worlds=4, config=DriveConfig(max_trials=2))
+    batch.reset()
+    with pytest.raises(CallError, match="out shares memory with observations"):
+        batch.restart_observations(out=batch.observations)

@@ -1,11 +1,14 @@
 """`road_selection="near"` shows what is nearest to the middle of a small cell; what is kept changes no byte."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from samples import sample
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.index_rows import parts_of
+from drive_env.scenes.scene import ROAD_KIND_CODES
 
 MAP = "pufferdrive/map_942.bin"
 CELL_M = 2.5
@@ -117,11 +120,13 @@ def test_where_all_that_is_in_view_has_a_slot_both_ways_are_the_same(name):
         assert (near.observations.view(np.uint32) == exact.observations.view(np.uint32)).all()
 
 
-def test_few_of_the_nearest_are_missing_and_only_at_the_rim():
+@pytest.mark.parametrize(("name", "share", "rim_m"), [("town", 0.00593, 2.0), (MAP, 0.02604, 2.27)],
+                         ids=["town", "map_942"])
+def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
     """What docs/observation.md says of it."""
     missing = total = 0
-    rim_m = 0.0
-    for near, exact in zip(*(played([sample(MAP)], NEAR.replace(road_selection=how), worlds=4)
+    farthest_m = 0.0
+    for near, exact in zip(*(played([scene_of(name)], NEAR.replace(road_selection=how), worlds=4)
                              for how in ("near", "exact"))):
         segments = near.scene_table().records[:, :2].astype(float)
         for place, shown, nearest in zip(*seen(near), seen(exact)[1]):
@@ -129,6 +134,33 @@ def test_few_of_the_nearest_are_missing_and_only_at_the_rim():
             missing += len(nearest - shown)
             total += len(nearest)
             if nearest - shown:
-                rim_m = max(rim_m, away[list(nearest)].max() - away[list(nearest - shown)].min())
-    assert 0.005 < missing / total < 0.035
-    assert rim_m <= 2 * CELL_M * 0.7072 + 0.01
+                farthest_m = max(farthest_m, away[list(nearest)].max() - away[list(nearest - shown)].min())
+    assert missing / total == pytest.approx(share, abs=1e-5)
+    assert farthest_m == pytest.approx(rim_m, abs=0.05)
+
+
+def test_roads_too_crowded_for_a_list_are_found_all_the_same():
+    """Heaps of single points where the rows begin: what is within a cell's reach takes more blocks than are kept."""
+    scene = generate_scene("town", seed=3, agents=12)
+    with Batch([scene], config=NEAR) as batch:
+        batch.reset()
+        start = np.stack([batch.vehicles()[axis][:12] for axis in ("x_m", "y_m")], axis=1)
+    heaps = np.repeat(start, 600, axis=0)
+    places = heaps + np.random.default_rng(0).uniform(-2, 2, heaps.shape).astype(np.float32)
+    count = len(places)
+    roads = type(scene.roads)(id=np.arange(count), start=np.arange(count + 1, dtype=np.int32),
+                              kind=np.full(count, ROAD_KIND_CODES["stop_sign"], np.uint8),
+                              width_m=np.zeros(count, np.float32), speed_limit_mps=np.zeros(count, np.float32),
+                              x_m=places[:, 0].copy(), y_m=places[:, 1].copy())
+    lanes = type(scene.lanes)(np.zeros(count + 1, np.int32), np.zeros(0, np.int32))
+    heaped = dataclasses.replace(scene, roads=roads, lanes=lanes)
+    config = NEAR.replace(road_selection="exact", roads=8)
+    for kept, window in zip(*(played([heaped], config.replace(road_memory_mib=memory), worlds=2)
+                              for memory in (256, 0))):
+        assert (kept.observations == window.observations).all()
+        segments = kept.scene_table().records[1:, :2]
+        for place, shown in zip(*seen(kept)):
+            offset = segments - place.astype(np.float32)
+            away2 = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1]
+            within = away2 <= np.float32(config.view_radius_m) ** 2
+            assert shown == set((1 + np.argsort(away2, kind="stable")[: min(8, within.sum())]).tolist())

@@ -357,7 +357,7 @@ drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *array
  * batch is closed. */
 void drv_batch_close(drv_batch *batch);
 void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
-void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays);
+void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
 
 /* A call is at the whole batch (DRV_WHOLE_BATCH) or at one of its parts, the worlds of drv_batch_part; what it takes
  * and gives has an entry for each world or row of these, and its sentences number them from 0. Calls at different parts

@@ -195,7 +195,7 @@ static void say_closed(char *message) { drv_fail(message, DRV_ERROR_CALL, "this 
 static void say_taken(const part *own, uint64_t found, char *message) {
     const uint64_t rivals = found & drv_claim_rivals(&own->batch->claims, own->number);
     int32_t in_flight = 0;
-    if (rivals & UINT32_MAX)
+    if (drv_claim_calls(rivals))
         drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
     else if (rivals & drv_claim_flight(own->number))
         drv_fail(message, DRV_ERROR_CALL, "a step is in flight; call wait first");
@@ -378,14 +378,15 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
             drv_scene_retain(scenes[i]);
         }
     }
-    if (batch && scenes)
+    if (batch && scenes && batch->config.roads > 0)
         batch->cells = drv_cells_create(scenes, batch->scene_count, drv_cells_items(&batch->config),
                                         (uint64_t)batch->config.road_memory_mib << 20);
-    if (!batch || !scenes || !batch->cells || !batch->pool || !make_scratch(batch)) {
+    if (!batch || !scenes || (batch->config.roads > 0 && !batch->cells) || !batch->pool || !make_scratch(batch)) {
         if (batch) drv_batch_free(batch);
         else free(scenes);
-        return drv_fail(message, DRV_ERROR_MEMORY, "no memory for a batch of %d worlds and %d threads",
-                        setup->world_count, setup->thread_count);
+        return drv_fail(message, DRV_ERROR_MEMORY,
+                        "no memory for a batch of %d worlds and %d threads with road_memory_mib %d", setup->world_count,
+                        setup->thread_count, setup->config.road_memory_mib);
     }
     memset(block, 0, (size_t)needs.block_bytes);
     for (int32_t number = 0; number < setup->world_count; number++) {
@@ -630,7 +631,7 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
     if (!own) return DRV_ERROR_CALL;
     uint64_t found;
     if (!drv_claim_take_up(&batch->claims, own->number, &found)) {
-        if (found & drv_claim_call(own->number)) say_taken(own, found, message);
+        if (found & drv_claim_rivals(&batch->claims, own->number)) say_taken(own, found, message);
         else drv_fail(message, DRV_ERROR_CALL, "wait was called before step_async; call step_async first");
         return DRV_ERROR_CALL;
     }

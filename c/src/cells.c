@@ -6,13 +6,16 @@
 
 #include "vector.h"
 
-static uint64_t lines_of(uint64_t bytes) { return (bytes + DRV_CELL_LINE - 1) / DRV_CELL_LINE; }
+static uint64_t units_of(uint64_t bytes) { return (bytes + DRV_CELL_UNIT - 1) / DRV_CELL_UNIT; }
 
 uint64_t drv_cell_list_bytes(int32_t items) {
     return sizeof(drv_cell_list) + ((uint64_t)items + DRV_LANES) * sizeof(int32_t);
 }
 
-int32_t drv_cells_items(const drv_config *config) { return config->roads + 32; }
+/* Where the nearest are so scattered that they take more blocks, looking through a window is as good. */
+enum { blocks_beyond_slots = 32 };
+
+int32_t drv_cells_items(const drv_config *config) { return config->roads + blocks_beyond_slots; }
 
 drv_grid drv_cells_grid(const drv_scene *scene) {
     const drv_grid *grid = &scene->grid;
@@ -29,12 +32,12 @@ drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32
         cells->first_cell[i] = count;
         count += (int64_t)grid.columns * grid.rows;
     }
-    /* No more than a list for every cell; of what is not used the system gives no memory. */
-    const uint64_t most = (uint64_t)count * lines_of(drv_cell_list_bytes(items));
-    cells->lines = room_bytes / DRV_CELL_LINE < most ? room_bytes / DRV_CELL_LINE : most;
-    if (cells->lines > UINT32_MAX - DRV_CELL_FIRST) cells->lines = UINT32_MAX - DRV_CELL_FIRST;
+    /* No more than a list for every cell. Most systems give no memory for what is never written. */
+    const uint64_t most = (uint64_t)count * units_of(drv_cell_list_bytes(items));
+    cells->units = room_bytes / DRV_CELL_UNIT < most ? room_bytes / DRV_CELL_UNIT : most;
+    if (cells->units > UINT32_MAX - DRV_CELL_FIRST) cells->units = UINT32_MAX - DRV_CELL_FIRST;
     cells->cell = calloc((size_t)count, sizeof *cells->cell);
-    cells->lists = calloc(cells->lines > 0 ? (size_t)cells->lines : 1, DRV_CELL_LINE);
+    cells->lists = calloc(cells->units > 0 ? (size_t)cells->units : 1, DRV_CELL_UNIT);
     if (cells->first_cell && cells->cell && cells->lists) return cells;
     drv_cells_free(cells);
     return NULL;
@@ -56,8 +59,8 @@ void drv_cells_keep(drv_cells *cells, int64_t cell, const drv_cell_list *list) {
         !list)
         return;
     const uint64_t bytes = sizeof *list + (uint64_t)list->count * sizeof *list->item;
-    const uint64_t line = atomic_fetch_add_explicit(&cells->used, lines_of(bytes), memory_order_relaxed);
-    if (line + lines_of(bytes) > cells->lines) return;
-    memcpy(cells->lists + line * DRV_CELL_LINE, list, bytes);
-    atomic_store_explicit(&cells->cell[cell], (uint32_t)line + DRV_CELL_FIRST, memory_order_release);
+    const uint64_t unit = atomic_fetch_add_explicit(&cells->used, units_of(bytes), memory_order_relaxed);
+    if (unit + units_of(bytes) > cells->units) return;
+    memcpy(cells->lists + unit * DRV_CELL_UNIT, list, bytes);
+    atomic_store_explicit(&cells->cell[cell], (uint32_t)unit + DRV_CELL_FIRST, memory_order_release);
 }

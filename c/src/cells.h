@@ -20,11 +20,11 @@ typedef struct drv_cell_list {
 } drv_cell_list;
 
 /* A cell first counts those who come, up to DRV_CELL_TAKEN: its list is being kept, or is not to be kept. From
- * DRV_CELL_FIRST on it is the list's line. */
-enum { DRV_CELL_TAKEN = 15, DRV_CELL_FIRST = 16, DRV_CELL_LINE = 64 };
+ * DRV_CELL_FIRST on it is the list's first unit. */
+enum { DRV_CELL_TAKEN = 15, DRV_CELL_FIRST = 16, DRV_CELL_UNIT = 64 };
 
 typedef struct drv_cells {
-    uint64_t lines; /* of DRV_CELL_LINE bytes */
+    uint64_t units; /* of DRV_CELL_UNIT bytes, all there are */
     _Atomic uint64_t used;
     int64_t *first_cell; /* of each scene, among the small cells of all */
     _Atomic uint32_t *cell;
@@ -34,18 +34,20 @@ typedef struct drv_cells {
 /* The small cells of a scene: half as wide as those of its grid. */
 drv_grid drv_cells_grid(const drv_scene *scene);
 
-/* Items of the longest list that is kept under a config. */
+/* Items of the longest list that is kept under a config: the road slots, or blocks, of which map_942 has some 28 a
+ * cell. */
 int32_t drv_cells_items(const drv_config *config);
 
 /* Bytes of a list of so many items, and of what a search writes behind them. */
 uint64_t drv_cell_list_bytes(int32_t items);
 
-/* NULL where there is no memory for it. `items`: of the longest list. */
+/* NULL where there is no memory for it. `items`: of the longest list. Beside the room there are four bytes a small
+ * cell. */
 drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32_t items, uint64_t room_bytes);
 void drv_cells_free(drv_cells *cells);
 
-/* Keeps a copy of the list for all who come later, if there is room and nobody else does; NULL: there is none to
- * keep. */
+/* Keeps a copy of the list for all who come later, if there is room and nobody else does; NULL: there is none to keep.
+ * Room ends with the first list that does not fit. */
 void drv_cells_keep(drv_cells *cells, int64_t cell, const drv_cell_list *list);
 
 /* Counts somebody who came to a cell without a list; whether it was the `visit`-th, so that a list is worth making.
@@ -63,7 +65,7 @@ static inline bool drv_cells_count(drv_cells *cells, int64_t cell, uint32_t visi
 static inline const drv_cell_list *drv_cells_find(const drv_cells *cells, int64_t cell) {
     const uint32_t place = atomic_load_explicit(&cells->cell[cell], memory_order_acquire);
     if (place < DRV_CELL_FIRST) return NULL;
-    return (const drv_cell_list *)(const void *)(cells->lists + (uint64_t)(place - DRV_CELL_FIRST) * DRV_CELL_LINE);
+    return (const drv_cell_list *)(const void *)(cells->lists + (uint64_t)(place - DRV_CELL_FIRST) * DRV_CELL_UNIT);
 }
 
 #endif

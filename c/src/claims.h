@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drive.h"
+
 typedef struct drv_claims {
     _Atomic uint64_t taken;
     int32_t part_count;
@@ -16,7 +18,11 @@ typedef struct drv_claims {
 
 enum { DRV_CLAIM_WHOLE = 0, DRV_CLAIM_HIGH = 32 };
 
+_Static_assert(1 + DRV_PART_LIMIT <= DRV_CLAIM_HIGH, "every part has two bits");
+
 static inline uint64_t drv_claim_call(int32_t number) { return (uint64_t)1 << number; }
+/* Those of some bits that say a call. */
+static inline uint64_t drv_claim_calls(uint64_t bits) { return bits & (drv_claim_call(DRV_CLAIM_HIGH) - 1); }
 static inline uint64_t drv_claim_flight(int32_t number) { return drv_claim_call(number) << DRV_CLAIM_HIGH; }
 
 /* The bits of all with which a part shares a world, its own among them. */

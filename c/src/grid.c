@@ -6,9 +6,6 @@
 #include "geometry.h"
 #include "nearest.h"
 
-/* Room for the rounding of a few float32 operations on coordinates of up to 100 km. */
-static const float rounding_m = 0.05f;
-
 /* Segments that are sorted for a cell, beyond 16 a slot: a map has a few thousand in all. */
 enum { sorted_limit = 8192 };
 
@@ -56,8 +53,9 @@ drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
 drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m) {
     const int32_t cell = drv_grid_cell(grid, x_m, y_m);
     const drv_point centre = drv_grid_middle(grid, cell);
-    const float dx = x_m - centre.x, dy = y_m - centre.y, offset_m = sqrtf(dx * dx + dy * dy) + rounding_m;
-    return (drv_reach){cell_reach_m[cell], offset_m, drv_smaller(cell_reach_m[cell] + offset_m, limit_m + rounding_m)};
+    const float dx = x_m - centre.x, dy = y_m - centre.y, offset_m = sqrtf(dx * dx + dy * dy) + drv_rounding_m;
+    const float most_m = drv_smaller(cell_reach_m[cell] + offset_m, limit_m + drv_rounding_m);
+    return (drv_reach){cell_reach_m[cell], offset_m, most_m};
 }
 
 /* How many segments stand in the cells within `ring` of a cell; and their distances to its centre. */

@@ -33,6 +33,9 @@ typedef struct drv_window {
 /* The grid that covers the box of the given corners with cells of at least `cell_m`, at most `cell_limit` of them. */
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit);
 
+/* Room for the rounding of a few float32 operations on coordinates of up to 100 km. */
+static const float drv_rounding_m = 0.05f;
+
 int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
 
 /* Whether the point is on the grid, whose cells then hold it. */

@@ -8,7 +8,10 @@
 enum { round_limit = 20 };
 
 /* So few in question are compared each with each. */
-enum { few = DRV_LANES };
+enum { few = 16 };
+
+_Static_assert(few % DRV_WIDTH == 0 && (int)few <= (int)DRV_LANES,
+               "they fill whole blocks, in the room behind an array");
 
 /* `below` values are at most `low`, fewer than wanted; `inside`, as many as wanted or more, are at most `high`. */
 typedef struct bracket {

@@ -7,6 +7,12 @@
 #include "isa.h"
 #include "vector.h"
 
+/* What was chosen, in ascending order. */
+typedef struct drv_selection {
+    const int32_t *name;
+    int32_t count;
+} drv_selection;
+
 /* What is chosen from: squared distances by blocks of DRV_WIDTH, and what the first of each block is called; the others
  * of a block are called by the numbers that follow. Names ascend. What is nothing is infinitely far. `distance2` has
  * DRV_LANES entries of room behind the last block, which are overwritten. */
@@ -17,7 +23,8 @@ typedef struct drv_candidates {
 } drv_candidates;
 
 /* Where the threshold lies: none above `high`, which is finite, is wanted. The guesses are a hint, the lower first:
- * good ones, which have it closely between them, save time, bad ones cost some. */
+ * good ones, which have it closely between them, save time, bad ones cost some. There are none where the lower is not
+ * above 0. */
 typedef struct drv_bounds {
     float low_guess, high_guess, high;
 } drv_bounds;

@@ -200,8 +200,9 @@ void drv_pool_end(drv_pool *pool, int32_t number) {
     queue *own = &pool->queues[number];
     const int32_t count = count_of(atomic_load_explicit(&own->ticket, memory_order_relaxed));
     work(own, number);
-    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < count; spins++)
-        if (spins > spins_before_yield) drv_pool_let_others_run();
+    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < count;)
+        if (spins < spins_before_yield) spins++;
+        else drv_pool_let_others_run();
 }
 
 void drv_pool_run(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {

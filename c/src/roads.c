@@ -10,9 +10,6 @@
 
 #include "nearest.h"
 
-/* What distances may lose by rounding, at the far ends of the coordinates. */
-static const float rounding_m = 0.05f;
-
 /* The last of the nearest is looked for first at the likely distance, give or take this share of what that may be off:
  * on map_942 nine rows in ten find it there. */
 static const float guess_share = 0.45f;
@@ -99,11 +96,13 @@ static float segment_m(const drv_scene *scene, int32_t segment, drv_point from) 
 static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
+    /* Reaches were measured up to the view alone. They hold what is beyond it too: a small cell's middle is as far from
+     * its grid cell's as its own corners are from it. */
     list->count = nearest_anywhere(world, cell.middle, limit_m, scratch, list->item);
     list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
     for (int32_t i = 0; i < list->count; i++)
         list->likely_m = drv_larger(list->likely_m, segment_m(world->scene, list->item[i], cell.middle));
-    list->reaches_beyond = list->likely_m + cell.corner_m + rounding_m > world->config->view_radius_m;
+    list->reaches_beyond = list->likely_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
     return list;
 }
 
@@ -111,7 +110,7 @@ static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell,
  * they are more than are kept. */
 static const drv_cell_list *blocks_around_cell(const drv_world *world, small_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = nearest_to_middle(world, cell, scratch);
-    const float reach_m = list->likely_m + 2.0f * cell.corner_m + rounding_m;
+    const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
     const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
     const drv_candidates segments = measured(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
     const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->name);
@@ -129,7 +128,7 @@ static drv_selection choose_exact(const drv_world *world, drv_point ego, small_c
         drv_cells_keep(world->cells, cell.place, list);
     }
     if (!list) return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
-    const float off_m = distance_m(ego, cell.middle) + rounding_m;
+    const float off_m = distance_m(ego, cell.middle) + drv_rounding_m;
     const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
     return (drv_selection){scratch->kept, nearest_of(world, list->item, list->count, ego, reach, view_m, scratch,
                                                      scratch->kept)};

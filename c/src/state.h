@@ -110,14 +110,14 @@ typedef struct drv_world {
 
 /* Room for one thread's searches. */
 typedef struct drv_scratch {
-    float *distance2;       /* the larger of segments and vehicles, and DRV_LANES */
+    float *distance2;       /* the larger of segments and vehicles, and twice DRV_LANES */
     float *room;            /* as many */
-    int32_t *name;          /* as many */
+    int32_t *name;          /* segments and DRV_LANES */
     int32_t *vehicle_block; /* the first vehicle of each block */
     int32_t *kept;          /* slots and DRV_LANES */
     float *vehicle_record;  /* vehicles x 8 */
     drv_cell_list *list;    /* the longest that is kept */
-    int32_t *first;         /* blocks of segments: as many as segments, and DRV_LANES */
+    int32_t *first;         /* of each block of segments */
     float *row;             /* one row of floats */
     float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */

@@ -1,6 +1,7 @@
 /* Many floats at once, for the instruction set this is compiled for; every form gives the same bits.
  *
- * Arrays are read by sixteens, so callers keep DRV_LANES entries of room behind the last one. */
+ * Arrays are read by blocks of DRV_WIDTH, and by two of them, so callers keep DRV_LANES entries of room behind the last
+ * one. */
 #ifndef DRV_VECTOR_H
 #define DRV_VECTOR_H
 

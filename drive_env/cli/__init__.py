@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from ..errors import DriveError
+from ..errors import DriveError, printable
 
 EXTRA = ("typer", "rich")
 """The packages of the extra [cli]."""
@@ -28,8 +28,8 @@ def main() -> None:
     try:
         app(prog_name="drive-env")
     except DriveError as error:
-        sys.exit(f"drive-env: {show.plain(str(error))}")
+        sys.exit(f"drive-env: {printable(str(error))}")
     except OSError as error:
         if error.filename is None:
             raise
-        sys.exit(f"drive-env: {show.plain(show.words_of(error))}")
+        sys.exit(f"drive-env: {printable(show.words_of(error))}")

@@ -7,7 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from ..errors import ConfigError, DriveError, SceneError
+from ..errors import ConfigError, DriveError, SceneError, printable
 from ..scenes import Scene, generate_scene, save_scene
 from ..scenes.drv import bears_magic
 from ..scenes.generate import GENERATORS
@@ -38,7 +38,7 @@ def run(sources: list[str], out: Path, stated: dict[str, str], force: bool, seed
                     raise
                 failed.append(source)
                 reason = f"{source}: {show.words_of(error)}" if isinstance(error, OSError) else str(error)
-                bars.console.print(f"not converted: {show.plain(reason)}", markup=False, soft_wrap=True)
+                bars.console.print(f"not converted: {printable(reason)}", markup=False, soft_wrap=True)
             else:
                 show.lines(said(scene, target))
     if failed:
@@ -103,6 +103,6 @@ def said(scene: Scene, target: Path) -> str:
     """What was written, and what became of the source."""
     objects, roads = scene.objects, scene.roads
     licence = "licence stated" if scene.provenance.licence else "no licence stated"
-    head = (f"{show.plain(str(target))}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
+    head = (f"{printable(str(target))}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
             f"{show.some(objects.frame_count, 'frame')}, {show.some(roads.count, 'road')}, {licence}")
     return "\n  ".join([head, *str(scene.report).splitlines()])

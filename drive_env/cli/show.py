@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
+from ..errors import printable
 from ..machine import processor, usable_threads
 
 console = Console(highlight=False)
@@ -17,7 +18,7 @@ console = Console(highlight=False)
 
 def heading(text: str) -> None:
     console.print()
-    console.print(Text(plain(text), style="bold"), soft_wrap=True)
+    console.print(Text(printable(text), style="bold"), soft_wrap=True)
 
 
 def lines(text: str) -> None:
@@ -28,12 +29,7 @@ def lines(text: str) -> None:
 def facts(pairs: list[tuple[str, str]]) -> None:
     """One fact a line, with the names in a column of their own."""
     width = max(len(name) for name, _ in pairs)
-    lines("\n".join(f"{name.ljust(width)}   {plain(value)}" for name, value in pairs))
-
-
-def plain(text: str) -> str:
-    """Text that came from a file: what would steer a terminal, or cannot be printed, as Python would escape it."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    lines("\n".join(f"{name.ljust(width)}   {printable(value)}" for name, value in pairs))
 
 
 def words_of(error: OSError) -> str:

@@ -38,8 +38,9 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
 def _write_whole(path, data):
     path = os.path.realpath(path)  # a link goes on to say where the file is
     folder, name = os.path.split(path)
+    start = os.fsdecode(os.fsencode(name)[:100])  # a name may have 255 bytes in all
     # Made by os.open, so that it gets the permissions that any new file gets here.
-    beside = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
+    beside = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -159,14 +159,16 @@ TEST(what_would_share_a_world_with_a_step_in_flight_is_told_so) {
         must_all_refuse(&play, DRV_WHOLE_BATCH, "a step is in flight; call wait first");
         for (int32_t part = 0; part < 3; part++) {
             must_all_refuse(&play, part, "a step of the whole batch is in flight");
-            CHECK(is_told(drv_batch_wait(play.batch, part, play.message), &play, "step_async"), "%s", play.message);
+            CHECK(is_told(drv_batch_wait(play.batch, part, play.message), &play, "of the whole batch is in flight"),
+                  "%s",
+                  play.message);
         }
         must_wait(&play, DRV_WHOLE_BATCH);
         act_by_call(&play, ++call);
         must_begin(&play, 1);
         must_all_refuse(&play, 1, "a step is in flight; call wait first");
         must_all_refuse(&play, DRV_WHOLE_BATCH, "a step of part 1 is in flight");
-        CHECK(is_told(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "step_async"), "%s",
+        CHECK(is_told(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "of part 1 is in flight"), "%s",
               play.message);
         CHECK(is_told(drv_batch_wait(play.batch, 0, play.message), &play, "step_async"), "%s", play.message);
         must(drv_batch_step(play.batch, 0, NULL, play.message), &play);

@@ -314,3 +314,11 @@ def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):
 
 def test_the_tests_own_list_of_sections_is_the_cores():
     assert {kind.name: (kind.code, kind.dtype.itemsize) for kind in KINDS} == SECTIONS
+
+
+def test_a_name_may_be_as_long_as_the_file_system_takes_and_must_be_one(tmp_path):
+    long = tmp_path / ("\u754c" * 80 + ".drv")
+    save_scene(small_scene(), long)
+    assert load_scene(long).objects.count > 0
+    with pytest.raises(ConfigError, match="no file's name can have"):
+        save_scene(small_scene(), "\ud800.drv")

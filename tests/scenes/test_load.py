@@ -166,3 +166,10 @@ def test_content_that_fits_two_formats_is_refused(tmp_path, monkeypatch):
     early = load.FORMATS["PufferDrive .bin, early layout"]
     monkeypatch.setattr(load, "FORMATS", {"one": early, "two": early})
     assert "2 formats fit" in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "\udcff.json"])
+def test_an_error_is_one_printable_line_whatever_the_name(name):
+    with pytest.raises(SceneError) as told:
+        load_scene(name)
+    assert str(told.value).isprintable()

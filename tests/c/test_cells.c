@@ -1,0 +1,137 @@
+/* Is what is kept of a cell what was to be kept, and nothing when there is no room? Also by several threads at once. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+#include "check.h"
+
+enum { COLUMNS = 6, ROWS = 4, CELLS = 4 * COLUMNS * ROWS, ITEMS = 20 };
+
+/* A scene is only asked for its grid. */
+static drv_scene *empty_scene(void) {
+    drv_scene *scene = calloc(1, sizeof *scene);
+    scene->grid = (drv_grid){-3.0f, 7.0f, 5.0f, COLUMNS, ROWS};
+    return scene;
+}
+
+/* A list that follows from its cell, as lists do. */
+static void make_list(drv_cell_list *list, int64_t cell) {
+    list->count = (int32_t)(cell % ITEMS);
+    list->reaches_beyond = cell % 3 == 0;
+    list->likely_m = (float)cell;
+    for (int32_t i = 0; i < list->count; i++) list->item[i] = (int32_t)(cell * 100) + i;
+}
+
+static void check_list(const drv_cell_list *found, int64_t cell) {
+    drv_cell_list *wanted = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    make_list(wanted, cell);
+    CHECK(found->count == wanted->count && found->reaches_beyond == wanted->reaches_beyond, "cell %lld",
+          (long long)cell);
+    CHECK(found->likely_m == wanted->likely_m, "cell %lld", (long long)cell);
+    CHECK(memcmp(found->item, wanted->item, (size_t)wanted->count * sizeof *wanted->item) == 0, "cell %lld",
+          (long long)cell);
+    free(wanted);
+}
+
+static uint64_t units(int64_t cell) {
+    const uint64_t bytes = sizeof(drv_cell_list) + (uint64_t)(cell % ITEMS) * sizeof(int32_t);
+    return (bytes + DRV_CELL_UNIT - 1) / DRV_CELL_UNIT;
+}
+
+TEST(small_cells_are_half_as_wide_and_every_scene_has_its_own) {
+    drv_scene *scenes[2] = {empty_scene(), empty_scene()};
+    const drv_grid grid = drv_cells_grid(scenes[0]);
+    CHECK(grid.left_m == -3.0f && grid.bottom_m == 7.0f && grid.cell_m == 2.5f, "%g", (double)grid.cell_m);
+    CHECK(grid.columns == 2 * COLUMNS && grid.rows == 2 * ROWS, "%d, %d", grid.columns, grid.rows);
+    drv_cells *cells = drv_cells_create(scenes, 2, ITEMS, 1 << 20);
+    CHECK(cells->first_cell[0] == 0 && cells->first_cell[1] == CELLS, "%lld", (long long)cells->first_cell[1]);
+    drv_cells_free(cells);
+    free(scenes[0]);
+    free(scenes[1]);
+}
+
+TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
+    drv_scene *scene = empty_scene();
+    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    for (uint64_t room = 0; room <= 40; room++) {
+        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, room * DRV_CELL_UNIT);
+        uint64_t used = 0;
+        for (int64_t cell = 0; cell < CELLS; cell++) {
+            make_list(list, cell);
+            drv_cells_keep(cells, cell, list);
+            used += units(cell);
+            const drv_cell_list *found = drv_cells_find(cells, cell);
+            CHECK((found != NULL) == (used <= cells->units), "cell %lld with room %llu", (long long)cell,
+                  (unsigned long long)room);
+            if (found) check_list(found, cell);
+        }
+        drv_cells_free(cells);
+    }
+    free(list);
+    free(scene);
+}
+
+TEST(the_first_list_stays_and_none_can_be_kept) {
+    drv_scene *scene = empty_scene();
+    drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
+    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    make_list(list, 5);
+    drv_cells_keep(cells, 5, list);
+    make_list(list, 6);
+    drv_cells_keep(cells, 5, list);
+    check_list(drv_cells_find(cells, 5), 5);
+    drv_cells_keep(cells, 7, NULL);
+    drv_cells_keep(cells, 7, list);
+    CHECK(drv_cells_find(cells, 7) == NULL, "kept after it was said that there is none");
+    CHECK(!drv_cells_count(cells, 7, 1) && !drv_cells_count(cells, 5, 1),
+          "a list is asked for where there is an answer");
+    free(list);
+    drv_cells_free(cells);
+    free(scene);
+}
+
+TEST(visits_count_up_to_the_one_that_makes_a_list) {
+    drv_scene *scene = empty_scene();
+    drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
+    for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_cells_count(cells, 3, 8), "visit %d", visit);
+    CHECK(drv_cells_count(cells, 3, 8) && drv_cells_count(cells, 3, 8), "until a list is kept, every later visit asks");
+    CHECK(drv_cells_count(cells, 4, 1), "the first");
+    CHECK(drv_cells_find(cells, 3) == NULL, "a count is no list");
+    drv_cells_free(cells);
+    free(scene);
+}
+
+static void *keep_all(void *context) {
+    drv_cells *cells = context;
+    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    for (int32_t round = 0; round < 20; round++)
+        for (int64_t cell = 0; cell < CELLS; cell++) {
+            const drv_cell_list *found = drv_cells_find(cells, cell);
+            if (found) check_list(found, cell);
+            else if (drv_cells_count(cells, cell, 3)) {
+                make_list(list, cell);
+                drv_cells_keep(cells, cell, list);
+            }
+        }
+    free(list);
+    return NULL;
+}
+
+TEST(threads_find_whole_lists_or_none) {
+    drv_scene *scene = empty_scene();
+    uint64_t wanted = 0;
+    for (int64_t cell = 0; cell < CELLS; cell++) wanted += units(cell);
+    for (uint64_t room = 8; room <= 1024; room *= 4) {
+        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, room * DRV_CELL_UNIT);
+        pthread_t threads[4];
+        for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cells);
+        for (int32_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+        int32_t kept = 0;
+        for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_cells_find(cells, cell) != NULL;
+        CHECK(kept > 0 && (kept == CELLS) == (room >= wanted), "%d with room %llu of %llu", kept,
+              (unsigned long long)room, (unsigned long long)wanted);
+        drv_cells_free(cells);
+    }
+    free(scene);
+}
