@@ -1,7 +1,8 @@
 # All commands set up .venv when they first run, and bring it up to date when the core or the pins change.
 #
 #   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
-#   make train               trains a small policy (two minutes on two cores); curves and checkpoint in runs/small/
+#   make train               trains a small policy (two minutes on two cores); curves and checkpoint in runs/make-train/,
+#                            anew each time
 #   make test                runs the whole test-suite
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
@@ -24,8 +25,8 @@ demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 
 train: .venv/installed-train
-	@rm -rf runs/small
-	@$(BIN)/python -m baselines.ppo small
+	@rm -rf runs/make-train
+	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest

@@ -33,7 +33,7 @@ else:  # every vehicle is an env; those that are done early wait for their world
     env = VecMonitor(DriveVecEnv(scenes, options.worlds // 4, config, rows="all"))
 
 model = PPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=4, learning_rate=1e-3, gamma=0.98, ent_coef=0.01,
-            policy_kwargs={"net_arch": [64, 64]}, seed=0)
+            policy_kwargs={"net_arch": [64, 64]}, seed=0, verbose=1)
 model.learn(options.steps)
 mean, _ = evaluate_policy(model, env, n_eval_episodes=64)
 print(f"steps {model.num_timesteps}, mean return of 64 episodes {mean:.2f}")

@@ -71,6 +71,9 @@ def _files(source):
     found = [path for path in paths if not os.path.isdir(path)]  # a link that leads nowhere is told like any other file
     if not found:
         raise ConfigError(f"{source}: the folder holds no files")
+    if len(found) < len(paths):
+        folders = show.some(len(paths) - len(found), "folder")
+        show.lines(f"{printable(source)}: {folders} in it not looked into; name them to convert what is there")
     return found
 
 
