@@ -52,17 +52,22 @@ def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bi
     assert drive_env.load_scene(first).source == "small.bin"
 
 
-def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_file, tmp_path, capfd):
+def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_file, tmp_path):
     (tmp_path / "more").mkdir()
     for name in ("a.bin", "b.bin", ".hidden"):
         (tmp_path / "more" / name).write_bytes(small_file())
     (tmp_path / "more" / "README.md").write_text("about")
-    (tmp_path / "more" / "deeper").mkdir()
     out = tmp_path / "made" / "here"
     with pytest.raises(drive_env.SceneError, match="1 of 4 files could not be converted"):
         run("convert", str(bin_file), str(tmp_path / "more"), str(out))
     assert sorted(path.name for path in out.iterdir()) == ["a.drv", "b.drv", "small.drv"]
-    assert "more: 1 folder in it not looked into" in capfd.readouterr().out
+
+
+def test_folders_in_a_folder_are_told(tmp_path):
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "a.bin").write_bytes(small_file())
+    told = run("convert", str(tmp_path), str(tmp_path / "out"))
+    assert f"{tmp_path.name}: 1 folder in it not looked into" in told and "a.drv" in told
 
 
 def test_what_a_file_system_says_of_one_file_is_told_and_the_others_are_converted(tmp_path, monkeypatch):
