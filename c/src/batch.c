@@ -229,7 +229,8 @@ static part *enter(drv_batch *batch, int32_t index, char *message) {
     if (!own) return NULL;
     uint64_t found;
     if (!drv_claim_take(&batch->claims, own->number, &found)) {
-        say_taken(own, found, message);
+        if (atomic_load(&batch->closing)) say_closed(message);
+        else say_taken(own, found, message);
         return NULL;
     }
     own->callers_rounding = drv_rounding_begin();
@@ -631,7 +632,8 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
     if (!own) return DRV_ERROR_CALL;
     uint64_t found;
     if (!drv_claim_take_up(&batch->claims, own->number, &found)) {
-        if (found & drv_claim_rivals(&batch->claims, own->number)) say_taken(own, found, message);
+        if (atomic_load(&batch->closing)) say_closed(message); /* which ended the step meanwhile */
+        else if (found & drv_claim_rivals(&batch->claims, own->number)) say_taken(own, found, message);
         else drv_fail(message, DRV_ERROR_CALL, "wait was called before step_async; call step_async first");
         return DRV_ERROR_CALL;
     }
