@@ -254,9 +254,8 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     """
     found = about(place)
     then = config_from_json(found["config"], found["schema"])
-    # What changes no result may differ.
-    memory = {"road_memory_mib": config.env.drive.road_memory_mib}
-    then = then.changed(env={"threads": config.env.threads, "drive": then.env.drive.replace(**memory)})
+    drive = then.env.drive.replace(road_memory_mib=config.env.drive.road_memory_mib)
+    then = then.changed(env={"threads": config.env.threads, "drive": drive})  # these change no result
     for part in ("model", "env"):
         for field in dataclasses.fields(getattr(config, part)):
             was, now = getattr(getattr(then, part), field.name), getattr(getattr(config, part), field.name)

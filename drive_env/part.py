@@ -213,13 +213,13 @@ class BatchPart:
         shape = (self.row_count, self.observation_size)
         if out is None:
             out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
-        if not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
+        elif not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
                 and out.flags.writeable and out.flags.aligned and out.shape == shape):
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise CallError(f"out is {found}; it must be writeable, aligned, C-contiguous {dtype} of shape {shape}")
-        for shared in shared_table(self.config):
-            if np.may_share_memory(out, getattr(self, shared.name)):
-                raise CallError(f"out shares memory with {shared.name}; it must have its own")
+        elif taken := [shared.name for shared in shared_table(self.config)
+                       if np.may_share_memory(out, getattr(self, shared.name))]:
+            raise CallError(f"out shares memory with {taken[0]}; it must have its own")
         message = OF_THREAD.message
         check(lib.drv_batch_restart_observations(self._handle, self._index, ffi.from_buffer(out), message), message)
         return out

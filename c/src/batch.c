@@ -192,10 +192,15 @@ static void leave(part *own) {
 
 static void say_closed(char *message) { drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one"); }
 
+/* Why a claim failed that found these; a call that close overtook is told that. */
 static void say_taken(const part *own, uint64_t found, char *message) {
     const uint64_t rivals = found & drv_claim_rivals(&own->batch->claims, own->number);
     int32_t in_flight = 0;
-    if (drv_claim_calls(rivals))
+    if (atomic_load(&own->batch->closing))
+        say_closed(message);
+    else if (!rivals)
+        drv_fail(message, DRV_ERROR_CALL, "wait was called before step_async; call step_async first");
+    else if (drv_claim_calls(rivals))
         drv_fail(message, DRV_ERROR_CALL, "this batch is being used by another thread; one call at a time");
     else if (rivals & drv_claim_flight(own->number))
         drv_fail(message, DRV_ERROR_CALL, "a step is in flight; call wait first");
@@ -229,8 +234,7 @@ static part *enter(drv_batch *batch, int32_t index, char *message) {
     if (!own) return NULL;
     uint64_t found;
     if (!drv_claim_take(&batch->claims, own->number, &found)) {
-        if (atomic_load(&batch->closing)) say_closed(message);
-        else say_taken(own, found, message);
+        say_taken(own, found, message);
         return NULL;
     }
     own->callers_rounding = drv_rounding_begin();
@@ -632,9 +636,7 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
     if (!own) return DRV_ERROR_CALL;
     uint64_t found;
     if (!drv_claim_take_up(&batch->claims, own->number, &found)) {
-        if (atomic_load(&batch->closing)) say_closed(message); /* which ended the step meanwhile */
-        else if (found & drv_claim_rivals(&batch->claims, own->number)) say_taken(own, found, message);
-        else drv_fail(message, DRV_ERROR_CALL, "wait was called before step_async; call step_async first");
+        say_taken(own, found, message);
         return DRV_ERROR_CALL;
     }
     own->callers_rounding = drv_rounding_begin();

@@ -73,6 +73,12 @@ static int32_t nearest_anywhere(const drv_world *world, drv_point from, float li
     return nearest_of(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
 }
 
+/* What a row at `ego` sees, with nothing known of its small cell. */
+static drv_selection seen_anywhere(const drv_world *world, drv_point ego, drv_scratch *scratch) {
+    const float view_m = world->config->view_radius_m;
+    return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
+}
+
 /* ---- small cells ---- */
 
 typedef struct small_cell {
@@ -81,14 +87,13 @@ typedef struct small_cell {
     float corner_m; /* from the middle */
 } small_cell;
 
-static float distance_m(drv_point from, drv_point to) {
+static float squared_distance(drv_point from, drv_point to) {
     const float dx = to.x - from.x, dy = to.y - from.y;
-    return sqrtf(dx * dx + dy * dy);
+    return dx * dx + dy * dy;
 }
 
-static float segment_m(const drv_scene *scene, int32_t segment, drv_point from) {
-    const drv_point middle = {scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
-    return distance_m(from, middle);
+static drv_point middle_of(const drv_scene *scene, int32_t segment) {
+    return (drv_point){scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
 }
 
 /* What is nearest to the cell's middle of all that rows in it may see, to scratch->list; the distance to the last of
@@ -100,8 +105,10 @@ static drv_cell_list *nearest_to_middle(const drv_world *world, small_cell cell,
      * its grid cell's as its own corners are from it. */
     list->count = nearest_anywhere(world, cell.middle, limit_m, scratch, list->item);
     list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
-    for (int32_t i = 0; i < list->count; i++)
-        list->likely_m = drv_larger(list->likely_m, segment_m(world->scene, list->item[i], cell.middle));
+    for (int32_t i = 0; i < list->count; i++) {
+        const float away2 = squared_distance(cell.middle, middle_of(world->scene, list->item[i]));
+        list->likely_m = drv_larger(list->likely_m, sqrtf(away2));
+    }
     list->reaches_beyond = list->likely_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
     return list;
 }
@@ -121,17 +128,17 @@ static const drv_cell_list *blocks_around_cell(const drv_world *world, small_cel
 }
 
 static drv_selection choose_exact(const drv_world *world, drv_point ego, small_cell cell, drv_scratch *scratch) {
-    const float view_m = world->config->view_radius_m;
     const drv_cell_list *list = drv_cells_find(world->cells, cell.place);
     if (!list && drv_cells_count(world->cells, cell.place, worth_keeping)) {
         list = blocks_around_cell(world, cell, scratch);
         drv_cells_keep(world->cells, cell.place, list);
     }
-    if (!list) return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
-    const float off_m = distance_m(ego, cell.middle) + drv_rounding_m;
+    if (!list) return seen_anywhere(world, ego, scratch);
+    const float off_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
     const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
-    return (drv_selection){scratch->kept, nearest_of(world, list->item, list->count, ego, reach, view_m, scratch,
-                                                     scratch->kept)};
+    const int32_t count = nearest_of(world, list->item, list->count, ego, reach, world->config->view_radius_m, scratch,
+                                     scratch->kept);
+    return (drv_selection){scratch->kept, count};
 }
 
 static drv_selection choose_near(const drv_world *world, drv_point ego, small_cell cell, drv_scratch *scratch) {
@@ -144,21 +151,16 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, small_ce
     const float view2 = world->config->view_radius_m * world->config->view_radius_m;
     int32_t count = 0;
     for (int32_t i = 0; i < list->count; i++) {
-        const float dx = world->scene->segments.middle_x_m[list->item[i]] - ego.x;
-        const float dy = world->scene->segments.middle_y_m[list->item[i]] - ego.y;
         scratch->kept[count] = list->item[i];
-        count += dx * dx + dy * dy <= view2;
+        count += squared_distance(ego, middle_of(world->scene, list->item[i])) <= view2;
     }
     return (drv_selection){scratch->kept, count};
 }
 
 drv_selection drv_roads_choose(const drv_world *world, drv_point ego, drv_scratch *scratch) {
-    const drv_grid grid = drv_cells_grid(world->scene);
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
-    if (!drv_grid_covers(&grid, ego.x, ego.y)) {
-        const float view_m = world->config->view_radius_m;
-        return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
-    }
+    const drv_grid grid = drv_cells_grid(world->scene);
+    if (!drv_grid_covers(&grid, ego.x, ego.y)) return seen_anywhere(world, ego, scratch);
     const int32_t place = drv_grid_cell(&grid, ego.x, ego.y);
     const small_cell cell = {world->cells->first_cell[*world->scene_index] + place, drv_grid_middle(&grid, place),
                              0.7072f * grid.cell_m};

@@ -5,17 +5,7 @@
 #include "check.h"
 #include "dice.h"
 #include "grid.h"
-
-typedef struct item {
-    float value;
-    int32_t place;
-} item;
-
-static int by_value_then_place(const void *left, const void *right) {
-    const item *a = left, *b = right;
-    if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
-    return (a->place > b->place) - (a->place < b->place);
-}
+#include "ranked.h"
 
 enum { SEGMENT_ROOM = 400 };
 
@@ -33,7 +23,7 @@ static int32_t cell_count(const field *map) { return map->grid.columns * map->gr
 /* `count` middles in a field of the given size about the origin, sorted into cells as a scene would. */
 static void make_map(field *map, dice *die, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
     float left = INFINITY, bottom = INFINITY, right = -INFINITY, top = -INFINITY;
-    item order[SEGMENT_ROOM];
+    ranked order[SEGMENT_ROOM];
     float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
     for (int32_t i = 0; i < count; i++) {
         /* Two in three huddle, so that cells differ much. */
@@ -47,7 +37,7 @@ static void make_map(field *map, dice *die, int32_t count, double wide_m, double
     }
     if (count == 0) left = right = bottom = top = 0.0f;
     map->grid = drv_grid_cover(left, bottom, right, top, 5.0f, cell_limit);
-    for (int32_t i = 0; i < count; i++) order[i] = (item){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
+    for (int32_t i = 0; i < count; i++) order[i] = (ranked){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
     qsort(order, (size_t)count, sizeof *order, by_value_then_place);
     map->cell_start = calloc((size_t)cell_count(map) + 1, sizeof *map->cell_start);
     map->cell_reach_m = calloc((size_t)cell_count(map), sizeof *map->cell_reach_m);
@@ -98,9 +88,9 @@ static void draw_place(const field *map, dice *die, double wide_m, double high_m
 static void check_reach(const field *map, int32_t wanted, float limit_m, float x_m, float y_m) {
     const drv_reach reach = drv_grid_reach(&map->grid, map->cell_reach_m, limit_m, x_m, y_m);
     const drv_window window = drv_grid_window(&map->grid, x_m, y_m, reach.most_m);
-    item sorted[SEGMENT_ROOM];
+    ranked sorted[SEGMENT_ROOM];
     for (int32_t i = 0; i < map->segments.count; i++)
-        sorted[i] = (item){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
+        sorted[i] = (ranked){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
     qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_place);
     CHECK(reach.likely_m >= 0.0f && reach.likely_m <= reach.most_m, "%g, at most %g", (double)reach.likely_m,
           (double)reach.most_m);

@@ -5,28 +5,18 @@
 #include "check.h"
 #include "dice.h"
 #include "nearest.h"
-
-typedef struct item {
-    float value;
-    int32_t place;
-} item;
-
-static int by_value_then_place(const void *left, const void *right) {
-    const item *a = left, *b = right;
-    if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
-    return (a->place > b->place) - (a->place < b->place);
-}
+#include "ranked.h"
 
 static int by_place(const void *left, const void *right) {
-    const item *a = left, *b = right;
+    const ranked *a = left, *b = right;
     return (a->place > b->place) - (a->place < b->place);
 }
 
 /* Sorts everything: the slow road to what drv_nearest must keep. */
-static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, item *sorted) {
+static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, ranked *sorted) {
     int32_t near = 0;
     for (int32_t i = 0; i < count; i++)
-        if (values[i] <= high) sorted[near++] = (item){values[i], i};
+        if (values[i] <= high) sorted[near++] = (ranked){values[i], i};
     qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_place);
     if (near > wanted) near = wanted;
     qsort(sorted, (size_t)near, sizeof *sorted, by_place);
@@ -46,7 +36,7 @@ static void check_nearest(const float *values, int32_t count, int32_t wanted, dr
     const size_t slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
     float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
     int32_t *first = malloc((size_t)(blocks + 1) * sizeof *first), *kept = malloc(slots * sizeof *kept);
-    item *sorted = malloc(items * sizeof *sorted);
+    ranked *sorted = malloc(items * sizeof *sorted);
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i++) copy[i] = i < count ? values[i] : INFINITY;
     for (int32_t block = 0; block < blocks; block++) first[block] = name_of(block * DRV_WIDTH);
     const int32_t found = drv_nearest((drv_candidates){copy, first, blocks}, wanted, bounds, room, kept);
@@ -94,7 +84,7 @@ TEST(the_nearest_are_what_sorting_finds) {
         check_nearest(values, count, wanted, (drv_bounds){fminf(one, other), fmaxf(one, other), high});
         if (dice_below(&die, 2) || count == 0) continue;
         /* Guesses as they are meant: closely about the threshold. */
-        item sorted[600];
+        ranked sorted[600];
         nearest_by_sorting(values, count, count, INFINITY, sorted);
         qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_place);
         const float threshold = sorted[wanted < count ? wanted : count - 1].value;

@@ -1,0 +1,18 @@
+/* In what order do searches see things? By value, and by place where values are equal. */
+#ifndef RANKED_H
+#define RANKED_H
+
+#include <stdint.h>
+
+typedef struct ranked {
+    float value;
+    int32_t place;
+} ranked;
+
+static inline int by_value_then_place(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+#endif
