@@ -10,6 +10,7 @@
 #include "error.h"
 #include "kernels.h"
 #include "layout.h"
+#include "memory.h"
 #include "pool.h"
 #include "report.h"
 #include "rounding.h"
@@ -315,6 +316,7 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     CUT(seen_x_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(seen_y_m, batch->sizes.vehicles * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
+    CUT(cell, batch->sizes.rows * (int64_t)sizeof(int32_t));
 #undef CUT
     return used;
 }
@@ -324,7 +326,7 @@ static bool make_scratch(drv_batch *batch) {
     const uint64_t bytes = cut_scratch(batch, NULL, &measured);
     const int32_t workers = drv_pool_workers(batch->pool);
     batch->workers = calloc((size_t)workers, sizeof *batch->workers);
-    batch->scratch_block = calloc((size_t)workers, (size_t)bytes);
+    batch->scratch_block = drv_memory_take((uint64_t)workers * bytes);
     const size_t rows = (size_t)batch->world_count * (size_t)batch->sizes.rows;
     batch->controls = calloc(rows, sizeof *batch->controls);
     if (!batch->workers || !batch->scratch_block || !batch->controls) return false;
@@ -411,7 +413,7 @@ static void release(drv_batch *batch) {
     drv_cells_free(batch->cells);
     free(batch->scenes);
     free(batch->workers);
-    free(batch->scratch_block);
+    drv_memory_give(batch->scratch_block);
     free(batch->controls);
     batch->closed = true;
 }

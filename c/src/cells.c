@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "vector.h"
 
 static uint64_t units_of(uint64_t bytes) { return (bytes + DRV_CELL_UNIT - 1) / DRV_CELL_UNIT; }
@@ -36,8 +37,8 @@ drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32
     const uint64_t most = (uint64_t)count * units_of(drv_cell_list_bytes(items));
     cells->units = room_bytes / DRV_CELL_UNIT < most ? room_bytes / DRV_CELL_UNIT : most;
     if (cells->units > UINT32_MAX - DRV_CELL_FIRST) cells->units = UINT32_MAX - DRV_CELL_FIRST;
-    cells->cell = calloc((size_t)count, sizeof *cells->cell);
-    cells->lists = calloc(cells->units > 0 ? (size_t)cells->units : 1, DRV_CELL_UNIT);
+    cells->cell = drv_memory_take((uint64_t)count * sizeof *cells->cell);
+    cells->lists = drv_memory_take((cells->units > 0 ? cells->units : 1) * DRV_CELL_UNIT);
     if (cells->first_cell && cells->cell && cells->lists) return cells;
     drv_cells_free(cells);
     return NULL;
@@ -46,8 +47,8 @@ drv_cells *drv_cells_create(drv_scene *const *scenes, int32_t scene_count, int32
 void drv_cells_free(drv_cells *cells) {
     if (!cells) return;
     free(cells->first_cell);
-    free(cells->cell);
-    free(cells->lists);
+    drv_memory_give(cells->cell);
+    drv_memory_give(cells->lists);
     free(cells);
 }
 

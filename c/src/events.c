@@ -41,28 +41,39 @@ static drv_box box_now(const drv_world *world, int32_t vehicle) {
                      0.5f * world->scene->width_m[vehicle]};
 }
 
+/* A vehicle in a step: its way, and where it is now. */
+typedef struct mover {
+    sweep way;
+    drv_box now;
+} mover;
+
+static mover mover_of(const drv_world *world, int32_t vehicle) {
+    return (mover){sweep_of(world, vehicle), box_now(world, vehicle)};
+}
+
 /* Pieces of a step in which one box turns, or of one in which two do. */
-static int32_t piece_count(sweep motion) {
-    float corner_m = motion.half_length_m + motion.half_width_m; /* a little more than the half diagonal */
-    return (int32_t)drv_smaller(1.0f + drv_absolute(motion.turn_rad) * corner_m / piece_corner_m, (float)piece_limit);
+static int32_t piece_count(const sweep *motion) {
+    float corner_m = motion->half_length_m + motion->half_width_m; /* a little more than the half diagonal */
+    return (int32_t)drv_smaller(1.0f + drv_absolute(motion->turn_rad) * corner_m / piece_corner_m, (float)piece_limit);
 }
 
 /* The box at the start of a piece, with the heading of the piece's middle. */
-static drv_box box_in_piece(sweep motion, int32_t piece, int32_t pieces) {
+static drv_box box_in_piece(const sweep *motion, int32_t piece, int32_t pieces) {
     float begin = (float)piece / (float)pieces, middle = ((float)piece + 0.5f) / (float)pieces;
-    return (drv_box){{motion.from.x + begin * (motion.to.x - motion.from.x),
-                      motion.from.y + begin * (motion.to.y - motion.from.y)},
-                     drv_direction(motion.heading_from_rad + middle * motion.turn_rad),
-                     motion.half_length_m,
-                     motion.half_width_m};
+    return (drv_box){{motion->from.x + begin * (motion->to.x - motion->from.x),
+                      motion->from.y + begin * (motion->to.y - motion->from.y)},
+                     drv_direction(motion->heading_from_rad + middle * motion->turn_rad),
+                     motion->half_length_m,
+                     motion->half_width_m};
 }
 
-/* Half of what a box covers of an axis: `now`, seen from its pose at the end, and at most in the whole step. */
-static float half_cover(drv_box now, float turn_rad, drv_point axis) {
+/* Half of what a box covers of an axis, seen from its pose at the end, at most in the whole step. */
+static float half_cover(const mover *own, drv_point axis) {
+    const drv_box now = own->now;
     const float ahead = drv_absolute(now.ahead.x * axis.x + now.ahead.y * axis.y);
     const float aside = drv_absolute(now.ahead.x * axis.y - now.ahead.y * axis.x);
     return now.half_length_m * ahead + now.half_width_m * aside +
-           (now.half_length_m + now.half_width_m) * drv_absolute(turn_rad) + rounding_m;
+           (now.half_length_m + now.half_width_m) * drv_absolute(own->way.turn_rad) + rounding_m;
 }
 
 /* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
@@ -71,28 +82,29 @@ static bool stays_wide(float from_m, float to_m, float reach_m) {
 }
 
 /* Sure that they do not meet, by the axes of the first one's pose now. */
-static bool sweeps_part(sweep a, drv_box a_now, sweep b, drv_box b_now) {
-    const drv_point from = {b.from.x - a.from.x, b.from.y - a.from.y}, to = {b.to.x - a.to.x, b.to.y - a.to.y};
-    const drv_point axes[2] = {{-a_now.ahead.y, a_now.ahead.x}, a_now.ahead};
+static bool stay_apart(const mover *a, const mover *b) {
+    const drv_point from = {b->way.from.x - a->way.from.x, b->way.from.y - a->way.from.y};
+    const drv_point to = {b->way.to.x - a->way.to.x, b->way.to.y - a->way.to.y};
+    const drv_point axes[2] = {{-a->now.ahead.y, a->now.ahead.x}, a->now.ahead};
     for (int32_t i = 0; i < 2; i++) {
-        const float reach_m = half_cover(a_now, a.turn_rad, axes[i]) + half_cover(b_now, b.turn_rad, axes[i]);
+        const float reach_m = half_cover(a, axes[i]) + half_cover(b, axes[i]);
         const float from_m = from.x * axes[i].x + from.y * axes[i].y, to_m = to.x * axes[i].x + to.y * axes[i].y;
         if (stays_wide(from_m, to_m, reach_m)) return true;
     }
     return false;
 }
 
-static bool sweeps_meet(sweep a, sweep b) {
+static bool sweeps_meet(const sweep *a, const sweep *b) {
     const int32_t of_a = piece_count(a), of_b = piece_count(b), pieces = of_a > of_b ? of_a : of_b;
-    drv_point path = {((a.to.x - a.from.x) - (b.to.x - b.from.x)) / (float)pieces,
-                      ((a.to.y - a.from.y) - (b.to.y - b.from.y)) / (float)pieces};
+    drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces,
+                      ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces};
     for (int32_t piece = 0; piece < pieces; piece++)
         if (drv_moving_boxes_meet(box_in_piece(a, piece, pieces), path, box_in_piece(b, piece, pieces))) return true;
     return false;
 }
 
-static float path_m(sweep motion) {
-    float dx = motion.to.x - motion.from.x, dy = motion.to.y - motion.from.y;
+static float path_m(const sweep *motion) {
+    float dx = motion->to.x - motion->from.x, dy = motion->to.y - motion->from.y;
     return sqrtf(dx * dx + dy * dy);
 }
 
@@ -129,27 +141,24 @@ static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, co
 
 static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
-static void detect_contacts(drv_world *world, int32_t row, const float *reach_m) {
+static void detect_contacts(drv_world *world, int32_t row, const mover *own, const float *reach_m) {
     uint64_t *touching = world->touching + row * world->sizes.contact_words;
-    const sweep own = sweep_of(world, row);
-    const drv_box box = box_now(world, row);
     world->hit[row] = 0;
     world->hit_vehicle[row] = -1;
     for (int32_t first = 0; first < world->scene->vehicle_count; first += 64) {
         const uint64_t touched_before = touching[first / 64];
         uint64_t touches_now = 0;
         for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
-            const int32_t bit = lowest_bit(near), other = first + bit;
-            const sweep its = sweep_of(world, other);
-            const drv_box its_box = box_now(world, other);
-            const bool appeared = !world->before_present[other];
-            if (!appeared && sweeps_part(own, box, its, its_box)) continue;
-            const bool touches = drv_boxes_meet(box, its_box);
+            const int32_t bit = lowest_bit(near), number = first + bit;
+            const mover other = mover_of(world, number);
+            const bool appeared = !world->before_present[number];
+            if (!appeared && stay_apart(own, &other)) continue;
+            const bool touches = drv_boxes_meet(own->now, other.now);
             touches_now |= (uint64_t)touches << bit;
             if (appeared || (touched_before >> bit & 1u)) continue;
-            if (!touches && !sweeps_meet(own, its)) continue;
+            if (!touches && !sweeps_meet(&own->way, &other.way)) continue;
             world->hit[row] = 1;
-            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = other;
+            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = number;
         }
         touching[first / 64] = touches_now;
     }
@@ -158,10 +167,10 @@ static void detect_contacts(drv_world *world, int32_t row, const float *reach_m)
 /* ---- road edges ---- */
 
 /* Whether the sweep meets the edge on its way. */
-static bool sweep_meets_edge(sweep motion, const drv_segments *edges, int32_t edge) {
+static bool sweep_meets_edge(const sweep *motion, const drv_segments *edges, int32_t edge) {
     const int32_t pieces = piece_count(motion);
-    const drv_point path = {(motion.to.x - motion.from.x) / (float)pieces,
-                            (motion.to.y - motion.from.y) / (float)pieces};
+    const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces,
+                            (motion->to.y - motion->from.y) / (float)pieces};
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
     const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
     for (int32_t piece = 0; piece < pieces; piece++)
@@ -181,31 +190,54 @@ static bool box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge)
 /* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
 typedef struct edge_search {
     drv_box box;
-    drv_point back; /* from now to before */
-    float reach_m, turned_m; /* turned: how much further a corner may have been on its way */
+    drv_point half_back;                        /* half way from now to before */
+    float half_back_ahead_m, half_back_aside_m; /* the same along the box's own axes */
+    float reach_m, turned_m;                    /* turned: how much further a corner may have been on its way */
 } edge_search;
 
-static edge_search search_of(sweep motion, drv_box now, float reach_m) {
+static edge_search search_of(const mover *own, float reach_m) {
+    const sweep *way = &own->way;
+    const drv_box now = own->now;
+    const drv_point half_back = {0.5f * (way->from.x - way->to.x), 0.5f * (way->from.y - way->to.y)};
     return (edge_search){now,
-                         {motion.from.x - motion.to.x, motion.from.y - motion.to.y},
+                         half_back,
+                         half_back.x * now.ahead.x + half_back.y * now.ahead.y,
+                         half_back.y * now.ahead.x - half_back.x * now.ahead.y,
                          reach_m,
-                         (now.half_length_m + now.half_width_m) * drv_absolute(motion.turn_rad) + rounding_m};
+                         (now.half_length_m + now.half_width_m) * drv_absolute(way->turn_rad) + rounding_m};
 }
 
-/* Bit i: the sweep may meet edge first + i. The others are surely clear of it, by their distance, or since it stays on
- * one side of their line. */
+/* By how much the gap between two things, seen along an axis, stays wider than what they cover of it. `half_m` is half
+ * of what the gap changes by, `middle_m` what it is half way. */
+static drv_floats spare_m(drv_floats middle_m, drv_floats half_m, drv_floats cover_m) {
+    return drv_magnitudes(middle_m) - drv_magnitudes(half_m) - cover_m;
+}
+
+/* Bit i: the sweep may meet edge first + i. The others are surely clear of it, by their distance, by the edge's line or
+ * by an axis of the box. */
 static uint32_t edges_in_question(const drv_segments *edges, int32_t first, const edge_search *own) {
     const drv_floats x_m = drv_all(own->box.centre.x) - drv_load(edges->middle_x_m + first);
     const drv_floats y_m = drv_all(own->box.centre.y) - drv_load(edges->middle_y_m + first);
-    const drv_floats near_m = drv_all(own->reach_m) + drv_load(edges->half_length_m + first);
+    const drv_floats half_length_m = drv_load(edges->half_length_m + first);
+    const drv_floats near_m = drv_all(own->reach_m) + half_length_m;
     const drv_floats along_x = drv_load(edges->along_x + first), along_y = drv_load(edges->along_y + first);
     const drv_floats ahead_x = drv_all(own->box.ahead.x), ahead_y = drv_all(own->box.ahead.y);
-    const drv_floats half_way_m = (drv_all(own->back.y) * along_x - drv_all(own->back.x) * along_y) * drv_all(0.5f);
-    const drv_floats cover_m = drv_all(own->box.half_length_m) * drv_magnitudes(ahead_y * along_x - ahead_x * along_y) +
-                               drv_all(own->box.half_width_m) * drv_magnitudes(ahead_x * along_x + ahead_y * along_y) +
-                               drv_all(own->turned_m);
-    const drv_floats aside_m = drv_magnitudes(y_m * along_x - x_m * along_y + half_way_m) - drv_magnitudes(half_way_m);
-    return drv_at_most(x_m * x_m + y_m * y_m - near_m * near_m, 0.0f) & drv_at_most(aside_m - cover_m, 0.0f);
+    const drv_floats turned_m = drv_all(own->turned_m);
+    const drv_floats box_length_m = drv_all(own->box.half_length_m), box_width_m = drv_all(own->box.half_width_m);
+    const drv_floats parallel = drv_magnitudes(ahead_x * along_x + ahead_y * along_y);
+    const drv_floats across = drv_magnitudes(ahead_y * along_x - ahead_x * along_y);
+
+    const drv_floats beyond = x_m * x_m + y_m * y_m - near_m * near_m;
+    const drv_floats half_line_m = drv_all(own->half_back.y) * along_x - drv_all(own->half_back.x) * along_y;
+    const drv_floats line_m = spare_m(y_m * along_x - x_m * along_y + half_line_m, half_line_m,
+                                      box_length_m * across + box_width_m * parallel + turned_m);
+    const drv_floats half_ahead_m = drv_all(own->half_back_ahead_m), half_aside_m = drv_all(own->half_back_aside_m);
+    const drv_floats ahead_m = spare_m(x_m * ahead_x + y_m * ahead_y + half_ahead_m, half_ahead_m,
+                                       box_length_m + half_length_m * parallel + turned_m);
+    const drv_floats aside_m = spare_m(y_m * ahead_x - x_m * ahead_y + half_aside_m, half_aside_m,
+                                       box_width_m + half_length_m * across + turned_m);
+    return drv_at_most(beyond, 0.0f) & drv_at_most(line_m, 0.0f) & drv_at_most(ahead_m, 0.0f) &
+           drv_at_most(aside_m, 0.0f);
 }
 
 typedef struct edge_facts {
@@ -213,14 +245,13 @@ typedef struct edge_facts {
     bool met;  /* it does, or did on its way there; not looked for where `sweeps` is false */
 } edge_facts;
 
-static edge_facts find_edges(const drv_world *world, int32_t row, bool sweeps) {
+static edge_facts find_edges(const drv_world *world, int32_t row, const mover *own, bool sweeps) {
     const drv_scene *scene = world->scene;
     const drv_segments *edges = &scene->edges;
-    const sweep motion = sweep_of(world, row);
-    const drv_box box = box_now(world, row);
-    const edge_search search = search_of(motion, box, scene->radius_m[row] + (sweeps ? path_m(motion) : 0.0f));
+    const edge_search search = search_of(own, scene->radius_m[row] + (sweeps ? path_m(&own->way) : 0.0f));
+    const drv_point at = own->now.centre;
     const drv_window window =
-        drv_grid_window(&scene->grid, box.centre.x, box.centre.y, search.reach_m + 0.5f * drv_segment_limit_m);
+        drv_grid_window(&scene->grid, at.x, at.y, search.reach_m + 0.5f * drv_segment_limit_m);
     edge_facts facts = {false, false};
     for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = edges->cell_start + y * scene->grid.columns;
@@ -230,17 +261,17 @@ static edge_facts find_edges(const drv_world *world, int32_t row, bool sweeps) {
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
                 const int32_t edge = first + lowest_bit(near);
-                if (box_meets_edge(box, edges, edge)) return (edge_facts){true, true};
-                facts.met = facts.met || (sweeps && sweep_meets_edge(motion, edges, edge));
+                if (box_meets_edge(own->now, edges, edge)) return (edge_facts){true, true};
+                facts.met = facts.met || (sweeps && sweep_meets_edge(&own->way, edges, edge));
             }
         }
     }
     return facts;
 }
 
-static void detect_crossing(drv_world *world, int32_t row) {
+static void detect_crossing(drv_world *world, int32_t row, const mover *own) {
     const bool was_over = world->over_edge[row];
-    const edge_facts facts = find_edges(world, row, !was_over);
+    const edge_facts facts = find_edges(world, row, own, !was_over);
     world->crossed[row] = !was_over && facts.met;
     world->over_edge[row] = facts.over;
 }
@@ -281,11 +312,12 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         if (row >= scene->row_count) continue;
         drv_point start = {world->x_m[row], world->y_m[row]};
         world->goal_spent[row] = within_goal(world, row, start, start);
-        world->over_edge[row] = find_edges(world, row, false).over;
+        const mover own = mover_of(world, row);
+        world->over_edge[row] = find_edges(world, row, &own, false).over;
         for (int32_t first = 0; first < scene->vehicle_count; first += 64)
             for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
                 const int32_t bit = lowest_bit(near);
-                bool touches = drv_boxes_meet(box_now(world, row), box_now(world, first + bit));
+                const bool touches = drv_boxes_meet(own.now, box_now(world, first + bit));
                 world->touching[row * world->sizes.contact_words + first / 64] |= (uint64_t)touches << bit;
             }
     }
@@ -299,8 +331,9 @@ void drv_events_detect(drv_world *world, drv_scratch *scratch) {
             world->hit[row] = world->crossed[row] = world->reached[row] = 0;
             continue;
         }
-        detect_contacts(world, row, reach_m);
-        detect_crossing(world, row);
+        const mover own = mover_of(world, row);
+        detect_contacts(world, row, &own, reach_m);
+        detect_crossing(world, row, &own);
         detect_goal(world, row);
     }
 }

@@ -52,8 +52,10 @@ bool drv_moving_box_meets_segment(drv_box box, drv_point path, drv_point middle,
     span time = {0.0f, 1.0f};
     time = narrowed(time, dot(gap, box.ahead), dot(path, box.ahead),
                     box.half_length_m + half_length_m * drv_absolute(dot(along, box.ahead)));
+    if (time.enter > time.leave) return false;
     time = narrowed(time, dot(gap, side), dot(path, side),
                     box.half_width_m + half_length_m * drv_absolute(dot(along, side)));
+    if (time.enter > time.leave) return false;
     time = narrowed(time, dot(gap, across), dot(path, across), half_shadow(box, across));
     return time.enter <= time.leave;
 }

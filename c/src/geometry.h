@@ -24,9 +24,8 @@ static inline float drv_wrap_angle(float angle_rad) {
     const float turn = 2.0f * drv_pi;
     float turns = angle_rad / turn;
     float wrapped = angle_rad - turn * (float)(int32_t)(turns + (turns >= 0.0f ? 0.5f : -0.5f));
-    if (wrapped >= drv_pi) wrapped -= turn;
-    if (wrapped < -drv_pi) wrapped += turn;
-    return wrapped;
+    wrapped = wrapped >= drv_pi ? wrapped - turn : wrapped;
+    return wrapped < -drv_pi ? wrapped + turn : wrapped;
 }
 
 /* (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.

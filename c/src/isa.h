@@ -51,6 +51,8 @@
 #define drv_nearest DRV_OF_ISA(drv_nearest)
 #define drv_all_within DRV_OF_ISA(drv_all_within)
 #define drv_select_rank DRV_OF_ISA(drv_select_rank)
+#define drv_roads_locate DRV_OF_ISA(drv_roads_locate)
+#define drv_roads_expect DRV_OF_ISA(drv_roads_expect)
 #define drv_roads_choose DRV_OF_ISA(drv_roads_choose)
 
 #endif

@@ -129,7 +129,7 @@ static void observe_row(const drv_world *world, int32_t row, const drv_head_scal
     out += HEAD_COUNT;
     fill_slots(scratch->vehicle_record, choose_partners(world, row, scratch), config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
-    fill_slots(world->scene->record, drv_roads_choose(world, ego.origin, scratch), config->roads, &view, out);
+    fill_slots(world->scene->record, drv_roads_choose(world, row, scratch), config->roads, &view, out);
 }
 
 /* Names the chosen ones from 1 on, and nobody in the other slots. */
@@ -145,7 +145,7 @@ static void observe_index_row(const drv_world *world, int32_t row, const drv_hea
     write_head(world, row, ego, head, (float *)(void *)out);
     uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
     fill_index_slots(choose_partners(world, row, scratch), config->partners, slots);
-    fill_index_slots(drv_roads_choose(world, ego.origin, scratch), config->roads, slots + config->partners);
+    fill_index_slots(drv_roads_choose(world, row, scratch), config->roads, slots + config->partners);
 }
 
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
@@ -154,8 +154,10 @@ void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch
     const drv_head_scales head = drv_layout_head(world->config);
     place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
     write_vehicle_records(world, scratch->vehicle_record);
+    drv_roads_locate(world, scratch);
     for (int32_t row = 0; row < world->scene->row_count; row++) {
         if (!chosen[row]) continue;
+        drv_roads_expect(world, row + 1, scratch);
         if (type == DRV_FLOAT32) {
             observe_row(world, row, &head, scratch, (float *)out + row * size);
         } else {
@@ -174,8 +176,12 @@ static void observe_index_rows(const drv_world *world, const uint8_t *chosen, dr
     const int32_t count = world->scene->vehicle_count, room = world->sizes.vehicles;
     if (*world->clock_steps == 0) /* those of an earlier scene */
         memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(room - count) * PARTNER_COUNT * sizeof *vehicles);
-    for (int32_t row = 0; row < world->scene->row_count; row++)
-        if (chosen[row]) observe_index_row(world, row, &head, scratch, world->out.observations + row * row_bytes);
+    drv_roads_locate(world, scratch);
+    for (int32_t row = 0; row < world->scene->row_count; row++) {
+        if (!chosen[row]) continue;
+        drv_roads_expect(world, row + 1, scratch);
+        observe_index_row(world, row, &head, scratch, world->out.observations + row * row_bytes);
+    }
 }
 
 void drv_observe_write(drv_world *world, drv_scratch *scratch) {

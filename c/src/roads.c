@@ -17,6 +17,12 @@ static const float guess_share = 0.45f;
 /* Blocks are made for a cell at this visit: making them costs about as much as they save in so many. */
 enum { worth_keeping = 8 };
 
+/* The small cell of a row beyond the grid. */
+enum { nowhere = -1 };
+
+/* Of a list that will be read, its start and some 28 blocks; the processor goes on by itself. */
+enum { expected_lines = 2 };
+
 /* ---- blocks: runs of DRV_WIDTH segments, by the first ---- */
 
 /* All of the window that holds what is within `reach_m`. Only the last block may run past the last segment, into ones
@@ -157,13 +163,36 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, small_ce
     return (drv_selection){scratch->kept, count};
 }
 
-drv_selection drv_roads_choose(const drv_world *world, drv_point ego, drv_scratch *scratch) {
-    if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
+/* ---- rows ---- */
+
+/* Small cells are found for all rows first, and a row's list is asked for while the row before is written: with many
+ * scenes in play both are far from the processor. */
+void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
+    if (world->config->roads == 0) return;
     const drv_grid grid = drv_cells_grid(world->scene);
-    if (!drv_grid_covers(&grid, ego.x, ego.y)) return seen_anywhere(world, ego, scratch);
-    const int32_t place = drv_grid_cell(&grid, ego.x, ego.y);
-    const small_cell cell = {world->cells->first_cell[*world->scene_index] + place, drv_grid_middle(&grid, place),
-                             0.7072f * grid.cell_m};
+    const _Atomic uint32_t *cells = world->cells->cell + world->cells->first_cell[*world->scene_index];
+    for (int32_t row = 0; row < world->scene->row_count; row++) {
+        const float x_m = world->x_m[row], y_m = world->y_m[row];
+        scratch->cell[row] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
+        if (scratch->cell[row] != nowhere) __builtin_prefetch((const void *)(cells + scratch->cell[row]));
+    }
+}
+
+void drv_roads_expect(const drv_world *world, int32_t row, const drv_scratch *scratch) {
+    if (world->config->roads == 0 || row >= world->scene->row_count || scratch->cell[row] == nowhere) return;
+    const int64_t first_cell = world->cells->first_cell[*world->scene_index];
+    const char *list = (const char *)drv_cells_find(world->cells, first_cell + scratch->cell[row]);
+    if (!list) return;
+    for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_CELL_UNIT);
+}
+
+drv_selection drv_roads_choose(const drv_world *world, int32_t row, drv_scratch *scratch) {
+    const drv_point ego = {world->x_m[row], world->y_m[row]};
+    if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
+    if (scratch->cell[row] == nowhere) return seen_anywhere(world, ego, scratch);
+    const drv_grid grid = drv_cells_grid(world->scene);
+    const small_cell cell = {world->cells->first_cell[*world->scene_index] + scratch->cell[row],
+                             drv_grid_middle(&grid, scratch->cell[row]), 0.7072f * grid.cell_m};
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);
 }

@@ -6,7 +6,13 @@
 #include "nearest.h"
 #include "state.h"
 
-/* Chosen for a row that stands at `ego`; good until the next search with this scratch. */
-drv_selection drv_roads_choose(const drv_world *world, drv_point ego, drv_scratch *scratch);
+/* Finds where all rows of a world are; to be called before the others, whenever rows have moved. */
+void drv_roads_locate(const drv_world *world, drv_scratch *scratch);
+
+/* Says that this row, if there is one, is chosen for next. */
+void drv_roads_expect(const drv_world *world, int32_t row, const drv_scratch *scratch);
+
+/* What the row sees; good until the next search with this scratch. */
+drv_selection drv_roads_choose(const drv_world *world, int32_t row, drv_scratch *scratch);
 
 #endif

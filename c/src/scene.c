@@ -8,6 +8,7 @@
 #include "error.h"
 #include "geometry.h"
 #include "layout.h"
+#include "memory.h"
 #include "rounding.h"
 #include "vector.h"
 
@@ -317,7 +318,7 @@ static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t
     drv_scene sized = *plan;
     arena block = {NULL, (sizeof *plan + 63u) / 64u * 64u};
     lay_out(&sized, &block, segment_count, edge_count);
-    drv_scene *scene = calloc(1, block.used);
+    drv_scene *scene = drv_memory_take(block.used);
     if (!scene) return NULL;
     memcpy(scene, plan, sizeof *plan);
     scene->bytes = block.used;
@@ -386,7 +387,7 @@ drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config,
 void drv_scene_retain(drv_scene *scene) { atomic_fetch_add(&scene->references, 1); }
 
 void drv_scene_release(drv_scene *scene) {
-    if (scene && atomic_fetch_sub(&scene->references, 1) == 1) free(scene);
+    if (scene && atomic_fetch_sub(&scene->references, 1) == 1) drv_memory_give(scene);
 }
 
 void drv_scene_records(const drv_scene *scene, float *out) {

@@ -125,11 +125,7 @@ static inline drv_floats drv_load(const float *from) {
 
 static inline void drv_store(float *to, drv_floats values) { memcpy(to, &values, sizeof values); }
 
-static inline drv_floats drv_all(float value) {
-    drv_floats values;
-    for (int32_t i = 0; i < DRV_WIDTH; i++) values[i] = value;
-    return values;
-}
+static inline drv_floats drv_all(float value) { return value - (drv_floats){0}; } /* -0 stays -0 */
 
 /* Their absolute values. */
 static inline drv_floats drv_magnitudes(drv_floats values) { return (drv_floats)((drv_ints)values & 0x7fffffff); }

@@ -1,0 +1,76 @@
+/* Is what was taken one's own, empty, at the start of a line, and given back once? */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "dice.h"
+#include "memory.h"
+
+enum { HELD = 64, TURNS = 4000, THREADS = 4, LARGE = 3 << 20 };
+
+typedef struct thing {
+    uint8_t *memory;
+    uint32_t bytes;
+    uint8_t mark;
+} thing;
+
+static int all_are(const uint8_t *memory, uint32_t bytes, uint8_t wanted) {
+    for (uint32_t i = 0; i < bytes; i++)
+        if (memory[i] != wanted) return 0;
+    return 1;
+}
+
+/* Takes and gives in any order; what is held keeps what was written there. */
+static void *trade(void *seed) {
+    dice die = {*(const uint64_t *)seed};
+    thing held[HELD] = {{0}};
+    for (int turn = 0; turn < TURNS; turn++) {
+        thing *one = &held[dice_below(&die, HELD)];
+        if (one->memory) {
+            CHECK(all_are(one->memory, one->bytes, one->mark), "%u bytes changed in turn %d", one->bytes, turn);
+            drv_memory_give(one->memory);
+            one->memory = NULL;
+            continue;
+        }
+        one->bytes = (uint32_t)dice_below(&die, dice_below(&die, 8) == 0 ? 100000 : 600);
+        one->mark = (uint8_t)(1 + dice_below(&die, 255));
+        one->memory = drv_memory_take(one->bytes);
+        CHECK(one->memory && (uintptr_t)one->memory % DRV_CACHE_LINE == 0, "%u bytes at %p", one->bytes,
+              (void *)one->memory);
+        CHECK(all_are(one->memory, one->bytes, 0), "%u bytes are not empty in turn %d", one->bytes, turn);
+        memset(one->memory, one->mark, one->bytes);
+    }
+    for (int i = 0; i < HELD; i++) drv_memory_give(held[i].memory);
+    return NULL;
+}
+
+TEST(what_is_taken_is_empty_and_nobody_elses) {
+    uint64_t seed = 7;
+    trade(&seed);
+}
+
+TEST(threads_take_and_give_at_once) {
+    pthread_t threads[THREADS];
+    uint64_t seeds[THREADS];
+    for (uint64_t i = 0; i < THREADS; i++) {
+        seeds[i] = 100 + i;
+        pthread_create(&threads[i], NULL, trade, &seeds[i]);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+TEST(large_things_are_empty_too) {
+    uint8_t *one = drv_memory_take(LARGE), *other = drv_memory_take(LARGE);
+    CHECK(one && other && all_are(one, LARGE, 0), "%p", (void *)one);
+    memset(one, 1, LARGE);
+    CHECK(all_are(other, LARGE, 0), "%p and %p", (void *)one, (void *)other);
+    drv_memory_give(other);
+    CHECK(all_are(one, LARGE, 1), "%p", (void *)one);
+    drv_memory_give(one);
+}
+
+TEST(what_cannot_be_is_refused) {
+    for (uint64_t less = 0; less < 3 * DRV_CACHE_LINE; less++)
+        CHECK(!drv_memory_take(UINT64_MAX - less), "%llu less than there can be", (unsigned long long)less);
+    drv_memory_give(NULL);
+}
