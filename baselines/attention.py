@@ -1,21 +1,20 @@
 """Who is attended to, and how much? Two functions: one step against the ring, one segment against its prefix.
 
 Both compute softmax(q k / sqrt(D)) v over the row itself and the last kept rows of its episode. Shapes: R rows, T
-steps, H heads, K heads of keys and values (H is a multiple of K), D numbers a head, S slots of the ring, P of the
-prefix.
+steps, H heads, K heads of keys and values (H is a multiple of K), D numbers a head, S slots of the ring.
 """
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .cache import Prefix, Sight
 
 try:  # comes with torch where torch has a GPU
-    from . import kernels as _kernels
+    from . import ring_kernel, segment_kernel
 except ImportError:
-    _kernels = None
+    ring_kernel = segment_kernel = None
 
 
 def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
@@ -28,27 +27,23 @@ def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, lengt
     Returns:
         (R, H, D), of the query's type.
     """
-    if query.is_cuda and _kernels is not None and _kernels.fits(query, keys):
-        return _kernels.attend_ring(query, keys, values, slot, length)
+    if query.is_cuda and ring_kernel is not None and ring_kernel.fits(query, keys):
+        return ring_kernel.attend_ring(query, keys, values, slot, length)
     return attend_ring_plainly(query, keys, values, slot, length)
 
 
-def attend_segment(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    """Whole segments: step t of a row attends to what `visible` says of prefix and segment.
+def attend_segment(query: Tensor, keys: Tensor, values: Tensor, prefix: Prefix, layer: int, seen: Sight) -> Tensor:
+    """Whole segments: every step attends to itself and to what `seen` says of the segment and of the prefix.
 
     Args:
-        query: (R, H, T, D). keys, values: (R, K, P + T, D). visible: (R, T, P + T) bool, never empty.
+        query: (R, T, H, D). keys, values: (R, T, K, D), the segment's own. prefix: constant; of it, this `layer`.
 
     Returns:
-        (R, H, T, D), of the query's type.
+        (R, T, H, D), of the query's type.
     """
-    if query.is_cuda and query.dtype == torch.bfloat16:
-        shared = query.shape[1] // keys.shape[1]
-        if shared > 1:  # the kernel knows no shared heads
-            keys, values = (part.repeat_interleave(shared, 1) for part in (keys, values))
-        with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
-            return F.scaled_dot_product_attention(query, keys, values, visible[:, None])
-    return attend_segment_plainly(query, keys, values, visible)
+    if query.is_cuda and segment_kernel is not None and segment_kernel.fits(query, prefix.keys):
+        return segment_kernel.attend_segment(query, keys, values, prefix, layer, seen)
+    return attend_segment_plainly(query, keys, values, prefix, layer, seen)
 
 
 def attend_ring_plainly(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
@@ -59,9 +54,13 @@ def attend_ring_plainly(query: Tensor, keys: Tensor, values: Tensor, slot: Tenso
     return _softmax_average(query[:, :, None], keys, values, visible[:, None, None])[:, :, 0]
 
 
-def attend_segment_plainly(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+def attend_segment_plainly(query: Tensor, keys: Tensor, values: Tensor, prefix: Prefix, layer: int,
+                           seen: Sight) -> Tensor:
     """As `attend_segment`, in a few lines for every device; all scores at once are in memory."""
-    return _softmax_average(query, keys, values, visible[:, None])
+    query, keys, values = (part.transpose(1, 2) for part in (query, keys, values))
+    older_keys, older_values = prefix.of_layer(layer)
+    keys, values = torch.cat([older_keys, keys], 2), torch.cat([older_values, values], 2)
+    return _softmax_average(query, keys, values, seen.visible[:, None]).transpose(1, 2)
 
 
 def _softmax_average(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:

@@ -7,29 +7,77 @@ that a waiting row may write its own key into, to be attended by itself alone. S
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 
-class Prefix(NamedTuple):
-    """What rollout remembered when a segment began, constant in training. R rows, P = `context` - 1, L layers."""
+@dataclass
+class Prefix:
+    """What rollout remembered when a segment began, constant in training: where it stands in the rings. R rows."""
 
     keys: Tensor
-    """(L, R, K, P, D), the oldest token first."""
+    """(L, N, K, S, D), the rings of all rows."""
     values: Tensor
+    rows: Tensor
+    """(R,) which of the N rows."""
+    head: Tensor
+    """(R,) tokens ever remembered before the segment; the next one's slot is this mod S."""
     position: Tensor
     """(R,) tokens of the episode before the segment."""
+    reach: int
+    """`context` - 1, the last tokens that a step may see."""
+
+    def of_layer(self, layer: int) -> tuple[Tensor, Tensor]:
+        """A copy of the last `reach` keys and values, (R, K, reach, D) each, the oldest token first."""
+        place, known = self._places
+
+        def gathered(ring):
+            found = ring[layer].flatten(0, 2).index_select(0, place.flatten()).view(*place.shape, ring.shape[-1])
+            return torch.where(known, found, 0.0)  # what is unknown is never attended, but must be finite
+
+        return gathered(self.keys), gathered(self.values)
+
+    @cached_property
+    def _places(self) -> tuple[Tensor, Tensor]:
+        """(R, K, reach) where tokens stand, counted in vectors from the start of a layer; and which of them are any."""
+        _, _, heads, slots, _ = self.keys.shape
+        back = torch.arange(-self.reach, 0, device=self.head.device)
+        ring = self.rows[:, None] * heads + torch.arange(heads, device=self.head.device)
+        slot = (self.head[:, None] + back) % slots
+        return ring[:, :, None] * slots + slot[:, None], (back >= -self.position[:, None])[:, None, :, None]
 
 
-class Sight(NamedTuple):
-    """What every step of a segment sees, and where in its episode it is."""
+@dataclass
+class Sight:
+    """What every step of a segment sees, and where in its episode it is.
+
+    Tokens are numbered from 0, the segment's first; those of the prefix are below 0, -1 the last of them.
+    """
 
     position: Tensor
     """(R, T) kept rows of the episode before each."""
-    visible: Tensor
-    """(R, T, P + T) bool."""
+    token: Tensor
+    """(R, T) the number of the next token: that of the step itself, if it is kept."""
+    oldest: Tensor
+    """(R, T) the first token that the step sees: it sees all up to its own `token`, and itself even if it waits."""
+    kept: Tensor
+    """(R, T) bool: which steps are tokens."""
+    reach: int
+    """As of `Prefix`."""
+
+    @cached_property
+    def visible(self) -> Tensor:
+        """(R, T, reach + T) bool, the same spelled out: whether a step sees each token of the prefix and each step."""
+        rows, steps = self.kept.shape
+        pad = torch.nn.functional.pad
+        prefix = torch.arange(-self.reach, 0, device=self.kept.device).expand(rows, -1)
+        token = torch.cat([prefix, self.token], 1)[:, None]
+        is_token = pad(self.kept, (self.reach, 0), value=True)[:, None]
+        own = pad(torch.eye(steps, dtype=torch.bool, device=self.kept.device), (self.reach, 0))
+        return (token < self.token[:, :, None]) & (token >= self.oldest[:, :, None]) & is_token | own
 
 
 class Cache:
@@ -87,17 +135,8 @@ class Cache:
         self.position += kept
 
     def before(self, rows: Tensor, head: Tensor, position: Tensor) -> Prefix:
-        """The prefix of some rows as it was when their counters stood so."""
-        reach = self.context - 1
-        back = torch.arange(-reach, 0, device=head.device)
-        slots = (head[:, None] + back) % self.slots
-        known = (back >= -position[:, None])[:, None, :, None]
-
-        def gathered(ring):
-            found = ring[:, rows[:, None], :, slots].permute(2, 0, 3, 1, 4)  # from (R, P, L, K, D)
-            return torch.where(known, found, 0.0)  # what is unknown is never attended, but must be finite
-
-        return Prefix(gathered(self.keys), gathered(self.values), position)
+        """The prefix of some rows as it was when their counters stood so; it is read when it is attended to."""
+        return Prefix(self.keys, self.values, rows, head, position, self.context - 1)
 
 
 def sight(first: Tensor, kept: Tensor, position: Tensor, context: int) -> Sight:
@@ -106,13 +145,7 @@ def sight(first: Tensor, kept: Tensor, position: Tensor, context: int) -> Sight:
     Args:
         first, kept: (R, T). position: (R,) tokens of the episode before the segment.
     """
-    before = kept.cumsum(1) - kept.long()  # tokens of the segment before each step
-    opened = torch.where(first, before, -1).cummax(1).values
-    position = torch.where(opened < 0, position[:, None] + before, before - opened)
-    reach = context - 1
-    length = position.clamp(max=reach)[:, :, None]
-    token = torch.cat([torch.arange(-reach, 0, device=kept.device).expand(len(kept), reach), before], 1)[:, None]
-    behind = before[:, :, None] - token  # 1 is the token before
-    is_token = torch.nn.functional.pad(kept, (reach, 0), value=True)[:, None]
-    own = torch.nn.functional.pad(torch.eye(kept.shape[1], dtype=torch.bool, device=kept.device), (reach, 0))
-    return Sight(position, (behind >= 1) & (behind <= length) & is_token | own)
+    token = kept.cumsum(1) - kept.long()
+    opened = torch.where(first, token, -1).cummax(1).values
+    position = torch.where(opened < 0, position[:, None] + token, token - opened)
+    return Sight(position, token, token - position.clamp(max=context - 1), kept, context - 1)

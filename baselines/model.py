@@ -180,12 +180,10 @@ class Policy(nn.Module):
         nn.init.zeros_(self.critic.bias)
         self.remembers = config.memory == "transformer"
         self.context = config.context if self.remembers else 1
-        self._sight = sight
 
     def compile_parts(self) -> None:
         """Compiles what lies between attentions, once for each shape. Weights and their names stay."""
         once = {"dynamic": False}
-        self._sight = torch.compile(sight, **once)
         for trunk in self.trunks:
             trunk.encoder.compile(**once)
             for layer in trunk.layers:
@@ -207,23 +205,19 @@ class Policy(nn.Module):
             first, kept: (R, T) bool, of the observations; a row is kept where it does not wait.
             prefix: what was remembered when the segment began.
             read: (R, T) bool, the observations to look at; the others count as zeros. None: all.
-            remember: takes the keys and values of every layer, (R, K, T, D) each.
+            remember: takes the keys and values of every layer, (R, T, K, D) each.
 
         Returns:
             The actor's parameters (R, T, ...) and the values (R, T), float32.
         """
         if read is not None:
             observations = torch.where(read[..., None], observations, 0.0)
-        seen = self._sight(first, kept, prefix.position, self.context)
-        heads_second = lambda x: x.transpose(1, 2)
+        seen = sight(first, kept, prefix.position, self.context)
 
         def attend(layer, query, keys, values):
-            query, keys, values = (heads_second(part) for part in (query, keys, values))
             if remember is not None:
                 remember.append((keys, values))
-            keys = torch.cat([prefix.keys[layer], keys], 2)
-            values = torch.cat([prefix.values[layer], values], 2)
-            return heads_second(attend_segment(query, keys, values, seen.visible))
+            return attend_segment(query, keys, values, prefix, layer, seen)
 
         return self._compute(observations, previous, seen.position, attend)
 

@@ -17,7 +17,8 @@ import torch
 
 from drive_env import Batch
 
-from .attention import attend_segment
+from .attention import attend_segment, attend_segment_plainly
+from .cache import Cache, sight
 from .config import EnvConfig, TrainConfig
 from .dist import Ranks, join
 from .evaluate import by_chance
@@ -65,18 +66,24 @@ def matmul_agrees(ranks: Ranks) -> Finding:
 
 
 def attention_agrees(ranks: Ranks) -> Finding:
-    """Gradients of a masked attention in bfloat16 against float32."""
+    """Gradients of a segment's attention in bfloat16 against the plain one in float32."""
     torch.manual_seed(0)
-    rows, heads, steps, keys, size = 4, 4, 32, 96, 32
-    make = lambda *shape: torch.randn(rows, heads, *shape, device=ranks.device)
-    parts = [make(steps, size), make(keys, size), make(keys, size)]
-    visible = torch.rand(rows, steps, keys, device=ranks.device) < 0.5
-    visible[..., 0] = True
-    weight = make(steps, size)
+    rows, heads, steps, size, context = 4, 4, 32, 32, 65
+    make = lambda *shape: torch.randn(*shape, device=ranks.device)
+    parts = [make(rows, steps, heads, size) for _ in range(3)]
+    weight = make(rows, steps, heads, size)
+    start = torch.full((rows,), context, device=ranks.device)
+    kept = torch.rand(rows, steps, device=ranks.device) < 0.8
+    seen = sight(torch.zeros_like(kept), kept, start, context)
+    older = make(2, 1, rows, heads, context + steps, size)
     found = []
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype, attend in ((torch.float32, attend_segment_plainly), (torch.bfloat16, attend_segment)):
+        cache = Cache(1, rows, heads, size, context, steps, dtype, ranks.device)
+        cache.keys.copy_(older[0])
+        cache.values.copy_(older[1])
+        prefix = cache.before(torch.arange(rows, device=ranks.device), start, start)
         leaves = [part.to(dtype, copy=True).requires_grad_() for part in parts]
-        (attend_segment(*leaves, visible).float() * weight).sum().backward()
+        (attend(*leaves, prefix, 0, seen).float() * weight).sum().backward()
         found.append([leaf.grad for leaf in leaves])
     error = max(_relative_error(rounded, exact) for exact, rounded in zip(*found))
     return Finding("bfloat16 attention, backward", f"off float32 by {error:.1e} of the largest entry",

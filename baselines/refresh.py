@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .cache import Cache, Prefix
+from .cache import Cache
 from .model import Policy
 from .segment import Segment
 
@@ -54,8 +54,8 @@ class History:
         back = torch.arange(-self.tokens, 0, device=rows.device)
         slot = (head[:, None] + back) % self.tokens
         known = back >= -position[:, None]
-        nothing = cache.before(rows, head, torch.zeros_like(position))  # older tokens reach no needed key
-        prefix = Prefix(nothing.keys, nothing.values, position - known.sum(1))
+        # What stands in the ring is not the tokens before these, but those would reach no needed key.
+        prefix = cache.before(rows, head, position - known.sum(1))
         found: list[tuple[Tensor, Tensor]] = []
         policy(self.observations[rows[:, None], slot], self.previous[rows[:, None], slot],
                torch.zeros_like(known), known, prefix, read=known, remember=found)
@@ -63,6 +63,6 @@ class History:
         place = (head[:, None] + back[-reach:]) % cache.slots
         for layer, parts in enumerate(found):
             for ring, fresh in zip((cache.keys[layer], cache.values[layer]), parts):
-                fresh = fresh[:, :, -reach:].transpose(1, 2)  # (R, P, K, D)
+                fresh = fresh[:, -reach:]
                 stored = ring[rows[:, None], :, place]
                 ring[rows[:, None], :, place] = torch.where(known[:, -reach:, None, None], fresh, stored)

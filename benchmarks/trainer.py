@@ -3,6 +3,7 @@
     python benchmarks/trainer.py                     the wide case: a transformer of context 402 on 16,384 rows
     python benchmarks/trainer.py --case towns        the default towns, two trials an episode
     python benchmarks/trainer.py --case deep         twice as wide and deep, context 804
+    python benchmarks/trainer.py --case grouped      the same, four heads of queries to each of keys
     python benchmarks/trainer.py --case small        what two cores can do
 
 `env` steps the batches with the policy standing still, `forward` is the rollout's step without the env, `update` the
@@ -45,6 +46,10 @@ CASES = {
     "deep": TrainConfig(
         env=EnvConfig(worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
         model=ModelConfig(width=256, layers=4, heads=8, context=804), ppo=PPOConfig(epochs=1, minibatches=16)),
+    "grouped": TrainConfig(
+        env=EnvConfig(worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
+        model=ModelConfig(width=256, layers=4, heads=8, kv_heads=2, context=804),
+        ppo=PPOConfig(epochs=1, minibatches=16)),
     "small": SMALL,
 }
 

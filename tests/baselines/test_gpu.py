@@ -1,6 +1,6 @@
 """Does a GPU compute what a CPU does? Kernels against the plain few lines, graphs against calls, all skipped without.
 
-The decode kernel also runs on a CPU, in Triton's interpreter, where Triton is installed.
+The kernels of attention also run on a CPU, in Triton's interpreter, where Triton is installed.
 """
 
 import os
@@ -18,16 +18,24 @@ from small import BUSY, TINY, make_policy, tiny_config
 from test_parity import gaps
 
 from baselines import attention
+from baselines.cache import Cache, sight
 from baselines.dist import Ranks
 from baselines.ppo import train
 from baselines.rollout import Collector
 from baselines.worlds import open_batches, scenes_of
+
+# What torch says while it compiles differs from version to version, and none of it is about this code.
+pytestmark = pytest.mark.filterwarnings("default")
 
 ROOT = Path(__file__).resolve().parents[2]
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 SHAPES = [(4, 4, 32, 90), (4, 2, 16, 150), (2, 1, 8, 65), (8, 8, 64, 466)]
 """Heads, heads of keys, numbers a head, slots."""
+
+SEGMENTS = [(4, 4, 32, 33, 40), (4, 2, 16, 64, 90), (2, 1, 16, 70, 20), (3, 1, 16, 5, 1), (8, 8, 32, 64, 804),
+            (8, 2, 32, 64, 804), (4, 4, 128, 48, 200), (6, 2, 64, 100, 60), (2, 2, 16, 2, 30)]
+"""Heads, heads of keys, numbers a head, steps, context."""
 
 
 def ring(heads, groups, size, slots, device="cpu", dtype=torch.float32, rows=9):
@@ -42,19 +50,75 @@ def ring(heads, groups, size, slots, device="cpu", dtype=torch.float32, rows=9):
     return query, keys.masked_fill(unseen, torch.nan), values.masked_fill(unseen, torch.nan), slot, length
 
 
+def segment(heads, groups, size, steps, context, device="cpu", dtype=torch.float32, rows=9):
+    """Queries, keys, values and a cache of more rows; the prefix of some of them in any order, and who sees what."""
+    torch.manual_seed(0)
+    query, keys, values = (torch.randn(rows, steps, count, size).to(device, dtype) for count in (heads, groups, groups))
+    cache = Cache(2, rows + 3, groups, size, context, steps, dtype, device)
+    cache.keys.copy_(torch.randn(cache.keys.shape))
+    cache.values.copy_(torch.randn(cache.values.shape))
+    head = torch.randint(0, 5 * cache.slots, (rows,))
+    position = (torch.rand(rows) * 1.5 * context).long()
+    first, kept = torch.rand(rows, steps) < 0.04, torch.rand(rows, steps) < 0.8
+    head[0] = position[0] = 0  # nothing was ever remembered
+    head[1], position[1], first[1] = 2 * cache.slots + context // 2, 3 * context, False  # all of it, around the end
+    first[2, 0] = True  # nothing of it is seen
+    kept[3] = False
+    kept[4] = True
+    head, position, first, kept = (part.to(device) for part in (head.maximum(position), position, first, kept))
+    chosen = torch.randperm(rows + 3)[:rows].to(device)
+    return query, keys, values, cache, cache.before(chosen, head, position), sight(first, kept, position, context)
+
+
+def attended(attend, query, keys, values, prefix, seen, weight):
+    """The answers and all gradients, float32."""
+    leaves = [part.clone().requires_grad_() for part in (query, keys, values)]
+    out = attend(*leaves, prefix, 1, seen)
+    (out.float() * weight).sum().backward()
+    return [part.float() for part in (out.detach(), *(leaf.grad for leaf in leaves))]
+
+
+def assert_segments_are_attended_as_plainly(attend, given, limit):
+    query, keys, values, cache, prefix, seen = given
+    weight = torch.randn(query.shape, device=query.device)
+    plain = attended(attention.attend_segment_plainly, query, keys, values, prefix, seen, weight)
+    for found, wanted in zip(attended(attend, query, keys, values, prefix, seen, weight), plain):
+        assert (found - wanted).abs().max() <= limit * wanted.abs().max().clamp(min=1.0)
+
+    # NaN in every slot that no step sees, and in all that only a waiting step itself sees, moves no other step.
+    waits = ~seen.kept[:, :, None, None]
+    weight = weight.masked_fill(waits, 0.0)
+    plain = attended(attention.attend_segment_plainly, query, keys, values, prefix, seen, weight)
+    count = seen.visible[:, :, : seen.reach].any(1).sum(1)
+    ages = (prefix.head[:, None] - 1 - torch.arange(cache.slots, device=query.device)) % cache.slots
+    unseen = torch.ones(cache.keys.shape[1], cache.slots, dtype=torch.bool, device=query.device)
+    unseen[prefix.rows] = ages >= count[:, None]
+    for stored in (cache.keys, cache.values):
+        stored.masked_fill_(unseen[:, None, :, None], torch.nan)
+    spoiled = [part.masked_fill(waits, torch.nan) for part in (keys, values)]
+    for found, wanted in zip(attended(attend, query, *spoiled, prefix, seen, weight), plain):
+        gap = (found - wanted).masked_fill(waits, 0.0).abs().max()
+        assert gap <= limit * wanted.abs().max().clamp(min=1.0)
+
+
 def interpret():
     """In a process of its own, with TRITON_INTERPRET=1."""
-    from baselines import kernels
+    from baselines import ring_kernel, segment_kernel
 
     for shape in SHAPES[:3]:
         given = ring(*shape)
-        assert kernels.fits(*given[:2])
-        gap = (kernels.attend_ring(*given) - attention.attend_ring_plainly(*given)).abs().max()
+        assert ring_kernel.fits(*given[:2])
+        gap = (ring_kernel.attend_ring(*given) - attention.attend_ring_plainly(*given)).abs().max()
         assert gap < 1e-5, (shape, gap)
+    for shape in SEGMENTS[:4]:
+        given = segment(*shape)
+        assert segment_kernel.fits(given[0], given[3].keys)
+        assert_segments_are_attended_as_plainly(segment_kernel.attend_segment, given, 1e-5)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels themselves are tested")
 @pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
-def test_the_decode_kernel_computes_the_plain_attention_in_the_interpreter():
+def test_the_kernels_compute_the_plain_attention_in_the_interpreter():
     code = "import test_gpu; test_gpu.interpret()"
     places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     interpreted = os.environ | {"PYTHONPATH": places, "TRITON_INTERPRET": "1"}
@@ -73,22 +137,21 @@ def test_the_decode_kernel_computes_the_plain_attention(shape, dtype):
 
 
 @on_gpu
-@pytest.mark.parametrize("groups", [4, 2])
-def test_whole_segments_are_attended_as_plainly_with_their_gradients(groups):
-    torch.manual_seed(0)
-    rows, heads, steps, keys_count, size = 6, 4, 33, 133, 32
-    visible = torch.rand(rows, steps, keys_count, device="cuda") < 0.3
-    visible[..., 0] = True
-    found = []
-    for attend in (attention.attend_segment, attention.attend_segment_plainly):
-        torch.manual_seed(1)
-        parts = [torch.randn(rows, count, length, size, device="cuda").bfloat16().requires_grad_()
-                 for count, length in ((heads, steps), (groups, keys_count), (groups, keys_count))]
-        out = attend(*parts, visible)
-        out.float().square().sum().backward()
-        found.append([out.detach(), *(part.grad for part in parts)])
-    for one, other in zip(*found):
-        assert (one.float() - other.float()).abs().max() < 0.03 * other.float().abs().max()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", SEGMENTS, ids=str)
+def test_whole_segments_are_attended_as_plainly_with_their_gradients(shape, dtype):
+    given = segment(*shape, device="cuda", dtype=dtype, rows=40)
+    limit = 1e-5 if dtype == torch.float32 else 0.03
+    assert_segments_are_attended_as_plainly(attention.attend_segment, given, limit)
+
+
+@on_gpu
+@pytest.mark.parametrize("shape", SEGMENTS[-3:], ids=str)
+def test_whole_segments_are_attended_to_the_bit_each_time(shape):
+    query, keys, values, _, prefix, seen = segment(*shape, device="cuda", dtype=torch.bfloat16, rows=40)
+    once, again = (attended(attention.attend_segment, query, keys, values, prefix, seen, torch.ones_like(query))
+                   for _ in range(2))
+    assert all(torch.equal(one, other) for one, other in zip(once, again))
 
 
 def gpu_collector(env, model=TINY, precision="float32", compiled=False):

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import ALONE, BUSY, LONG, TINY, clone, make_collector
 
-from baselines.cache import Prefix, sight
+from baselines.cache import sight
 from baselines.config import PPOConfig
 from baselines.gae import advantages
 from baselines.ppo import Learner, make_optimizer
@@ -29,7 +29,7 @@ VARIANTS = {
 def replayed(collector, segment, read=None, observations=None):
     """What training makes of a segment: log-probabilities, values, and what they depend on."""
     policy = collector.policy
-    rows = torch.arange(len(segment.first))
+    rows = torch.arange(len(segment.first), device=segment.first.device)
     prefix = collector.cache.before(rows, segment.start_head, segment.start_position)
     parameters, values = policy(segment.observations if observations is None else observations, segment.previous,
                                 segment.first, ~segment.waits, prefix, read)
@@ -151,10 +151,9 @@ def test_a_context_remembered_anew_is_that_of_the_new_weights():
         opened = segment.first[row].nonzero()[-1, 0] if segment.first[row].any() else 0
         tokens = kept[kept >= opened][-(TINY.context - 1):]
         for layer, (keys, values) in enumerate(found):
-            for fresh, stored in ((keys, memory.keys), (values, memory.values)):
-                wanted = fresh[row][:, tokens]
-                assert torch.allclose(stored[layer, row][:, len(stored[layer, row][0]) - len(tokens):], wanted,
-                                      atol=1e-5)
+            for fresh, stored in zip((keys, values), memory.of_layer(layer)):
+                wanted = fresh[row, tokens].transpose(0, 1)
+                assert torch.allclose(stored[row, :, TINY.context - 1 - len(tokens):], wanted, atol=1e-5)
                 checked += len(tokens)
     assert checked > 500
 
@@ -180,7 +179,7 @@ def test_dropping_the_prefix_would_be_seen():
         segment = collector.collect()
     rows = torch.arange(len(segment.first))
     prefix = collector.cache.before(rows, segment.start_head, segment.start_position)
-    nothing = Prefix(torch.zeros_like(prefix.keys), torch.zeros_like(prefix.values), torch.zeros_like(prefix.position))
+    nothing = replace(prefix, position=torch.zeros_like(prefix.position))
     with torch.no_grad():
         parameters, _ = collector.policy(segment.observations, segment.previous, segment.first, ~segment.waits,
                                          nothing)
@@ -299,16 +298,16 @@ def whole_and_cut():
 
 
 def test_what_training_is_given_of_the_ring_is_finite_whatever_lies_in_unseen_slots():
-    """Kernels may multiply a key by a weight of 0, so NaN must not even reach them."""
+    """A product multiplies a key by a weight of 0, so NaN must not even reach it."""
     collector = make_collector()
     collector.collect()
     cache = collector.cache
     known = cache.position.clamp(max=cache.context - 1)
     ages = (cache.head[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
     cache.keys.masked_fill_((ages >= known[:, None])[None, :, None, :, None], np.nan)
-    prefix = cache.before(torch.arange(len(known)), cache.head, cache.position)
-    assert prefix.keys.isfinite().all()
-    filled = prefix.keys[0].abs().sum((1, 3)) > 0
+    keys, _ = cache.before(torch.arange(len(known)), cache.head, cache.position).of_layer(0)
+    assert keys.isfinite().all()
+    filled = keys.abs().sum((1, 3)) > 0
     assert torch.equal(filled.sum(1), known), "what is known is there"
 
 

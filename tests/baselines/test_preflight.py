@@ -72,7 +72,7 @@ def test_parity_is_checked_with_teeth(tmp_path, monkeypatch):
     alone = preflight.join("cpu")
     assert preflight.parity_holds(config, alone).fine
     real = attention.attend_segment
-    monkeypatch.setattr("baselines.model.attend_segment", lambda q, k, v, visible: real(q * 1.5, k, v, visible))
+    monkeypatch.setattr("baselines.model.attend_segment", lambda query, *rest: real(query * 1.5, *rest))
     monkeypatch.setattr("baselines.preflight.make_policy",
                         lambda config, batch, ranks: make_policy(batch, config.model))
     assert not preflight.parity_holds(config, alone).fine
