@@ -12,7 +12,7 @@ from .cast import Cast
 from .config import DriveConfig
 from .core import lib
 from .errors import whole
-from .part import SEED_LIMIT
+from .part import SEED_LIMIT, check_whole
 from .scenes.routes import lane_route
 
 __all__ = ["LaneDriver", "RandomDriver"]
@@ -122,6 +122,7 @@ class LaneDriver:
     """
 
     def __init__(self, batch: Batch) -> None:
+        check_whole(batch)
         self.batch = batch
         self._ways: dict[int, _Ways] = {}
 

@@ -81,9 +81,9 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
         raise ConfigError(f"path is {shown(path)}; it has a letter that no file's name can have") from None
     if not isinstance(path, str) or not path.lower().endswith(endings):
         raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
-    if "\0" in path or os.path.isdir(path):
+    if "\0" in path or os.path.exists(path) and not os.path.isfile(path):
         raise ConfigError(f"path is {shown(path)}; it must be that of a file, "
-                          "which a folder or a name with a NUL is not")
+                          "which a folder, a pipe, a device or a name with a NUL is not")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")

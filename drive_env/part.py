@@ -175,12 +175,16 @@ class BatchPart:
     def _pointer_to(self, actions):
         """Foreign actions in the form of the bound array; the core copies them once it has the worlds to itself."""
         bound = self.bound_actions
+        given = actions
         try:
-            actions = np.asarray(actions)
+            actions = np.asarray(given)
         except ValueError:
             raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
         except Exception as error:
             raise ActionError(f"actions are a {type(actions).__name__}, which numpy cannot read: {error}") from error
+        if actions is not given and np.ma.is_masked(given):
+            raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked; none may be, what "
+                              "stands in rows that wait is not read")
         if actions.shape != bound.shape:
             raise ActionError(f"actions have shape {actions.shape}; it must be {bound.shape}")
         if actions.dtype != bound.dtype:
@@ -247,6 +251,13 @@ def _seeds(seed: Any, world_count: int) -> np.ndarray:
         raise ConfigError(f"seed has {len(seed)} entries; "
                           f"it must be one whole number, or one for each of {world_count} worlds")
     return np.array([whole("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
+
+
+def check_whole(batch: BatchPart) -> None:
+    """What looks at single worlds asks for more than a part can tell."""
+    if type(batch) is BatchPart:
+        raise ConfigError(f"batch is a part, worlds {batch.world_slice.start} to {batch.world_slice.stop - 1}; it must be "
+                          "the whole batch, which has them under these numbers")
 
 
 def as_array(name: str, values, error) -> np.ndarray:

@@ -332,6 +332,15 @@ def test_a_bad_argument_of_reset_moves_nothing(arguments):
     assert next(iter(arguments)) in refused(batch, lambda: batch.reset(**arguments), DriveError)
 
 
+def test_an_action_that_is_masked_is_no_action():
+    batch = make()
+    play(batch, 7)
+    actions = np.ma.array(np.zeros(batch.row_count, np.int64))
+    batch.step(actions)  # nothing is masked
+    actions[1] = np.ma.masked
+    assert "1 masked" in refused(batch, lambda: batch.step(actions), ActionError)
+
+
 @pytest.mark.parametrize("arguments", [{"worlds": [[True], [True, False]]}, {"initial_ages": [[0], [1, 2]]},
                                        {"seed": [[0], [1, 2], 3]}])
 def test_a_ragged_argument_of_reset_is_told_like_any_other(arguments):

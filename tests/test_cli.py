@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,6 +156,14 @@ def test_help_names_every_option():
     assert "inspect" in run("--help")
     for option in ("--worlds", "--agents", "--threads", "--partners", "--roads", "--seconds", "--action"):
         assert option in run("bench", "--help")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+def test_words_that_cannot_be_printed_are_told_in_one_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "drive_env", "inspect", "town"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (1, "drive-env: No space left on device\n")
 
 
 def test_a_place_that_cannot_be_written_to_is_told_before_anything_is_played(tmp_path):

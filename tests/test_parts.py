@@ -21,6 +21,9 @@ from golden import SHOWN
 from staged_sim import IGNORE_ALL
 
 from drive_env import ActionError, Batch, BatchPart, CallError, ConfigError, DriveConfig, generate_scene
+from drive_env.drivers import LaneDriver
+from drive_env.render import SceneView
+from drive_env.replay import Recorder
 
 SCENES = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
 PROCESS = Path("/proc/self/status")
@@ -230,6 +233,14 @@ def test_a_bad_number_of_parts_is_told(bad):
 def test_a_part_is_not_made_by_itself():
     with pytest.raises(CallError, match="parts"):
         BatchPart()
+
+
+@pytest.mark.parametrize("looks", [LaneDriver, Recorder, SceneView])
+def test_what_looks_at_single_worlds_wants_the_whole_batch(looks):
+    batch = Batch("town", worlds=4, parts=2)
+    with pytest.raises(ConfigError, match=r"batch is a part, worlds 2 to 3; it must be the whole batch"):
+        looks(batch.parts[1])
+    looks(batch)
 
 
 @pytest.mark.parametrize("observation_type", ("float32", "float16", "index"))

@@ -5,6 +5,7 @@ Nothing here is imported by `import drive_env`: typer and rich come with the ext
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ..errors import DriveError, printable
@@ -30,6 +31,8 @@ def main() -> None:
     except DriveError as error:
         sys.exit(f"drive-env: {printable(str(error))}")
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.strerror is None:
             raise
+        if error.filename is None:  # what was still to be printed cannot be
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"drive-env: {printable(show.words_of(error))}")

@@ -34,7 +34,7 @@ def facts(pairs: list[tuple[str, str]]) -> None:
 
 def words_of(error: OSError) -> str:
     """What went wrong with which file."""
-    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:

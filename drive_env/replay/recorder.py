@@ -11,6 +11,7 @@ from ..cast import Cast
 from ..core import lib
 from ..errors import CallError, whole
 from ..layout import Feature
+from ..part import check_whole
 from .recording import EVENTS, FLAGS, Recording, Trial
 
 SLOT_BLOCKS = ("partners", "roads")
@@ -67,6 +68,7 @@ class Recorder:
     """
 
     def __init__(self, batch: Batch, world: int = 0) -> None:
+        check_whole(batch)
         self.batch, self.world = batch, whole("world", world, 0, batch.world_count - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -37,10 +38,20 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
 
 def _write_whole(path, data):
     path = os.path.realpath(path)  # a link goes on to say where the file is
+    if os.path.islink(path):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
     folder, name = os.path.split(path)
     start = os.fsdecode(os.fsencode(name)[:100])  # a name may have 255 bytes in all
-    # Made by os.open, so that it gets the permissions that any new file gets here.
     beside = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
+    try:
+        _replace(path, beside, data)
+    except OSError as error:
+        error.filename, error.filename2 = path, None  # the file that was asked for
+        raise
+
+
+def _replace(path, beside, data):
+    # Made by os.open, so that it gets the permissions that any new file gets here.
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:

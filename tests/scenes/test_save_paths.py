@@ -1,5 +1,6 @@
 """Where may a scene file go? A link keeps leading to it, its permissions stay, and what is no file is refused."""
 
+import errno
 import os
 import stat
 
@@ -34,3 +35,30 @@ def test_what_is_no_file_is_refused(tmp_path):
         with pytest.raises(ConfigError, match="it must be that of a file"):
             save_scene(SCENE, path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.drv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links are POSIX's")
+def test_a_pipe_and_a_link_to_itself_are_left_as_they_are(tmp_path):
+    os.mkfifo(tmp_path / "pipe.drv")
+    with pytest.raises(ConfigError, match="it must be that of a file"):
+        save_scene(SCENE, tmp_path / "pipe.drv")
+    (tmp_path / "loop.drv").symlink_to(tmp_path / "loop.drv")
+    with pytest.raises(OSError) as error:
+        save_scene(SCENE, tmp_path / "loop.drv")
+    assert error.value.filename == str(tmp_path / "loop.drv")
+    assert stat.S_ISFIFO((tmp_path / "pipe.drv").stat().st_mode) and (tmp_path / "loop.drv").is_symlink()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("failing", ["open", "fsync", "replace"])
+def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch, failing):
+    def fails(*arguments, **named):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "a.drv"
+    monkeypatch.setattr(os, failing, fails)
+    with pytest.raises(OSError) as error:
+        save_scene(SCENE, path)
+    monkeypatch.undo()
+    assert (error.value.filename, error.value.filename2, error.value.errno) == (str(path), None, errno.ENOSPC)
+    assert list(tmp_path.iterdir()) == []
