@@ -175,13 +175,20 @@ class BatchPart:
     def _pointer_to(self, actions):
         """Foreign actions in the form of the bound array; the core copies them once it has the worlds to itself."""
         bound = self.bound_actions
-        given = actions
+        if type(actions) is np.ndarray and actions.dtype is bound.dtype and actions.shape == bound.shape \
+                and actions.flags.carray:
+            return ffi.from_buffer(actions)
+        return ffi.from_buffer(np.require(self._like_the_bound(actions), requirements="CA"))
+
+    def _like_the_bound(self, given):
+        """Anything that is an array of the bound one's shape, in its type."""
+        bound = self.bound_actions
         try:
             actions = np.asarray(given)
         except ValueError:
             raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
         except Exception as error:
-            raise ActionError(f"actions are a {type(actions).__name__}, which numpy cannot read: {error}") from error
+            raise ActionError(f"actions are a {type(given).__name__}, which numpy cannot read: {error}") from error
         if actions is not given and np.ma.is_masked(given):
             raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked; none may be, what "
                               "stands in rows that wait is not read")
@@ -195,7 +202,7 @@ class BatchPart:
                 actions = np.minimum(actions, np.uint64(np.iinfo(np.int64).max))
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, which the core refuses
                 actions = actions.astype(bound.dtype)
-        return ffi.from_buffer(np.ascontiguousarray(actions))
+        return actions
 
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """What each row that waits will see at its world's next inner restart, (R, observation size) floats.

@@ -478,6 +478,8 @@ def test_actions_of_a_kindred_type_or_layout_are_the_same_actions(action_type):
     plain.step(actions)
     forms = [actions.astype(kind) for kind in kinds]
     forms += [actions.tolist(), np.asfortranarray(actions), np.repeat(actions, 2, axis=0)[::2]]
+    forms.append(np.frombuffer(b"-" + actions.tobytes(), actions.dtype, offset=1).reshape(actions.shape))  # misaligned
+    forms.append(np.broadcast_to(actions, actions.shape))  # not to be written to
     for form in forms:
         batch = make(action_type=action_type)
         batch.reset()
