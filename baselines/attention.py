@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .cache import Prefix, Sight
 
-try:  # comes with torch where torch has a GPU
+try:  # Triton comes with torch where torch is for a GPU
     from . import ring_kernel, segment_kernel
 except ImportError:
     ring_kernel = segment_kernel = None

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 
-@dataclass
+@dataclass(frozen=True)
 class Prefix:
-    """What rollout remembered when a segment began, constant in training: where it stands in the rings. R rows."""
+    """Where in the rings stands what rollout remembered when a segment began; it stays until the next one begins. R
+    rows."""
 
     keys: Tensor
     """(L, N, K, S, D), the rings of all rows."""
@@ -50,7 +51,7 @@ class Prefix:
         return ring[:, :, None] * slots + slot[:, None], (back >= -self.position[:, None])[:, None, :, None]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sight:
     """What every step of a segment sees, and where in its episode it is.
 

@@ -1,7 +1,8 @@
 """Proximal policy optimisation (Schulman et al. 2017) that reads the channels: the whole algorithm, from top to bottom.
 
     python -m baselines.ppo                  a transformer on the embedded towns
-    python -m baselines.ppo town             one trial an episode, four minutes on one GPU
+    python -m baselines.ppo town --run.minutes 4
+                                             one trial an episode, on one GPU
     python -m baselines.ppo small            two minutes on two cores
     torchrun --nproc-per-node 8 -m baselines.ppo --env.worlds 4096
 """

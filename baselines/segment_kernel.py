@@ -252,12 +252,19 @@ def _of_segment(keys, values, token, kept, first, start, steps, since, upto, gro
 # ---- as one function that can be differentiated ----
 
 
+SIZES = (16, 32, 64)
+"""Numbers a head. The tensor cores multiply no fewer than 16, and blocks of 128 are more than small GPUs hold."""
+
+OLDEST_CAPABILITY = (8, 0)
+"""The first GPUs that multiply bfloat16."""
+
+
 def fits(query: Tensor, ring_keys: Tensor) -> bool:
-    """Whether the kernels can: a type and a size of head that they know, tokens that lie close together, and more than
-    one step, over which compilers have fallen."""
-    steps, size = query.shape[1], query.shape[-1]
-    return (steps > 1 and query.dtype in BLOCK and query.dtype == ring_keys.dtype and 16 <= size <= 128
-            and size & (size - 1) == 0 and ring_keys.stride()[-2:] == (size, 1))
+    """Whether the kernels can. A segment of one step made Triton 3.6's assembler (ptxas) crash on an H200."""
+    size = query.shape[-1]
+    return (query.shape[1] > 1 and query.dtype in BLOCK and query.dtype == ring_keys.dtype and size in SIZES
+            and ring_keys.stride()[-2:] == (size, 1)
+            and (not query.is_cuda or torch.cuda.get_device_capability(query.device) >= OLDEST_CAPABILITY))
 
 
 def attend_segment(query: Tensor, keys: Tensor, values: Tensor, prefix: Prefix, layer: int, seen: Sight) -> Tensor:
@@ -302,4 +309,4 @@ def _launch(query: Tensor, keys: Tensor, lines: int):
     groups, block = keys.shape[2], BLOCK[query.dtype]
     parts = triton.cdiv(lines, block)
     return (rows * groups * parts,), parts, {"groups": groups, "shared": heads // groups, "size": size, "block": block,
-                                             "num_warps": 4 if size <= 64 else 8, "num_stages": 2}
+                                             "num_warps": 4, "num_stages": 2}

@@ -263,8 +263,9 @@ def _seeds(seed: Any, world_count: int) -> np.ndarray:
 def check_whole(batch: BatchPart) -> None:
     """What looks at single worlds asks for more than a part can tell."""
     if type(batch) is BatchPart:
-        raise ConfigError(f"batch is a part, worlds {batch.world_slice.start} to {batch.world_slice.stop - 1}; it must be "
-                          "the whole batch, which has them under these numbers")
+        first, last = batch.world_slice.start, batch.world_slice.stop - 1
+        raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, which has them under "
+                          "these numbers")
 
 
 def as_array(name: str, values, error) -> np.ndarray:

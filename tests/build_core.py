@@ -94,14 +94,33 @@ def fuzzer_works() -> bool:
 
 
 @functools.cache
-def core_objects(compiler: str, flags: tuple[str, ...] = (),
-                 sources: tuple[Path, ...] = SOURCES) -> tuple[str, ...]:
+def step_sources() -> tuple[Path, ...]:
+    """What runs in a step, which the package compiles as one unit for each instruction set."""
+    listed = re.search(r"set\(step_sources\s+([^)]*)\)", (ROOT / "c" / "CMakeLists.txt").read_text())
+    return tuple(ROOT / "c" / source for source in listed[1].split())
+
+
+@functools.cache
+def step_unit() -> Path:
+    unit = _folder() / "step_unit.c"
+    unit.write_text("".join(f'#include "{source}"\n' for source in step_sources()))
+    return unit
+
+
+@functools.cache
+def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path, ...] = SOURCES,
+                 in_units: bool = True) -> tuple[str, ...]:
     """Object files of the core; `flags` come after the core's own and win over them.
+
+    Args:
+        in_units: as the package compiles them, where all of a unit's files are there; False: each file by itself.
 
     Raises:
         BuildError: a file does not compile.
     """
     folder = Path(tempfile.mkdtemp(dir=_folder()))
+    if in_units and set(step_sources()) <= set(sources):
+        sources = (step_unit(), *(source for source in sources if source not in step_sources()))
     objects = [folder / f"{source.stem}.o" for source in sources]
     commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(made)]
                 for source, made in zip(sources, objects, strict=True)]

@@ -302,7 +302,7 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     uint64_t used = 0;
 #define CUT(member, bytes)                                   \
     out->member = base ? (void *)(base + used) : NULL;       \
-    used += ((uint64_t)(bytes) + 63u) / 64u * 64u
+    used += drv_whole_lines((uint64_t)(bytes))
     CUT(world, batch->world_bytes);
     CUT(distance2, (items + 2 * DRV_LANES) * (int64_t)sizeof(float));
     CUT(room, (items + 2 * DRV_LANES) * (int64_t)sizeof(float));
@@ -402,6 +402,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         *world.seed = setup->seed;
         *world.episode = -1;
     }
+    drv_memory_close_shelf(); /* its scenes were made for it, one after the other */
     *out = batch;
     return DRV_OK;
 }

@@ -61,19 +61,20 @@ drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_
     };
 }
 
-/* So many rows are moved together, in a loop without a branch, which compilers make into vectors. */
-enum { TOGETHER = 8 };
+/* So many cars are moved at once, in a loop without a branch, which compilers make into vectors. */
+enum { cars_at_once = 8 };
 
-typedef struct rows {
-    float x_m[TOGETHER], y_m[TOGETHER], heading_rad[TOGETHER], speed_mps[TOGETHER];
-    float steering_rad[TOGETHER], acceleration_mps2[TOGETHER], wheelbase_m[TOGETHER];
-    float cos_heading[TOGETHER], sin_heading[TOGETHER], yaw_rate_radps[TOGETHER];
-} rows;
+typedef struct car_block {
+    float x_m[cars_at_once], y_m[cars_at_once], heading_rad[cars_at_once], speed_mps[cars_at_once];
+    float wanted_mps2[cars_at_once], steering_rad[cars_at_once], wheelbase_m[cars_at_once];
+    float cos_heading[cars_at_once], sin_heading[cars_at_once];
+    float acceleration_mps2[cars_at_once], yaw_rate_radps[cars_at_once];
+} car_block;
 
-static void move(rows *cars, drv_speed_limits limits, float dt_s) {
-    for (int32_t i = 0; i < TOGETHER; i++) {
+static void advance_block(car_block *cars, drv_speed_limits limits, float dt_s) {
+    for (int32_t i = 0; i < cars_at_once; i++) {
         const drv_motion before = {cars->x_m[i], cars->y_m[i], cars->heading_rad[i], cars->speed_mps[i]};
-        const drv_control control = {cars->acceleration_mps2[i], cars->steering_rad[i]};
+        const drv_control control = {cars->wanted_mps2[i], cars->steering_rad[i]};
         const slip_angle slip = slip_of(control.steering_rad);
         const drv_motion after = advance(before, control, slip, cars->wheelbase_m[i], limits, dt_s);
         const drv_point ahead = drv_direction(after.heading_rad);
@@ -92,21 +93,21 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const drv_scene *scene = world->scene;
     const drv_speed_limits limits = {world->config->min_speed_mps, world->config->max_speed_mps};
-    for (int32_t first = 0; first < scene->row_count; first += TOGETHER) {
-        const int32_t left = scene->row_count - first, count = left < TOGETHER ? left : TOGETHER;
-        rows cars;
+    for (int32_t first = 0; first < scene->row_count; first += cars_at_once) {
+        const int32_t left = scene->row_count - first, count = left < cars_at_once ? left : cars_at_once;
+        car_block cars;
         memset(&cars, 0, sizeof cars);
-        for (int32_t i = count; i < TOGETHER; i++) cars.wheelbase_m[i] = 1.0f;
+        for (int32_t i = count; i < cars_at_once; i++) cars.wheelbase_m[i] = 1.0f;
         for (int32_t i = 0, row = first; i < count; i++, row++) {
             cars.x_m[i] = world->x_m[row];
             cars.y_m[i] = world->y_m[row];
             cars.heading_rad[i] = world->heading_rad[row];
             cars.speed_mps[i] = world->speed_mps[row];
             cars.steering_rad[i] = world->control[row].steering_rad;
-            cars.acceleration_mps2[i] = world->control[row].acceleration_mps2;
+            cars.wanted_mps2[i] = world->control[row].acceleration_mps2;
             cars.wheelbase_m[i] = drv_wheelbase_share * scene->length_m[row];
         }
-        move(&cars, limits, scene->dt_s);
+        advance_block(&cars, limits, scene->dt_s); /* those that do not drive too; what comes of it is dropped */
         for (int32_t i = 0, row = first; i < count; i++, row++) {
             if (world->status[row] != DRV_DRIVING) continue;
             world->x_m[row] = cars.x_m[i];

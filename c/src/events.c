@@ -67,7 +67,7 @@ static drv_box box_in_piece(const sweep *motion, int32_t piece, int32_t pieces) 
                      motion->half_width_m};
 }
 
-/* Half of what a box covers of an axis, seen from its pose at the end, at most in the whole step. */
+/* At most half of what the box covers of an axis at any time of the step, seen from where it is at the end. */
 static float half_cover(const mover *own, drv_point axis) {
     const drv_box now = own->now;
     const float ahead = drv_absolute(now.ahead.x * axis.x + now.ahead.y * axis.y);
@@ -149,16 +149,16 @@ static void detect_contacts(drv_world *world, int32_t row, const mover *own, con
         const uint64_t touched_before = touching[first / 64];
         uint64_t touches_now = 0;
         for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
-            const int32_t bit = lowest_bit(near), number = first + bit;
-            const mover other = mover_of(world, number);
-            const bool appeared = !world->before_present[number];
+            const int32_t bit = lowest_bit(near), vehicle = first + bit;
+            const mover other = mover_of(world, vehicle);
+            const bool appeared = !world->before_present[vehicle];
             if (!appeared && stay_apart(own, &other)) continue;
             const bool touches = drv_boxes_meet(own->now, other.now);
             touches_now |= (uint64_t)touches << bit;
             if (appeared || (touched_before >> bit & 1u)) continue;
             if (!touches && !sweeps_meet(&own->way, &other.way)) continue;
             world->hit[row] = 1;
-            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = number;
+            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = vehicle;
         }
         touching[first / 64] = touches_now;
     }
@@ -199,12 +199,14 @@ static edge_search search_of(const mover *own, float reach_m) {
     const sweep *way = &own->way;
     const drv_box now = own->now;
     const drv_point half_back = {0.5f * (way->from.x - way->to.x), 0.5f * (way->from.y - way->to.y)};
-    return (edge_search){now,
-                         half_back,
-                         half_back.x * now.ahead.x + half_back.y * now.ahead.y,
-                         half_back.y * now.ahead.x - half_back.x * now.ahead.y,
-                         reach_m,
-                         (now.half_length_m + now.half_width_m) * drv_absolute(way->turn_rad) + rounding_m};
+    return (edge_search){
+        .box = now,
+        .half_back = half_back,
+        .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
+        .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
+        .reach_m = reach_m,
+        .turned_m = (now.half_length_m + now.half_width_m) * drv_absolute(way->turn_rad) + rounding_m,
+    };
 }
 
 /* By how much the gap between two things, seen along an axis, stays wider than what they cover of it. `half_m` is half

@@ -7,94 +7,143 @@
 #include "memory.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-/* One piece of memory. Small things stand on it side by side; it goes when the last of them has gone. */
+/* One piece of memory, for one thing or for several that stand side by side; it goes when the last of them has gone. */
 typedef struct shelf {
-    _Atomic int64_t holders; /* things on it, and who may put more there */
+    _Atomic int32_t holders; /* things on it, and who may put more there */
     uint8_t *next, *end;
+    void *block;
+    size_t block_bytes; /* 0: from malloc */
 } shelf;
 
-/* A large page of x86-64, and of most other systems. */
-static const uintptr_t large_page = (uintptr_t)2 << 20;
+_Static_assert(sizeof(shelf) <= DRV_CACHE_LINE, "it has a line of its own");
 
-/* The sanitizers watch what lies between two requests, so everything has a shelf of its own there. */
+/* A large page of x86-64, and of most other systems. */
+enum { LARGE_PAGE = 2 << 20 };
+
+/* The sanitizers watch what lies between two requests, so nothing shares a shelf there. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define DRV_WATCHED
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(DRV_WATCHED)
-static const uint64_t shelf_bytes = 0;
+static const bool shares = false;
 #else
-static const uint64_t shelf_bytes = 8 << 20;
+static const bool shares = true;
 #endif
 
 /* The shelf that has room, while nobody is at it. Whoever comes takes it away; who finds none makes another. So nobody
- * ever waits, not even in a process that was forked in between. */
+ * ever waits; a process that is forked in between lacks the shelf, and makes another. */
 static _Atomic(shelf *) open_shelf;
 
 static uint8_t *rounded_up(uint8_t *place, uintptr_t step) { return place + (step - (uintptr_t)place % step) % step; }
 
-/* Says that large pages are wanted for all that fills one; no matter if they are refused. */
+/* Puts the shelf's own line at the start of memory that begins at a line, and is held by whoever asked. */
+static shelf *made_of(uint8_t *memory, uint64_t bytes, void *block, size_t block_bytes) {
+    shelf *made = (shelf *)(void *)memory;
+    atomic_init(&made->holders, 1);
+    made->next = memory + DRV_CACHE_LINE;
+    made->end = memory + bytes;
+    made->block = block;
+    made->block_bytes = block_bytes;
+    return made;
+}
+
+/* Room for many. One large page, if `is_full` says that all of it will be used and the system has one to give. */
+static shelf *long_shelf(bool is_full) {
+#if defined(__linux__) /* malloc would hand out memory that was used, and clear all of it */
+    const size_t twice = 2 * (size_t)LARGE_PAGE;
+    uint8_t *block = mmap(NULL, twice, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return NULL;
+    uint8_t *page = rounded_up(block, LARGE_PAGE), *end = page + LARGE_PAGE;
+    if (page > block) munmap(block, (size_t)(page - block));
+    if (block + twice > end) munmap(end, (size_t)(block + twice - end));
+    if (is_full) madvise(page, LARGE_PAGE, MADV_HUGEPAGE); /* no matter if it is refused */
+    return made_of(page, LARGE_PAGE, page, LARGE_PAGE);
+#else
+    (void)is_full;
+    uint8_t *block = calloc(1, LARGE_PAGE);
+    if (!block) return NULL;
+    uint8_t *memory = rounded_up(block, DRV_CACHE_LINE);
+    return made_of(memory, (uint64_t)(block + LARGE_PAGE - memory), block, 0);
+#endif
+}
+
+/* Says that large pages are wanted for all that fills one. */
 static void ask_for_large_pages(uint8_t *begin, uint8_t *end) {
 #if defined(__linux__)
-    uint8_t *first = rounded_up(begin, large_page);
+    uint8_t *first = rounded_up(begin, LARGE_PAGE);
     const ptrdiff_t room = end - first;
-    if (room >= (ptrdiff_t)large_page) madvise(first, (size_t)room / large_page * large_page, MADV_HUGEPAGE);
+    if (room >= (ptrdiff_t)LARGE_PAGE) madvise(first, (size_t)room / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
 #else
     (void)begin, (void)end;
 #endif
 }
 
-/* Room for so much, held by whoever asked. */
-static shelf *new_shelf(uint64_t bytes) {
-    const uint64_t slack = bytes >= large_page ? large_page : DRV_CACHE_LINE;
-    if (bytes > SIZE_MAX - sizeof(shelf) - slack) return NULL;
-    shelf *made = calloc(1, (size_t)(sizeof(shelf) + slack + bytes));
-    if (!made) return NULL;
-    atomic_init(&made->holders, 1);
-    made->next = rounded_up((uint8_t *)(made + 1), (uintptr_t)slack);
-    made->end = made->next + bytes;
+static shelf *shelf_for(uint64_t bytes) {
+    if (bytes > SIZE_MAX - 2 * DRV_CACHE_LINE) return NULL;
+    void *block = calloc(1, (size_t)bytes + 2 * DRV_CACHE_LINE - 1);
+    if (!block) return NULL;
+    shelf *made = made_of(rounded_up(block, DRV_CACHE_LINE), bytes + DRV_CACHE_LINE, block, 0);
     ask_for_large_pages(made->next, made->end);
     return made;
 }
 
 static void let_go(shelf *held) {
-    if (held && atomic_fetch_sub(&held->holders, 1) == 1) free(held);
+    if (!held || atomic_fetch_sub(&held->holders, 1) != 1) return;
+#if defined(__linux__)
+    if (held->block_bytes > 0) {
+        munmap(held->block, held->block_bytes);
+        return;
+    }
+#endif
+    free(held->block);
 }
 
 /* In the line before it stands the shelf. */
 static void *put(shelf *held, uint64_t bytes) {
-    shelf **line = (shelf **)(void *)held->next;
-    *line = held;
+    *(shelf **)(void *)held->next = held;
     atomic_fetch_add(&held->holders, 1);
     uint8_t *memory = held->next + DRV_CACHE_LINE;
     held->next += bytes;
     return memory;
 }
 
+/* Bytes with the line before them, whole lines; 0 where that is more than can be. */
+static uint64_t room_for(uint64_t bytes) {
+    return bytes > UINT64_MAX - 2 * DRV_CACHE_LINE ? 0 : drv_whole_lines(bytes) + DRV_CACHE_LINE;
+}
+
 void *drv_memory_take(uint64_t bytes) {
-    if (bytes > UINT64_MAX - 2 * DRV_CACHE_LINE) return NULL;
-    const uint64_t room = (bytes + 2 * DRV_CACHE_LINE - 1) / DRV_CACHE_LINE * DRV_CACHE_LINE;
-    if (room > shelf_bytes / 4) {
-        shelf *own = new_shelf(room);
-        void *memory = own ? put(own, room) : NULL;
-        let_go(own);
-        return memory;
-    }
+    const uint64_t room = room_for(bytes);
+    shelf *own = room > 0 ? shelf_for(room) : NULL;
+    if (!own) return NULL;
+    void *memory = put(own, room);
+    let_go(own);
+    return memory;
+}
+
+void *drv_memory_shelve(uint64_t bytes) {
+    const uint64_t room = room_for(bytes);
+    if (!shares || room == 0 || room > LARGE_PAGE / 4) return drv_memory_take(bytes);
     shelf *held = atomic_exchange(&open_shelf, NULL);
     if (!held || (uint64_t)(held->end - held->next) < room) {
+        shelf *next = long_shelf(held != NULL); /* after one that is full */
         let_go(held);
-        held = new_shelf(shelf_bytes);
-        if (!held) return NULL;
+        if (!next) return NULL;
+        held = next;
     }
     void *memory = put(held, room);
     shelf *nobodys = NULL;
     if (!atomic_compare_exchange_strong(&open_shelf, &nobodys, held)) let_go(held); /* somebody opened another */
     return memory;
 }
+
+void drv_memory_close_shelf(void) { let_go(atomic_exchange(&open_shelf, NULL)); }
 
 void drv_memory_give(void *memory) {
     if (memory) let_go(*(shelf **)(void *)((uint8_t *)memory - DRV_CACHE_LINE));

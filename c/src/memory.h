@@ -1,4 +1,4 @@
-/* Where do large things lie in memory? At the start of a cache line, and close together.
+/* Where do large things lie in memory? At the start of a cache line, scenes side by side.
  *
  * Records are read by 32 bytes, and half of them would lie across two lines where malloc puts them. Hundreds of scenes
  * in play are on few pages if they stand side by side, and on fewer where the system has large ones to give. */
@@ -9,9 +9,19 @@
 
 enum { DRV_CACHE_LINE = 64 };
 
-/* Zeros, from the start of a cache line on; NULL where there is no memory. What is never written takes none on most
- * systems. */
+static inline uint64_t drv_whole_lines(uint64_t bytes) {
+    return (bytes + DRV_CACHE_LINE - 1) / DRV_CACHE_LINE * DRV_CACHE_LINE;
+}
+
+/* Zeros, from the start of a cache line on; NULL where there is no memory. */
 void *drv_memory_take(uint64_t bytes);
+
+/* The same on the open shelf, beside what else stands there, if it is not too large for one. Nothing of a shelf goes
+ * before the last thing on it is given back, so this is for what comes and goes together. */
+void *drv_memory_shelve(uint64_t bytes);
+
+/* Closes the open shelf: what is shelved next comes and goes with other things. */
+void drv_memory_close_shelf(void);
 
 /* Gives back what was taken; NULL is nothing. Any thread may, at any time. */
 void drv_memory_give(void *memory);

@@ -10,9 +10,9 @@
 #include "vector.h"
 
 /* The driver's own frame: x ahead, y to the left. */
-typedef struct frame {
+typedef struct own_frame {
     drv_point origin, ahead;
-} frame;
+} own_frame;
 
 /* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
  * frame, then four numbers that are the same from everywhere. */
@@ -20,7 +20,7 @@ _Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT =
                "slots are records");
 
 /* Seen from `ego`: the place scaled, and the direction. */
-static drv_view view_from(frame ego, float position_scale) {
+static drv_view view_from(own_frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
     return (drv_view){{ego.origin.x, ego.origin.y},
                       {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
@@ -42,7 +42,7 @@ static bool touches_any(const drv_world *world, int32_t row) {
     return false;
 }
 
-static void write_head(const drv_world *world, int32_t row, frame ego, const drv_head_scales *head, float *out) {
+static void write_head(const drv_world *world, int32_t row, own_frame ego, const drv_head_scales *head, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
     const float dx = scene->goal_x_m[row] - ego.origin.x, dy = scene->goal_y_m[row] - ego.origin.y;
@@ -116,14 +116,14 @@ static drv_selection choose_partners(const drv_world *world, int32_t row, drv_sc
     return (drv_selection){scratch->kept, count};
 }
 
-static frame frame_of(const drv_world *world, int32_t row) {
-    return (frame){{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
+static own_frame frame_of(const drv_world *world, int32_t row) {
+    return (own_frame){{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
 }
 
 static void observe_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
                         float *out) {
     const drv_config *config = world->config;
-    const frame ego = frame_of(world, row);
+    const own_frame ego = frame_of(world, row);
     const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
     write_head(world, row, ego, head, out);
     out += HEAD_COUNT;
@@ -141,7 +141,7 @@ static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
 static void observe_index_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
                               uint8_t *out) {
     const drv_config *config = world->config;
-    const frame ego = frame_of(world, row);
+    const own_frame ego = frame_of(world, row);
     write_head(world, row, ego, head, (float *)(void *)out);
     uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
     fill_index_slots(choose_partners(world, row, scratch), config->partners, slots);

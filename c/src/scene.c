@@ -21,7 +21,7 @@ typedef struct arena {
 static void *take(arena *block, int64_t count, size_t item_bytes) {
     void *place = block->base ? block->base + block->used : NULL;
     uint64_t bytes = (uint64_t)(count > 0 ? count : 0) * item_bytes;
-    block->used += (bytes + 63u) / 64u * 64u;
+    block->used += drv_whole_lines(bytes);
     return place;
 }
 
@@ -316,13 +316,13 @@ static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_co
 
 static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t edge_count) {
     drv_scene sized = *plan;
-    arena block = {NULL, (sizeof *plan + 63u) / 64u * 64u};
+    arena block = {NULL, drv_whole_lines(sizeof *plan)};
     lay_out(&sized, &block, segment_count, edge_count);
-    drv_scene *scene = drv_memory_take(block.used);
+    drv_scene *scene = drv_memory_shelve(block.used);
     if (!scene) return NULL;
     memcpy(scene, plan, sizeof *plan);
     scene->bytes = block.used;
-    block = (arena){(uint8_t *)scene, (sizeof *plan + 63u) / 64u * 64u};
+    block = (arena){(uint8_t *)scene, drv_whole_lines(sizeof *plan)};
     lay_out(scene, &block, segment_count, edge_count);
     atomic_init(&scene->references, 1);
     return scene;

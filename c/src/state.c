@@ -1,6 +1,8 @@
 /* What exists while time runs? Lays the arrays of DRV_STATE out in a block. */
 #include "state.h"
 
+#include "memory.h"
+
 #define DRV_ROWS sizes.rows
 #define DRV_VEHICLES sizes.vehicles
 #define DRV_CONTACT_WORDS (sizes.rows * sizes.contact_words)
@@ -16,7 +18,7 @@ uint64_t drv_state_world_bytes(drv_sizes sizes) {
 #define X(type, letter, name, count, unit, phase) bytes += padded((uint64_t)(count) * sizeof(type));
     DRV_STATE(X)
 #undef X
-    return (bytes + 63u) / 64u * 64u;
+    return drv_whole_lines(bytes);
 }
 
 void drv_state_attach(drv_world *world, void *world_block) {

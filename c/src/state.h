@@ -121,7 +121,7 @@ typedef struct drv_scratch {
     float *row;             /* one row of floats */
     float *seen_x_m, *seen_y_m; /* vehicles */
     uint8_t *chosen;        /* rows */
-    int32_t *cell;          /* of each row among the small cells of its scene */
+    int32_t *cell;          /* of each row among the small cells of its scene, since drv_roads_locate */
     void *world;            /* one world's state, for looking ahead */
 } drv_scratch;
 

@@ -17,14 +17,15 @@ static drv_phase *const phases[DRV_PHASE_COUNT] = {
     [OBSERVE_WRITE] = drv_observe_write,
 };
 
-static const int driving[] = {TRAFFIC_PLAN, DYNAMICS_INTEGRATE, EVENTS_DETECT, TRIAL_JUDGE,
+static const int driving_order[] = {TRAFFIC_PLAN, DYNAMICS_INTEGRATE, EVENTS_DETECT, TRIAL_JUDGE,
                               REWARD_SCORE, METRICS_ADD,        OBSERVE_WRITE};
-static const int restarting[] = {TRIAL_RESTART, OBSERVE_WRITE};
+static const int restarting_order[] = {TRIAL_RESTART, OBSERVE_WRITE};
 
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
     const bool restarts = *world->pending != DRV_GOES_ON;
-    const int *order = restarts ? restarting : driving;
-    const size_t count = restarts ? sizeof restarting / sizeof *restarting : sizeof driving / sizeof *driving;
+    const int *order = restarts ? restarting_order : driving_order;
+    const size_t count = restarts ? sizeof restarting_order / sizeof *restarting_order
+                                  : sizeof driving_order / sizeof *driving_order;
     int64_t before_ns = phase_ns ? drv_clock_ns() : 0;
     for (size_t i = 0; i < count; i++) {
         phases[order[i]](world, scratch);

@@ -24,8 +24,10 @@ from baselines.ppo import train
 from baselines.rollout import Collector
 from baselines.worlds import open_batches, scenes_of
 
-# What torch says while it compiles differs from version to version, and none of it is about this code.
-pytestmark = pytest.mark.filterwarnings("default")
+# What some versions of torch say while they compile.
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{said}") for said in (
+    ".torch.jit.script_method. is deprecated", "TensorFloat32 tensor cores",
+    "The .grad attribute of a Tensor that is not a leaf")]
 
 ROOT = Path(__file__).resolve().parents[2]
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -34,7 +36,7 @@ SHAPES = [(4, 4, 32, 90), (4, 2, 16, 150), (2, 1, 8, 65), (8, 8, 64, 466)]
 """Heads, heads of keys, numbers a head, slots."""
 
 SEGMENTS = [(4, 4, 32, 33, 40), (4, 2, 16, 64, 90), (2, 1, 16, 70, 20), (3, 1, 16, 5, 1), (8, 8, 32, 64, 804),
-            (8, 2, 32, 64, 804), (4, 4, 128, 48, 200), (6, 2, 64, 100, 60), (2, 2, 16, 2, 30)]
+            (8, 2, 32, 64, 804), (4, 4, 64, 48, 200), (6, 2, 64, 100, 60), (2, 2, 16, 2, 30)]
 """Heads, heads of keys, numbers a head, steps, context."""
 
 
@@ -146,7 +148,7 @@ def test_whole_segments_are_attended_as_plainly_with_their_gradients(shape, dtyp
 
 
 @on_gpu
-@pytest.mark.parametrize("shape", SEGMENTS[-3:], ids=str)
+@pytest.mark.parametrize("shape", SEGMENTS[-4:], ids=str)
 def test_whole_segments_are_attended_to_the_bit_each_time(shape):
     query, keys, values, _, prefix, seen = segment(*shape, device="cuda", dtype=torch.bfloat16, rows=40)
     once, again = (attended(attention.attend_segment, query, keys, values, prefix, seen, torch.ones_like(query))

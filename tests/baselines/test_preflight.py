@@ -16,6 +16,7 @@ from small import BUSY, TINY, make_policy, tiny_config
 from baselines import attention, ppo, preflight
 from baselines import inspect as inspection
 from baselines.ppo import train
+from baselines.presets import PRESETS
 from baselines.worlds import scenes_of
 from drive_env import Batch
 
@@ -128,4 +129,5 @@ def test_the_command_refuses_an_unknown_preset_by_its_own_name():
     done = subprocess.run([sys.executable, "-m", "baselines.preflight", "--preset", "foo"], cwd=ROOT,
                           capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
-    assert done.stderr == "baselines.preflight: preset is 'foo'; it must be one of 'default', 'small'\n"
+    known = ", ".join(map(repr, PRESETS))
+    assert done.stderr == f"baselines.preflight: preset is 'foo'; it must be one of {known}\n"

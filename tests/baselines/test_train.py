@@ -226,7 +226,7 @@ def test_the_command_takes_presets_and_fields(tmp_path):
     assert about["config"]["env"]["drive"]["trial_steps"] == 20
     wrong = subprocess.run([*command, "huge"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
-    assert wrong.returncode == 1 and "preset is 'huge'; it must be one of 'default', 'town', 'small'" in wrong.stderr
+    assert wrong.returncode == 1 and f"it must be one of {', '.join(map(repr, PRESETS))}" in wrong.stderr
     wrong = subprocess.run([*command, "--env.drive.max-trials", "0"], cwd=ROOT, capture_output=True, text=True,
                            timeout=300, check=False)
     assert wrong.returncode != 0 and "max_trials is 0" in wrong.stdout + wrong.stderr

@@ -147,21 +147,43 @@ def measure(case, pipe):
     pipe.send(memory.growth_mb(repeat, times, warm=max(times // 5, 5)))
 
 
-def growth_of(case):
-    """MB, in a process of its own: what other tests hold and give back does not count."""
+def in_a_process(function, argument):
+    """What it sends, from a process of its own: what other tests hold and give back does not count."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=measure, args=(case, sender))
+    process = context.Process(target=function, args=(argument, sender))
     process.start()
     sender.close()
-    grown = receiver.recv()
+    sent = receiver.recv()
     process.join()
-    return grown
+    return sent
+
+
+def growth_of(case):
+    return in_a_process(measure, case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_memory_does_not_grow_over(case):
     assert growth_of(case) < LIMIT_MB
+
+
+def held_by_some(beside, pipe):
+    """MB that 40 scenes hold, each made with so many others that go at once."""
+    seeds = iter(range(10_000))
+    make = lambda: Batch(generate_scene("town", seed=next(seeds), agents=24), config=DriveConfig(road_memory_mib=1))
+    make()
+    before, kept = memory.own_mb(), []
+    for _ in range(40):
+        kept.append(make())
+        for other in [make() for _ in range(beside)]:
+            other.close()
+    pipe.send(memory.own_mb() - before)
+
+
+def test_a_scene_that_stays_holds_little_of_those_that_went():
+    alone, among_others = (in_a_process(held_by_some, beside) for beside in (0, 5))
+    assert among_others < 4 * alone + 8
 
 
 def test_growth_would_be_seen():
