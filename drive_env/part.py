@@ -264,8 +264,8 @@ def check_whole(batch: BatchPart) -> None:
     """What looks at single worlds asks for more than a part can tell."""
     if type(batch) is BatchPart:
         first, last = batch.world_slice.start, batch.world_slice.stop - 1
-        raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, which has them under "
-                          "these numbers")
+        raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, which has them "
+                          "under these numbers")
 
 
 def as_array(name: str, values, error) -> np.ndarray:

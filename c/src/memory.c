@@ -2,6 +2,9 @@
 #if defined(__linux__)
 #define _DEFAULT_SOURCE /* madvise */
 #include <sys/mman.h>
+#ifndef MADV_COLLAPSE /* Linux 6.1; older headers do not name it, older systems refuse it */
+#define MADV_COLLAPSE 25
+#endif
 #endif
 
 #include "memory.h"
@@ -36,9 +39,11 @@ static const bool shares = false;
 static const bool shares = true;
 #endif
 
-/* The shelf that has room, while nobody is at it. Whoever comes takes it away; who finds none makes another. So nobody
- * ever waits; a process that is forked in between lacks the shelf, and makes another. */
+/* The shelf that has room, while nobody is at it. NULL before the first thing that is shelved, and `begun` after it:
+ * who comes alone needs none. Whoever comes takes it away, so nobody ever waits; a process that is forked in between
+ * lacks the shelf, and makes another. */
 static _Atomic(shelf *) open_shelf;
+static shelf begun;
 
 static uint8_t *rounded_up(uint8_t *place, uintptr_t step) { return place + (step - (uintptr_t)place % step) % step; }
 
@@ -53,8 +58,8 @@ static shelf *made_of(uint8_t *memory, uint64_t bytes, void *block, size_t block
     return made;
 }
 
-/* Room for many. One large page, if `is_full` says that all of it will be used and the system has one to give. */
-static shelf *long_shelf(bool is_full) {
+/* Room for many: what may become one large page. */
+static shelf *long_shelf(void) {
 #if defined(__linux__) /* malloc would hand out memory that was used, and clear all of it */
     const size_t twice = 2 * (size_t)LARGE_PAGE;
     uint8_t *block = mmap(NULL, twice, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -62,10 +67,8 @@ static shelf *long_shelf(bool is_full) {
     uint8_t *page = rounded_up(block, LARGE_PAGE), *end = page + LARGE_PAGE;
     if (page > block) munmap(block, (size_t)(page - block));
     if (block + twice > end) munmap(end, (size_t)(block + twice - end));
-    if (is_full) madvise(page, LARGE_PAGE, MADV_HUGEPAGE); /* no matter if it is refused */
     return made_of(page, LARGE_PAGE, page, LARGE_PAGE);
 #else
-    (void)is_full;
     uint8_t *block = calloc(1, LARGE_PAGE);
     if (!block) return NULL;
     uint8_t *memory = rounded_up(block, DRV_CACHE_LINE);
@@ -73,14 +76,13 @@ static shelf *long_shelf(bool is_full) {
 #endif
 }
 
-/* Says that large pages are wanted for all that fills one. */
-static void ask_for_large_pages(uint8_t *begin, uint8_t *end) {
+/* Says that all of it is used now, so that the system may make one page of it; no matter if it does not. */
+static void ask_for_large_page(shelf *full) {
 #if defined(__linux__)
-    uint8_t *first = rounded_up(begin, LARGE_PAGE);
-    const ptrdiff_t room = end - first;
-    if (room >= (ptrdiff_t)LARGE_PAGE) madvise(first, (size_t)room / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+    if (full->block_bytes > 0 && madvise(full->block, full->block_bytes, MADV_COLLAPSE) != 0)
+        madvise(full->block, full->block_bytes, MADV_HUGEPAGE);
 #else
-    (void)begin, (void)end;
+    (void)full;
 #endif
 }
 
@@ -88,13 +90,11 @@ static shelf *shelf_for(uint64_t bytes) {
     if (bytes > SIZE_MAX - 2 * DRV_CACHE_LINE) return NULL;
     void *block = calloc(1, (size_t)bytes + 2 * DRV_CACHE_LINE - 1);
     if (!block) return NULL;
-    shelf *made = made_of(rounded_up(block, DRV_CACHE_LINE), bytes + DRV_CACHE_LINE, block, 0);
-    ask_for_large_pages(made->next, made->end);
-    return made;
+    return made_of(rounded_up(block, DRV_CACHE_LINE), bytes + DRV_CACHE_LINE, block, 0);
 }
 
 static void let_go(shelf *held) {
-    if (!held || atomic_fetch_sub(&held->holders, 1) != 1) return;
+    if (!held || held == &begun || atomic_fetch_sub(&held->holders, 1) != 1) return;
 #if defined(__linux__)
     if (held->block_bytes > 0) {
         munmap(held->block, held->block_bytes);
@@ -127,19 +127,24 @@ void *drv_memory_take(uint64_t bytes) {
     return memory;
 }
 
+/* Leaves a shelf open, unless somebody opened another. */
+static void leave_open(shelf *held) {
+    shelf *nobodys = NULL;
+    if (!atomic_compare_exchange_strong(&open_shelf, &nobodys, held)) let_go(held);
+}
+
 void *drv_memory_shelve(uint64_t bytes) {
     const uint64_t room = room_for(bytes);
     if (!shares || room == 0 || room > LARGE_PAGE / 4) return drv_memory_take(bytes);
     shelf *held = atomic_exchange(&open_shelf, NULL);
-    if (!held || (uint64_t)(held->end - held->next) < room) {
-        shelf *next = long_shelf(held != NULL); /* after one that is full */
+    if (held && (uint64_t)(held->end - held->next) < room) {
+        if (held != &begun) ask_for_large_page(held);
         let_go(held);
-        if (!next) return NULL;
-        held = next;
+        held = long_shelf();
+        if (!held) return drv_memory_take(bytes); /* there may still be room for this alone */
     }
-    void *memory = put(held, room);
-    shelf *nobodys = NULL;
-    if (!atomic_compare_exchange_strong(&open_shelf, &nobodys, held)) let_go(held); /* somebody opened another */
+    void *memory = held ? put(held, room) : drv_memory_take(bytes);
+    leave_open(held ? held : &begun);
     return memory;
 }
 
