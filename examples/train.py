@@ -1,6 +1,6 @@
 """Training from Python: a config, a call, and the policy at the wheel of a batch.
 
-    python examples/train.py [minutes [folder]]
+    python examples/train.py [minutes [folder]]     # in a checkout, after pip install -e '.[train]'
 
 Without a folder every run gets its own, named by the time it began: training writes into no folder that holds a run.
 """

@@ -1,4 +1,4 @@
-/* Which lanes does a mask pick? For processors that can shuffle eight lanes but not compress them. */
+/* Which lanes does a mask pick? AVX2 can shuffle eight lanes but not compress them. */
 #ifndef DRV_LANES_H
 #define DRV_LANES_H
 

@@ -13,7 +13,7 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
-#if defined(__AVX2__) && !defined(__AVX512VL__)
+#if defined(__AVX2__)
 #include "lanes.h"
 #endif
 
@@ -188,9 +188,7 @@ static inline void drv_count_at_most_each(const float *values, int32_t count, fl
 
 /* Bit i: values[i] <= limit. */
 static inline uint32_t drv_at_most(drv_floats values, float limit) {
-#if defined(__AVX512VL__)
-    return _mm256_cmp_ps_mask(_mm256_set1_ps(limit), (__m256)values, _CMP_GE_OQ);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_set1_ps(limit), (__m256)values, _CMP_GE_OQ));
 #elif defined(__SSE2__)
     return (uint32_t)_mm_movemask_ps(_mm_cmple_ps((__m128)values, _mm_set1_ps(limit)));
@@ -203,11 +201,7 @@ static inline uint32_t drv_at_most(drv_floats values, float limit) {
 
 /* Appends at `to` the items whose bit is set; DRV_WIDTH may be written. Returns how many. */
 static inline int32_t drv_append(void *to, drv_ints items, uint32_t bits) {
-#if defined(__AVX512VL__)
-    /* The register form and a whole store: the memory form is slow where it is microcoded. */
-    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, (__m256i)items));
-    return __builtin_popcount(bits);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&drv_lanes_of[bits]));
     _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32((__m256i)items, lanes));
     return __builtin_popcount(bits);
