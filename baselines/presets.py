@@ -1,4 +1,4 @@
-"""Which configs are known to work? Each by name, for `python -m baselines.ppo NAME`."""
+"""Which configs are there to begin with? Each by name, for `python -m baselines.ppo NAME`."""
 
 from dataclasses import replace
 

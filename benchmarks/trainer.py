@@ -46,12 +46,9 @@ CASES = {
     "deep": TrainConfig(
         env=EnvConfig(worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
         model=ModelConfig(width=256, layers=4, heads=8, context=804), ppo=PPOConfig(epochs=1, minibatches=16)),
-    "grouped": TrainConfig(
-        env=EnvConfig(worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
-        model=ModelConfig(width=256, layers=4, heads=8, kv_heads=2, context=804),
-        ppo=PPOConfig(epochs=1, minibatches=16)),
     "small": SMALL,
 }
+CASES["grouped"] = CASES["deep"].changed(model={"kv_heads": 2})
 
 
 @dataclass

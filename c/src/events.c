@@ -67,13 +67,17 @@ static drv_box box_in_piece(const sweep *motion, int32_t piece, int32_t pieces) 
                      motion->half_width_m};
 }
 
+/* How much further along any axis a corner may have been on its way, since the box turned. */
+static float turned_m(const mover *own) {
+    return (own->now.half_length_m + own->now.half_width_m) * drv_absolute(own->way.turn_rad);
+}
+
 /* At most half of what the box covers of an axis at any time of the step, seen from where it is at the end. */
 static float half_cover(const mover *own, drv_point axis) {
     const drv_box now = own->now;
     const float ahead = drv_absolute(now.ahead.x * axis.x + now.ahead.y * axis.y);
     const float aside = drv_absolute(now.ahead.x * axis.y - now.ahead.y * axis.x);
-    return now.half_length_m * ahead + now.half_width_m * aside +
-           (now.half_length_m + now.half_width_m) * drv_absolute(own->way.turn_rad) + rounding_m;
+    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(own) + rounding_m;
 }
 
 /* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
@@ -205,7 +209,7 @@ static edge_search search_of(const mover *own, float reach_m) {
         .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
         .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
         .reach_m = reach_m,
-        .turned_m = (now.half_length_m + now.half_width_m) * drv_absolute(way->turn_rad) + rounding_m,
+        .turned_m = turned_m(own) + rounding_m,
     };
 }
 

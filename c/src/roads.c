@@ -165,12 +165,17 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, small_ce
 
 /* ---- rows ---- */
 
+/* Of a small cell of the scene in play, in world->cells. */
+static int64_t place_of(const drv_world *world, int32_t cell) {
+    return world->cells->first_cell[*world->scene_index] + cell;
+}
+
 /* Small cells are found for all rows first, and a row's list is asked for while the row before is written: with many
  * scenes in play both are far from the processor. */
 void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     if (world->config->roads == 0) return;
     const drv_grid grid = drv_cells_grid(world->scene);
-    const _Atomic uint32_t *cells = world->cells->cell + world->cells->first_cell[*world->scene_index];
+    const _Atomic uint32_t *cells = world->cells->cell + place_of(world, 0);
     for (int32_t row = 0; row < world->scene->row_count; row++) {
         const float x_m = world->x_m[row], y_m = world->y_m[row];
         scratch->cell[row] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
@@ -180,8 +185,7 @@ void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
 
 void drv_roads_expect(const drv_world *world, int32_t row, const drv_scratch *scratch) {
     if (world->config->roads == 0 || row >= world->scene->row_count || scratch->cell[row] == nowhere) return;
-    const int64_t first_cell = world->cells->first_cell[*world->scene_index];
-    const char *list = (const char *)drv_cells_find(world->cells, first_cell + scratch->cell[row]);
+    const char *list = (const char *)drv_cells_find(world->cells, place_of(world, scratch->cell[row]));
     if (!list) return;
     for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_CELL_UNIT);
 }
@@ -191,8 +195,8 @@ drv_selection drv_roads_choose(const drv_world *world, int32_t row, drv_scratch 
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
     if (scratch->cell[row] == nowhere) return seen_anywhere(world, ego, scratch);
     const drv_grid grid = drv_cells_grid(world->scene);
-    const small_cell cell = {world->cells->first_cell[*world->scene_index] + scratch->cell[row],
-                             drv_grid_middle(&grid, scratch->cell[row]), 0.7072f * grid.cell_m};
+    const small_cell cell = {place_of(world, scratch->cell[row]), drv_grid_middle(&grid, scratch->cell[row]),
+                             0.7072f * grid.cell_m};
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);
 }

@@ -18,7 +18,7 @@ static drv_phase *const phases[DRV_PHASE_COUNT] = {
 };
 
 static const int driving_order[] = {TRAFFIC_PLAN, DYNAMICS_INTEGRATE, EVENTS_DETECT, TRIAL_JUDGE,
-                              REWARD_SCORE, METRICS_ADD,        OBSERVE_WRITE};
+                                    REWARD_SCORE, METRICS_ADD,        OBSERVE_WRITE};
 static const int restarting_order[] = {TRIAL_RESTART, OBSERVE_WRITE};
 
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
