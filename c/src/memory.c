@@ -25,7 +25,7 @@ typedef struct shelf {
 _Static_assert(sizeof(shelf) <= DRV_CACHE_LINE, "it has a line of its own");
 
 /* A large page of x86-64, and of most other systems. */
-enum { LARGE_PAGE = 2 << 20 };
+enum { LARGE_PAGE = 2 << 20, SMALL_PAGE = 1 << 16 };
 
 /* The sanitizers watch what lies between two requests, so nothing shares a shelf there. */
 #if defined(__has_feature)
@@ -58,16 +58,24 @@ static shelf *made_of(uint8_t *memory, uint64_t bytes, void *block, size_t block
     return made;
 }
 
+#if defined(__linux__)
+/* Zeros from the system, from the start of a large page on; NULL where there are none. */
+static uint8_t *map_pages(size_t bytes) {
+    const size_t more = bytes + LARGE_PAGE;
+    uint8_t *block = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return NULL;
+    uint8_t *page = rounded_up(block, LARGE_PAGE), *end = page + bytes;
+    if (page > block) munmap(block, (size_t)(page - block));
+    if (block + more > end) munmap(end, (size_t)(block + more - end));
+    return page;
+}
+#endif
+
 /* Room for many: what may become one large page. */
 static shelf *long_shelf(void) {
 #if defined(__linux__) /* malloc would hand out memory that was used, and clear all of it */
-    const size_t twice = 2 * (size_t)LARGE_PAGE;
-    uint8_t *block = mmap(NULL, twice, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) return NULL;
-    uint8_t *page = rounded_up(block, LARGE_PAGE), *end = page + LARGE_PAGE;
-    if (page > block) munmap(block, (size_t)(page - block));
-    if (block + twice > end) munmap(end, (size_t)(block + twice - end));
-    return made_of(page, LARGE_PAGE, page, LARGE_PAGE);
+    uint8_t *page = map_pages(LARGE_PAGE);
+    return page ? made_of(page, LARGE_PAGE, page, LARGE_PAGE) : NULL;
 #else
     uint8_t *block = calloc(1, LARGE_PAGE);
     if (!block) return NULL;
@@ -87,7 +95,16 @@ static void ask_for_large_page(shelf *full) {
 }
 
 static shelf *shelf_for(uint64_t bytes) {
-    if (bytes > SIZE_MAX - 2 * DRV_CACHE_LINE) return NULL;
+    if (bytes > SIZE_MAX - 2 * (uint64_t)LARGE_PAGE) return NULL;
+#if defined(__linux__)
+    if (shares && bytes >= LARGE_PAGE) { /* large pages from the start, as far as they are written to */
+        const size_t whole = (size_t)(bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
+        uint8_t *page = map_pages(whole);
+        if (!page) return NULL;
+        madvise(page, whole, MADV_HUGEPAGE);
+        return made_of(page, bytes, page, whole);
+    }
+#endif
     void *block = calloc(1, (size_t)bytes + 2 * DRV_CACHE_LINE - 1);
     if (!block) return NULL;
     return made_of(rounded_up(block, DRV_CACHE_LINE), bytes + DRV_CACHE_LINE, block, 0);
