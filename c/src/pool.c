@@ -1,9 +1,11 @@
 /* Which thread steps which world?
  *
- * Several rounds of work may be under way at a time, each in a queue of its own. One 64-bit ticket a queue holds the
- * round, how many items it has and which is next, so a claim is one atomic addition and cannot mistake one round for
- * another. A round is over when all its items are done, not when all threads are back: a thread that sleeps or was
- * taken off its core holds nothing up. */
+ * Several rounds of work may be under way at a time, each in a queue of its own. The items of a round are dealt to the
+ * threads in slices, the same ones every round, so that a core finds in its cache what it wrote there the last time;
+ * who is through with its own slice helps with the others. One 64-bit ticket a slice holds the round, where the slice
+ * ends and which item is next, so a claim is one atomic addition and cannot mistake one round for another. A round is
+ * over when all its items are done, not when all threads are back: a thread that sleeps or was taken off its core holds
+ * nothing up. */
 #include "thread.h"
 
 #include "pool.h"
@@ -16,21 +18,28 @@
 
 enum {
     index_bits = 24,
-    count_bits = 24,
-    /* About 20 us of looking into queues for the next round before a worker sleeps; waking one costs as much. */
-    looks_before_sleep = 4000,
+    end_bits = 24,
+    /* About 20 us of looking into slices for the next round before a worker sleeps; waking one costs as much. */
+    looks_before_sleep = 20000,
     /* The caller spins this long for the last items before it lets others have its core. */
     spins_before_yield = 1000
 };
 
 static const uint64_t index_mask = ((uint64_t)1 << index_bits) - 1;
 
-/* One round at a time; apart by two cache lines, so that callers of different queues do not share one. */
-typedef struct queue {
+/* Apart by two cache lines, so that a thread at its own slice shares none. */
+typedef struct slice {
     _Atomic uint64_t ticket;
+    uint8_t apart[128];
+} slice;
+
+/* One round at a time. */
+typedef struct queue {
     _Atomic int32_t done;
+    int32_t count;
     drv_job *job;
     void *context;
+    slice *slices; /* one a thread */
     uint8_t apart[128];
 } queue;
 
@@ -43,6 +52,7 @@ typedef struct worker {
 struct drv_pool {
     int32_t threads, queue_count;
     queue *queues;
+    slice *slices; /* of all queues */
     _Atomic int32_t started; /* of the workers; written under the lock */
     worker *workers;
     _Atomic int32_t sleepers;
@@ -52,28 +62,40 @@ struct drv_pool {
 };
 
 static int32_t next_of(uint64_t ticket) { return (int32_t)(ticket & index_mask); }
-static int32_t count_of(uint64_t ticket) { return (int32_t)(ticket >> index_bits & index_mask); }
-static uint64_t round_of(uint64_t ticket) { return ticket >> (index_bits + count_bits); }
-static bool has_work(uint64_t ticket) { return next_of(ticket) < count_of(ticket); }
+static int32_t end_of(uint64_t ticket) { return (int32_t)(ticket >> index_bits & index_mask); }
+static uint64_t round_of(uint64_t ticket) { return ticket >> (index_bits + end_bits); }
+static bool has_items(uint64_t ticket) { return next_of(ticket) < end_of(ticket); }
 
 /* Threads beside the callers': where nobody calls, at least one must work. */
 static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 : 1; }
 
-/* Claims and runs items of a queue until none is left. */
-static void work(queue *own, int32_t number) {
-    while (has_work(atomic_load_explicit(&own->ticket, memory_order_relaxed))) {
-        uint64_t claimed = atomic_fetch_add_explicit(&own->ticket, 1, memory_order_acquire);
-        if (!has_work(claimed)) return;
+/* Claims and runs items of a slice until none is left. */
+static void work_on_slice(queue *own, slice *from, int32_t number) {
+    while (has_items(atomic_load_explicit(&from->ticket, memory_order_relaxed))) {
+        uint64_t claimed = atomic_fetch_add_explicit(&from->ticket, 1, memory_order_acquire);
+        if (!has_items(claimed)) return;
         own->job(own->context, next_of(claimed), number);
         atomic_fetch_add_explicit(&own->done, 1, memory_order_release);
     }
+}
+
+/* The same for a queue, beginning with a thread's own slice. */
+static void work(const drv_pool *pool, queue *own, int32_t thread, int32_t number) {
+    for (int32_t i = 0; i < pool->threads; i++)
+        work_on_slice(own, &own->slices[(thread + i) % pool->threads], number);
+}
+
+static bool has_work(const drv_pool *pool, queue *asked) {
+    for (int32_t i = 0; i < pool->threads; i++)
+        if (has_items(atomic_load(&asked->slices[i].ticket))) return true;
+    return false;
 }
 
 /* A queue that has work, the one after `last` first, so that none is passed over for ever; NULL where none has. */
 static queue *queue_with_work(drv_pool *pool, int32_t last) {
     for (int32_t i = 1; i <= pool->queue_count; i++) {
         queue *found = &pool->queues[(last + i) % pool->queue_count];
-        if (has_work(atomic_load(&found->ticket))) return found;
+        if (has_work(pool, found)) return found;
     }
     return NULL;
 }
@@ -94,10 +116,10 @@ static DRV_THREAD_MAIN(worker_main, argument) {
     while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
         queue *found = queue_with_work(pool, last);
         if (found) {
-            work(found, own->number);
+            work(pool, found, 1 + own->number - pool->queue_count, own->number);
             last = (int32_t)(found - pool->queues);
             looks = 0;
-        } else if ((looks += pool->queue_count) > looks_before_sleep) {
+        } else if ((looks += pool->queue_count * pool->threads) > looks_before_sleep) {
             sleep_until_work(pool);
             looks = 0;
         }
@@ -127,9 +149,10 @@ static void start_workers(drv_pool *pool, int32_t wanted) {
 
 static void begin(drv_pool *pool) {
     for (int32_t i = 0; i < pool->queue_count; i++) {
-        atomic_init(&pool->queues[i].ticket, 0);
         atomic_init(&pool->queues[i].done, 0);
+        pool->queues[i].slices = pool->slices + i * pool->threads;
     }
+    for (int32_t i = 0; i < pool->queue_count * pool->threads; i++) atomic_init(&pool->slices[i].ticket, 0);
     atomic_init(&pool->started, 0);
     atomic_init(&pool->sleepers, 0);
     atomic_init(&pool->stopping, false);
@@ -140,16 +163,19 @@ static void begin(drv_pool *pool) {
 drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
     drv_pool *pool = calloc(1, sizeof *pool);
     queue *places = calloc((size_t)queues, sizeof *places);
+    slice *slices = calloc((size_t)queues * (size_t)threads, sizeof *slices);
     worker *workers = calloc((size_t)worker_limit(threads), sizeof *workers);
-    if (!pool || !places || !workers) {
+    if (!pool || !places || !slices || !workers) {
         free(pool);
         free(places);
+        free(slices);
         free(workers);
         return NULL;
     }
     pool->threads = threads;
     pool->queue_count = queues;
     pool->queues = places;
+    pool->slices = slices;
     pool->workers = workers;
     begin(pool);
     return pool;
@@ -165,6 +191,7 @@ void drv_pool_free(drv_pool *pool) {
     drv_lock_end(&pool->lock);
     drv_wake_end(&pool->wake);
     free(pool->queues);
+    free(pool->slices);
     free(pool->workers);
     free(pool);
 }
@@ -175,13 +202,24 @@ void drv_pool_let_others_run(void) { drv_thread_yield(); }
 
 void drv_pool_forked(drv_pool *pool) { begin(pool); }
 
+/* The first item of a slice: they are as equal as items are whole. */
+static int32_t slice_begin(const drv_pool *pool, int32_t count, int32_t index) {
+    return (int32_t)((int64_t)count * index / pool->threads);
+}
+
 /* Offers the items to all workers. */
 static void offer(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
     own->job = job;
     own->context = context;
+    own->count = count;
     atomic_store_explicit(&own->done, 0, memory_order_relaxed);
-    const uint64_t round = round_of(atomic_load_explicit(&own->ticket, memory_order_relaxed)) + 1;
-    atomic_store(&own->ticket, round << (index_bits + count_bits) | (uint64_t)count << index_bits);
+    for (int32_t i = 0; i < pool->threads; i++) {
+        _Atomic uint64_t *ticket = &own->slices[i].ticket;
+        const uint64_t round = round_of(atomic_load_explicit(ticket, memory_order_relaxed)) + 1;
+        const uint64_t end = (uint64_t)slice_begin(pool, count, i + 1);
+        atomic_store(ticket, round << (index_bits + end_bits) | end << index_bits |
+                                 (uint64_t)slice_begin(pool, count, i));
+    }
     if (atomic_load(&pool->sleepers) > 0) {
         drv_lock_take(&pool->lock);
         drv_wake_all(&pool->wake);
@@ -198,9 +236,8 @@ void drv_pool_begin(drv_pool *pool, int32_t number, drv_job *job, void *context,
 
 void drv_pool_end(drv_pool *pool, int32_t number) {
     queue *own = &pool->queues[number];
-    const int32_t count = count_of(atomic_load_explicit(&own->ticket, memory_order_relaxed));
-    work(own, number);
-    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < count;)
+    work(pool, own, 0, number);
+    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < own->count;)
         if (spins < spins_before_yield) spins++;
         else drv_pool_let_others_run();
 }
