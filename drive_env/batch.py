@@ -148,7 +148,7 @@ class Batch(BatchPart):
         for name, array in self._shared.items():
             setattr(self, name, array)
         # Whoever puts another array into `actions` steps with that array; the core's own is this one.
-        self.bound_actions = self._shared["actions"]
+        self._bind_actions(self._shared["actions"])
         lib.drv_batch_bind(self._handle, self._native_arrays(self._shared))
 
     def _part(self, index: int) -> BatchPart:
@@ -166,7 +166,7 @@ class Batch(BatchPart):
         part.world_ids, part.world_of_row = self.world_ids[worlds], self.world_of_row[: part.row_count]
         for shared in shared_table(self.config):
             setattr(part, shared.name, self._shared[shared.name][worlds if shared.shape.startswith("W") else rows])
-        part.bound_actions = part.actions
+        part._bind_actions(part.actions)
         return part
 
     def _native_arrays(self, arrays: dict[str, np.ndarray]):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from numpy import ndarray
 
 from .arrays import aligned_block, shared_table
 from .cast import Cast
@@ -95,6 +96,7 @@ class BatchPart:
 
     _core: NativeBatch
     _handle: Any
+    _action_form: tuple[np.dtype[Any], tuple[int, ...]]
     _index: int
     """Of the part, as the core counts them."""
 
@@ -172,13 +174,19 @@ class BatchPart:
         message = OF_THREAD.message
         check(lib.drv_batch_wait(self._handle, self._index, message), message)
 
+    def _bind_actions(self, actions: npt.NDArray[Any]) -> None:
+        self.bound_actions = actions
+        self._action_form = actions.dtype, actions.shape
+
     def _pointer_to(self, actions):
         """Foreign actions in the form of the bound array; the core copies them once it has the worlds to itself."""
-        bound = self.bound_actions
-        if type(actions) is np.ndarray and actions.dtype is bound.dtype and actions.shape == bound.shape \
-                and actions.flags.carray:
-            return ffi.from_buffer(actions)
-        return ffi.from_buffer(np.require(self._like_the_bound(actions), requirements="CA"))
+        dtype, shape = self._action_form
+        if type(actions) is ndarray and actions.dtype is dtype and actions.shape == shape:
+            try:
+                return ffi.from_buffer(actions)
+            except ValueError:  # its rows do not lie one after the other
+                pass
+        return ffi.from_buffer(np.ascontiguousarray(self._like_the_bound(actions)))
 
     def _like_the_bound(self, given):
         """Anything that is an array of the bound one's shape, in its type."""
