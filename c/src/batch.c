@@ -32,6 +32,7 @@ typedef struct part {
     drv_batch *batch;
     int32_t number; /* of its claim, and of its queue of the pool */
     int32_t first_world, world_count;
+    bool open; /* all its worlds were found to have an episode, as they have from their first on */
     drv_rounding callers_rounding;
     /* World by world, from its first one on. */
     const uint8_t *chosen; /* worlds to reset, NULL all */
@@ -53,7 +54,7 @@ struct drv_batch {
     drv_arrays arrays;
     drv_pool *pool;
     worker *workers;
-    drv_control *controls; /* row_count */
+    drv_actions actions; /* the core's own copy, of all rows */
     uint8_t *scratch_block;
     bool closed, times_phases;
     bool torn; /* the process forked in the middle of a call or a step */
@@ -250,6 +251,13 @@ static part *enter(drv_batch *batch, int32_t index, char *message) {
 /* Floats of one world's part of the vehicle table: nobody, then the vehicles. */
 static int64_t table_size(const drv_batch *batch) { return (1 + (int64_t)batch->sizes.vehicles) * PARTNER_COUNT; }
 
+/* The actions from a world's first row on. */
+static drv_actions actions_from(const drv_batch *batch, int32_t number) {
+    const int64_t first = (int64_t)number * batch->sizes.rows * batch->action_width;
+    const drv_actions all = batch->actions;
+    return (drv_actions){all.bin ? all.bin + first : NULL, all.share ? all.share + first : NULL};
+}
+
 /* Everything of one world: its state, its scene, the caller's arrays from its first row on. */
 static drv_world world_of(const drv_batch *batch, int32_t number, void *world_block) {
     const int64_t row = (int64_t)number * batch->sizes.rows;
@@ -259,12 +267,10 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
                        .scene_count = batch->scene_count,
                        .cells = batch->cells,
                        .sizes = batch->sizes,
+                       .actions = actions_from(batch, number),
                        .out = *all};
-    world.control = batch->controls + row;
     drv_state_attach(&world, world_block);
     world.scene = batch->scenes[*world.scene_index];
-    if (all->discrete_actions) world.out.discrete_actions += row * batch->action_width;
-    if (all->continuous_actions) world.out.continuous_actions += row * batch->action_width;
     if (!all->observations) return world;
     world.out.observations += row * batch->observation_bytes;
     if (all->vehicle_table) world.out.vehicle_table += number * table_size(batch);
@@ -313,8 +319,9 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
     CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
     CUT(row, batch->observation_size * (int64_t)sizeof(float));
-    CUT(seen_x_m, batch->sizes.vehicles * (int64_t)sizeof(float));
-    CUT(seen_y_m, batch->sizes.vehicles * (int64_t)sizeof(float));
+    CUT(on_map.vehicle, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(int32_t));
+    CUT(on_map.x_m, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(float));
+    CUT(on_map.y_m, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
     CUT(cell, batch->sizes.rows * (int64_t)sizeof(int32_t));
 #undef CUT
@@ -327,9 +334,7 @@ static bool make_scratch(drv_batch *batch) {
     const int32_t workers = drv_pool_workers(batch->pool);
     batch->workers = calloc((size_t)workers, sizeof *batch->workers);
     batch->scratch_block = drv_memory_take((uint64_t)workers * bytes);
-    const size_t rows = (size_t)batch->world_count * (size_t)batch->sizes.rows;
-    batch->controls = calloc(rows, sizeof *batch->controls);
-    if (!batch->workers || !batch->scratch_block || !batch->controls) return false;
+    if (!batch->workers || !batch->scratch_block) return false;
     for (int32_t i = 0; i < workers; i++) {
         drv_scratch *scratch = &batch->workers[i].scratch;
         cut_scratch(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
@@ -337,6 +342,13 @@ static bool make_scratch(drv_batch *batch) {
             scratch->vehicle_block[block] = block * batch->kernels->width;
     }
     return true;
+}
+
+static bool make_actions(drv_batch *batch) {
+    const size_t count = (size_t)batch->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
+    if (batch->config.action_type == DRV_CONTINUOUS) batch->actions.share = calloc(count, sizeof(float));
+    else batch->actions.bin = calloc(count, sizeof(int64_t));
+    return batch->actions.share || batch->actions.bin;
 }
 
 /* Parts as equal as worlds are whole. */
@@ -388,7 +400,8 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     if (batch && scenes && batch->config.roads > 0)
         batch->cells = drv_cells_create(scenes, batch->scene_count, drv_cells_items(&batch->config),
                                         (uint64_t)batch->config.road_memory_mib << 20);
-    if (!batch || !scenes || (batch->config.roads > 0 && !batch->cells) || !batch->pool || !make_scratch(batch)) {
+    if (!batch || !scenes || (batch->config.roads > 0 && !batch->cells) || !batch->pool || !make_scratch(batch) ||
+        !make_actions(batch)) {
         if (batch) drv_batch_free(batch);
         else free(scenes);
         return drv_fail(message, DRV_ERROR_MEMORY,
@@ -415,7 +428,8 @@ static void release(drv_batch *batch) {
     free(batch->scenes);
     free(batch->workers);
     drv_memory_give(batch->scratch_block);
-    free(batch->controls);
+    free(batch->actions.bin);
+    free(batch->actions.share);
     batch->closed = true;
 }
 
@@ -569,48 +583,61 @@ static void step_world(void *context, int32_t index, int32_t worker_number) {
     own->batch->kernels->step_world(&world, &stepper->scratch, own->batch->times_phases ? stepper->phase_ns : NULL);
 }
 
-/* Reads the caller's actions where the bound ones would be, into controls that are the step's own. */
-static drv_status read_actions(const part *own, void *actions, char *message) {
+/* Whether its worlds go on with a step. A look into each costs as much as a step of one, so it is not for every step. */
+static drv_status check_worlds_go_on(part *own, char *message) {
     const drv_batch *batch = own->batch;
-    const int64_t numbers = (int64_t)batch->sizes.rows * batch->action_width;
-    const bool shares = batch->config.action_type == DRV_CONTINUOUS;
     if (!batch->arrays.observations)
         return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
+    const bool restarts = batch->config.restart != DRV_RESTART_CALLER;
+    if (own->open && restarts) return DRV_OK;
     for (int32_t i = 0; i < own->world_count; i++) {
-        drv_world world = world_in(own, i);
+        const drv_world world = world_in(own, i);
         if (*world.episode < 0)
             return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
-        if (batch->config.restart == DRV_RESTART_CALLER && *world.pending == DRV_OPENS_EPISODE)
+        if (!restarts && *world.pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d is over and its restart is the caller's; reset it before the "
                             "next step", i);
-        if (actions && shares) world.out.continuous_actions = (float *)actions + i * numbers;
-        if (actions && !shares) world.out.discrete_actions = (int64_t *)actions + i * numbers;
-        const drv_status status = batch->kernels->read_actions(&world, i, message);
-        if (status != DRV_OK) return status;
     }
+    own->open = true;
     return DRV_OK;
 }
 
-/* Keeps actions that were found good in the bound array. */
-static void keep_actions(const part *own, const void *actions) {
+static drv_status check_actions(const part *own, char *message) {
     const drv_batch *batch = own->batch;
-    const size_t first = (size_t)own->first_world * (size_t)batch->sizes.rows * (size_t)batch->action_width;
-    const size_t count = (size_t)own->world_count * (size_t)batch->sizes.rows * (size_t)batch->action_width;
-    if (batch->config.action_type == DRV_CONTINUOUS)
-        memmove(batch->arrays.continuous_actions + first, actions, count * sizeof(float));
-    else
-        memmove(batch->arrays.discrete_actions + first, actions, count * sizeof(int64_t));
+    const drv_world first = world_in(own, 0);
+    drv_status status = DRV_OK;
+    if (batch->kernels->actions_fit(&first, (int64_t)own->world_count * batch->sizes.rows)) return status;
+    for (int32_t i = 0; status == DRV_OK && i < own->world_count; i++) { /* some may be of rows that wait */
+        const drv_world world = world_in(own, i);
+        status = batch->kernels->check_actions(&world, i, message);
+    }
+    return status;
+}
+
+/* Takes the caller's actions, the bound ones where `actions` is NULL. Foreign ones that are good are kept in the bound
+ * array. */
+static drv_status take_actions(const part *own, const void *actions, char *message) {
+    const drv_batch *batch = own->batch;
+    const size_t width = (size_t)batch->sizes.rows * (size_t)batch->action_width;
+    const size_t first = (size_t)own->first_world * width, count = (size_t)own->world_count * width;
+    const bool shares = batch->config.action_type == DRV_CONTINUOUS;
+    const size_t bytes = count * (shares ? sizeof(float) : sizeof(int64_t));
+    void *bound = shares ? (void *)(batch->arrays.continuous_actions + first)
+                         : (void *)(batch->arrays.discrete_actions + first);
+    void *taken = shares ? (void *)(batch->actions.share + first) : (void *)(batch->actions.bin + first);
+    memcpy(taken, actions ? actions : bound, bytes);
+    const drv_status status = check_actions(own, message);
+    if (status == DRV_OK && actions) memcpy(bound, taken, bytes);
+    return status;
 }
 
 /* Enters a step: nothing has changed where it returns NULL. */
 static part *enter_step(drv_batch *batch, int32_t index, void *actions, drv_status *status, char *message) {
     part *own = enter(batch, index, message);
-    *status = own ? read_actions(own, actions, message) : DRV_ERROR_CALL;
-    if (*status == DRV_OK) {
-        if (actions) keep_actions(own, actions);
-        return own;
-    }
+    *status = own ? check_worlds_go_on(own, message) : DRV_ERROR_CALL;
+    if (*status == DRV_OK) *status = take_actions(own, actions, message);
+    if (*status == DRV_OK) return own;
     if (own) leave(own);
     return NULL;
 }

@@ -99,12 +99,15 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         memset(&cars, 0, sizeof cars);
         for (int32_t i = count; i < cars_at_once; i++) cars.wheelbase_m[i] = 1.0f;
         for (int32_t i = 0, row = first; i < count; i++, row++) {
+            const drv_control still = {0.0f, 0.0f};
+            const drv_control wanted =
+                world->status[row] == DRV_DRIVING ? drv_actions_control(world, row) : still;
             cars.x_m[i] = world->x_m[row];
             cars.y_m[i] = world->y_m[row];
             cars.heading_rad[i] = world->heading_rad[row];
             cars.speed_mps[i] = world->speed_mps[row];
-            cars.steering_rad[i] = world->control[row].steering_rad;
-            cars.wanted_mps2[i] = world->control[row].acceleration_mps2;
+            cars.steering_rad[i] = wanted.steering_rad;
+            cars.wanted_mps2[i] = wanted.acceleration_mps2;
             cars.wheelbase_m[i] = drv_wheelbase_share * scene->length_m[row];
         }
         advance_block(&cars, limits, scene->dt_s); /* those that do not drive too; what comes of it is dropped */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "geometry.h"
+#include "on_map.h"
 #include "phases.h"
 #include "vector.h"
 
@@ -114,58 +115,72 @@ static float path_m(const sweep *motion) {
 
 /* ---- contacts ---- */
 
-/* How far from its centre now a vehicle may have been felt during the step; NaN, which is near to nothing, if it is not
- * on the map. */
-static void measure_reach(const drv_world *world, float *restrict reach_m) {
-    const drv_scene *scene = world->scene;
-    for (int32_t vehicle = 0; vehicle < world->sizes.vehicles; vehicle++) reach_m[vehicle] = NAN;
-    for (int32_t vehicle = 0; vehicle < scene->vehicle_count; vehicle++) {
-        float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
-        float dy = world->y_m[vehicle] - world->before_y_m[vehicle];
-        float path = world->before_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
-        reach_m[vehicle] = world->present[vehicle] ? scene->radius_m[vehicle] + path : NAN;
+/* Who may be felt, and how far from its centre now it may have been during the step. */
+typedef struct nearby {
+    const drv_on_map *on_map;
+    float *reach_m; /* of each there */
+} nearby;
+
+static nearby who_is_nearby(const drv_world *world, drv_scratch *scratch) {
+    drv_on_map_list(world, scratch);
+    const nearby all = {&scratch->on_map, scratch->room};
+    for (int32_t i = 0; i < all.on_map->count; i++) {
+        const int32_t vehicle = all.on_map->vehicle[i];
+        const float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
+        const float dy = world->y_m[vehicle] - world->before_y_m[vehicle];
+        const float path = world->before_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
+        all.reach_m[i] = world->scene->radius_m[vehicle] + path;
     }
+    for (int32_t i = 0; i < DRV_LANES; i++) all.reach_m[all.on_map->count + i] = 0.0f;
+    return all;
 }
 
-/* Bit i: vehicle first + i is near enough to have met the row. */
-static uint64_t near_bits(const drv_world *world, int32_t row, int32_t first, const float *reach_m) {
-    const int32_t left = world->scene->vehicle_count - first, count = left < 64 ? left : 64;
-    const float *xs_m = world->x_m + first, *ys_m = world->y_m + first, *reaches_m = reach_m + first;
-    const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]), own_m = drv_all(reach_m[row]);
+/* Bit i: the one at place first + i is near enough to have met the row, which is at place `own` and not among them. */
+static uint64_t near_bits(nearby all, int32_t own, int32_t first) {
+    const drv_on_map *on_map = all.on_map;
+    const int32_t left = on_map->count - first, count = left < 64 ? left : 64;
+    const drv_floats x_m = drv_all(on_map->x_m[own]), y_m = drv_all(on_map->y_m[own]);
+    const drv_floats own_m = drv_all(all.reach_m[own]);
     uint64_t bits = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
-        const drv_floats dx = drv_load(xs_m + i) - x_m, dy = drv_load(ys_m + i) - y_m;
-        const drv_floats sum_m = own_m + drv_load(reaches_m + i);
-        const drv_floats beyond = dx * dx + dy * dy - sum_m * sum_m; /* squared distance beyond what could have met */
-        bits |= (uint64_t)drv_at_most(beyond, 0.0f) << i;
+        const drv_floats distance2 = drv_squared_distances(on_map->x_m + first + i, on_map->y_m + first + i, x_m, y_m);
+        const drv_floats sum_m = own_m + drv_load(all.reach_m + first + i);
+        bits |= (uint64_t)drv_at_most(distance2 - sum_m * sum_m, 0.0f) << i;
     }
-    if (row >= first && row < first + count) bits &= ~((uint64_t)1 << (row - first));
+    if (own >= first && own < first + count) bits &= ~((uint64_t)1 << (own - first));
     return bits;
 }
 
 static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
-static void detect_contacts(drv_world *world, int32_t row, const mover *own, const float *reach_m) {
+/* Whether the row overlaps the vehicle now; books a contact that began. */
+static bool detect_contact(drv_world *world, int32_t row, const mover *own, int32_t vehicle, bool touched_before) {
+    const mover other = mover_of(world, vehicle);
+    const bool appeared = !world->before_present[vehicle];
+    if (!appeared && stay_apart(own, &other)) return false;
+    const bool touches = drv_boxes_meet(own->now, other.now);
+    if (appeared || touched_before || (!touches && !sweeps_meet(&own->way, &other.way))) return touches;
+    world->hit[row] = 1;
+    if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = vehicle;
+    return touches;
+}
+
+/* `place` is the row's own among those on the map. */
+static void detect_contacts(drv_world *world, int32_t row, int32_t place, const mover *own, nearby all) {
     uint64_t *touching = world->touching + row * world->sizes.contact_words;
+    int32_t word = 0;
+    uint64_t touches_now = 0; /* of the word; vehicles come in ascending order, so those before it are written */
     world->hit[row] = 0;
     world->hit_vehicle[row] = -1;
-    for (int32_t first = 0; first < world->scene->vehicle_count; first += 64) {
-        const uint64_t touched_before = touching[first / 64];
-        uint64_t touches_now = 0;
-        for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
-            const int32_t bit = lowest_bit(near), vehicle = first + bit;
-            const mover other = mover_of(world, vehicle);
-            const bool appeared = !world->before_present[vehicle];
-            if (!appeared && stay_apart(own, &other)) continue;
-            const bool touches = drv_boxes_meet(own->now, other.now);
-            touches_now |= (uint64_t)touches << bit;
-            if (appeared || (touched_before >> bit & 1u)) continue;
-            if (!touches && !sweeps_meet(&own->way, &other.way)) continue;
-            world->hit[row] = 1;
-            if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = vehicle;
+    for (int32_t first = 0; first < all.on_map->count; first += 64)
+        for (uint64_t near = near_bits(all, place, first); near; near &= near - 1) {
+            const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
+            for (; word < vehicle / 64; touches_now = 0) touching[word++] = touches_now;
+            const bool touched_before = touching[word] >> (vehicle % 64) & 1u;
+            const bool touches = detect_contact(world, row, own, vehicle, touched_before);
+            touches_now |= (uint64_t)touches << (vehicle % 64);
         }
-        touching[first / 64] = touches_now;
-    }
+    for (; word < world->sizes.contact_words; touches_now = 0) touching[word++] = touches_now;
 }
 
 /* ---- road edges ---- */
@@ -308,8 +323,7 @@ static void detect_goal(drv_world *world, int32_t row) {
 
 void drv_events_begin(drv_world *world, drv_scratch *scratch) {
     const drv_scene *scene = world->scene;
-    float *reach_m = scratch->room;
-    measure_reach(world, reach_m);
+    const nearby all = who_is_nearby(world, scratch);
     for (int32_t i = 0; i < world->sizes.rows * world->sizes.contact_words; i++) world->touching[i] = 0;
     for (int32_t row = 0; row < world->sizes.rows; row++) {
         world->hit[row] = world->crossed[row] = world->reached[row] = 0;
@@ -320,25 +334,26 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         world->goal_spent[row] = within_goal(world, row, start, start);
         const mover own = mover_of(world, row);
         world->over_edge[row] = find_edges(world, row, &own, false).over;
-        for (int32_t first = 0; first < scene->vehicle_count; first += 64)
-            for (uint64_t near = near_bits(world, row, first, reach_m); near; near &= near - 1) {
-                const int32_t bit = lowest_bit(near);
-                const bool touches = drv_boxes_meet(own.now, box_now(world, first + bit));
-                world->touching[row * world->sizes.contact_words + first / 64] |= (uint64_t)touches << bit;
+        for (int32_t first = 0; first < all.on_map->count; first += 64) /* all rows are on the map: the first there */
+            for (uint64_t near = near_bits(all, row, first); near; near &= near - 1) {
+                const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
+                const bool touches = drv_boxes_meet(own.now, box_now(world, vehicle));
+                uint64_t *touching = world->touching + row * world->sizes.contact_words;
+                touching[vehicle / 64] |= (uint64_t)touches << (vehicle % 64);
             }
     }
 }
 
 void drv_events_detect(drv_world *world, drv_scratch *scratch) {
-    float *reach_m = scratch->room;
-    measure_reach(world, reach_m);
-    for (int32_t row = 0; row < world->scene->row_count; row++) {
+    const nearby all = who_is_nearby(world, scratch);
+    /* Rows are the first vehicles, and who drives is on the map. */
+    for (int32_t row = 0, place = 0; row < world->scene->row_count; place += world->present[row++]) {
         if (world->status[row] != DRV_DRIVING) {
             world->hit[row] = world->crossed[row] = world->reached[row] = 0;
             continue;
         }
         const mover own = mover_of(world, row);
-        detect_contacts(world, row, &own, reach_m);
+        detect_contacts(world, row, place, &own, all);
         detect_crossing(world, row, &own);
         detect_goal(world, row);
     }

@@ -2,6 +2,7 @@
 #ifndef DRV_GEOMETRY_H
 #define DRV_GEOMETRY_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,11 +49,11 @@ static inline drv_point drv_direction(float angle_rad) {
     return (drv_point){x, y};
 }
 
-static inline float drv_absolute(float value) { return value < 0.0f ? -value : value; }
+static inline float drv_absolute(float value) { return fabsf(value); }
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {
-    return value < low ? low : (value > high ? high : value);
+    return drv_smaller(high, drv_larger(low, value)); /* in this order -0 stays -0, by one instruction each */
 }
 
 /* Whether two boxes share a point. */

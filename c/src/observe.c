@@ -5,6 +5,7 @@
 #include "geometry.h"
 #include "layout.h"
 #include "nearest.h"
+#include "on_map.h"
 #include "phases.h"
 #include "roads.h"
 #include "vector.h"
@@ -75,41 +76,46 @@ static void write_head(const drv_world *world, int32_t row, own_frame ego, const
     for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(values[i] * head->scale[i], head->low[i], 1.0f);
 }
 
-/* Where the vehicles of the world are for all its rows; infinitely far, where they are not on the map. */
-static void place_vehicles(const drv_world *world, float *restrict x_m, float *restrict y_m) {
-    for (int32_t i = 0; i < world->sizes.vehicles; i++) {
-        x_m[i] = world->present[i] ? world->x_m[i] : INFINITY;
-        y_m[i] = world->present[i] ? world->y_m[i] : INFINITY;
-    }
+/* What makes a record of a vehicle's numbers. */
+typedef struct vehicle_scales {
+    float length, width, speed, kind;
+} vehicle_scales;
+
+static vehicle_scales vehicle_scales_of(const drv_config *config) {
+    return (vehicle_scales){drv_layout_scale(config, SCALE_LENGTH), drv_layout_scale(config, SCALE_WIDTH),
+                            drv_layout_scale(config, SCALE_SPEED), drv_layout_scale(config, SCALE_OBJECT_KIND)};
 }
 
-/* One record a vehicle of the world, as all its rows see them. */
-static void write_vehicle_records(const drv_world *world, float *record) {
-    const drv_config *config = world->config;
+/* The record of a vehicle of the world, as all its rows see it. */
+static void write_vehicle(const drv_world *world, vehicle_scales scales, int32_t vehicle, float *record) {
     const drv_scene *scene = world->scene;
-    const float length = drv_layout_scale(config, SCALE_LENGTH), width = drv_layout_scale(config, SCALE_WIDTH);
-    const float speed = drv_layout_scale(config, SCALE_SPEED), kind = drv_layout_scale(config, SCALE_OBJECT_KIND);
-    for (int32_t i = 0; i < scene->vehicle_count; i++, record += PARTNER_COUNT) {
-        record[PARTNER_X] = world->x_m[i];
-        record[PARTNER_Y] = world->y_m[i];
-        record[PARTNER_DIRECTION_X] = world->cos_heading[i];
-        record[PARTNER_DIRECTION_Y] = world->sin_heading[i];
-        record[PARTNER_LENGTH] = drv_smaller(scene->length_m[i] * length, 1.0f);
-        record[PARTNER_WIDTH] = drv_smaller(scene->width_m[i] * width, 1.0f);
-        record[PARTNER_SPEED] = drv_clip(world->speed_mps[i] * speed, -1.0f, 1.0f) + 0.0f; /* never -0 */
-        record[PARTNER_KIND] = (float)scene->kind[i] * kind;
-    }
+    record[PARTNER_X] = world->x_m[vehicle];
+    record[PARTNER_Y] = world->y_m[vehicle];
+    record[PARTNER_DIRECTION_X] = world->cos_heading[vehicle];
+    record[PARTNER_DIRECTION_Y] = world->sin_heading[vehicle];
+    record[PARTNER_LENGTH] = drv_smaller(scene->length_m[vehicle] * scales.length, 1.0f);
+    record[PARTNER_WIDTH] = drv_smaller(scene->width_m[vehicle] * scales.width, 1.0f);
+    record[PARTNER_SPEED] = drv_clip(world->speed_mps[vehicle] * scales.speed, -1.0f, 1.0f) + 0.0f; /* never -0 */
+    record[PARTNER_KIND] = (float)scene->kind[vehicle] * scales.kind;
 }
 
-/* The nearest partners of a row, by vehicle, in scratch->kept. */
-static drv_selection choose_partners(const drv_world *world, int32_t row, drv_scratch *scratch) {
+/* One record a vehicle on the map. */
+static void write_records_on_map(const drv_world *world, const drv_on_map *on_map, float *record) {
+    const vehicle_scales scales = vehicle_scales_of(world->config);
+    for (int32_t i = 0; i < on_map->count; i++)
+        write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
+}
+
+/* The nearest partners of a row, by their places in scratch->on_map, to scratch->kept; `own` is the row's own place. */
+static drv_selection choose_partners(const drv_world *world, int32_t own, drv_scratch *scratch) {
     const drv_config *config = world->config;
-    const int32_t blocks = (world->scene->vehicle_count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const drv_floats x_m = drv_all(world->x_m[row]), y_m = drv_all(world->y_m[row]);
+    const drv_on_map *on_map = &scratch->on_map;
+    const int32_t blocks = (on_map->count + DRV_WIDTH - 1) / DRV_WIDTH;
+    const drv_floats x_m = drv_all(on_map->x_m[own]), y_m = drv_all(on_map->y_m[own]);
     float *distance2 = scratch->distance2;
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
-        drv_store(distance2 + i, drv_squared_distances(scratch->seen_x_m + i, scratch->seen_y_m + i, x_m, y_m));
-    distance2[row] = INFINITY;
+        drv_store(distance2 + i, drv_squared_distances(on_map->x_m + i, on_map->y_m + i, x_m, y_m));
+    distance2[own] = INFINITY;
     const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
     const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
     const int32_t count = drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
@@ -120,14 +126,14 @@ static own_frame frame_of(const drv_world *world, int32_t row) {
     return (own_frame){{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
 }
 
-static void observe_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
-                        float *out) {
+static void observe_row(const drv_world *world, int32_t row, int32_t own, const drv_head_scales *head,
+                        drv_scratch *scratch, float *out) {
     const drv_config *config = world->config;
     const own_frame ego = frame_of(world, row);
     const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
     write_head(world, row, ego, head, out);
     out += HEAD_COUNT;
-    fill_slots(scratch->vehicle_record, choose_partners(world, row, scratch), config->partners, &view, out);
+    fill_slots(scratch->vehicle_record, choose_partners(world, own, scratch), config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
     fill_slots(world->scene->record, drv_roads_choose(world, row, scratch), config->roads, &view, out);
 }
@@ -138,13 +144,19 @@ static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
     memset(out + seen.count, 0, (size_t)(slots - seen.count) * sizeof *out);
 }
 
-static void observe_index_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
-                              uint8_t *out) {
+/* The same by vehicle. */
+static drv_selection named_by_vehicle(drv_selection seen, drv_scratch *scratch) {
+    for (int32_t slot = 0; slot < seen.count; slot++) scratch->kept[slot] = scratch->on_map.vehicle[seen.name[slot]];
+    return (drv_selection){scratch->kept, seen.count};
+}
+
+static void observe_index_row(const drv_world *world, int32_t row, int32_t own, const drv_head_scales *head,
+                              drv_scratch *scratch, uint8_t *out) {
     const drv_config *config = world->config;
     const own_frame ego = frame_of(world, row);
     write_head(world, row, ego, head, (float *)(void *)out);
     uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
-    fill_index_slots(choose_partners(world, row, scratch), config->partners, slots);
+    fill_index_slots(named_by_vehicle(choose_partners(world, own, scratch), scratch), config->partners, slots);
     fill_index_slots(drv_roads_choose(world, row, scratch), config->roads, slots + config->partners);
 }
 
@@ -152,16 +164,17 @@ void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch
                       void *out) {
     const int64_t size = drv_layout_size(world->config);
     const drv_head_scales head = drv_layout_head(world->config);
-    place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
-    write_vehicle_records(world, scratch->vehicle_record);
+    drv_on_map_list(world, scratch);
+    write_records_on_map(world, &scratch->on_map, scratch->vehicle_record);
     drv_roads_locate(world, scratch);
-    for (int32_t row = 0; row < world->scene->row_count; row++) {
+    /* Rows are the first vehicles, and who is shown something is on the map. */
+    for (int32_t row = 0, own = 0; row < world->scene->row_count; own += world->present[row++]) {
         if (!chosen[row]) continue;
         drv_roads_expect(world, row + 1, scratch);
         if (type == DRV_FLOAT32) {
-            observe_row(world, row, &head, scratch, (float *)out + row * size);
+            observe_row(world, row, own, &head, scratch, (float *)out + row * size);
         } else {
-            observe_row(world, row, &head, scratch, scratch->row);
+            observe_row(world, row, own, &head, scratch, scratch->row);
             drv_store_halves(scratch->row, (int32_t)size, (uint16_t *)out + row * size);
         }
     }
@@ -171,16 +184,17 @@ static void observe_index_rows(const drv_world *world, const uint8_t *chosen, dr
     const int64_t row_bytes = drv_layout_bytes(world->config);
     const drv_head_scales head = drv_layout_head(world->config);
     float *vehicles = world->out.vehicle_table + PARTNER_COUNT;
-    place_vehicles(world, scratch->seen_x_m, scratch->seen_y_m);
-    write_vehicle_records(world, vehicles);
+    const vehicle_scales scales = vehicle_scales_of(world->config);
     const int32_t count = world->scene->vehicle_count, room = world->sizes.vehicles;
     if (*world->clock_steps == 0) /* those of an earlier scene */
         memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(room - count) * PARTNER_COUNT * sizeof *vehicles);
+    for (int32_t i = 0; i < count; i++) write_vehicle(world, scales, i, vehicles + i * PARTNER_COUNT);
+    drv_on_map_list(world, scratch);
     drv_roads_locate(world, scratch);
-    for (int32_t row = 0; row < world->scene->row_count; row++) {
+    for (int32_t row = 0, own = 0; row < world->scene->row_count; own += world->present[row++]) {
         if (!chosen[row]) continue;
         drv_roads_expect(world, row + 1, scratch);
-        observe_index_row(world, row, &head, scratch, world->out.observations + row * row_bytes);
+        observe_index_row(world, row, own, &head, scratch, world->out.observations + row * row_bytes);
     }
 }
 

@@ -36,8 +36,12 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* The observations of the chosen rows of a world in a type with all its features, each at its place from `out` on. */
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
                       void *out);
-/* Checks the actions of the rows that drive and reads them into their controls; the first bad one is told. */
-drv_status drv_actions_read(const drv_world *world, int32_t world_number, char *message);
+/* Whether the actions of so many rows are all in range, from those of a world's first row on, whoever drives. */
+bool drv_actions_fit(const drv_world *first, int64_t rows);
+/* Whether those of the rows of a world that drive are; the first bad one is told. */
+drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
+/* What the action of a row that drives asks for. */
+drv_control drv_actions_control(const drv_world *world, int32_t row);
 
 /* Index of each phase, for names and times. */
 enum {

@@ -93,6 +93,12 @@ typedef struct drv_sizes {
     int32_t rows, vehicles, contact_words, max_trials;
 } drv_sizes;
 
+/* The core's own copy of what a caller asks for: bins or shares, one or two a row; the other is NULL. */
+typedef struct drv_actions {
+    int64_t *bin;
+    float *share;
+} drv_actions;
+
 /* Everything a phase may touch of one world: what is fixed, its state, the caller's arrays from its first row on. */
 typedef struct drv_world {
     const drv_config *config;
@@ -102,24 +108,31 @@ typedef struct drv_world {
     const drv_scene *scene;
     drv_sizes sizes;
     drv_arrays out;
-    drv_control *control; /* of each row in the step that comes */
+    drv_actions actions; /* of the step that comes, from the world's first row on */
 #define X(type, letter, name, count, unit, phase) type *name;
     DRV_STATE(X)
 #undef X
 } drv_world;
+
+/* The vehicles of a world that are on the map, in ascending order. */
+typedef struct drv_on_map {
+    int32_t count;
+    int32_t *vehicle;
+    float *x_m, *y_m;
+} drv_on_map;
 
 /* Room for one thread's searches. */
 typedef struct drv_scratch {
     float *distance2;       /* the larger of segments and vehicles, and twice DRV_LANES */
     float *room;            /* as many */
     int32_t *name;          /* segments and DRV_LANES */
-    int32_t *vehicle_block; /* the first vehicle of each block */
+    int32_t *vehicle_block; /* the first of each block of them */
     int32_t *kept;          /* slots and DRV_LANES */
     float *vehicle_record;  /* vehicles x 8 */
     drv_cell_list *list;    /* the longest that is kept */
     int32_t *first;         /* of each block of segments */
     float *row;             /* one row of floats */
-    float *seen_x_m, *seen_y_m; /* vehicles */
+    drv_on_map on_map;      /* since drv_on_map_list; vehicles and DRV_LANES */
     uint8_t *chosen;        /* rows */
     int32_t *cell;          /* of each row among the small cells of its scene, since drv_roads_locate */
     void *world;            /* one world's state, for looking ahead */

@@ -4,22 +4,31 @@
 #include "geometry.h"
 #include "phases.h"
 
+/* Takes the values of a log where it is valid; a loop without a branch, which compilers make into vectors. */
+static void take_valid(float *restrict to, const float *restrict log, const uint8_t *restrict valid, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        const float logged = log[i], kept = to[i];
+        to[i] = valid[i] ? logged : kept;
+    }
+}
+
 /* Puts the experts where their logs have them `frame` frames after the start; gone where a log is not valid. */
 static void replay(drv_world *world, int32_t frame) {
     const drv_scene *scene = world->scene;
-    for (int32_t expert = 0; expert < scene->expert_count; expert++) {
-        int32_t vehicle = scene->row_count + expert;
-        int64_t at = (int64_t)frame * scene->expert_count + expert;
-        bool on_map = frame < scene->frame_count && scene->log_valid[at];
-        world->present[vehicle] = on_map;
-        if (!on_map) continue;
-        world->x_m[vehicle] = scene->log_x_m[at];
-        world->y_m[vehicle] = scene->log_y_m[at];
-        world->heading_rad[vehicle] = scene->log_heading_rad[at];
-        world->cos_heading[vehicle] = scene->log_cos_heading[at];
-        world->sin_heading[vehicle] = scene->log_sin_heading[at];
-        world->speed_mps[vehicle] = scene->log_speed_mps[at];
+    const int32_t first = scene->row_count, count = scene->expert_count;
+    if (frame >= scene->frame_count) {
+        memset(world->present + first, 0, (size_t)count);
+        return;
     }
+    const int64_t at = (int64_t)frame * count;
+    const uint8_t *valid = scene->log_valid + at;
+    memcpy(world->present + first, valid, (size_t)count);
+    take_valid(world->x_m + first, scene->log_x_m + at, valid, count);
+    take_valid(world->y_m + first, scene->log_y_m + at, valid, count);
+    take_valid(world->heading_rad + first, scene->log_heading_rad + at, valid, count);
+    take_valid(world->cos_heading + first, scene->log_cos_heading + at, valid, count);
+    take_valid(world->sin_heading + first, scene->log_sin_heading + at, valid, count);
+    take_valid(world->speed_mps + first, scene->log_speed_mps + at, valid, count);
 }
 
 static void remember(drv_world *world) {
