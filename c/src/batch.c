@@ -32,7 +32,7 @@ typedef struct part {
     drv_batch *batch;
     int32_t number; /* of its claim, and of its queue of the pool */
     int32_t first_world, world_count;
-    bool open; /* all its worlds were found to have an episode, as they have from their first on */
+    bool open; /* all its worlds were found to have an episode; from the first on they always have one */
     drv_rounding callers_rounding;
     /* World by world, from its first one on. */
     const uint8_t *chosen; /* worlds to reset, NULL all */
@@ -583,7 +583,7 @@ static void step_world(void *context, int32_t index, int32_t worker_number) {
     own->batch->kernels->step_world(&world, &stepper->scratch, own->batch->times_phases ? stepper->phase_ns : NULL);
 }
 
-/* Whether its worlds go on with a step. A look into each costs as much as a step of one, so it is not for every step. */
+/* Whether its worlds go on with a step. Where they restart by themselves, one look into all of them is enough. */
 static drv_status check_worlds_go_on(part *own, char *message) {
     const drv_batch *batch = own->batch;
     if (!batch->arrays.observations)
