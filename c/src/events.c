@@ -99,13 +99,44 @@ static bool stay_apart(const mover *a, const mover *b) {
     return false;
 }
 
+/* Some of the pieces of a step. */
+typedef struct stretch {
+    int32_t first, end, of;
+} stretch;
+
+static stretch half_of(stretch whole, bool second) {
+    const int32_t middle = (whole.first + whole.end) / 2;
+    return second ? (stretch){middle, whole.end, whole.of} : (stretch){whole.first, middle, whole.of};
+}
+
+static mover on_stretch(const sweep *motion, stretch pieces) {
+    const float begin = (float)pieces.first / (float)pieces.of, end = (float)pieces.end / (float)pieces.of;
+    const drv_point path = {motion->to.x - motion->from.x, motion->to.y - motion->from.y};
+    sweep way = *motion;
+    way.from = (drv_point){motion->from.x + begin * path.x, motion->from.y + begin * path.y};
+    way.to = (drv_point){motion->from.x + end * path.x, motion->from.y + end * path.y};
+    way.heading_from_rad += begin * motion->turn_rad;
+    way.turn_rad *= end - begin;
+    const drv_point ahead = drv_direction(way.heading_from_rad + way.turn_rad);
+    return (mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
+}
+
+/* Piece by piece, but where they surely stay apart on a stretch, none of its pieces is looked at. */
+static bool meet_on_stretch(const sweep *a, const sweep *b, stretch pieces) {
+    if (pieces.end - pieces.first == 1) {
+        const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.of,
+                                ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.of};
+        return drv_moving_boxes_meet(box_in_piece(a, pieces.first, pieces.of), path,
+                                     box_in_piece(b, pieces.first, pieces.of));
+    }
+    const mover one = on_stretch(a, pieces), other = on_stretch(b, pieces);
+    if (stay_apart(&one, &other) || stay_apart(&other, &one)) return false;
+    return meet_on_stretch(a, b, half_of(pieces, false)) || meet_on_stretch(a, b, half_of(pieces, true));
+}
+
 static bool sweeps_meet(const sweep *a, const sweep *b) {
     const int32_t of_a = piece_count(a), of_b = piece_count(b), pieces = of_a > of_b ? of_a : of_b;
-    drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces,
-                      ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces};
-    for (int32_t piece = 0; piece < pieces; piece++)
-        if (drv_moving_boxes_meet(box_in_piece(a, piece, pieces), path, box_in_piece(b, piece, pieces))) return true;
-    return false;
+    return meet_on_stretch(a, b, (stretch){0, pieces, pieces});
 }
 
 static float path_m(const sweep *motion) {
@@ -185,25 +216,10 @@ static void detect_contacts(drv_world *world, int32_t row, int32_t place, const 
 
 /* ---- road edges ---- */
 
-/* Whether the sweep meets the edge on its way. */
-static bool sweep_meets_edge(const sweep *motion, const drv_segments *edges, int32_t edge) {
-    const int32_t pieces = piece_count(motion);
-    const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces,
-                            (motion->to.y - motion->from.y) / (float)pieces};
+static bool moving_box_meets_edge(drv_box box, drv_point path, const drv_segments *edges, int32_t edge) {
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
     const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
-    for (int32_t piece = 0; piece < pieces; piece++)
-        if (drv_moving_box_meets_segment(box_in_piece(motion, piece, pieces), path, middle, along,
-                                         edges->half_length_m[edge]))
-            return true;
-    return false;
-}
-
-static bool box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge) {
-    const drv_point rest = {0.0f, 0.0f};
-    const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
-    const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
-    return drv_moving_box_meets_segment(box, rest, middle, along, edges->half_length_m[edge]);
+    return drv_moving_box_meets_segment(box, path, middle, along, edges->half_length_m[edge]);
 }
 
 /* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
@@ -261,6 +277,26 @@ static uint32_t edges_in_question(const drv_segments *edges, int32_t first, cons
            drv_at_most(aside_m, 0.0f);
 }
 
+/* Whether the sweep meets the edge on some of its pieces; as with vehicles, stretches that are clear are passed over. */
+static bool meets_edge_on_stretch(const sweep *motion, const drv_segments *edges, int32_t edge, stretch pieces) {
+    if (pieces.end - pieces.first == 1) {
+        const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
+                                (motion->to.y - motion->from.y) / (float)pieces.of};
+        return moving_box_meets_edge(box_in_piece(motion, pieces.first, pieces.of), path, edges, edge);
+    }
+    const mover part = on_stretch(motion, pieces);
+    const float radius_m = part.now.half_length_m + part.now.half_width_m; /* a little more */
+    const edge_search search = search_of(&part, radius_m + path_m(&part.way));
+    if (!(edges_in_question(edges, edge, &search) & 1u)) return false;
+    return meets_edge_on_stretch(motion, edges, edge, half_of(pieces, false)) ||
+           meets_edge_on_stretch(motion, edges, edge, half_of(pieces, true));
+}
+
+static bool sweep_meets_edge(const sweep *motion, const drv_segments *edges, int32_t edge) {
+    const int32_t pieces = piece_count(motion);
+    return meets_edge_on_stretch(motion, edges, edge, (stretch){0, pieces, pieces});
+}
+
 typedef struct edge_facts {
     bool over; /* the box meets an edge at its pose now */
     bool met;  /* it does, or did on its way there; not looked for where `sweeps` is false */
@@ -273,6 +309,7 @@ static edge_facts find_edges(const drv_world *world, int32_t row, const mover *o
     const drv_point at = own->now.centre;
     const drv_window window =
         drv_grid_window(&scene->grid, at.x, at.y, search.reach_m + 0.5f * drv_segment_limit_m);
+    const drv_point rest = {0.0f, 0.0f};
     edge_facts facts = {false, false};
     for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = edges->cell_start + y * scene->grid.columns;
@@ -282,7 +319,7 @@ static edge_facts find_edges(const drv_world *world, int32_t row, const mover *o
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
                 const int32_t edge = first + lowest_bit(near);
-                if (box_meets_edge(own->now, edges, edge)) return (edge_facts){true, true};
+                if (moving_box_meets_edge(own->now, rest, edges, edge)) return (edge_facts){true, true};
                 facts.met = facts.met || (sweeps && sweep_meets_edge(&own->way, edges, edge));
             }
         }
