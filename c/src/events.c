@@ -277,7 +277,7 @@ static uint32_t edges_in_question(const drv_segments *edges, int32_t first, cons
            drv_at_most(aside_m, 0.0f);
 }
 
-/* Whether the sweep meets the edge on some of its pieces; as with vehicles, stretches that are clear are passed over. */
+/* Whether the sweep meets the edge on some of its pieces; stretches that are clear are passed over here too. */
 static bool meets_edge_on_stretch(const sweep *motion, const drv_segments *edges, int32_t edge, stretch pieces) {
     if (pieces.end - pieces.first == 1) {
         const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
