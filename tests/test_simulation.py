@@ -231,6 +231,16 @@ def test_every_vehicle_can_be_hit_however_many_there_are(place):
     assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == place
 
 
+@pytest.mark.parametrize("place", (63, 64, 65, 128, 129))
+def test_who_is_hit_is_told_among_many_that_have_not_come_yet(place):
+    others = [replayer([None] * 30 + [(0.0, 10.0 + 5.0 * i, 0.0, 0.0)]) for i in range(200)]
+    others[5] = replayer([(0.0, -10.0, 0.0, 0.0)] * 31)
+    others[place - 1] = replayer([(15.5, 0.0, 0.0, 0.0)] * 31)
+    batch = batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL)
+    seen = drive(batch, 29)
+    assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == place
+
+
 def test_every_row_can_hit_however_many_there_are():
     rows = [driver(0.0, 5.0 * i, speed_mps=10.0) for i in range(150)]
     hit = {0: 11, 63: 7, 64: 8, 65: 9, 128: 5, 149: 3}
