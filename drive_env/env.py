@@ -176,7 +176,7 @@ class DriveParallelEnv(ParallelEnv):
         """One step of all agents.
 
         Args:
-            actions: one for each agent that drives; those of waiting agents are neither read nor checked.
+            actions: one for each agent that drives; those of waiting agents may be anything.
 
         Returns:
             observations, (observation size,) each, rewards, terminations, truncations, infos: one entry for each agent

@@ -105,7 +105,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         """One step.
 
         Args:
-            action: in `action_space`; neither read nor checked where the step is a restart.
+            action: in `action_space`; where the step is a restart it may be anything.
 
         Returns:
             observation, (observation size,), reward, terminated, truncated, info.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from numpy import ndarray
+from numpy import ndarray  # by name: step is a microsecond's matter
 
 from .arrays import aligned_block, shared_table
 from .cast import Cast
@@ -136,7 +136,7 @@ class BatchPart:
 
         Args:
             actions: one a row, in the form of `actions`; filling that array and passing it copies nothing. Entries of
-                rows that wait are neither read nor checked.
+                rows that wait may be anything.
 
         Raises:
             ActionError: the action of a driving row is not finite or out of range, or the array has the wrong
@@ -184,7 +184,7 @@ class BatchPart:
         if type(actions) is ndarray and actions.dtype is dtype and actions.shape == shape:
             try:
                 return ffi.from_buffer(actions)
-            except ValueError:  # its rows do not lie one after the other
+            except (BufferError, ValueError):  # its rows do not lie one after the other
                 pass
         return ffi.from_buffer(np.ascontiguousarray(self._like_the_bound(actions)))
 

@@ -96,7 +96,7 @@ def collect(batch, agent, memory, steps):
         choice = torch.distributions.Categorical(logits=logits)
         row["actions"] = choice.sample()
         row["logp"] = choice.log_prob(row["actions"])
-        batch.actions[:] = row["actions"].numpy()  # those of rows that wait are not read
+        batch.actions[:] = row["actions"].numpy()  # those of rows that wait may be anything
         batch.step(batch.actions)
         # Of the action just taken.
         row |= {name: torch.tensor(getattr(batch, name)) for name in ("rewards", "terminations", "truncations")}

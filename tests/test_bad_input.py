@@ -497,7 +497,7 @@ def test_actions_that_numpy_cannot_bring_into_form_are_refused_like_any_other(ac
         batch.step(actions)
 
 
-def test_garbage_in_rows_that_wait_is_not_even_read():
+def test_rows_that_wait_may_have_garbage():
     batch, other = make(action_type="continuous"), make(action_type="continuous")
     batch.reset(), other.reset()
     dice = np.random.default_rng(3)

@@ -909,7 +909,7 @@ def test_a_trial_that_reset_cuts_enters_no_metric_and_what_was_booked_stays():
 
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
-def test_actions_of_waiting_rows_are_neither_read_nor_checked(action_type):
+def test_actions_of_waiting_rows_may_be_anything(action_type):
     tidy, careless = (two_trials_of_everything(action_type=action_type) for _ in range(2))
     rng = np.random.default_rng(4)
     for batch in (tidy, careless):
@@ -954,6 +954,23 @@ def test_a_bad_action_of_a_driving_row_names_the_row_and_nothing_has_moved(actio
         step(batch)
         step(twin)
         assert_same_arrays(batch, twin)
+
+
+@pytest.mark.parametrize("action_type", list(BAD_ACTIONS))
+def test_a_bad_action_is_found_behind_garbage_of_rows_that_wait(action_type):
+    batch = two_trials_of_everything(action_type=action_type)
+    rng, refused = np.random.default_rng(5), 0
+    batch.reset()
+    for _ in range(60):
+        waits, drives = np.flatnonzero(batch.waits), np.flatnonzero(~batch.waits)
+        if len(waits) and len(drives) and drives[-1] > waits[0]:
+            actions = laws.with_garbage_where_rows_wait(batch, laws.idle_actions(batch), rng)
+            actions[drives[-1]] = BAD_ACTIONS[action_type][0]
+            with pytest.raises(ActionError, match=rf"row {drives[-1]}\b"):
+                batch.step(actions)
+            refused += 1
+        step(batch)
+    assert refused > 5
 
 
 @pytest.mark.parametrize("action_type, shape, dtype", [

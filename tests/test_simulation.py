@@ -215,6 +215,20 @@ def test_a_removed_row_is_hit_by_nobody():
     assert onsets(seen, "reached", 0) == [2] and batch.removed[0] and not seen["hit"].any()
 
 
+def test_a_row_hits_what_it_did_when_a_row_before_it_has_left():
+    scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(0.0, 20.0, 0.0, 10.0), Actor(15.5, 20.0)])
+    seen = drive(batch_of(scene), 12)
+    assert onsets(seen, "reached", 0) == [2] and seen["removed"][11, 0]
+    assert onsets(seen, "hit", 0) == [] and onsets(seen, "hit", 1) == [11] and seen["hit_vehicle"][11, 1] == 2
+
+
+def test_contacts_with_the_fifth_and_the_seventieth_are_each_paid_once():
+    others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(80)]
+    others[4], others[69] = Actor(15.5, 1.2), Actor(16.5, -1.2)
+    seen = drive(batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL), 40)
+    assert onsets(seen, "hit") == [11, 12] and list(seen["hit_vehicle"][[11, 12], 0]) == [5, 70]
+
+
 def test_the_lowest_vehicle_of_several_is_named_and_one_contact_is_paid():
     others = [Actor(15.5, 1.2), Actor(15.5, -1.2), Actor(15.4, 3.5)]
     batch = batch_of(stage([driver(speed_mps=10.0), *others]))
@@ -597,6 +611,7 @@ def test_an_expert_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
     batch = batch_of(scene, max_trials=2, trial_steps=40, **IGNORE_ALL)
     objects = scene.objects
     for trial in range(2):
+        last = None
         for frame in range(41):
             now = batch.vehicles()
             there = frame < 30 and log[frame] is not None
@@ -605,6 +620,9 @@ def test_an_expert_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
                 for name in ("x_m", "y_m", "heading_rad"):
                     assert now[name][1] == getattr(objects, name)[frame, 1], (trial, frame, name)
                 assert now["speed_mps"][1] == pytest.approx(log[frame][3], abs=1e-4)
+                last = {name: now[name][1] for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
+            elif last:
+                assert last == {name: now[name][1] for name in last}, (trial, frame)
             kind = batch.observations[0, batch.observation_layout()["partners/kind"].slice]
             assert not kind[1:].any()
             batch.step(discrete(batch, 0))

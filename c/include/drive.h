@@ -370,11 +370,11 @@ drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds
                            const int32_t *ages, char *message);
 /* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
  * Nothing has changed unless it returns DRV_OK. */
-drv_status drv_batch_step(drv_batch *batch, int32_t part, void *actions, char *message);
+drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, char *message);
 /* The same, begun: it returns when the actions are read, and leaves the step in flight to thread_count - 1 threads, at
  * least one. Until drv_batch_wait the arrays of these worlds may not be read, the bound actions may be written, and no
  * other call gets in. */
-drv_status drv_batch_step_async(drv_batch *batch, int32_t part, void *actions, char *message);
+drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
 /* Ends the step in flight, in whichever thread, which helps with the worlds that are left. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
 /* What each waiting row will see at its next inner restart, zeros elsewhere: observation_size floats a row, or half

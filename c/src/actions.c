@@ -3,16 +3,16 @@
 #include "error.h"
 #include "phases.h"
 
+enum { all_bins = DRV_ACCELERATION_BINS * DRV_STEERING_BINS };
+
 static bool in_table(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
 static bool is_share(float value) { return value >= -1.0f && value <= 1.0f; }
 
-enum { all_bins = DRV_ACCELERATION_BINS * DRV_STEERING_BINS };
-
-bool drv_actions_fit(const drv_world *first, int64_t rows) {
-    const int64_t *bin = first->actions.bin;
-    const float *share = first->actions.share;
+bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t rows) {
+    const int64_t *bin = actions.bin;
+    const float *share = actions.share;
     int64_t misfits = 0;
-    switch (first->config->action_type) {
+    switch (action_type) {
         case DRV_DISCRETE:
             for (int64_t i = 0; i < rows; i++) misfits |= !in_table(bin[i], all_bins);
             break;
@@ -28,7 +28,7 @@ bool drv_actions_fit(const drv_world *first, int64_t rows) {
     return misfits == 0;
 }
 
-/* Says what is wrong with the action of a row, by its numbers in the batch, if anything is. */
+/* Says what is wrong with the action of a row, if anything is, by its number among those that are called. */
 static drv_status check_row(const drv_world *world, int32_t world_number, int32_t row, char *message) {
     const int32_t number = world_number * world->sizes.rows + row;
     if (world->config->action_type == DRV_DISCRETE) {

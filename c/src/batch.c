@@ -32,7 +32,6 @@ typedef struct part {
     drv_batch *batch;
     int32_t number; /* of its claim, and of its queue of the pool */
     int32_t first_world, world_count;
-    bool open; /* all its worlds were found to have an episode; from the first on they always have one */
     drv_rounding callers_rounding;
     /* World by world, from its first one on. */
     const uint8_t *chosen; /* worlds to reset, NULL all */
@@ -269,6 +268,8 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
                        .sizes = batch->sizes,
                        .actions = actions_from(batch, number),
                        .out = *all};
+    world.out.discrete_actions = NULL; /* phases have the copy */
+    world.out.continuous_actions = NULL;
     drv_state_attach(&world, world_block);
     world.scene = batch->scenes[*world.scene_index];
     if (!all->observations) return world;
@@ -320,6 +321,7 @@ static uint64_t cut_scratch(const drv_batch *batch, uint8_t *base, drv_scratch *
     CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
     CUT(row, batch->observation_size * (int64_t)sizeof(float));
     CUT(on_map.vehicle, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(int32_t));
+    CUT(on_map.place, batch->sizes.rows * (int64_t)sizeof(int32_t));
     CUT(on_map.x_m, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(float));
     CUT(on_map.y_m, (batch->sizes.vehicles + DRV_LANES) * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.rows);
@@ -583,32 +585,33 @@ static void step_world(void *context, int32_t index, int32_t worker_number) {
     own->batch->kernels->step_world(&world, &stepper->scratch, own->batch->times_phases ? stepper->phase_ns : NULL);
 }
 
-/* Whether its worlds go on with a step. Where they restart by themselves, one look into all of them is enough. */
-static drv_status check_worlds_go_on(part *own, char *message) {
+static bool was_reset(const part *own) {
+    const uint8_t *episode = (const uint8_t *)world_in(own, 0).episode; /* the others' lie a world's bytes apart */
+    for (int32_t i = 0; i < own->world_count; i++, episode += own->batch->world_bytes)
+        if (*(const int64_t *)(const void *)episode < 0) return false;
+    return true;
+}
+
+static drv_status check_worlds_go_on(const part *own, char *message) {
     const drv_batch *batch = own->batch;
     if (!batch->arrays.observations)
         return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
-    const bool restarts = batch->config.restart != DRV_RESTART_CALLER;
-    if (own->open && restarts) return DRV_OK;
-    for (int32_t i = 0; i < own->world_count; i++) {
-        const drv_world world = world_in(own, i);
-        if (*world.episode < 0)
-            return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
-        if (!restarts && *world.pending == DRV_OPENS_EPISODE)
+    if (!was_reset(own)) return drv_fail(message, DRV_ERROR_CALL, "step was called before reset; call reset first");
+    for (int32_t i = 0; batch->config.restart == DRV_RESTART_CALLER && i < own->world_count; i++)
+        if (*world_in(own, i).pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d is over and its restart is the caller's; reset it before the "
                             "next step", i);
-    }
-    own->open = true;
     return DRV_OK;
 }
 
 static drv_status check_actions(const part *own, char *message) {
     const drv_batch *batch = own->batch;
-    const drv_world first = world_in(own, 0);
+    const drv_actions actions = actions_from(batch, own->first_world);
+    const int64_t rows = (int64_t)own->world_count * batch->sizes.rows;
+    if (batch->kernels->fit_actions(actions, batch->config.action_type, rows)) return DRV_OK;
     drv_status status = DRV_OK;
-    if (batch->kernels->actions_fit(&first, (int64_t)own->world_count * batch->sizes.rows)) return status;
-    for (int32_t i = 0; status == DRV_OK && i < own->world_count; i++) { /* some may be of rows that wait */
+    for (int32_t i = 0; status == DRV_OK && i < own->world_count; i++) { /* rows that wait may have anything */
         const drv_world world = world_in(own, i);
         status = batch->kernels->check_actions(&world, i, message);
     }
@@ -619,21 +622,22 @@ static drv_status check_actions(const part *own, char *message) {
  * array. */
 static drv_status take_actions(const part *own, const void *actions, char *message) {
     const drv_batch *batch = own->batch;
+    const drv_actions taken = actions_from(batch, own->first_world);
     const size_t width = (size_t)batch->sizes.rows * (size_t)batch->action_width;
     const size_t first = (size_t)own->first_world * width, count = (size_t)own->world_count * width;
     const bool shares = batch->config.action_type == DRV_CONTINUOUS;
-    const size_t bytes = count * (shares ? sizeof(float) : sizeof(int64_t));
     void *bound = shares ? (void *)(batch->arrays.continuous_actions + first)
                          : (void *)(batch->arrays.discrete_actions + first);
-    void *taken = shares ? (void *)(batch->actions.share + first) : (void *)(batch->actions.bin + first);
-    memcpy(taken, actions ? actions : bound, bytes);
+    void *own_copy = shares ? (void *)taken.share : (void *)taken.bin;
+    const size_t bytes = count * (shares ? sizeof(float) : sizeof(int64_t));
+    memcpy(own_copy, actions ? actions : bound, bytes);
     const drv_status status = check_actions(own, message);
-    if (status == DRV_OK && actions) memcpy(bound, taken, bytes);
+    if (status == DRV_OK && actions) memcpy(bound, own_copy, bytes);
     return status;
 }
 
 /* Enters a step: nothing has changed where it returns NULL. */
-static part *enter_step(drv_batch *batch, int32_t index, void *actions, drv_status *status, char *message) {
+static part *enter_step(drv_batch *batch, int32_t index, const void *actions, drv_status *status, char *message) {
     part *own = enter(batch, index, message);
     *status = own ? check_worlds_go_on(own, message) : DRV_ERROR_CALL;
     if (*status == DRV_OK) *status = take_actions(own, actions, message);
@@ -642,7 +646,7 @@ static part *enter_step(drv_batch *batch, int32_t index, void *actions, drv_stat
     return NULL;
 }
 
-drv_status drv_batch_step(drv_batch *batch, int32_t index, void *actions, char *message) {
+drv_status drv_batch_step(drv_batch *batch, int32_t index, const void *actions, char *message) {
     drv_status status;
     part *own = enter_step(batch, index, actions, &status, message);
     if (!own) return status;
@@ -651,7 +655,7 @@ drv_status drv_batch_step(drv_batch *batch, int32_t index, void *actions, char *
     return DRV_OK;
 }
 
-drv_status drv_batch_step_async(drv_batch *batch, int32_t index, void *actions, char *message) {
+drv_status drv_batch_step_async(drv_batch *batch, int32_t index, const void *actions, char *message) {
     drv_status status;
     part *own = enter_step(batch, index, actions, &status, message);
     if (!own) return status;
@@ -694,12 +698,6 @@ static void look_ahead(void *context, int32_t index, int32_t worker_number) {
     for (int32_t row = 0; row < world.scene->row_count; row++)
         scratch->chosen[row] = world.status[row] != DRV_DRIVING || *world.pending == DRV_OPENS_TRIAL;
     batch->kernels->observe_rows(&copy, scratch->chosen, scratch, halves ? DRV_FLOAT16 : DRV_FLOAT32, out);
-}
-
-static bool was_reset(const part *own) {
-    for (int32_t i = 0; i < own->world_count; i++)
-        if (*world_in(own, i).episode < 0) return false;
-    return true;
 }
 
 drv_status drv_batch_restart_observations(drv_batch *batch, int32_t index, void *out, char *message) {

@@ -93,15 +93,14 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const drv_scene *scene = world->scene;
     const drv_speed_limits limits = {world->config->min_speed_mps, world->config->max_speed_mps};
+    const drv_control still = {0.0f, 0.0f}; /* in the place of what rows that wait have, which may be anything */
     for (int32_t first = 0; first < scene->row_count; first += cars_at_once) {
         const int32_t left = scene->row_count - first, count = left < cars_at_once ? left : cars_at_once;
         car_block cars;
         memset(&cars, 0, sizeof cars);
         for (int32_t i = count; i < cars_at_once; i++) cars.wheelbase_m[i] = 1.0f;
         for (int32_t i = 0, row = first; i < count; i++, row++) {
-            const drv_control still = {0.0f, 0.0f};
-            const drv_control wanted =
-                world->status[row] == DRV_DRIVING ? drv_actions_control(world, row) : still;
+            const drv_control wanted = world->status[row] == DRV_DRIVING ? drv_actions_control(world, row) : still;
             cars.x_m[i] = world->x_m[row];
             cars.y_m[i] = world->y_m[row];
             cars.heading_rad[i] = world->heading_rad[row];
@@ -122,7 +121,7 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
             world->steering_rad[row] = cars.steering_rad[i];
             world->acceleration_mps2[row] = cars.acceleration_mps2[i];
             world->yaw_rate_radps[row] = cars.yaw_rate_radps[i];
-            world->distance_m[row] += drv_absolute(cars.speed_mps[i]) * scene->dt_s;
+            world->distance_m[row] += fabsf(cars.speed_mps[i]) * scene->dt_s;
         }
     }
 }

@@ -36,15 +36,15 @@ static drv_mover mover_of(const drv_world *world, int32_t vehicle) {
 
 /* ---- contacts ---- */
 
-/* Who may be felt, and how far from its centre now it may have been during the step. */
-typedef struct nearby {
+/* How far from its centre now each vehicle on the map may have been felt during the step. */
+typedef struct reaches {
     const drv_on_map *on_map;
-    float *reach_m; /* of each there */
-} nearby;
+    float *reach_m; /* by place */
+} reaches;
 
-static nearby who_is_nearby(const drv_world *world, drv_scratch *scratch) {
+static reaches measure_reaches(const drv_world *world, drv_scratch *scratch) {
     drv_on_map_list(world, scratch);
-    const nearby all = {&scratch->on_map, scratch->room};
+    const reaches all = {&scratch->on_map, scratch->room};
     for (int32_t i = 0; i < all.on_map->count; i++) {
         const int32_t vehicle = all.on_map->vehicle[i];
         const float dx = world->x_m[vehicle] - world->before_x_m[vehicle];
@@ -56,19 +56,19 @@ static nearby who_is_nearby(const drv_world *world, drv_scratch *scratch) {
     return all;
 }
 
-/* Bit i: the one at place first + i is near enough to have met the row, which is at place `own` and not among them. */
-static uint64_t near_bits(nearby all, int32_t own, int32_t first) {
+/* Bit i: the one at place first + i is near enough to have met the one at `place`, which is not among them. */
+static uint64_t near_bits(reaches all, int32_t place, int32_t first) {
     const drv_on_map *on_map = all.on_map;
     const int32_t left = on_map->count - first, count = left < 64 ? left : 64;
-    const drv_floats x_m = drv_all(on_map->x_m[own]), y_m = drv_all(on_map->y_m[own]);
-    const drv_floats own_m = drv_all(all.reach_m[own]);
+    const drv_floats x_m = drv_all(on_map->x_m[place]), y_m = drv_all(on_map->y_m[place]);
+    const drv_floats own_m = drv_all(all.reach_m[place]);
     uint64_t bits = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
         const drv_floats distance2 = drv_squared_distances(on_map->x_m + first + i, on_map->y_m + first + i, x_m, y_m);
         const drv_floats sum_m = own_m + drv_load(all.reach_m + first + i);
         bits |= (uint64_t)drv_at_most(distance2 - sum_m * sum_m, 0.0f) << i;
     }
-    if (own >= first && own < first + count) bits &= ~((uint64_t)1 << (own - first));
+    if (place >= first && place < first + count) bits &= ~((uint64_t)1 << (place - first));
     return bits;
 }
 
@@ -78,16 +78,16 @@ static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 static bool detect_contact(drv_world *world, int32_t row, const drv_mover *own, int32_t vehicle, bool touched_before) {
     const drv_mover other = mover_of(world, vehicle);
     const bool appeared = !world->before_present[vehicle];
-    if (!appeared && drv_sweeps_stay_apart(own, &other)) return false;
+    if (!appeared && drv_apart_by_axes_of(own, &other)) return false;
     const bool touches = drv_boxes_meet(own->now, other.now);
-    if (appeared || touched_before || (!touches && !drv_sweeps_meet(&own->way, &other.way))) return touches;
+    if (appeared || touched_before || (!touches && !drv_sweeps_meet(own, &other))) return touches;
     world->hit[row] = 1;
     if (world->hit_vehicle[row] < 0) world->hit_vehicle[row] = vehicle;
     return touches;
 }
 
-/* `place` is the row's own among those on the map. */
-static void detect_contacts(drv_world *world, int32_t row, int32_t place, const drv_mover *own, nearby all) {
+static void detect_contacts(drv_world *world, int32_t row, const drv_mover *own, reaches all) {
+    const int32_t place = all.on_map->place[row];
     uint64_t *touching = world->touching + row * world->sizes.contact_words;
     int32_t word = 0;
     uint64_t touches_now = 0; /* of the word; vehicles come in ascending order, so those before it are written */
@@ -114,7 +114,8 @@ typedef struct edge_facts {
 static edge_facts find_edges(const drv_world *world, int32_t row, const drv_mover *own, bool sweeps) {
     const drv_scene *scene = world->scene;
     const drv_segments *edges = &scene->edges;
-    const drv_edge_search search = drv_edge_search_of(own, scene->radius_m[row] + (sweeps ? drv_sweep_path_m(&own->way) : 0.0f));
+    const float path_m = sweeps ? drv_sweep_path_m(&own->way) : 0.0f;
+    const drv_edge_search search = drv_edge_search_of(own, scene->radius_m[row] + path_m);
     const drv_point at = own->now.centre;
     const drv_window window =
         drv_grid_window(&scene->grid, at.x, at.y, search.reach_m + 0.5f * drv_segment_limit_m);
@@ -160,7 +161,7 @@ static void detect_goal(drv_world *world, int32_t row) {
         world->goal_spent[row] = within_goal(world, row, to, to);
         return;
     }
-    bool slow_enough = limit_mps < 0.0f || drv_absolute(world->speed_mps[row]) <= limit_mps;
+    bool slow_enough = limit_mps < 0.0f || fabsf(world->speed_mps[row]) <= limit_mps;
     world->reached[row] = slow_enough && within_goal(world, row, from, to);
 }
 
@@ -168,7 +169,7 @@ static void detect_goal(drv_world *world, int32_t row) {
 
 void drv_events_begin(drv_world *world, drv_scratch *scratch) {
     const drv_scene *scene = world->scene;
-    const nearby all = who_is_nearby(world, scratch);
+    const reaches all = measure_reaches(world, scratch);
     for (int32_t i = 0; i < world->sizes.rows * world->sizes.contact_words; i++) world->touching[i] = 0;
     for (int32_t row = 0; row < world->sizes.rows; row++) {
         world->hit[row] = world->crossed[row] = world->reached[row] = 0;
@@ -179,8 +180,8 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         world->goal_spent[row] = within_goal(world, row, start, start);
         const drv_mover own = mover_of(world, row);
         world->over_edge[row] = find_edges(world, row, &own, false).over;
-        for (int32_t first = 0; first < all.on_map->count; first += 64) /* all rows are on the map: the first there */
-            for (uint64_t near = near_bits(all, row, first); near; near &= near - 1) {
+        for (int32_t first = 0; first < all.on_map->count; first += 64)
+            for (uint64_t near = near_bits(all, all.on_map->place[row], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
                 const bool touches = drv_boxes_meet(own.now, box_now(world, vehicle));
                 uint64_t *touching = world->touching + row * world->sizes.contact_words;
@@ -190,15 +191,14 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
 }
 
 void drv_events_detect(drv_world *world, drv_scratch *scratch) {
-    const nearby all = who_is_nearby(world, scratch);
-    /* Rows are the first vehicles, and who drives is on the map. */
-    for (int32_t row = 0, place = 0; row < world->scene->row_count; place += world->present[row++]) {
+    const reaches all = measure_reaches(world, scratch);
+    for (int32_t row = 0; row < world->scene->row_count; row++) { /* who drives is on the map */
         if (world->status[row] != DRV_DRIVING) {
             world->hit[row] = world->crossed[row] = world->reached[row] = 0;
             continue;
         }
         const drv_mover own = mover_of(world, row);
-        detect_contacts(world, row, place, &own, all);
+        detect_contacts(world, row, &own, all);
         detect_crossing(world, row, &own);
         detect_goal(world, row);
     }

@@ -7,8 +7,8 @@ static drv_point left_of(drv_point a) { return (drv_point){-a.y, a.x}; }
 
 /* Half the shadow that a box throws on an axis. */
 static float half_shadow(drv_box box, drv_point axis) {
-    return box.half_length_m * drv_absolute(dot(box.ahead, axis)) +
-           box.half_width_m * drv_absolute(dot(left_of(box.ahead), axis));
+    return box.half_length_m * fabsf(dot(box.ahead, axis)) +
+           box.half_width_m * fabsf(dot(left_of(box.ahead), axis));
 }
 
 typedef struct span {
@@ -18,7 +18,7 @@ typedef struct span {
 /* Narrows `time` to when a gap of `offset` that changes by `rate` is within `reach`. */
 static span narrowed(span time, float offset, float rate, float reach) {
     if (rate == 0.0f) {
-        if (drv_absolute(offset) > reach) time.enter = 2.0f;
+        if (fabsf(offset) > reach) time.enter = 2.0f;
         return time;
     }
     float one = (-reach - offset) / rate, other = (reach - offset) / rate;
@@ -31,7 +31,7 @@ bool drv_boxes_meet(drv_box a, drv_box b) {
     drv_point gap = minus(b.centre, a.centre);
     const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
     for (int i = 0; i < 4; i++)
-        if (drv_absolute(dot(gap, axes[i])) > half_shadow(a, axes[i]) + half_shadow(b, axes[i])) return false;
+        if (fabsf(dot(gap, axes[i])) > half_shadow(a, axes[i]) + half_shadow(b, axes[i])) return false;
     return true;
 }
 
@@ -51,10 +51,10 @@ bool drv_moving_box_meets_segment(drv_box box, drv_point path, drv_point middle,
     drv_point side = left_of(box.ahead), across = left_of(along);
     span time = {0.0f, 1.0f};
     time = narrowed(time, dot(gap, box.ahead), dot(path, box.ahead),
-                    box.half_length_m + half_length_m * drv_absolute(dot(along, box.ahead)));
+                    box.half_length_m + half_length_m * fabsf(dot(along, box.ahead)));
     if (time.enter > time.leave) return false;
     time = narrowed(time, dot(gap, side), dot(path, side),
-                    box.half_width_m + half_length_m * drv_absolute(dot(along, side)));
+                    box.half_width_m + half_length_m * fabsf(dot(along, side)));
     if (time.enter > time.leave) return false;
     time = narrowed(time, dot(gap, across), dot(path, across), half_shadow(box, across));
     return time.enter <= time.leave;

@@ -49,7 +49,6 @@ static inline drv_point drv_direction(float angle_rad) {
     return (drv_point){x, y};
 }
 
-static inline float drv_absolute(float value) { return fabsf(value); }
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {

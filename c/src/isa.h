@@ -37,7 +37,7 @@
 #define drv_reward_score DRV_OF_ISA(drv_reward_score)
 #define drv_metrics_add DRV_OF_ISA(drv_metrics_add)
 #define drv_sweep_path_m DRV_OF_ISA(drv_sweep_path_m)
-#define drv_sweeps_stay_apart DRV_OF_ISA(drv_sweeps_stay_apart)
+#define drv_apart_by_axes_of DRV_OF_ISA(drv_apart_by_axes_of)
 #define drv_sweeps_meet DRV_OF_ISA(drv_sweeps_meet)
 #define drv_edge_search_of DRV_OF_ISA(drv_edge_search_of)
 #define drv_edges_in_question DRV_OF_ISA(drv_edges_in_question)

@@ -24,10 +24,12 @@ typedef struct shelf {
 
 _Static_assert(sizeof(shelf) <= DRV_CACHE_LINE, "it has a line of its own");
 
-/* A large page of x86-64, and of most other systems. */
+/* A large page of x86-64, and of most other systems; and the largest of common small ones, of which whole ones are
+ * mapped and given back. */
 enum { LARGE_PAGE = 2 << 20, SMALL_PAGE = 1 << 16 };
 
-/* The sanitizers watch what lies between two requests, so nothing shares a shelf there. */
+/* The sanitizers watch what lies between two requests, so nothing shares a shelf there, and
+ * nothing is mapped. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define DRV_WATCHED
@@ -94,20 +96,22 @@ static void ask_for_large_page(shelf *full) {
 #endif
 }
 
+/* With so many bytes beside its own line. */
 static shelf *shelf_for(uint64_t bytes) {
     if (bytes > SIZE_MAX - 2 * (uint64_t)LARGE_PAGE) return NULL;
+    const size_t all = (size_t)bytes + DRV_CACHE_LINE;
 #if defined(__linux__)
     if (shares && bytes >= LARGE_PAGE) { /* large pages from the start, as far as they are written to */
-        const size_t whole = (size_t)(bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
+        const size_t whole = (all + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
         uint8_t *page = map_pages(whole);
         if (!page) return NULL;
         madvise(page, whole, MADV_HUGEPAGE);
-        return made_of(page, bytes, page, whole);
+        return made_of(page, all, page, whole);
     }
 #endif
-    void *block = calloc(1, (size_t)bytes + 2 * DRV_CACHE_LINE - 1);
+    void *block = calloc(1, all + DRV_CACHE_LINE - 1);
     if (!block) return NULL;
-    return made_of(rounded_up(block, DRV_CACHE_LINE), bytes + DRV_CACHE_LINE, block, 0);
+    return made_of(rounded_up(block, DRV_CACHE_LINE), all, block, 0);
 }
 
 static void let_go(shelf *held) {

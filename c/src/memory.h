@@ -13,7 +13,8 @@ static inline uint64_t drv_whole_lines(uint64_t bytes) {
     return (bytes + DRV_CACHE_LINE - 1) / DRV_CACHE_LINE * DRV_CACHE_LINE;
 }
 
-/* Zeros, from the start of a cache line on; NULL where there is no memory. */
+/* Zeros, from the start of a cache line on, 2 MB and more on large pages where the system has them; NULL where there is
+ * no memory. */
 void *drv_memory_take(uint64_t bytes);
 
 /* The same on the open shelf, beside what else stands there, if it is not too large for one. Nothing of a shelf goes

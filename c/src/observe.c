@@ -106,16 +106,17 @@ static void write_records_on_map(const drv_world *world, const drv_on_map *on_ma
         write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
 }
 
-/* The nearest partners of a row, by their places in scratch->on_map, to scratch->kept; `own` is the row's own place. */
-static drv_selection choose_partners(const drv_world *world, int32_t own, drv_scratch *scratch) {
+/* The nearest partners of a row, by their places in scratch->on_map, to scratch->kept. */
+static drv_selection choose_partners(const drv_world *world, int32_t row, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const drv_on_map *on_map = &scratch->on_map;
+    const int32_t place = on_map->place[row];
     const int32_t blocks = (on_map->count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const drv_floats x_m = drv_all(on_map->x_m[own]), y_m = drv_all(on_map->y_m[own]);
+    const drv_floats x_m = drv_all(on_map->x_m[place]), y_m = drv_all(on_map->y_m[place]);
     float *distance2 = scratch->distance2;
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
         drv_store(distance2 + i, drv_squared_distances(on_map->x_m + i, on_map->y_m + i, x_m, y_m));
-    distance2[own] = INFINITY;
+    distance2[place] = INFINITY;
     const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
     const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
     const int32_t count = drv_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
@@ -126,14 +127,14 @@ static own_frame frame_of(const drv_world *world, int32_t row) {
     return (own_frame){{world->x_m[row], world->y_m[row]}, {world->cos_heading[row], world->sin_heading[row]}};
 }
 
-static void observe_row(const drv_world *world, int32_t row, int32_t own, const drv_head_scales *head,
-                        drv_scratch *scratch, float *out) {
+static void observe_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
+                        float *out) {
     const drv_config *config = world->config;
     const own_frame ego = frame_of(world, row);
     const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
     write_head(world, row, ego, head, out);
     out += HEAD_COUNT;
-    fill_slots(scratch->vehicle_record, choose_partners(world, own, scratch), config->partners, &view, out);
+    fill_slots(scratch->vehicle_record, choose_partners(world, row, scratch), config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
     fill_slots(world->scene->record, drv_roads_choose(world, row, scratch), config->roads, &view, out);
 }
@@ -144,19 +145,19 @@ static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
     memset(out + seen.count, 0, (size_t)(slots - seen.count) * sizeof *out);
 }
 
-/* The same by vehicle. */
+/* What was chosen by place, by vehicle: in place, in scratch->kept. */
 static drv_selection named_by_vehicle(drv_selection seen, drv_scratch *scratch) {
     for (int32_t slot = 0; slot < seen.count; slot++) scratch->kept[slot] = scratch->on_map.vehicle[seen.name[slot]];
     return (drv_selection){scratch->kept, seen.count};
 }
 
-static void observe_index_row(const drv_world *world, int32_t row, int32_t own, const drv_head_scales *head,
-                              drv_scratch *scratch, uint8_t *out) {
+static void observe_index_row(const drv_world *world, int32_t row, const drv_head_scales *head, drv_scratch *scratch,
+                              uint8_t *out) {
     const drv_config *config = world->config;
     const own_frame ego = frame_of(world, row);
     write_head(world, row, ego, head, (float *)(void *)out);
     uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
-    fill_index_slots(named_by_vehicle(choose_partners(world, own, scratch), scratch), config->partners, slots);
+    fill_index_slots(named_by_vehicle(choose_partners(world, row, scratch), scratch), config->partners, slots);
     fill_index_slots(drv_roads_choose(world, row, scratch), config->roads, slots + config->partners);
 }
 
@@ -167,14 +168,13 @@ void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch
     drv_on_map_list(world, scratch);
     write_records_on_map(world, &scratch->on_map, scratch->vehicle_record);
     drv_roads_locate(world, scratch);
-    /* Rows are the first vehicles, and who is shown something is on the map. */
-    for (int32_t row = 0, own = 0; row < world->scene->row_count; own += world->present[row++]) {
+    for (int32_t row = 0; row < world->scene->row_count; row++) { /* who is chosen is on the map */
         if (!chosen[row]) continue;
         drv_roads_expect(world, row + 1, scratch);
         if (type == DRV_FLOAT32) {
-            observe_row(world, row, own, &head, scratch, (float *)out + row * size);
+            observe_row(world, row, &head, scratch, (float *)out + row * size);
         } else {
-            observe_row(world, row, own, &head, scratch, scratch->row);
+            observe_row(world, row, &head, scratch, scratch->row);
             drv_store_halves(scratch->row, (int32_t)size, (uint16_t *)out + row * size);
         }
     }
@@ -191,10 +191,10 @@ static void observe_index_rows(const drv_world *world, const uint8_t *chosen, dr
     for (int32_t i = 0; i < count; i++) write_vehicle(world, scales, i, vehicles + i * PARTNER_COUNT);
     drv_on_map_list(world, scratch);
     drv_roads_locate(world, scratch);
-    for (int32_t row = 0, own = 0; row < world->scene->row_count; own += world->present[row++]) {
+    for (int32_t row = 0; row < world->scene->row_count; row++) {
         if (!chosen[row]) continue;
         drv_roads_expect(world, row + 1, scratch);
-        observe_index_row(world, row, own, &head, scratch, world->out.observations + row * row_bytes);
+        observe_index_row(world, row, &head, scratch, world->out.observations + row * row_bytes);
     }
 }
 

@@ -19,4 +19,8 @@ void drv_on_map_list(const drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t i = count; i < count + DRV_LANES; i++) listed->x_m[i] = listed->y_m[i] = INFINITY;
     listed->count = count;
+    for (int32_t row = 0, place = 0; row < world->scene->row_count; row++) { /* rows are the first vehicles */
+        listed->place[row] = place;
+        place += present[row];
+    }
 }

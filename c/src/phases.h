@@ -2,6 +2,8 @@
 #ifndef DRV_PHASES_H
 #define DRV_PHASES_H
 
+#include <stdbool.h>
+
 #include "isa.h"
 #include "state.h"
 
@@ -36,8 +38,8 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* The observations of the chosen rows of a world in a type with all its features, each at its place from `out` on. */
 void drv_observe_rows(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
                       void *out);
-/* Whether the actions of so many rows are all in range, from those of a world's first row on, whoever drives. */
-bool drv_actions_fit(const drv_world *first, int64_t rows);
+/* Whether the actions of so many rows are all in range, whoever drives. */
+bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t rows);
 /* Whether those of the rows of a world that drive are; the first bad one is told. */
 drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
 /* What the action of a row that drives asks for. */

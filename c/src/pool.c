@@ -19,7 +19,7 @@
 enum {
     index_bits = 24,
     end_bits = 24,
-    /* About 20 us of looking into slices for the next round before a worker sleeps; waking one costs as much. */
+    /* Some 12 to 25 us of looking into slices for the next round before a worker sleeps; waking one costs as much. */
     looks_before_sleep = 20000,
     /* The caller spins this long for the last items before it lets others have its core. */
     spins_before_yield = 1000
@@ -36,16 +36,16 @@ typedef struct slice {
 /* One round at a time. */
 typedef struct queue {
     _Atomic int32_t done;
-    int32_t count;
+    int32_t count; /* of items in this round */
     drv_job *job;
     void *context;
-    slice *slices; /* one a thread */
+    slice *slices; /* one a thread, the first the caller's; while it is elsewhere, that is the others' to share */
     uint8_t apart[128];
 } queue;
 
 typedef struct worker {
     drv_pool *pool;
-    int32_t number;
+    int32_t number, slice; /* the slice it begins with */
     drv_thread thread;
 } worker;
 
@@ -80,9 +80,9 @@ static void work_on_slice(queue *own, slice *from, int32_t number) {
 }
 
 /* The same for a queue, beginning with a thread's own slice. */
-static void work(const drv_pool *pool, queue *own, int32_t thread, int32_t number) {
+static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t number) {
     for (int32_t i = 0; i < pool->threads; i++)
-        work_on_slice(own, &own->slices[(thread + i) % pool->threads], number);
+        work_on_slice(own, &own->slices[(first_slice + i) % pool->threads], number);
 }
 
 static bool has_work(const drv_pool *pool, queue *asked) {
@@ -116,7 +116,7 @@ static DRV_THREAD_MAIN(worker_main, argument) {
     while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
         queue *found = queue_with_work(pool, last);
         if (found) {
-            work(pool, found, 1 + own->number - pool->queue_count, own->number);
+            work(pool, found, own->slice, own->number);
             last = (int32_t)(found - pool->queues);
             looks = 0;
         } else if ((looks += pool->queue_count * pool->threads) > looks_before_sleep) {
@@ -132,6 +132,7 @@ static bool start_worker(drv_pool *pool) {
     worker *next = &pool->workers[started];
     next->pool = pool;
     next->number = pool->queue_count + started;
+    next->slice = 1 + started;
     if (!drv_thread_start(&next->thread, worker_main, next)) return false;
     atomic_store(&pool->started, started + 1);
     return true;
@@ -148,10 +149,7 @@ static void start_workers(drv_pool *pool, int32_t wanted) {
 }
 
 static void begin(drv_pool *pool) {
-    for (int32_t i = 0; i < pool->queue_count; i++) {
-        atomic_init(&pool->queues[i].done, 0);
-        pool->queues[i].slices = pool->slices + i * pool->threads;
-    }
+    for (int32_t i = 0; i < pool->queue_count; i++) atomic_init(&pool->queues[i].done, 0);
     for (int32_t i = 0; i < pool->queue_count * pool->threads; i++) atomic_init(&pool->slices[i].ticket, 0);
     atomic_init(&pool->started, 0);
     atomic_init(&pool->sleepers, 0);
@@ -176,6 +174,7 @@ drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
     pool->queue_count = queues;
     pool->queues = places;
     pool->slices = slices;
+    for (int32_t i = 0; i < queues; i++) places[i].slices = slices + i * threads;
     pool->workers = workers;
     begin(pool);
     return pool;

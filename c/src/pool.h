@@ -1,4 +1,4 @@
-/* Which thread steps which world? Persistent threads that claim worlds one at a time. */
+/* Which thread steps which world? Persistent threads that claim worlds one at a time, of their own slice first. */
 #ifndef DRV_POOL_H
 #define DRV_POOL_H
 

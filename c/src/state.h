@@ -114,10 +114,10 @@ typedef struct drv_world {
 #undef X
 } drv_world;
 
-/* The vehicles of a world that are on the map, in ascending order. */
+/* The vehicles of a world that are on the map, in ascending order: each has a place among them. */
 typedef struct drv_on_map {
     int32_t count;
-    int32_t *vehicle;
+    int32_t *vehicle, *place; /* of each place, the vehicle; of each row that is there, the place */
     float *x_m, *y_m;
 } drv_on_map;
 
@@ -126,9 +126,9 @@ typedef struct drv_scratch {
     float *distance2;       /* the larger of segments and vehicles, and twice DRV_LANES */
     float *room;            /* as many */
     int32_t *name;          /* segments and DRV_LANES */
-    int32_t *vehicle_block; /* the first of each block of them */
+    int32_t *vehicle_block; /* the first place in on_map of each block: 0, DRV_WIDTH, .. */
     int32_t *kept;          /* slots and DRV_LANES */
-    float *vehicle_record;  /* vehicles x 8 */
+    float *vehicle_record;  /* vehicles x 8, by place in on_map */
     drv_cell_list *list;    /* the longest that is kept */
     int32_t *first;         /* of each block of segments */
     float *row;             /* one row of floats */

@@ -39,7 +39,7 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
 const drv_kernels drv_kernels_here = {
     .isa = DRV_ISA_TEXT,
     .width = DRV_WIDTH,
-    .actions_fit = drv_actions_fit,
+    .fit_actions = drv_actions_fit,
     .check_actions = drv_actions_check,
     .next_scene = drv_trial_next_scene,
     .open_episode = drv_trial_open_episode,

@@ -13,10 +13,13 @@ enum { piece_limit = 128 };
 /* What a step may misplace by rounding, at the far ends of the coordinates. */
 static const float rounding_m = 0.02f;
 
-/* Pieces of a step in which one box turns, or of one in which two do. */
+/* How far from its centre a corner is, or a little more. */
+static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
+
+/* Pieces of a step in which one box turns. */
 static int32_t piece_count(const drv_sweep *motion) {
-    float corner_m = motion->half_length_m + motion->half_width_m; /* a little more than the half diagonal */
-    return (int32_t)drv_smaller(1.0f + drv_absolute(motion->turn_rad) * corner_m / piece_corner_m, (float)piece_limit);
+    const float pieces = 1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m;
+    return (int32_t)drv_smaller(pieces, (float)piece_limit);
 }
 
 /* The box at the start of a piece, with the heading of the piece's middle. */
@@ -32,16 +35,14 @@ static drv_box box_in_piece(const drv_sweep *motion, int32_t piece, int32_t piec
 /* ---- two vehicles ---- */
 
 /* How much further along any axis a corner may have been on its way, since the box turned. */
-static float turned_m(const drv_mover *own) {
-    return (own->now.half_length_m + own->now.half_width_m) * drv_absolute(own->way.turn_rad);
-}
+static float turned_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
 
 /* At most half of what the box covers of an axis at any time of the step, seen from where it is at the end. */
 static float half_cover(const drv_mover *own, drv_point axis) {
     const drv_box now = own->now;
-    const float ahead = drv_absolute(now.ahead.x * axis.x + now.ahead.y * axis.y);
-    const float aside = drv_absolute(now.ahead.x * axis.y - now.ahead.y * axis.x);
-    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(own) + rounding_m;
+    const float ahead = fabsf(now.ahead.x * axis.x + now.ahead.y * axis.y);
+    const float aside = fabsf(now.ahead.x * axis.y - now.ahead.y * axis.x);
+    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->way) + rounding_m;
 }
 
 /* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
@@ -49,7 +50,7 @@ static bool stays_wide(float from_m, float to_m, float reach_m) {
     return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
 }
 
-bool drv_sweeps_stay_apart(const drv_mover *a, const drv_mover *b) {
+bool drv_apart_by_axes_of(const drv_mover *a, const drv_mover *b) {
     const drv_point from = {b->way.from.x - a->way.from.x, b->way.from.y - a->way.from.y};
     const drv_point to = {b->way.to.x - a->way.to.x, b->way.to.y - a->way.to.y};
     const drv_point axes[2] = {{-a->now.ahead.y, a->now.ahead.x}, a->now.ahead};
@@ -66,10 +67,9 @@ typedef struct stretch {
     int32_t first, end, of;
 } stretch;
 
-static stretch half_of(stretch whole, bool second) {
-    const int32_t middle = (whole.first + whole.end) / 2;
-    return second ? (stretch){middle, whole.end, whole.of} : (stretch){whole.first, middle, whole.of};
-}
+static int32_t middle_piece(stretch pieces) { return (pieces.first + pieces.end) / 2; }
+static stretch first_half(stretch pieces) { return (stretch){pieces.first, middle_piece(pieces), pieces.of}; }
+static stretch second_half(stretch pieces) { return (stretch){middle_piece(pieces), pieces.end, pieces.of}; }
 
 static drv_mover on_stretch(const drv_sweep *motion, stretch pieces) {
     const float begin = (float)pieces.first / (float)pieces.of, end = (float)pieces.end / (float)pieces.of;
@@ -92,17 +92,20 @@ static bool meet_on_stretch(const drv_sweep *a, const drv_sweep *b, stretch piec
                                      box_in_piece(b, pieces.first, pieces.of));
     }
     const drv_mover one = on_stretch(a, pieces), other = on_stretch(b, pieces);
-    if (drv_sweeps_stay_apart(&one, &other) || drv_sweeps_stay_apart(&other, &one)) return false;
-    return meet_on_stretch(a, b, half_of(pieces, false)) || meet_on_stretch(a, b, half_of(pieces, true));
+    if (drv_apart_by_axes_of(&one, &other) || drv_apart_by_axes_of(&other, &one)) return false;
+    return meet_on_stretch(a, b, first_half(pieces)) || meet_on_stretch(a, b, second_half(pieces));
 }
 
-bool drv_sweeps_meet(const drv_sweep *a, const drv_sweep *b) {
-    const int32_t of_a = piece_count(a), of_b = piece_count(b), pieces = of_a > of_b ? of_a : of_b;
-    return meet_on_stretch(a, b, (stretch){0, pieces, pieces});
+bool drv_sweeps_meet(const drv_mover *a, const drv_mover *b) {
+    if (drv_apart_by_axes_of(b, a)) return false;
+    const int32_t of_a = piece_count(&a->way), of_b = piece_count(&b->way), pieces = of_a > of_b ? of_a : of_b;
+    const stretch all = {0, pieces, pieces};
+    if (pieces == 1) return meet_on_stretch(&a->way, &b->way, all);
+    return meet_on_stretch(&a->way, &b->way, first_half(all)) || meet_on_stretch(&a->way, &b->way, second_half(all));
 }
 
 float drv_sweep_path_m(const drv_sweep *motion) {
-    float dx = motion->to.x - motion->from.x, dy = motion->to.y - motion->from.y;
+    const float dx = motion->to.x - motion->from.x, dy = motion->to.y - motion->from.y;
     return sqrtf(dx * dx + dy * dy);
 }
 
@@ -124,7 +127,7 @@ drv_edge_search drv_edge_search_of(const drv_mover *own, float reach_m) {
         .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
         .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
         .reach_m = reach_m,
-        .turned_m = turned_m(own) + rounding_m,
+        .turned_m = turned_m(&own->way) + rounding_m,
     };
 }
 
@@ -167,16 +170,18 @@ static bool meets_edge_on_stretch(const drv_sweep *motion, const drv_segments *e
         return moving_box_meets_edge(box_in_piece(motion, pieces.first, pieces.of), path, edges, edge);
     }
     const drv_mover part = on_stretch(motion, pieces);
-    const float radius_m = part.now.half_length_m + part.now.half_width_m; /* a little more */
-    const drv_edge_search search = drv_edge_search_of(&part, radius_m + drv_sweep_path_m(&part.way));
-    if (!(drv_edges_in_question(edges, edge, &search) & 1u)) return false;
-    return meets_edge_on_stretch(motion, edges, edge, half_of(pieces, false)) ||
-           meets_edge_on_stretch(motion, edges, edge, half_of(pieces, true));
+    const drv_edge_search search = drv_edge_search_of(&part, corner_m(motion) + drv_sweep_path_m(&part.way));
+    if (!(drv_edges_in_question(edges, edge, &search) & 1u)) return false; /* the others' bits are not asked for */
+    return meets_edge_on_stretch(motion, edges, edge, first_half(pieces)) ||
+           meets_edge_on_stretch(motion, edges, edge, second_half(pieces));
 }
 
 bool drv_sweep_meets_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge) {
     const int32_t pieces = piece_count(motion);
-    return meets_edge_on_stretch(motion, edges, edge, (stretch){0, pieces, pieces});
+    const stretch all = {0, pieces, pieces};
+    if (pieces == 1) return meets_edge_on_stretch(motion, edges, edge, all);
+    return meets_edge_on_stretch(motion, edges, edge, first_half(all)) ||
+           meets_edge_on_stretch(motion, edges, edge, second_half(all));
 }
 
 bool drv_box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge) {

@@ -20,9 +20,10 @@ typedef struct drv_mover {
 
 float drv_sweep_path_m(const drv_sweep *motion);
 
-/* Sure that they do not meet, by the axes of the first one's pose now. */
-bool drv_sweeps_stay_apart(const drv_mover *a, const drv_mover *b);
-bool drv_sweeps_meet(const drv_sweep *a, const drv_sweep *b);
+/* Sure that they do not meet, by the axes of `a` now. */
+bool drv_apart_by_axes_of(const drv_mover *a, const drv_mover *b);
+/* For two of which that is not sure by the axes of `a`. */
+bool drv_sweeps_meet(const drv_mover *a, const drv_mover *b);
 
 /* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
 typedef struct drv_edge_search {
@@ -38,6 +39,7 @@ drv_edge_search drv_edge_search_of(const drv_mover *own, float reach_m);
 /* Bit i, of DRV_WIDTH: the sweep may meet edge first + i. The others are surely clear of it, by their distance, by the
  * edge's line or by an axis of the box. */
 uint32_t drv_edges_in_question(const drv_segments *edges, int32_t first, const drv_edge_search *own);
+/* For an edge in question. */
 bool drv_sweep_meets_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge);
 bool drv_box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge);
 

@@ -463,6 +463,20 @@ TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
     end(&other);
 }
 
+TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
+    batch_play one, fresh;
+    begin(&one, small_config(), 2);
+    begin(&fresh, small_config(), 2);
+    must_reset(&one, NULL);
+    act(&one, 3, 6);
+    must_step(&one);
+    memcpy(one.block, fresh.block, (size_t)one.needs.block_bytes);
+    check_nothing_moves(&one, "never reset", DRV_ERROR_CALL);
+    CHECK(strstr(one.message, "call reset first"), "%s", one.message);
+    end(&one);
+    end(&fresh);
+}
+
 TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
     batch_play play;
     begin(&play, small_config(), 2);

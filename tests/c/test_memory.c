@@ -1,23 +1,27 @@
 /* What happens where there is no memory, and no more threads? Each request of the core's is refused in turn.
  *
  * That nothing is left behind is for the leak sanitizer to say, when the program ends. The core's requests come by here
- * first; link with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=pthread_create
+ * first; link with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=mmap -Wl,--wrap=pthread_create
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 
 #include "batch_play.h"
 #include "check.h"
 #include "dice.h"
 #include "drive.h"
+#include "memory.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
+void *__real_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
 
 /* Requests still to be granted before one is refused; below 0: all are granted. */
@@ -39,6 +43,10 @@ static bool is_refused(void) {
 
 void *__wrap_malloc(size_t bytes) { return is_refused() ? NULL : __real_malloc(bytes); }
 void *__wrap_calloc(size_t count, size_t bytes) { return is_refused() ? NULL : __real_calloc(count, bytes); }
+
+void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset) {
+    return is_refused() ? MAP_FAILED : __real_mmap(at, bytes, access, flags, file, offset);
+}
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
     return is_refused() ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
@@ -74,6 +82,15 @@ static int refuse_scene(bool all_later) {
         CHECK(status == DRV_ERROR_MEMORY && !scene, "request %d: %d", count, status);
         CHECK(strstr(message, "small") && strstr(message, "no memory"), "request %d: %s", count, message);
     }
+}
+
+TEST(a_large_thing_without_memory_is_refused) {
+    const uint64_t large = 3 << 20;
+    refuse_after(0, false);
+    CHECK(!drv_memory_take(large) && refused_something(), "it found memory");
+    void *memory = drv_memory_take(large);
+    CHECK(memory, "there is none");
+    drv_memory_give(memory);
 }
 
 TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {

@@ -64,7 +64,7 @@ TEST(a_pool_that_never_works_starts_and_ends) {
     drv_pool_free(NULL);
 }
 
-/* The round stands in 16 bits of the ticket: here it goes round them. */
+/* The round stands in 16 bits of each slice's ticket: here it goes round them. */
 TEST(seventy_thousand_rounds_are_told_apart) {
     enum { ROUNDS = 70000 };
     drv_pool *pool = drv_pool_create(3, 1);
@@ -132,6 +132,34 @@ TEST(a_forked_child_starts_threads_of_its_own) {
     drv_pool_free(pool);
 }
 #endif
+
+/* ---- slices ---- */
+
+enum { SLICED = 8, SLICED_ROUNDS = 40 };
+
+typedef struct who_did {
+    int32_t worker[SLICED];
+} who_did;
+
+static void note_worker(void *context, int32_t index, int32_t worker) {
+    who_did *who = context;
+    who->worker[index] = worker;
+    usleep(1000);
+}
+
+/* Naps are long beside what a thread takes to wake up, so each is nearly always through its own slice at the same time. */
+TEST(a_thread_keeps_its_slice) {
+    enum { THREADS = 4 };
+    drv_pool *pool = drv_pool_create(THREADS, 1);
+    int32_t own[SLICED] = {0};
+    for (int32_t round = 0; round < SLICED_ROUNDS; round++) {
+        who_did who;
+        drv_pool_run(pool, 0, note_worker, &who, SLICED);
+        for (int32_t i = 0; i < SLICED; i++) own[i] += who.worker[i] == i * THREADS / SLICED;
+    }
+    for (int32_t i = 0; i < SLICED; i++) CHECK(own[i] > SLICED_ROUNDS / 2, "item %d: %d times", i, own[i]);
+    drv_pool_free(pool);
+}
 
 /* ---- rounds that are begun and ended apart ---- */
 

@@ -70,6 +70,25 @@ TEST(large_things_are_empty_too) {
     drv_memory_give(one);
 }
 
+/* From below a large page to beyond one and a small page of any size, by lines: all that was asked for is there. */
+TEST(large_things_end_where_they_were_asked_to) {
+    enum { PAGE = 2 << 20, FROM = PAGE - 4 * DRV_CACHE_LINE, TO = PAGE + (1 << 17) };
+    for (uint64_t bytes = FROM; bytes <= TO; bytes += DRV_CACHE_LINE) {
+        uint8_t *memory = drv_memory_take(bytes);
+        CHECK(memory && (uintptr_t)memory % DRV_CACHE_LINE == 0, "%llu bytes", (unsigned long long)bytes);
+        CHECK(memory[0] == 0 && memory[bytes - 1] == 0, "%llu bytes", (unsigned long long)bytes);
+        memory[0] = memory[bytes - 1] = 1;
+        drv_memory_give(memory);
+    }
+    for (uint64_t pages = 3; pages <= 33; pages += 10) {
+        const uint64_t bytes = pages * PAGE - DRV_CACHE_LINE;
+        uint8_t *memory = drv_memory_take(bytes);
+        CHECK(memory && all_are(memory, (uint32_t)bytes, 0), "%llu bytes", (unsigned long long)bytes);
+        memset(memory, 1, (size_t)bytes);
+        drv_memory_give(memory);
+    }
+}
+
 TEST(what_cannot_be_is_refused) {
     for (uint64_t less = 0; less < 3 * DRV_CACHE_LINE; less++)
         CHECK(!drv_memory_take(UINT64_MAX - less) && !drv_memory_shelve(UINT64_MAX - less),
