@@ -19,7 +19,7 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +246,16 @@ def check_fits(place: Path, batch: Batch) -> None:
                                   f"{meant['actions'][name]!r}; this batch has {value!r}")
 
 
+def _differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:
+    """What two configs of a kind do not have alike: the dotted name of each field, and both values."""
+    for field in dataclasses.fields(one):
+        was, now = getattr(one, field.name), getattr(other, field.name)
+        if dataclasses.is_dataclass(was) and type(was) is type(now):
+            yield from _differences(f"{name}.{field.name}", was, now)
+        elif was != now:
+            yield f"{name}.{field.name}", was, now
+
+
 def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     """The counters of a checkpoint that this config can go on from.
 
@@ -257,11 +267,9 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     drive = then.env.drive.replace(road_memory_mib=config.env.drive.road_memory_mib)
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # these change no result
     for part in ("model", "env"):
-        for field in dataclasses.fields(getattr(config, part)):
-            was, now = getattr(getattr(then, part), field.name), getattr(getattr(config, part), field.name)
-            if was != now:
-                raise CheckpointError(f"{os.fspath(place)!r} has {part}.{field.name} {was!r}, this config {now!r}; "
-                                      "to go on they must be alike")
+        for name, was, now in _differences(part, getattr(then, part), getattr(config, part)):
+            raise CheckpointError(f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; "
+                                  "to go on they must be alike")
     return found["counters"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Literal
 
 from drive_env import DriveConfig
@@ -159,5 +159,21 @@ class TrainConfig:
     run: RunConfig = field(default_factory=RunConfig)
 
     def changed(self, **parts: dict) -> TrainConfig:
-        """A copy with fields of its parts changed: `config.changed(ppo={"gamma": 0.99})`."""
-        return replace(self, **{name: replace(getattr(self, name), **fields) for name, fields in parts.items()})
+        """A copy with fields of its parts changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
+
+        Raises:
+            ValueError: there is no such part or field.
+        """
+        return _changed("config", self, parts)
+
+
+def _changed(name: str, config, changes: dict):
+    """A copy with these fields changed; a dict in the place of a config changes fields of that."""
+    known = [one.name for one in fields(config)]
+    found = {}
+    for key, value in changes.items():
+        if key not in known:
+            raise ValueError(f"{name} has no {key}; it has {', '.join(known)}")
+        was = getattr(config, key)
+        found[key] = _changed(key, was, value) if isinstance(value, dict) and is_dataclass(was) else value
+    return replace(config, **found)

@@ -11,7 +11,7 @@ from .errors import ConfigError, SceneError
 from .scenes import Report, Scene
 from .scenes.scene import OBJECT_KIND_CODES
 
-GENERATED_TRIAL_STEPS = 200
+STEPS_WITHOUT_A_LOG = 200
 """What `trial_steps=None` means for a scene without a log, steps."""
 
 SAME_DT_TOLERANCE = 1e-9
@@ -98,8 +98,8 @@ def cast_scene(scene: Scene, config: DriveConfig) -> Cast:
 def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
     if config.trial_steps is not None:
         return config.trial_steps
-    if scene.generated:
-        return GENERATED_TRIAL_STEPS
+    if scene.generated or scene.objects.frame_count == 1:
+        return STEPS_WITHOUT_A_LOG
     left = len(frames.valid) - 1
     if left < 1:
         raise ConfigError(

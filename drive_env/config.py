@@ -123,7 +123,7 @@ class DriveConfig(_Checked):
     max_trials: int = _setting(1, "1", "trials in an episode", _count(1, 10_000))
     trial_steps: int | None = _setting(
         None, "steps", "driving steps after which a trial ends",
-        _count(1, 1_000_000, none="the frames a log has left after start_step; 200 for generated scenes"))
+        _count(1, 1_000_000, none="the frames a log has left after start_step; 200 without a log"))
     start_step: int = _setting(0, "frames", "frame of the log at which every trial starts", _count(0, 1_000_000))
     agents_per_world: int | None = _setting(
         None, "rows", "rows of each world: a cap for files, exact for generated scenes",

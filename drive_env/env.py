@@ -291,7 +291,7 @@ class DriveParallelEnv(ParallelEnv):
                     self._packer.pack_into(self._bound_bytes, 0, *values)
                 else:
                     bound[self._acting_rows] = np.frombuffer(self._packer.pack(*values), np.int64)
-            except struct.error:
+            except (struct.error, TypeError):
                 raise ActionError(self._what_is_misshapen(values)) from None
         else:
             bound[self._acting_rows] = self._stacked(values, bound)
@@ -309,7 +309,8 @@ class DriveParallelEnv(ParallelEnv):
 
     def _what_is_missing(self, actions) -> str:
         missing = [agent for agent in self._acting if agent not in actions]
-        return f"actions has none for {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''}, which drive"
+        names = ", ".join(missing[:3]) + (" and others" if len(missing) > 3 else "")
+        return f"actions has none for {names}, which {'drives' if len(missing) == 1 else 'drive'}"
 
     def _what_is_misshapen(self, values) -> str:
         space = self.action_spaces[self.possible_agents[0]]

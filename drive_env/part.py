@@ -201,7 +201,8 @@ class BatchPart:
             raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked; none may be, what "
                               "stands in rows that wait is not read")
         if actions.shape != bound.shape:
-            raise ActionError(f"actions have shape {actions.shape}; it must be {bound.shape}")
+            what = f"actions are {shown(given)}" if actions.dtype == object else f"actions have shape {actions.shape}"
+            raise ActionError(f"{what}; they must be an array of shape {bound.shape}")
         if actions.dtype != bound.dtype:
             if not np.can_cast(actions.dtype, bound.dtype, "same_kind") or actions.dtype == np.bool_:
                 kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
@@ -269,7 +270,9 @@ def _seeds(seed: Any, world_count: int) -> np.ndarray:
 
 
 def check_whole(batch: BatchPart) -> None:
-    """What looks at single worlds asks for more than a part can tell."""
+    """What looks at single worlds asks for more than a part can tell, and an env has its batch as `env.batch`."""
+    if not isinstance(batch, BatchPart):
+        raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")
     if type(batch) is BatchPart:
         first, last = batch.world_slice.start, batch.world_slice.stop - 1
         raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, which has them "

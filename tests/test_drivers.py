@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from staged import make_scene
 
-from drive_env import OUTCOMES, Batch, DriveConfig, generate_scene
+from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.scenes.routes import lane_route
 from drive_env.scenes.scene import Objects
@@ -205,6 +205,12 @@ def test_absent_rows_get_an_action_and_a_world_out_of_range_is_refused():
         assert [len(driver.act(world)) for world in (0, 1)] == [7, 7]
         with pytest.raises(ValueError, match="world is 2; it must be a whole number from 0 to 1"):
             driver.act(2)
+
+
+@pytest.mark.parametrize("given", ["town", None])
+def test_a_driver_of_something_else_is_refused(given):
+    with pytest.raises(ConfigError, match="batch is .*; it must be a Batch"):
+        LaneDriver(given)
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)

@@ -330,7 +330,9 @@ def test_absent_rows_are_no_agents():
 @pytest.mark.parametrize("actions, complaint", [
     ({"agent_0": 91}, "91"), ({"agent_0": -1}, "-1"), ({"agent_0": 1.5}, "1.5"), ({"agent_0": None}, "None"),
     ({"agent_0": float("nan")}, "nan"), ({"agent_0": [1, 2]}, r"\[1, 2\]"), ({"agent_0": "left"}, "left"),
-    ({"agent_0": 2**70}, str(2**70)), ({"agent_0": ...}, "Ellipsis"), ({"agent_99": 0}, "agent_99"), ({7: 0}, "7"),
+    ({"agent_0": 2**70}, str(2**70)), ({"agent_0": ...}, "Ellipsis"),
+    ({"agent_0": np.array([1])}, "agent_0"), ({"agent_0": np.array([1, 2])}, "agent_0"),
+    ({"agent_99": 0}, "agent_99"), ({7: 0}, "7"),
 ])
 def test_a_bad_action_says_so_and_nothing_moves(actions, complaint):
     env = make()

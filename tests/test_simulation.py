@@ -678,6 +678,10 @@ def test_the_frames_of_a_log_are_counted_as_on_paper():
     assert short >= 10
 
 
+def test_a_scene_without_a_log_lasts_as_long_as_a_generated_one():
+    assert batch_of(stage([driver()]), trial_steps=None).casts[0].trial_steps == 200
+
+
 def test_a_step_longer_than_the_log_is_an_error():
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(11)]
     with pytest.raises(ConfigError, match="trial_steps"):

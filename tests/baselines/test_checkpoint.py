@@ -61,6 +61,7 @@ def test_resuming_goes_on_bit_for_bit(tmp_path):
 
 
 @pytest.mark.parametrize("parts, sentence", [
+    ({"env": {"drive": {"reward": {"goal": 2.0}}}}, "has env.drive.reward.goal 1.0, this config 2.0; to go on they"),
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to go on they must be alike"),
     ({"env": {"worlds": 12}}, "has env.worlds 6, this config 12; to go on they must be alike")])
 def test_a_config_that_cannot_go_on_is_told(run, parts, sentence):

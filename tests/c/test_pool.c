@@ -147,7 +147,7 @@ static void note_worker(void *context, int32_t index, int32_t worker) {
     usleep(1000);
 }
 
-/* Naps are long beside what a thread takes to wake up, so each is nearly always through its own slice at the same time. */
+/* Naps are long beside what a thread takes to wake up, so that all are through their own slices at the same time. */
 TEST(a_thread_keeps_its_slice) {
     enum { THREADS = 4 };
     drv_pool *pool = drv_pool_create(THREADS, 1);
