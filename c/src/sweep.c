@@ -10,8 +10,10 @@
 static const float piece_corner_m = 0.06f;
 enum { piece_limit = 128 };
 
-/* What a step may misplace by rounding, at the far ends of the coordinates. */
-static const float rounding_m = 0.02f;
+/* What a step may misplace by rounding: 2 cm, and more where coordinates are so large that floats lie apart. */
+static float rounding_m(const drv_mover *own) {
+    return 0.02f + 1e-6f * (fabsf(own->now.centre.x) + fabsf(own->now.centre.y));
+}
 
 /* How far from its centre a corner is, or a little more. */
 static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
@@ -42,7 +44,7 @@ static float half_cover(const drv_mover *own, drv_point axis) {
     const drv_box now = own->now;
     const float ahead = fabsf(now.ahead.x * axis.x + now.ahead.y * axis.y);
     const float aside = fabsf(now.ahead.x * axis.y - now.ahead.y * axis.x);
-    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->way) + rounding_m;
+    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->way) + rounding_m(own);
 }
 
 /* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
@@ -126,8 +128,8 @@ drv_edge_search drv_edge_search_of(const drv_mover *own, float reach_m) {
         .half_back = half_back,
         .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
         .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
-        .reach_m = reach_m,
-        .turned_m = turned_m(&own->way) + rounding_m,
+        .reach_m = reach_m + rounding_m(own),
+        .turned_m = turned_m(&own->way) + rounding_m(own),
     };
 }
 

@@ -51,8 +51,8 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
     return false;
 }
 
-/* Boxes from a toy's to a lorry's, near the middle or at the far ends of the coordinates, slow and straight or fast and
- * round. */
+/* Boxes from a toy's to a lorry's, near the middle, at the far ends of the coordinates or where somebody who drove on for
+ * days would be, slow and straight or fast and round. */
 static drv_sweep some_sweep(dice *die, drv_point around) {
     const float way_m = (float)dice_between(die, 0.0, dice_below(die, 4) ? 3.0 : 12.0);
     const float direction_rad = (float)dice_between(die, -3.1, 3.1);
@@ -71,14 +71,14 @@ static drv_mover mover_on(drv_sweep way) {
 }
 
 static drv_point some_place(dice *die) {
-    const float far_m = dice_below(die, 4) ? 100.0f : 50000.0f;
+    const float far_m = dice_below(die, 4) ? 100.0f : dice_below(die, 2) ? 50000.0f : 5e6f;
     return (drv_point){far_m * (float)dice_between(die, -1, 1), far_m * (float)dice_between(die, -1, 1)};
 }
 
 TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
     dice die = {71};
     int32_t met = 0, apart = 0, ruled_out = 0;
-    for (int32_t i = 0; i < 300000; i++) {
+    for (int32_t i = 0; i < 40000; i++) {
         const drv_point around = some_place(&die);
         const drv_sweep a = some_sweep(&die, around), b = some_sweep(&die, around);
         const bool meet = meet_on_some_piece(&a, &b);
@@ -90,14 +90,14 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
         apart += !meet;
         ruled_out += stay_apart;
     }
-    CHECK(met > 50000 && apart > 50000 && ruled_out > 20000, "%d met, %d did not, %d were ruled out", met, apart,
+    CHECK(met > 7000 && apart > 7000 && ruled_out > 3000, "%d met, %d did not, %d were ruled out", met, apart,
           ruled_out);
 }
 
 TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
     dice die = {72};
     int32_t met = 0, apart = 0, ruled_out = 0;
-    for (int32_t i = 0; i < 40000; i++) {
+    for (int32_t i = 0; i < 6000; i++) {
         const drv_point around = some_place(&die);
         const drv_sweep way = some_sweep(&die, around);
         const drv_mover own = mover_on(way);
@@ -123,6 +123,6 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
             ruled_out += !in_question;
         }
     }
-    CHECK(met > 20000 && apart > 100000 && ruled_out > 80000, "%d met, %d did not, %d were ruled out", met, apart,
+    CHECK(met > 3000 && apart > 15000 && ruled_out > 12000, "%d met, %d did not, %d were ruled out", met, apart,
           ruled_out);
 }
