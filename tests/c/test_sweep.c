@@ -51,8 +51,8 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
     return false;
 }
 
-/* Boxes from a toy's to a lorry's, near the middle, at the far ends of the coordinates or where somebody who drove on for
- * days would be, slow and straight or fast and round. */
+/* Boxes from a toy's to a lorry's, slow and straight or fast and round; near the middle, at the far ends of the
+ * coordinates, or where somebody would be who drove on for days. */
 static drv_sweep some_sweep(dice *die, drv_point around) {
     const float way_m = (float)dice_between(die, 0.0, dice_below(die, 4) ? 3.0 : 12.0);
     const float direction_rad = (float)dice_between(die, -3.1, 3.1);
