@@ -138,8 +138,9 @@ def test_a_close_that_was_interrupted_can_be_called_again():
 
 def test_an_interrupt_ends_a_program_that_steps():
     program = textwrap.dedent("""
-        import numpy as np
+        import signal
         from drive_env import Batch, generate_scene
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background of a shell ignore
         batch = Batch([generate_scene("town", agents=32)], worlds=64, threads=2)
         batch.reset()
         print("steps", flush=True)
