@@ -69,20 +69,25 @@ static bool has_items(uint64_t ticket) { return next_of(ticket) < end_of(ticket)
 /* Threads beside the callers': where nobody calls, at least one must work. */
 static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 : 1; }
 
-/* Claims and runs items of a slice until none is left. */
-static void work_on_slice(queue *own, slice *from, int32_t number) {
-    while (has_items(atomic_load_explicit(&from->ticket, memory_order_relaxed))) {
-        uint64_t claimed = atomic_fetch_add_explicit(&from->ticket, 1, memory_order_acquire);
+/* Claims and runs items of a slice until none of that round is left. */
+static void work_on_slice(queue *own, slice *from, uint64_t round, int32_t number) {
+    for (;;) {
+        const uint64_t seen = atomic_load_explicit(&from->ticket, memory_order_relaxed);
+        if (!has_items(seen) || round_of(seen) != round) return;
+        const uint64_t claimed = atomic_fetch_add_explicit(&from->ticket, 1, memory_order_acquire);
         if (!has_items(claimed)) return;
         own->job(own->context, next_of(claimed), number);
         atomic_fetch_add_explicit(&own->done, 1, memory_order_release);
     }
 }
 
-/* The same for a queue, beginning with a thread's own slice. */
+/* The same for a queue, beginning with a thread's own slice. Who still looks for more when the next round begins goes
+ * back, so as to begin that with its own too. */
 static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t number) {
+    first_slice %= pool->threads;
+    const uint64_t round = round_of(atomic_load_explicit(&own->slices[first_slice].ticket, memory_order_relaxed));
     for (int32_t i = 0; i < pool->threads; i++)
-        work_on_slice(own, &own->slices[(first_slice + i) % pool->threads], number);
+        work_on_slice(own, &own->slices[(first_slice + i) % pool->threads], round, number);
 }
 
 static bool has_work(const drv_pool *pool, queue *asked) {
