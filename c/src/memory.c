@@ -28,8 +28,7 @@ _Static_assert(sizeof(shelf) <= DRV_CACHE_LINE, "it has a line of its own");
  * mapped and given back. */
 enum { LARGE_PAGE = 2 << 20, SMALL_PAGE = 1 << 16 };
 
-/* The sanitizers watch what lies between two requests, so nothing shares a shelf there, and
- * nothing is mapped. */
+/* The sanitizers watch what lies between two requests, so nothing shares a shelf there, and nothing is mapped. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define DRV_WATCHED

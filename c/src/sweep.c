@@ -85,25 +85,33 @@ static drv_mover on_stretch(const drv_sweep *motion, stretch pieces) {
     return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
 }
 
-/* Piece by piece, but where they surely stay apart on a stretch, none of its pieces is looked at. */
+static bool is_one(stretch pieces) { return pieces.end - pieces.first == 1; }
+
+/* Whether it is not sure that they stay apart; of a single piece that costs as much as to look. */
+static bool may_meet_on(const drv_sweep *a, const drv_sweep *b, stretch pieces) {
+    if (is_one(pieces)) return true;
+    const drv_mover one = on_stretch(a, pieces), other = on_stretch(b, pieces);
+    return !drv_apart_by_axes_of(&one, &other) && !drv_apart_by_axes_of(&other, &one);
+}
+
+/* Piece by piece, but of a half on which they surely stay apart no piece is looked at. */
 static bool meet_on_stretch(const drv_sweep *a, const drv_sweep *b, stretch pieces) {
-    if (pieces.end - pieces.first == 1) {
+    if (is_one(pieces)) {
         const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.of,
                                 ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.of};
         return drv_moving_boxes_meet(box_in_piece(a, pieces.first, pieces.of), path,
                                      box_in_piece(b, pieces.first, pieces.of));
     }
-    const drv_mover one = on_stretch(a, pieces), other = on_stretch(b, pieces);
-    if (drv_apart_by_axes_of(&one, &other) || drv_apart_by_axes_of(&other, &one)) return false;
-    return meet_on_stretch(a, b, first_half(pieces)) || meet_on_stretch(a, b, second_half(pieces));
+    const stretch halves[2] = {first_half(pieces), second_half(pieces)};
+    for (int32_t i = 0; i < 2; i++)
+        if (may_meet_on(a, b, halves[i]) && meet_on_stretch(a, b, halves[i])) return true;
+    return false;
 }
 
 bool drv_sweeps_meet(const drv_mover *a, const drv_mover *b) {
     if (drv_apart_by_axes_of(b, a)) return false;
     const int32_t of_a = piece_count(&a->way), of_b = piece_count(&b->way), pieces = of_a > of_b ? of_a : of_b;
-    const stretch all = {0, pieces, pieces};
-    if (pieces == 1) return meet_on_stretch(&a->way, &b->way, all);
-    return meet_on_stretch(&a->way, &b->way, first_half(all)) || meet_on_stretch(&a->way, &b->way, second_half(all));
+    return meet_on_stretch(&a->way, &b->way, (stretch){0, pieces, pieces});
 }
 
 float drv_sweep_path_m(const drv_sweep *motion) {
@@ -164,26 +172,30 @@ uint32_t drv_edges_in_question(const drv_segments *edges, int32_t first, const d
            drv_at_most(aside_m, 0.0f);
 }
 
-/* Whether the sweep meets the edge on some of its pieces; stretches that are clear are passed over here too. */
+static bool may_meet_edge_on(const drv_sweep *motion, const drv_segments *edges, int32_t edge, stretch pieces) {
+    if (is_one(pieces)) return true;
+    const drv_mover part = on_stretch(motion, pieces);
+    const drv_edge_search search = drv_edge_search_of(&part, corner_m(motion) + drv_sweep_path_m(&part.way));
+    return drv_edges_in_question(edges, edge, &search) & 1u; /* the others' bits are not asked for */
+}
+
+/* As with two vehicles. */
 static bool meets_edge_on_stretch(const drv_sweep *motion, const drv_segments *edges, int32_t edge, stretch pieces) {
-    if (pieces.end - pieces.first == 1) {
+    if (is_one(pieces)) {
         const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
                                 (motion->to.y - motion->from.y) / (float)pieces.of};
         return moving_box_meets_edge(box_in_piece(motion, pieces.first, pieces.of), path, edges, edge);
     }
-    const drv_mover part = on_stretch(motion, pieces);
-    const drv_edge_search search = drv_edge_search_of(&part, corner_m(motion) + drv_sweep_path_m(&part.way));
-    if (!(drv_edges_in_question(edges, edge, &search) & 1u)) return false; /* the others' bits are not asked for */
-    return meets_edge_on_stretch(motion, edges, edge, first_half(pieces)) ||
-           meets_edge_on_stretch(motion, edges, edge, second_half(pieces));
+    const stretch halves[2] = {first_half(pieces), second_half(pieces)};
+    for (int32_t i = 0; i < 2; i++)
+        if (may_meet_edge_on(motion, edges, edge, halves[i]) && meets_edge_on_stretch(motion, edges, edge, halves[i]))
+            return true;
+    return false;
 }
 
 bool drv_sweep_meets_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge) {
     const int32_t pieces = piece_count(motion);
-    const stretch all = {0, pieces, pieces};
-    if (pieces == 1) return meets_edge_on_stretch(motion, edges, edge, all);
-    return meets_edge_on_stretch(motion, edges, edge, first_half(all)) ||
-           meets_edge_on_stretch(motion, edges, edge, second_half(all));
+    return meets_edge_on_stretch(motion, edges, edge, (stretch){0, pieces, pieces});
 }
 
 bool drv_box_meets_edge(drv_box box, const drv_segments *edges, int32_t edge) {
