@@ -45,9 +45,14 @@ class Losses(NamedTuple):
 
 def ppo_losses(log_probs: Tensor, entropy: Tensor, values: Tensor, old_log_probs: Tensor, advantages: Tensor,
                returns: Tensor, kept: Tensor, count: Tensor | float, config: PPOConfig) -> Losses:
-    """All (rows, steps); `count` is the number of kept entries of all ranks."""
-    # Before `exp`: the gradient of `where` through an infinite entry that is left out would be NaN.
-    log_ratio = torch.where(kept, log_probs - old_log_probs, 0.0)
+    """All (agents, steps); `count` is the number of kept entries of all ranks.
+
+    Entries that are not kept may be NaN or infinite: they change neither a loss nor a gradient.
+    """
+    # Before any arithmetic: behind it, the gradient of `where` through a NaN that is left out is 0 * NaN.
+    log_probs, entropy, values, old_log_probs, advantages, returns = (
+        torch.where(kept, x, 0.0) for x in (log_probs, entropy, values, old_log_probs, advantages, returns))
+    log_ratio = log_probs - old_log_probs
     ratio = log_ratio.exp()
     surrogate = torch.minimum(ratio * advantages, ratio.clamp(1 - config.clip, 1 + config.clip) * advantages)
     policy = masked_mean(-surrogate, kept, count)

@@ -204,7 +204,8 @@ class Policy(nn.Module):
             observations: (R, T, O). previous: (R, T, A) action of the last kept row.
             first, kept: (R, T) bool, of the observations; a row is kept where it does not wait.
             prefix: what was remembered when the segment began.
-            read: (R, T) bool, the observations to look at; the others count as zeros. None: all.
+            read: (R, T) bool, the steps to look at; observations and previous actions of the others, which may be
+                NaN, count as zeros. None: all.
             remember: takes the keys and values of every layer, (R, T, K, D) each.
 
         Returns:
@@ -212,6 +213,7 @@ class Policy(nn.Module):
         """
         if read is not None:
             observations = torch.where(read[..., None], observations, 0.0)
+            previous = torch.where(read[..., None], previous, 0)
         seen = sight(first, kept, prefix.position, self.context)
 
         def attend(layer, query, keys, values):
@@ -251,7 +253,8 @@ class Policy(nn.Module):
         with torch.autocast(device, torch.bfloat16, self.precision == "bfloat16", torch.is_grad_enabled()):
             extra = 0.0
             if self.config.previous_action:  # at the start of an episode there is none
-                extra = torch.where(position[..., None] > 0, self.actor.embed(previous), 0.0)
+                begun = position[..., None] > 0
+                extra = torch.where(begun, self.actor.embed(torch.where(begun, previous, 0)), 0.0)
             turn = rotary(position, self.config.width // self.config.heads) if self.remembers else None
             features = [trunk(observations, extra, turn, attend, index * self.config.layers)
                         for index, trunk in enumerate(self.trunks)]

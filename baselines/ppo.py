@@ -207,7 +207,7 @@ class Learner:
                 sums, kl, taken = found if sums is None else sums + found, kl + found[4], taken + 1
             # Asked of all ranks together, and only where it can matter: the answer is waited for.
             if config.target_kl is not None and taken and epoch + 1 < config.epochs \
-                    and float(ranks.sum(kl.clone())) / minibatches > config.target_kl:
+                    and float(ranks.sum(kl.clone())) / sum(n > 0 for n in count) > config.target_kl:
                 break
         if not taken:  # nobody drove in the whole segment
             nothing = torch.zeros((), device=segment.first.device)
@@ -226,7 +226,7 @@ class Learner:
         prefix = self.collector.cache.before(rows, part.start_head, part.start_position)
         actor = self.policy.actor
         parameters, values = self.policy(part.observations, part.previous, part.first, ~part.waits, prefix, part.kept)
-        log_probs = actor.log_prob(parameters, part.actions)
+        log_probs = actor.log_prob(parameters, torch.where(part.kept[..., None], part.actions, 0))
         losses = ppo_losses(log_probs, actor.entropy(parameters), values, part.log_probs, advantage, returns,
                             part.kept, count, self.config)
         return losses, torch.where(part.kept, log_probs.detach() - part.log_probs, 0.0)

@@ -17,11 +17,12 @@ from baselines.ppo import Learner, make_optimizer
 
 NAN = float("nan")
 CONFIG = PPOConfig(segment=16, minibatches=1)
+CONTINUOUS = replace(LONG, drive=LONG.drive.replace(action_type="continuous"))
 
 
-def learner_and_segment(model=TINY):
+def learner_and_segment(model=TINY, env=LONG):
     """A segment in which rows drive, wait, are cut by the clock and restart, and remember what was before."""
-    collector = make_collector(LONG, model)
+    collector = make_collector(env, model)
     for _ in range(12):
         segment = clone(collector.collect())
         waits = segment.invalid & ~segment.read
@@ -57,21 +58,50 @@ def differing(one, other):
 def spoiled(segment, fill, only=None):
     """The segment with everything that rows hold while they wait replaced, save what stands behind a `truncation`."""
     where = segment.invalid & ~segment.read if only is None else only
-    observation = torch.where(where[..., None], fill(segment.observations), segment.observations)
-    return replace(segment, observations=observation, **{
-        name: torch.where(where, fill(getattr(segment, name)), getattr(segment, name))
-        for name in ("values", "log_probs", "rewards")})
+    names = ["observations", "values", "log_probs", "rewards"]
+    names += ["actions", "previous", "trial_index", "steps_left"] * (only is None)
+
+    def filled(name):
+        old = getattr(segment, name)
+        new = fill(old) if old.is_floating_point() else torch.full_like(old, torch.iinfo(old.dtype).max)
+        # The first step of an episode has no previous action either.
+        chosen = where | segment.first if name == "previous" else where
+        return torch.where(chosen.view(*chosen.shape, *[1] * (old.ndim - 2)), new, old)
+
+    return replace(segment, **{name: filled(name) for name in names})
 
 
 @pytest.mark.parametrize("fill", [torch.randn_like, lambda x: torch.full_like(x, NAN)], ids=["noise", "NaN"])
-@pytest.mark.parametrize("critic", ["shared", "separate"])
-def test_a_waiting_row_never_moves_a_loss_a_statistic_or_a_gradient(critic, fill):
-    learner, segment = learner_and_segment(replace(TINY, critic=critic))
+@pytest.mark.parametrize("critic, env", [("shared", LONG), ("separate", LONG), ("shared", CONTINUOUS)],
+                         ids=["shared", "separate", "continuous"])
+def test_a_waiting_row_never_moves_a_loss_a_statistic_or_a_gradient(critic, env, fill):
+    learner, segment = learner_and_segment(replace(TINY, critic=critic), env)
     before = learned(learner, segment)
     assert before["clipped"] > 0 and (spoiled(segment, fill).values != segment.values).sum() > 20
     assert not differing(before, learned(learner, spoiled(segment, fill)))
     # The test can fail: rows that drive do move them.
     assert len(differing(before, learned(learner, spoiled(segment, torch.randn_like, only=segment.kept)))) > 20
+
+
+@pytest.mark.parametrize("fill", [NAN, float("inf"), -float("inf"), 1e30])
+def test_no_input_of_a_loss_counts_where_it_is_not_kept(fill):
+    """Each input alone and all together: losses and gradients are those of any other fill, and no gradient is left."""
+    torch.manual_seed(3)
+    kept = torch.rand(6, 9) < 0.6
+    inputs = [torch.randn(6, 9) for _ in range(6)]
+
+    def found(*spoiled):
+        leaves = [torch.where(kept, x, fill if index in spoiled else 0.5).requires_grad_()
+                  for index, x in enumerate(inputs)]
+        losses = ppo_losses(*leaves, kept, int(kept.sum()), PPOConfig(value_weight=0.7, entropy_weight=0.3))
+        return losses, torch.autograd.grad(losses.total, leaves)
+
+    losses, gradients = found()
+    assert all(gradient[kept].any() and not gradient[~kept].any() for gradient in gradients)
+    for spoiled in (*((index,) for index in range(6)), range(6)):
+        others, other_gradients = found(*spoiled)
+        assert all(map(torch.equal, losses, others)), f"inputs {spoiled}"
+        assert all(map(torch.equal, gradients, other_gradients)), f"inputs {spoiled}"
 
 
 def test_the_observation_behind_a_truncation_counts_by_its_value_alone():
@@ -171,3 +201,29 @@ def test_a_step_without_a_kept_row_is_skipped():
     figures = learner._learn(nobody, zeros, zeros, order, [[0]])
     assert figures["optimizer_steps"] == 0
     assert all(torch.equal(before[name], p) for name, p in learner.policy.named_parameters())
+
+
+@pytest.mark.parametrize("full", [1, 2, 4], ids="{} of 4 minibatches hold data".format)
+def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data(full):
+    """An absent agent has no kept step; minibatches of such agents alone neither dilute the KL nor count."""
+    learner, segment = learner_and_segment()
+    rows = len(segment.first)
+    driven = torch.arange(rows)[:, None] < rows * full // 4
+    segment = replace(segment, invalid=segment.invalid | ~driven)
+    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
+    order = [torch.arange(rows)] * 3
+    counts = [segment.kept.view(4, -1).sum(1).tolist()] * 3
+    assert sum(count > 0 for count in counts[0]) == full
+    weights = {name: value.clone() for name, value in learner.policy.state_dict().items()}
+
+    def learn(epochs, target_kl):
+        learner.policy.load_state_dict(weights)
+        config = replace(CONFIG, minibatches=4, epochs=epochs, target_kl=target_kl, learning_rate=1e-6)
+        again = Learner(learner.policy, make_optimizer(learner.policy, config), config, ALONE, learner.collector)
+        again._set_learning_rate({"agent_steps": 0, "update": 0})
+        return again._learn(segment, advantage, returns, order[:epochs], counts[:epochs])
+
+    kl = learn(1, None)["kl"].item()
+    assert kl > 0
+    assert learn(3, 0.9 * kl)["optimizer_steps"] == full
+    assert learn(3, 1.1 * kl)["optimizer_steps"] == 3 * full
