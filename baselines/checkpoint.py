@@ -93,7 +93,7 @@ def space_from_json(found: dict[str, Any]) -> spaces.Space:
 
 
 def config_to_json(config: TrainConfig) -> dict[str, Any]:
-    return dataclasses.asdict(config)
+    return config.to_dict()
 
 
 def config_from_json(found: dict[str, Any], version: int) -> TrainConfig:

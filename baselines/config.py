@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Literal
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Literal, get_type_hints
 
 from drive_env import DriveConfig
+
+from .plain import plain
 
 
 def _check(name: str, value, fits: bool, allowed: str) -> None:
@@ -14,7 +19,29 @@ def _check(name: str, value, fits: bool, allowed: str) -> None:
 
 
 @dataclass(frozen=True)
-class EnvConfig:
+class _Plain:
+    """Its fields hold plain data of their annotated types, whatever fitting value was handed over (plain.py)."""
+
+    def __post_init__(self):
+        for name, kind in _kinds(type(self)).items():
+            value = getattr(self, name)
+            if not is_dataclass(kind):
+                value = plain(name, value, kind)
+            elif isinstance(value, Mapping):
+                value = _changed(name, kind(), value)
+            elif not isinstance(value, kind):
+                raise ValueError(f"{name} is {value!r}; it must be of type {kind.__name__}, or a dict of its fields")
+            object.__setattr__(self, name, value)
+
+
+@cache
+def _kinds(config: type) -> dict[str, Any]:
+    """The annotated type of every field."""
+    return get_type_hints(config)
+
+
+@dataclass(frozen=True)
+class EnvConfig(_Plain):
     """What is played."""
 
     scenes: tuple[str, ...] = ("town",)
@@ -23,7 +50,7 @@ class EnvConfig:
     """Seeds 0, 1, ... of a generator to play."""
     scene_agents: int | None = None
     """Vehicles in a generated scene; None: as many as `drive.agents_per_world`, at least 32."""
-    scene_parameters: dict[str, int | float] = field(default_factory=dict)
+    scene_parameters: dict[str, int | float | tuple[int | float, ...]] = field(default_factory=dict)
     """Further parameters of the generator, such as `arm_length_m`."""
     worlds: int = 16
     """Worlds of all ranks together."""
@@ -35,6 +62,7 @@ class EnvConfig:
     drive: DriveConfig = field(default_factory=DriveConfig)
 
     def __post_init__(self):
+        super().__post_init__()
         _check("scenes", self.scenes, len(self.scenes) > 0, "at least one name or path")
         for name in ("scene_count", "worlds", "fleets", "scene_agents"):
             value = getattr(self, name)
@@ -42,7 +70,7 @@ class EnvConfig:
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(_Plain):
     """What the policy computes."""
 
     width: int = 128
@@ -62,6 +90,7 @@ class ModelConfig:
     """Show the policy its last action in the episode."""
 
     def __post_init__(self):
+        super().__post_init__()
         for name in ("width", "layers", "heads", "object_width", "context"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
         _check("width", self.width, self.width % (2 * self.heads) == 0, f"a multiple of 2 x heads = {2 * self.heads}")
@@ -70,7 +99,7 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class PPOConfig:
+class PPOConfig(_Plain):
     """How it learns (Schulman et al. 2017)."""
 
     agent_steps: int = 20_000_000
@@ -91,7 +120,8 @@ class PPOConfig:
     value_weight: float = 0.5
     entropy_weight: float = 0.005
     target_kl: float | None = None
-    """An epoch whose approximate KL is above it is the last of its update."""
+    """An epoch whose approximate KL, the mean over its minibatches that hold data, is above it is the last of its
+    update."""
     learning_rate: float = 3e-4
     anneal: bool = True
     """Take the learning rate to 0 by the end, linearly."""
@@ -103,6 +133,7 @@ class PPOConfig:
     """After each update, remember the context anew with the new weights."""
 
     def __post_init__(self):
+        super().__post_init__()
         for name in ("agent_steps", "segment", "epochs", "minibatches"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
         for name in ("gamma", "lam", "gamma_trial"):
@@ -115,7 +146,7 @@ class PPOConfig:
 
 
 @dataclass(frozen=True)
-class RunConfig:
+class RunConfig(_Plain):
     """Where it runs and what it leaves behind."""
 
     folder: str = "runs/default"
@@ -142,6 +173,7 @@ class RunConfig:
     progress: bool = True
 
     def __post_init__(self):
+        super().__post_init__()
         for name in ("checkpoint_updates", "evaluate_updates", "seed"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
         _check("keep_checkpoints", self.keep_checkpoints, self.keep_checkpoints >= 1, "1 or more")
@@ -150,7 +182,7 @@ class RunConfig:
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(_Plain):
     """Everything."""
 
     env: EnvConfig = field(default_factory=EnvConfig)
@@ -166,8 +198,21 @@ class TrainConfig:
         """
         return _changed("config", self, parts)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The config as JSON holds it: `TrainConfig.from_dict(config.to_dict()) == config`."""
+        return json.loads(json.dumps(asdict(self), allow_nan=False))
 
-def _changed(name: str, config, changes: dict):
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> TrainConfig:
+        """The config of such a dict; fields that it lacks have today's defaults.
+
+        Raises:
+            ValueError: there is no such part or field, or a value does not fit.
+        """
+        return TrainConfig().changed(**found)
+
+
+def _changed(name: str, config, changes: Mapping[str, Any]):
     """A copy with these fields changed; a dict in the place of a config changes fields of that."""
     known = [one.name for one in fields(config)]
     found = {}
@@ -175,5 +220,5 @@ def _changed(name: str, config, changes: dict):
         if key not in known:
             raise ValueError(f"{name} has no {key}; it has {', '.join(known)}")
         was = getattr(config, key)
-        found[key] = _changed(key, was, value) if isinstance(value, dict) and is_dataclass(was) else value
+        found[key] = _changed(key, was, value) if isinstance(value, Mapping) and is_dataclass(was) else value
     return replace(config, **found)

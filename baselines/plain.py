@@ -1,0 +1,78 @@
+"""Which plain value is meant? numpy scalars, paths and lists as what JSON gives back, checked by a field's type."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+WORDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a string", NoneType: "None"}
+
+
+def plain(name: str, value: Any, kind: Any) -> Any:
+    """The value as bool, int, float, str, None, and tuples and dicts of these, as the annotation `kind` says.
+
+    Raises:
+        ValueError: the value is of another type.
+    """
+    try:
+        return _fitted(value, kind)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} is {value!r}; it must be {_words(kind)}") from None
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    """Raises a TypeError or an OverflowError where the value does not fit."""
+    value, origin, parts = _unwrapped(value), get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _fitted_to_one(value, parts)
+    if origin is Literal and isinstance(value, str) and value in parts:
+        return str.__str__(value)
+    if origin is tuple and isinstance(value, (list, tuple)):
+        return tuple(_fitted(part, parts[0]) for part in value)
+    if origin is dict and isinstance(value, Mapping):
+        return {_fitted(key, parts[0]): _fitted(part, parts[1]) for key, part in value.items()}
+    if kind is str and isinstance(value, (str, os.PathLike)) and isinstance(path := os.fspath(value), str):
+        return str.__str__(path)
+    if kind in (bool, NoneType) and isinstance(value, kind):
+        return value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if number and (kind is float or kind is int and value == int(value)):
+        return kind(value)
+    raise TypeError
+
+
+def _fitted_to_one(value: Any, kinds: tuple) -> Any:
+    """Fitted to the kind that the value has, else to the first that takes it: of int | float, 1.0 stays a float."""
+    for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
+        try:
+            return _fitted(value, kind)
+        except (TypeError, OverflowError):
+            pass
+    raise TypeError
+
+
+def _unwrapped(value: Any) -> Any:
+    """Scalars and arrays of numpy, or of a library like it, as Python's own."""
+    dimensions = getattr(value, "ndim", None)
+    if dimensions == 0 and hasattr(value, "item"):
+        # float32(0.1) means 0.1, not the double nearest to its bits.
+        return float(str(value)) if isinstance(value, np.floating) else value.item()
+    return value.tolist() if dimensions == 1 and hasattr(value, "tolist") else value
+
+
+def _words(kind: Any) -> str:
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(_words(part) for part in parts)
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, parts))
+    if origin is tuple:
+        return f"a list, each entry {_words(parts[0])}"
+    if origin is dict:
+        return f"a dict, each key {_words(parts[0])}, each value {_words(parts[1])}"
+    return WORDS[kind]

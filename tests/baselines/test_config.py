@@ -1,0 +1,105 @@
+"""Is a config plain data from the start? Whatever fitting value is handed over, what is kept is what JSON gives back."""
+
+import dataclasses
+import json
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+import numpy as np
+from small import tiny_config
+
+from baselines import checkpoint
+from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
+from baselines.ppo import train
+from baselines.presets import PRESETS
+from drive_env import DriveConfig
+
+Two = IntEnum("Two", {"two": 2})
+
+ODD = {
+    "env": {"scenes": [Path("town"), np.str_("intersection")], "scene_count": np.int32(2), "worlds": 6.0,
+            "scene_parameters": {"arm_length_m": np.float32(60.1), "blocks": [1, np.int64(1)]},
+            "drive": {"dt_s": np.float64(0.1), "control": [3, 4], "reward": {"goal": 2}}},
+    "ppo": {"agent_steps": 1e3, "learning_rate": np.float32(1e-3), "clip": torch.tensor(0.25), "epochs": Two.two,
+            "anneal": np.bool_(False), "gamma": np.array(0.5, np.float32), "credit": np.str_("stop"), "lam": 1},
+    "run": {"folder": Path("runs") / "odd", "minutes": np.float16(0.1)}}
+
+PLAIN = {
+    "env": {"scenes": ("town", "intersection"), "scene_count": 2, "worlds": 6,
+            "scene_parameters": {"arm_length_m": 60.1, "blocks": (1, 1)},
+            "drive": {"dt_s": 0.1, "control": (3, 4), "reward": {"goal": 2}}},
+    "ppo": {"agent_steps": 1000, "learning_rate": 0.001, "clip": 0.25, "epochs": 2, "anneal": False, "gamma": 0.5,
+            "credit": "stop", "lam": 1.0},
+    "run": {"folder": "runs/odd", "minutes": 0.1}}
+
+
+def leaves(value):
+    """All values of nested dataclasses, dicts and tuples."""
+    if dataclasses.is_dataclass(value):
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    return [leaf for part in value for leaf in leaves(part)] if isinstance(value, (list, tuple)) else [value]
+
+
+@pytest.mark.parametrize("make", [lambda parts: TrainConfig(**parts), lambda parts: TrainConfig().changed(**parts),
+                                  TrainConfig.from_dict], ids=["made", "changed", "from a dict"])
+def test_odd_values_are_kept_as_the_plain_ones_that_they_stand_for(make):
+    config = make(ODD)
+    assert config == make(PLAIN)
+    assert {type(leaf) for leaf in leaves(config)} == {bool, int, float, str, type(None)}
+
+
+@pytest.mark.parametrize("config", [TrainConfig(**ODD), *PRESETS.values()])
+def test_a_config_survives_json(config):
+    found = config.to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert TrainConfig.from_dict(found) == config
+    assert checkpoint.config_from_json(checkpoint.config_to_json(config), checkpoint.SCHEMA) == config
+
+
+def test_a_run_of_odd_values_is_saved_and_goes_on(tmp_path):
+    """A path as the folder, a list of scenes, numpy's numbers, a tuple as a parameter."""
+    odd = {"env": {"scenes": ["town"], "scene_count": np.int64(1), "scene_agents": np.int16(6),
+                   "scene_parameters": {"blocks": [1, 1]}},
+           "ppo": {"learning_rate": np.float32(1e-3)}}
+    config = tiny_config("").changed(**odd)
+    train(config.changed(ppo={"agent_steps": 500.0}, run={"folder": tmp_path}))
+    result = train(config.changed(ppo={"agent_steps": 1500}, run={"folder": tmp_path, "resume": True}))
+    assert result.lines[-1]["agent_steps"] >= 1500
+    assert checkpoint.load_policy(result.checkpoint)[1].env == config.env
+
+
+def test_a_config_shares_no_dict_with_its_maker():
+    parameters = {"arm_length_m": 60.0}
+    config = EnvConfig(scene_parameters=parameters)
+    parameters["arm_length_m"] = 1.0
+    assert config.scene_parameters == {"arm_length_m": 60.0}
+
+
+@pytest.mark.parametrize("make, sentence", [
+    (lambda: EnvConfig(scenes="town"), "scenes is 'town'; it must be a list, each entry a string"),
+    (lambda: EnvConfig(scenes=(1,)), r"scenes is \(1,\); it must be a list, each entry a string"),
+    (lambda: EnvConfig(worlds="4"), "worlds is '4'; it must be a whole number"),
+    (lambda: EnvConfig(fleets=1.5), "fleets is 1.5; it must be a whole number or None"),
+    (lambda: EnvConfig(drive=3), "drive is 3; it must be of type DriveConfig, or a dict of its fields"),
+    (lambda: EnvConfig(drive={"magic": 3}), "drive has no magic; it has dt_s, "),
+    (lambda: EnvConfig(scene_parameters={"a": "b"}), "scene_parameters is {'a': 'b'}; it must be a dict"),
+    (lambda: ModelConfig(memory="lstm"), "memory is 'lstm'; it must be one of 'transformer', 'none'"),
+    (lambda: ModelConfig(width=True), "width is True; it must be a whole number"),
+    (lambda: PPOConfig(gamma="0.9"), "gamma is '0.9'; it must be a finite number"),
+    (lambda: PPOConfig(learning_rate=float("inf")), "learning_rate is inf; it must be a finite number"),
+    (lambda: PPOConfig(learning_rate=10**400), "it must be a finite number"),
+    (lambda: PPOConfig(agent_steps=None), "agent_steps is None; it must be a whole number"),
+    (lambda: PPOConfig(learning_rate=np.zeros((1, 1))), "it must be a finite number"),
+    (lambda: RunConfig(resume=1), "resume is 1; it must be True or False"),
+    (lambda: RunConfig(folder=b"run"), "folder is b'run'; it must be a string"),
+    (lambda: TrainConfig(ppo=DriveConfig()), "it must be of type PPOConfig, or a dict of its fields"),
+])
+def test_a_value_of_another_type_is_told(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
