@@ -15,7 +15,8 @@ from drive_env import Batch, DriveConfig, Figure, Scene
 
 from .model import Policy
 
-WORLDS_AT_ONCE = 64
+WORLDS_AT_ONCE = 16
+"""As many as a batch may have parts: a world that has played its episode is not stepped again."""
 
 Act = Callable[[Batch], np.ndarray]
 """Given the batch, the actions of all rows."""
@@ -23,7 +24,7 @@ Act = Callable[[Batch], np.ndarray]
 
 def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: DriveConfig, seed: int = 0,
              threads: int = 0) -> dict[str, Figure]:
-    """The report of `Batch.metrics` over one episode of every scene.
+    """The report of `Batch.metrics` over one episode of every scene: each agent's `max_trials` trials, once.
 
     Args:
         make_act: given a batch that is not yet reset, what acts in it.
@@ -31,29 +32,25 @@ def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: Drive
     reports = []
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
         some = scenes[start : start + WORLDS_AT_ONCE]
-        # As many worlds as scenes play each once.
+        # As many worlds as scenes play each once, whatever the first of their consecutive ids is.
         with Batch(some, worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
-                   restart="caller") as batch:
+                   world_ids=range(start, start + len(some)), restart="caller", parts=len(some)) as batch:
             _play_one_episode_each(batch, make_act(batch))
             reports.append(batch.metrics())
     return joined(reports)
 
 
 def _play_one_episode_each(batch: Batch, act: Act) -> None:
+    """Steps every world, a part of its own, until its last trial has ended."""
     batch.reset()
-    trials_left = np.full(batch.world_count, batch.config.max_trials)
-    of_world = slice(None, None, batch.rows_per_world)
-    # A world that is done goes on in a trial that enters no figure, since its clock was put forward.
-    aged = np.minimum(1, [min(cast.trial_steps for cast in batch.casts) - 1] * batch.world_count)
-    while True:
-        batch.step(act(batch))
-        ended = batch.trial_ended[of_world]
-        trials_left -= ended
-        if (trials_left <= 0).all():
-            return
-        again = ended & (trials_left <= 0)
-        if again.any():
-            batch.reset(worlds=again, initial_ages=aged)
+    playing, last_trial = list(batch.parts), batch.config.max_trials - 1
+    while playing:
+        actions = act(batch)
+        for world in playing:
+            world.step_async(actions[world.row_slice])
+        for world in playing:
+            world.wait()
+        playing = [world for world in playing if not (world.trial_ended[0] and world.trial_index[0] == last_trial)]
 
 
 def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
@@ -74,7 +71,8 @@ def by_chance(seed: int) -> Callable[[Batch], Act]:
     """Draws every action of the space alike."""
 
     def make_act(batch: Batch) -> Act:
-        space, rng, shape = batch.single_action_space, np.random.default_rng(seed), batch.actions.shape
+        space, shape = batch.single_action_space, batch.actions.shape
+        rng = np.random.default_rng([seed, int(batch.world_ids[0])])  # batches of one evaluation draw apart
         if isinstance(space, spaces.Box):
             return lambda batch: rng.uniform(space.low, space.high, shape).astype(np.float32)
         sizes = space.n if isinstance(space, spaces.Discrete) else space.nvec

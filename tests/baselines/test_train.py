@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
@@ -16,7 +17,7 @@ from small import ALONE, BUSY, TINY, make_policy, tiny_config
 import drive_env
 from baselines import ppo
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
-from baselines.evaluate import Player, by_chance, evaluate
+from baselines.evaluate import Player, by_chance, evaluate, joined
 from baselines.presets import PRESETS
 from baselines.worlds import open_batches, scenes_of
 from drive_env import Batch, DriveConfig
@@ -114,6 +115,49 @@ def test_an_evaluation_plays_every_scene_once():
         report = evaluate(by_chance(0), scenes, drive)
         assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
         assert report["trial_length"].value < 150, "some ended early"
+
+
+def log_of(scene, frames):
+    """A generated scene as a log in which everything stands: its trials have frames - 1 steps."""
+    tracks = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
+    still = {name: np.repeat(getattr(scene.objects, name), frames, axis=0) for name in tracks}
+    return replace(scene, generated=False, objects=replace(scene.objects, **still))
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3])
+def test_an_evaluation_counts_each_trial_once_however_short_the_shortest_log(trials):
+    """A world that has finished neither plays on nor moves a figure: all are the means of worlds that play alone."""
+    generated = scenes_of(replace(BUSY, scene_count=3))
+    scenes = [log_of(scene, frames) for scene, frames in zip(generated, (2, 9, 3))]
+    drive = BUSY.drive.replace(max_trials=trials, trial_steps=None)
+    agents = [cast.row_count for scene in scenes for cast in Batch(scene, config=drive).casts]
+
+    def full_throttle(batch):
+        return lambda batch: np.full(batch.actions.shape, 90)
+
+    whole = evaluate(full_throttle, scenes, drive)
+    assert whole["trials"] == (trials * sum(agents), trials * sum(agents))
+    alone = [evaluate(full_throttle, [scene], drive) for scene in scenes]
+    assert alone[0]["trial_length"].value == 1 < alone[1]["trial_length"].value
+    for name, figure in joined(alone).items():
+        assert whole[name].n == figure.n, name
+        assert whole[name].value == pytest.approx(figure.value, rel=1e-5, nan_ok=True), name
+
+
+def test_random_play_draws_apart_for_batches_of_one_evaluation(monkeypatch):
+    from baselines import evaluate as module
+
+    monkeypatch.setattr(module, "WORLDS_AT_ONCE", 2)
+    scene, = scenes_of(replace(BUSY, scene_count=1))
+    drawn = []
+
+    def make_act(batch):
+        act = by_chance(0)(batch)
+        drawn.append(act(batch).tolist())
+        return act
+
+    evaluate(make_act, [scene] * 6, BUSY.drive)
+    assert len(drawn) == 3 and drawn[0] != drawn[1] != drawn[2] != drawn[0]
 
 
 def test_an_evaluation_is_the_same_in_parts(monkeypatch):
