@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .arrays import aligned_block, allocate, shared_table
 from .cast import cast_scene
-from .config import DriveConfig, checked_config
+from .config import ConfigSource, checked_config
 from .core import OF_THREAD, NativeBatch, check, ffi, lib, native_config, native_scene
 from .errors import ConfigError, shown, whole
 from .index_rows import SceneTable, float_rows
@@ -52,7 +52,7 @@ class Batch(BatchPart):
     Args:
         scenes: a generator's name ("town": seeds 0 to 63), a path, a `Scene`, or a list of these.
         worlds: how many worlds.
-        config: a `DriveConfig`; None takes the defaults.
+        config: a `DriveConfig`, or a mapping of its fields; None takes the defaults.
         seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
         threads: threads that step worlds, the caller's included; 0 takes as many as this process may use. A step in
             flight, whose caller is elsewhere, has threads - 1 of them, but at least one.
@@ -89,7 +89,7 @@ class Batch(BatchPart):
         ConfigError, SceneError: an argument is out of its range, or a scene has nobody who could drive.
     """
 
-    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None,
+    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: ConfigSource | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1) -> None:
         self._handle = ffi.NULL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,8 +15,11 @@ from .scenes.scene import OBJECT_KIND_CODES
 STEPS_WITHOUT_A_LOG = 200
 """What `trial_steps=None` means for a scene without a log, steps."""
 
-SAME_DT_TOLERANCE = 1e-9
-"""Two time steps closer than this share of them are the same."""
+SAME_DT_TOLERANCE = 1e-7
+"""Two time steps closer than this share of them are the same: one that was a float32 once is off by 6e-8."""
+
+SIMPLE_RATIO_LIMIT = 100
+"""Denominators up to this are those that people choose: half a frame, 0.07 s on frames of 0.1 s."""
 
 SAME_FRAME_SHARE = 1e-6
 """Of a frame: a place so near to a frame is that frame; products of float64 steps miss by less."""
@@ -177,15 +181,24 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
 # ---- frames ----
 
 
+def _frames_per_step(ratio: float) -> tuple[float, float]:
+    """The ratio as so many frames in so many steps: of whole numbers where it comes within the tolerance of a simple
+    one, so that a rounded time step does not drift off the frames."""
+    simple = Fraction(ratio).limit_denominator(SIMPLE_RATIO_LIMIT)
+    if abs(simple - ratio) <= SAME_DT_TOLERANCE * ratio:
+        return float(simple.numerator), float(simple.denominator)
+    return ratio, 1.0
+
+
 def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
         return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
 
-    span_steps = (objects.frame_count - 1 - start_step) * scene.dt_s / dt_s
-    count = int(np.floor(span_steps + SAME_FRAME_SHARE)) + 1
-    place = start_step + np.arange(count) * (dt_s / scene.dt_s)
+    frames, steps = _frames_per_step(dt_s / scene.dt_s)
+    count = int(np.floor((objects.frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
+    place = start_step + np.arange(count) * frames / steps
     nearest = np.rint(place)
     place = np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
     low = np.minimum(place.astype(np.int64), objects.frame_count - 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import ConfigError, shown
+from .errors import ConfigError, plain, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -78,18 +78,45 @@ _control = _Check(
     _is_control, "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Checked:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            # numpy scalars are what sweeps hand over; store the plain value they stand for.
-            if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-                value = value.item()
-                object.__setattr__(self, field.name, value)
+            value = plain(getattr(self, field.name))  # numpy scalars are what sweeps pass
+            object.__setattr__(self, field.name, value)
             check = field.metadata["check"]
             if not check.fits(value):
                 raise ConfigError(f"{field.name} is {shown(value)}; it must be {check.allowed}")
+
+    @classmethod
+    def from_dict(cls, choices: Mapping[str, Any]) -> Self:
+        """The config with these choices, as `to_dict` returns them and JSON keeps them; others take their defaults.
+
+        Raises:
+            ConfigError: there is no field of that name, or a value is out of its range.
+        """
+        if not isinstance(choices, Mapping):
+            raise ConfigError(f"a {cls.__name__} is to be made from {shown(choices)}; it must be a mapping")
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in choices:
+            if name not in known:
+                raise ConfigError(f"{cls.__name__} has no field {shown(name)}; it has {', '.join(known)}")
+        return cls(**choices)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as JSON has them: a nested config is a dict, a tuple is a list."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value.to_dict() if isinstance(value, _Checked) else list(value) if isinstance(value, tuple)
+                else value for name, value in values.items()}
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a config with the same choices, and to what JSON makes of it, which is what specs hold."""
+        if isinstance(other, Mapping):
+            return self.to_dict() == other
+        return self.to_dict() == other.to_dict() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
 
     def replace(self, **changes: Any) -> Self:
         """The same choices with some of them changed; the result is checked like any other.
@@ -100,7 +127,7 @@ class _Checked:
         return dataclasses.replace(self, **changes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RewardConfig(_Checked):
     """What an event is worth, paid once in the step of its onset."""
 
@@ -111,10 +138,10 @@ class RewardConfig(_Checked):
         0.0, "1/m", "paid in every step for each metre nearer to the goal, until it is reached", _number(-1e3, 1e3))
 
 
-_reward = _Check(lambda value: isinstance(value, RewardConfig), "a RewardConfig")
+_reward = _Check(lambda value: isinstance(value, RewardConfig), "a RewardConfig, or a mapping of its fields")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DriveConfig(_Checked):
     """Every choice of a batch or env. Frozen; a value out of range is a `ConfigError` that says the range."""
 
@@ -173,12 +200,18 @@ class DriveConfig(_Checked):
         0.707, "1", "weight of the past in each row's moving averages", _number(0.0, 0.999999))
 
     def __post_init__(self) -> None:
-        if isinstance(self.control, list):
-            object.__setattr__(self, "control", tuple(self.control))
+        if isinstance(self.control, (list, tuple)) or getattr(self.control, "ndim", 0) == 1:
+            object.__setattr__(self, "control", tuple(plain(item) for item in self.control))
+        if isinstance(self.reward, Mapping):
+            object.__setattr__(self, "reward", RewardConfig.from_dict(self.reward))
         super().__post_init__()
 
 
-def face_config(config: DriveConfig | None) -> DriveConfig:
+ConfigSource = DriveConfig | Mapping[str, Any]
+"""What may stand where a config is asked for: one, or a mapping of its fields, such as JSON makes of it."""
+
+
+def face_config(config: ConfigSource | None) -> DriveConfig:
     """A config for an env face, whose observations stand alone: index rows need tables beside them."""
     config = checked_config(config)
     if config.observation_type == "index":
@@ -187,10 +220,12 @@ def face_config(config: DriveConfig | None) -> DriveConfig:
     return config
 
 
-def checked_config(config: DriveConfig | None) -> DriveConfig:
-    """The config itself, or the defaults for None; anything else is a `ConfigError`."""
+def checked_config(config: ConfigSource | None) -> DriveConfig:
+    """The config itself, the one a mapping stands for, or the defaults for None; anything else is a `ConfigError`."""
     if config is None:
         return DriveConfig()
+    if isinstance(config, Mapping):
+        return DriveConfig.from_dict(config)
     if not isinstance(config, DriveConfig):
-        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields")
     return config

@@ -19,7 +19,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
 
 from .batch import OUTCOMES, Batch
-from .config import DriveConfig, face_config
+from .config import ConfigSource, DriveConfig, face_config
 from .core import lib
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .render.screen import RENDER_MODES, Screen
@@ -37,7 +37,7 @@ INFO_FLAGS = {
 """Bits of `Batch.code` that `infos` shows by name."""
 
 
-def parallel_env(scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
@@ -51,7 +51,7 @@ def parallel_env(scenes: Scenes = "town", config: DriveConfig | None = None, ren
     return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy)
 
 
-def aec_env(scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
             finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> AECEnv:
     """`parallel_env` with PettingZoo's other face, where agents take turns; the world moves when all have had theirs.
 
@@ -106,7 +106,7 @@ class DriveParallelEnv(ParallelEnv):
 
     metadata = {"name": "drive_v0", "render_modes": list(RENDER_MODES), "render_fps": 10, "is_parallelizable": True}
 
-    def __init__(self, scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None,
+    def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {shown(finished)}; it must be 'leave' or 'wait'")

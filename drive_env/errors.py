@@ -9,6 +9,8 @@ import operator
 import os
 from typing import Any
 
+import numpy as np
+
 
 class DriveError(Exception):
     """Base of every error this package raises on purpose."""
@@ -56,6 +58,16 @@ def shown(value: Any) -> str:
     except Exception:  # a whole number of thousands of digits, or an object that cannot say what it is
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as the Python value that its own precision writes, float32(0.1) as 0.1; anything else as it is."""
+    if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
+        return value
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind == "f":
+        scalar: Any = np.asarray(value)[()]
+        return float(np.format_float_scientific(scalar))  # the shortest digits, whatever the print options
+    return value.item()
 
 
 def whole(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:

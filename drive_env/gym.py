@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .batch import WORLD_LIMIT, Batch
-from .config import DriveConfig, face_config
+from .config import ConfigSource, DriveConfig, face_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, shown, whole
 from .part import SEED_LIMIT
@@ -72,7 +72,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
-    def __init__(self, scenes: Scenes = "town", config: DriveConfig | None = None, render_mode: str | None = None
+    def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None
                  ) -> None:
         self.batch = Batch(scenes, worlds=1, config=one_ego(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
@@ -165,7 +165,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         ConfigError, SceneError: an argument is out of its range.
     """
 
-    def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: DriveConfig | None = None, threads: int = 0,
+    def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None) -> None:
         num_envs = whole("num_envs", num_envs, 1, WORLD_LIMIT)

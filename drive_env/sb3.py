@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .arrays import SHARED
 from .batch import WORLD_LIMIT, Batch
-from .config import DriveConfig, face_config
+from .config import ConfigSource, face_config
 from .env import info_of
 from .errors import ActionError, CallError, ConfigError, MissingExtraError, shown, whole
 from .gym import one_ego, open_episodes
@@ -68,7 +68,7 @@ class DriveVecEnv(VecEnv):
 
     metadata: dict[str, Any]
 
-    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: DriveConfig | None = None, threads: int = 0,
+    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: ConfigSource | None = None, threads: int = 0,
                  rows: str = "ego", render_mode: str | None = None) -> None:
         worlds = whole("worlds", worlds, 1, WORLD_LIMIT)
         if not isinstance(rows, str) or rows not in ("ego", "all"):

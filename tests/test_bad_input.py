@@ -85,7 +85,8 @@ FIELDS = {
     "view_radius_m": number(1.0, 1000.0),
     "time_left": choice("off", "actor"),
     "scene_order": choice("random", "cycle"),
-    "reward": ((None, 1.0, True, {}, {"goal": 1.0}, "goal", DriveConfig, RewardConfig), (RewardConfig(),)),
+    "reward": ((None, 1.0, True, [("goal", 1.0)], "goal", DriveConfig, RewardConfig),
+               (RewardConfig(), {}, {"goal": 2.0})),
     "log_ema_alpha": number(0.0, 0.999999),
 }
 REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
@@ -121,6 +122,7 @@ def test_a_value_out_of_range_is_told_with_the_field_the_value_and_the_range(kin
             kind().replace(**{name: value})
     for value in good:
         kept = getattr(kind(**{name: value}), name)
+        value = RewardConfig(**value) if isinstance(value, dict) else value
         assert kept == (tuple(value) if isinstance(value, list) else value)
         assert getattr(kind().replace(**{name: value}), name) == kept
 
@@ -148,17 +150,6 @@ def test_a_config_is_frozen_and_takes_no_other_names():
         DriveConfig(max_trails=2)
     with pytest.raises(TypeError, match="max_trails"):
         DriveConfig().replace(max_trails=2)
-
-
-def test_numpy_scalars_stand_for_their_plain_values():
-    config = DriveConfig(dt_s=np.float32(0.5), partners=np.int64(3), on_goal=np.str_("stop"),
-                         max_trials=np.array(2))
-    assert (config.dt_s, config.partners, config.on_goal, config.max_trials) == (0.5, 3, "stop", 2)
-    assert all(type(value) in (float, int, str) for value in (config.dt_s, config.partners, config.on_goal))
-    for bad in ({"partners": np.float64(3)}, {"dt_s": np.bool_(True)}, {"dt_s": np.float64("nan")},
-                {"partners": np.array([3])}, {"on_goal": np.str_("go")}):
-        with pytest.raises(ConfigError):
-            DriveConfig(**bad)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -190,7 +181,7 @@ def test_a_number_of_thousands_of_digits_is_told_like_any_other():
     *(("seed", value) for value in (-1, 1 << 64, 1.5, "1", True, math.nan, [1, 2])),
     *(("threads", value) for value in (-1, 1025, 1.5, "1", None, True, math.inf)),
     *(("restart", value) for value in ("later", None, 1, "", b"auto", ["auto"])),
-    *(("config", value) for value in ("default", {}, RewardConfig(), DriveConfig, 1)),
+    *(("config", value) for value in ("default", [], RewardConfig(), DriveConfig, 1)),
     *(("world_ids", value) for value in ([0.0, 1.0], [0], [0, 1, 2], [0, -1], "01", [[0, 1]], 5, [True, True],
                                          np.array([0, 2**63], np.uint64))),
     *(("scenes", value) for value in ([], (), None, 5, "no_such_scene", ["no_such_scene"], [None], [SCENE, 3],

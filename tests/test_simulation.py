@@ -672,10 +672,20 @@ def test_the_frames_of_a_log_are_counted_as_on_paper():
         for dt_s in ("0.01", "0.02", "0.03", "0.05", "0.06", "0.07", "0.1", "0.15", "0.2", "0.3", "0.6"):
             steps = Fraction(frames - 1, 10) / Fraction(dt_s)
             if steps >= 1:
-                config = DriveConfig(dt_s=float(dt_s))
-                assert cast_scene(scene, config).trial_steps == math.floor(steps), (frames, dt_s)
+                for kept_as in (np.float64, np.float32):
+                    config = DriveConfig(dt_s=float(kept_as(dt_s)))
+                    assert cast_scene(scene, config).trial_steps == math.floor(steps), (frames, dt_s)
                 short += (frames - 1) * 0.1 / float(dt_s) < steps == math.floor(steps)
     assert short >= 10
+
+
+@pytest.mark.parametrize("dt_s", ("0.1", "0.2", "0.3", "0.7"))
+def test_a_step_of_whole_frames_shows_the_log_itself_though_float32_rounds_it(dt_s):
+    log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(701)]
+    cast = cast_scene(stage([driver(), replayer(log)]), DriveConfig(dt_s=float(np.float32(dt_s))))
+    every = round(float(dt_s) * 10)
+    np.testing.assert_array_equal(cast.frames.x_m[:, 1], np.arange(0, 701, every))
+    assert "poses interpolated between two frames" not in cast.report.made_up
 
 
 def test_a_scene_without_a_log_lasts_as_long_as_a_generated_one():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..cast import Cast, cast_scene
-from ..config import DriveConfig, checked_config
+from ..config import ConfigSource, checked_config
 from ..errors import ConfigError, checked_path, shown
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 from . import colours
@@ -36,7 +36,7 @@ LANE_INK = (90, 105, 200)
 PARTS = (("rows", colours.DRIVING), ("experts", colours.EXPERT), ("standing", colours.STATIC))
 
 
-def plot_scene(scene: Scene, path: str | os.PathLike, config: DriveConfig | None = None) -> None:
+def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | None = None) -> None:
     """Draws what a scene holds: map by kind, lane graph, starts with headings, goals, logged tracks.
 
     An arrow lies on every lane and points where it leads; a cross ends a lane that leads into no other.

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import CallError, ConfigError, checked_path, shown, whole
+from ..errors import CallError, ConfigError, checked_path, plain, shown, whole
 from . import colours
 from .colours import mixed
 from .extra import need
@@ -51,6 +51,7 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
     """
     path = checked_path(path, FILM_ENDINGS)
     ending = os.path.splitext(path)[1].lower()
+    fps = plain(fps)
     if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not 0 < fps <= FPS_LIMIT:
         raise ConfigError(f"fps is {shown(fps)}; it must be above 0 and at most {FPS_LIMIT}")
     checked = _checked(_called(frames) if callable(frames) else iter(frames))

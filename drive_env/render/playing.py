@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import playing
 from ..batch import Batch, Figure
-from ..config import DriveConfig, checked_config
+from ..config import ConfigSource, checked_config
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path
 from ..playing import Policy, Progress, play_trials
@@ -34,7 +34,7 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", row: int = 0,
-         size: tuple[int, int] | None = None, config: DriveConfig | None = None,
+         size: tuple[int, int] | None = None, config: ConfigSource | None = None,
          progress: Progress | None = None) -> dict[str, Figure]:
     """Plays one episode and writes it: a film (".mp4", ".gif"), or a sheet (".png").
 

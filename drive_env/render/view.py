@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..errors import CallError, ConfigError, shown, whole
+from ..errors import CallError, ConfigError, plain, shown, whole
 from ..part import check_whole
 from . import colours
 from .camera import Camera, fitted
@@ -68,6 +68,7 @@ class SceneView:
         self.batch, self.view = batch, view
         self.world = whole("world", world, 0, batch.world_count - 1)
         self.row = whole("row", row, 0, batch.rows_per_world - 1)
+        span_m = plain(span_m)
         if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
             raise ConfigError(f"span_m is {shown(span_m)}; it must be a number from 5 to 2000")
         self.span_m = float(span_m)

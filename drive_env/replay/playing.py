@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..batch import Batch
-from ..config import DriveConfig, checked_config
+from ..config import ConfigSource, checked_config
 from ..errors import checked_path, whole
 from ..playing import Policy, Progress, actor, check_policy, play_trials
 from ..scenes import Scenes
@@ -13,7 +13,7 @@ from .recorder import Recorder
 from .recording import Recording
 
 
-def record(scenes: Scenes = "town", policy: Policy = "lane", config: DriveConfig | None = None, seed: int = 0,
+def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
            episodes: int = 1, progress: Progress | None = None) -> Recording:
     """Plays a world and keeps what happened; `save_html` of the result writes the replay page.
 
@@ -42,7 +42,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: DriveConfig
 
 
 def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
-                 agents: int | None = None, config: DriveConfig | None = None,
+                 agents: int | None = None, config: ConfigSource | None = None,
                  progress: Progress | None = None) -> Recording:
     """Plays one episode and writes its replay page.
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..errors import plain
+
 OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
 """Codes of `Objects.kind`; an observation shows them as code / 4."""
 
@@ -182,6 +184,13 @@ class Scene:
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()
+
+    def __post_init__(self) -> None:
+        for name in ("generated", "dt_s", "sdc"):  # numpy scalars are what scenes made by hand are made of
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        for name in ("tracks_to_predict", "objects_of_interest"):
+            if isinstance(indices := getattr(self, name), tuple):
+                object.__setattr__(self, name, tuple(plain(index) for index in indices))
 
     def __repr__(self) -> str:
         return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "

@@ -34,7 +34,7 @@ def decoded(path):
 @pytest.mark.parametrize("size", [(64, 48), (63, 47)])
 def test_an_mp4_has_every_frame_in_order_at_its_pace(tmp_path, size):
     path = tmp_path / "film.mp4"
-    assert write_video(frames(*size), path, fps=5) == len(SHADES)
+    assert write_video(frames(*size), path, fps=np.float32(5)) == len(SHADES)
     found, rate, stream = decoded(path)
     data = path.read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")  # a browser can start before it has all
@@ -47,7 +47,7 @@ def test_an_mp4_has_every_frame_in_order_at_its_pace(tmp_path, size):
 
 def test_a_gif_has_every_frame_in_order_at_its_pace(tmp_path):
     path = tmp_path / "film.gif"
-    assert write_video(frames(), path, fps=10) == len(SHADES)
+    assert write_video(frames(), path, fps=np.int64(10)) == len(SHADES)
     with Image.open(path) as film:
         assert film.n_frames == len(SHADES) and film.info["duration"] == 100 and film.info["loop"] == 0
         for number, shade in enumerate(SHADES[:1]):

@@ -70,6 +70,12 @@ def test_an_argument_out_of_range_is_an_error(wrong):
         SceneView(batch, **wrong)
 
 
+def test_a_span_may_be_a_number_of_numpy():
+    with started(generate_scene("town", agents=4)) as batch:
+        for span_m in (np.float32(60.5), np.int64(60), np.array(60.5)):
+            assert SceneView(batch, view="follow", span_m=span_m).span_m == float(span_m)
+
+
 def test_a_picture_needs_a_reset_an_open_batch_and_an_array_that_fits():
     batch = Batch([generate_scene("town", agents=4)], threads=1)
     look = SceneView(batch)

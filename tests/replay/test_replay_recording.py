@@ -299,7 +299,8 @@ def test_the_longest_page_asked_for_is_below_5_megabytes(tmp_path):
     ({"episodes": 0}, "episodes is 0; it must be a whole number from 1 to 1000000"),
     ({"episodes": True}, "episodes is True; it must be a whole number from 1 to 1000000"),
     ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
-    ({"config": {}}, "config is a dict; it must be a DriveConfig"),
+    ({"config": []}, "config is a list; it must be a DriveConfig, or a mapping"),
+    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'; it has dt_s, max_trials"),
 ])
 def test_a_wrong_argument_is_a_sentence(arguments, sentence):
     with pytest.raises(ConfigError, match=sentence):

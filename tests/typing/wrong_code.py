@@ -12,5 +12,5 @@ Batch(worlds="many")  # want: arg-type
 Batch(scenes=7)  # want: arg-type
 Batch().observation  # want: attr-defined
 parallel_env().step([1, 2])  # want: arg-type
-parallel_env(config={"dt_s": 0.1})  # want: arg-type
+parallel_env(config=0.1)  # want: arg-type
 drive_env.generate_scene(7)  # want: arg-type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ...errors import SceneError
+from ...errors import SceneError, plain
 
 
 class Parameter(NamedTuple):
@@ -42,21 +42,17 @@ def fill_parameters(generator: str, offered: dict[str, Parameter], given: dict) 
 
 def _checked(name, parameter, value):
     if isinstance(parameter.default, tuple):
-        items = [_plain(item) for item in value] if isinstance(value, (tuple, list)) else []
+        is_row = isinstance(value, (tuple, list)) or getattr(value, "ndim", 0) == 1
+        items = [plain(item) for item in value] if is_row else []
         fits = [_is_whole(item) and parameter.low <= item <= parameter.high for item in items]
         if len(fits) == 2 and all(fits):
             return tuple(items)
     else:
-        plain = _plain(value)
-        right_kind = _is_whole(plain) if isinstance(parameter.default, int) else _is_real(plain)
-        if right_kind and parameter.low <= plain <= parameter.high:
-            return plain if isinstance(parameter.default, int) else float(plain)
+        found = plain(value)
+        right_kind = _is_whole(found) if isinstance(parameter.default, int) else _is_real(found)
+        if right_kind and parameter.low <= found <= parameter.high:
+            return found if isinstance(parameter.default, int) else float(found)
     raise SceneError(f"{name} is {value!r}; it must be {parameter.allowed}")
-
-
-def _plain(value):
-    """numpy scalars are what sweeps hand over; the plain value they stand for."""
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
 
 
 def _is_whole(value):

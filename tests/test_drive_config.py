@@ -1,0 +1,173 @@
+"""Does a config hold plain values whatever it was made of, and come back whole from JSON?"""
+
+import dataclasses
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+
+import drive_env
+from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
+from drive_env.errors import plain
+from drive_env.gym import DriveEnv, DriveVectorEnv
+
+CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_goal="stop", goal_max_speed_mps=4,
+                     agents_per_world=1, reward=RewardConfig(goal=2.5, progress_per_m=0.01))
+PLAIN = (int, float, str, tuple, type(None), RewardConfig)
+
+
+def through_json(config):
+    return json.loads(json.dumps(config.to_dict()))
+
+
+# ---- numbers of numpy ----
+
+
+@pytest.mark.parametrize("kind", (np.float16, np.float32, np.float64, np.longdouble))
+def test_a_float_of_numpy_means_what_its_own_precision_writes(kind):
+    for text in ("0.1", "0.2", "1.0", "0.07"):
+        assert DriveConfig(dt_s=kind(text)).dt_s == float(text)
+        assert DriveConfig(dt_s=np.array(text, kind)).dt_s == float(text)
+        assert RewardConfig(goal=-kind(text)).goal == -float(text)
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(DriveConfig)])
+def test_every_field_keeps_a_plain_value_for_a_scalar_of_numpy(field):
+    default = getattr(DriveConfig(), field)
+    value = {"control": "all", "reward": RewardConfig()}.get(field, 1 if default is None else default)
+    if field != "reward":
+        value = np.asarray(value)[()]
+        assert isinstance(value, np.generic)
+    kept = getattr(DriveConfig(**{field: value}), field)
+    assert kept == value and type(kept) in PLAIN
+
+
+def test_ids_of_control_may_be_of_numpy():
+    ids = np.array([5, 2], np.int32)
+    for given in (tuple(ids), list(ids), ids):
+        kept = DriveConfig(control=given).control
+        assert kept == (5, 2) and all(type(item) is int for item in kept)
+    for bad in ((np.float32(5),), (np.bool_(True),), np.array([5.0]), np.array([[5]]), np.array([], int), (ids,)):
+        with pytest.raises(ConfigError, match="control is "):
+            DriveConfig(control=bad)
+
+
+def test_print_options_change_no_number():
+    with np.printoptions(precision=2, legacy="1.13"):
+        assert plain(np.float32(0.12345)) == 0.12345 and plain(np.float64(1 / 3)) == 1 / 3
+
+
+@pytest.mark.parametrize("bad", (
+    {"partners": np.float64(3)}, {"dt_s": np.bool_(True)}, {"dt_s": np.float64("nan")}, {"dt_s": np.float32("inf")},
+    {"dt_s": np.complex64(0.1)}, {"partners": np.array([3])}, {"on_goal": np.str_("go")}))
+def test_numpy_makes_no_wrong_value_right(bad):
+    with pytest.raises(ConfigError):
+        DriveConfig(**bad)
+
+
+def test_generators_and_scenes_take_numbers_of_numpy_at_their_word():
+    made = generate_scene("town", np.uint8(3), np.int64(4), lane_width_m=np.float32(3.3), blocks=np.array([1, 2]))
+    told = generate_scene("town", 3, 4, lane_width_m=3.3, blocks=(1, 2))
+    assert made.source == told.source and (made.roads.width_m == told.roads.width_m).all()
+    scene = dataclasses.replace(told, dt_s=np.float32(0.1), sdc=np.int64(2), tracks_to_predict=tuple(np.arange(2)))
+    assert (scene.dt_s, scene.sdc, scene.tracks_to_predict) == (0.1, 2, (0, 1))
+    Batch(scene).close()
+
+
+# ---- to JSON and back ----
+
+
+@pytest.mark.parametrize("config", (DriveConfig(), CHOSEN))
+def test_a_config_comes_back_whole_from_json(config):
+    for form in (config.to_dict(), through_json(config), dataclasses.asdict(config)):
+        back = DriveConfig.from_dict(form)
+        assert back == config and hash(back) == hash(config) and repr(back) == repr(config)
+    assert RewardConfig.from_dict(through_json(config.reward)) == config.reward
+
+
+def test_a_field_that_is_not_named_is_the_default():
+    assert DriveConfig.from_dict({}) == DriveConfig()
+    assert DriveConfig.from_dict({"reward": {"goal": 2}}) == DriveConfig(reward=RewardConfig(goal=2))
+
+
+def test_a_config_equals_its_own_mapping_and_no_other():
+    form = through_json(CHOSEN)
+    assert form == CHOSEN and CHOSEN == form
+    assert CHOSEN != {**form, "max_trials": 3} and CHOSEN != DriveConfig().to_dict() and CHOSEN != {}
+    assert DriveConfig() not in (None, (), "", RewardConfig()) and CHOSEN != CHOSEN.replace(max_trials=3)
+
+
+@pytest.mark.parametrize("choices, sentence", (
+    ({"max_trails": 2}, "^DriveConfig has no field 'max_trails'; it has dt_s, max_trials, .*, log_ema_alpha$"),
+    ({3: 2}, "^DriveConfig has no field 3; it has dt_s"),
+    ({"reward": {"goals": 1}}, "^RewardConfig has no field 'goals'; it has goal, collision, offroad, progress_per_m$"),
+    ({"reward": {"goal": "much"}}, "^goal is 'much'; it must be a number in"),
+    ({"reward": [1]}, r"^reward is \[1\]; it must be a RewardConfig, or a mapping of its fields$"),
+    ({"max_trials": 0}, "^max_trials is 0; it must be"),
+    ([("max_trials", 2)], "^a DriveConfig is to be made from .*; it must be a mapping$"),
+))
+def test_a_mapping_that_is_no_config_is_told_in_a_sentence(choices, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        DriveConfig.from_dict(choices)
+
+
+SCENE = generate_scene("intersection", agents=4)
+TAKERS = {
+    "Batch": lambda config: Batch(SCENE, config=config),
+    "parallel_env": lambda config: parallel_env(SCENE, config).batch,
+    "aec_env": lambda config: drive_env.aec_env(SCENE, config).unwrapped.batch,
+    "DriveEnv": lambda config: DriveEnv(SCENE, config).batch,
+    "DriveVectorEnv": lambda config: DriveVectorEnv(2, SCENE, config).batch,
+    "record": lambda config: drive_env.record(SCENE, "random", config),
+}
+
+
+@pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
+def test_a_mapping_is_taken_wherever_a_config_is(take):
+    for form in (CHOSEN.to_dict(), through_json(CHOSEN)):
+        kept = take(form).config
+        assert type(kept) is DriveConfig and kept == CHOSEN
+    with pytest.raises(ConfigError, match="DriveConfig has no field 'trials'"):
+        take({"trials": 2})
+    for neither in (3, "town", [1]):
+        with pytest.raises(ConfigError, match="it must be a DriveConfig, or a mapping of its fields"):
+            take(neither)
+
+
+# ---- Gymnasium's specs, as data sets keep them ----
+
+
+def test_a_spec_comes_back_equal_from_json_and_makes_the_env():
+    """Minari keeps `env.spec.to_json()` beside what it recorded, and makes the env of `EnvSpec.from_json` again."""
+    env = gymnasium.make("drive_env/Drive-v0", scenes="intersection", config=CHOSEN)
+    kept = env.spec.to_json()
+    spec = EnvSpec.from_json(kept)
+    assert spec == env.spec and env.spec == spec and spec.to_json() == kept
+    recovered = gymnasium.make(spec)
+    assert recovered.unwrapped.batch.config == CHOSEN and recovered.spec == env.spec
+    assert EnvSpec.from_json(recovered.spec.to_json()) == env.spec
+    actions = np.random.default_rng(0).integers(91, size=20)
+    plays = []
+    for each in (env, recovered):
+        play = [each.reset(seed=3)[0].tobytes()]
+        for action in actions:
+            observation, *told = each.step(action)
+            play.append((observation.tobytes(), *told))
+            if told[1] or told[2]:
+                play.append(each.reset()[0].tobytes())
+        plays.append(play)
+        each.close()
+    assert plays[0] == plays[1]
+
+
+def test_a_vector_env_s_spec_comes_back_from_json():
+    envs = gymnasium.make_vec("drive_env/Drive-v0", num_envs=2, scenes="intersection", config=CHOSEN)
+    spec = EnvSpec.from_json(envs.spec.to_json())
+    assert spec.kwargs["config"] == CHOSEN
+    again = gymnasium.make_vec(spec, num_envs=2)
+    assert again.unwrapped.batch.config == CHOSEN
+    np.testing.assert_array_equal(envs.reset(seed=1)[0], again.reset(seed=1)[0])
+    envs.close()
+    again.close()
