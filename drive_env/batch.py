@@ -216,6 +216,13 @@ class Batch(BatchPart):
             self._handle = ffi.NULL
             self._scene_handles = []
 
+    def _reopen(self) -> bool:
+        """After `close` makes the worlds anew, as they were before any reset; whether there was anything to do."""
+        if self._handle:
+            return False
+        self._begin(None, len(self.parts))
+        return True
+
     # ---- looking ----
 
     def observation_layout(self) -> dict[str, Feature]:

@@ -83,8 +83,8 @@ class DriveParallelEnv(ParallelEnv):
 
     Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not come back before `reset`. An agent that waits for the next trial of the episode
-    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. Observations are
-    float32, or float16 where `config.observation_type` says so.
+    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. A `reset` after
+    `close` opens the env again. Observations are float32, or float16 where `config.observation_type` says so.
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except on the step that decides the agent's
@@ -149,13 +149,17 @@ class DriveParallelEnv(ParallelEnv):
               ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, dict[str, Any]]]:
         """Opens an episode: the first of `seed`, or the next of the stream; `options` are not used.
 
+        After `close` it opens the env again, with a fresh stream.
+
         Returns:
             observations, (observation size,) each, and infos: one entry for each agent that has a vehicle.
 
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
-            CallError: after `close`.
         """
+        if self.batch._reopen():
+            self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
+            self._look()
         if seed is None and not self._was_reset:
             seed = secrets.randbits(64)  # drawn now: copies of an env that has not begun must not all play the same
         self._whole = False
@@ -209,7 +213,7 @@ class DriveParallelEnv(ParallelEnv):
         return returned
 
     def close(self) -> None:
-        """Gives the world's memory back and closes the window; a second call does nothing."""
+        """Gives the world's memory back and closes the window, until the next `reset`; a second call does nothing."""
         self._screen.close()
         self.batch.close()
 

@@ -59,7 +59,8 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
     ignored (`info["invalid_step"]`). `terminated` and `truncated` speak of the episode. After either, call `reset`.
-    Observations are float32, or float16 where `config.observation_type` says so.
+    A `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation_type`
+    says so.
 
     Args:
         scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
@@ -86,13 +87,16 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
               ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used.
 
+        After `close` it opens the env again, with a fresh stream.
+
         Returns:
             The observation, (observation size,), and the info.
 
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
-            CallError: after `close`.
         """
+        if self.batch._reopen():
+            self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
         fresh = seed is None and not self._was_reset  # drawn now: copies of an env that has not begun must differ
         self.batch.reset(seed=secrets.randbits(64) if fresh else seed)  # first, since its errors are ours
         self._was_reset = True
@@ -135,7 +139,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         return self._screen.show()
 
     def close(self) -> None:
-        """Gives the world's memory back and closes the window; a second call does nothing."""
+        """Gives the world's memory back and closes the window, until the next `reset`; a second call does nothing."""
         self._screen.close()
         self.batch.close()
 

@@ -1,8 +1,9 @@
 """What does PPO look like in one file, in CleanRL's manner? Over Gymnasium's vector env: one vehicle a world.
 
 The vector env restarts by itself in the step after an episode's end (NEXT_STEP). That step ignores the action and is no
-transition, so it is masked by `infos["invalid_step"]`; and the observation before it is the episode's true last one, so
-a time limit is bootstrapped from the very next value.
+transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` what else ignores the
+action. The observation before it is the episode's true last one, so a time limit is bootstrapped from the very next
+value.
 
     pip install drive-env torch
     python examples/cleanrl_ppo.py --total-timesteps 100000
@@ -95,7 +96,7 @@ def main():
             next_obs, reward, terminated, truncated, infos = envs.step(actions[t].numpy())
             next_obs, rewards[t] = torch.tensor(next_obs), torch.tensor(reward)
             terminations[t], truncations[t] = torch.tensor(terminated), torch.tensor(truncated)
-            valid[t] = torch.tensor(~infos["invalid_step"])
+            valid[t] = torch.tensor(~(infos["invalid_step"] | infos["first"]))
         global_step += int(valid.sum())
 
         with torch.no_grad():

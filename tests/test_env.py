@@ -368,8 +368,27 @@ def test_calls_out_of_order_say_what_to_do():
     env.close()
     with pytest.raises(CallError, match="closed"):
         env.step({agent: 45 for agent in env.agents})
-    with pytest.raises(CallError, match="closed"):
+
+
+@pytest.mark.parametrize("finished", ("leave", "wait"))
+def test_a_reset_after_close_opens_the_env_again(finished):
+    env, untouched = make(finished=finished), make(finished=finished)
+    play(env, seed=5)
+    env.reset(seed=1)
+    env.step({agent: 45 for agent in env.agents})
+    env.close()
+    assert pickle.dumps(play(env, seed=3)) == pickle.dumps(play(untouched, seed=3))
+    seeds = set()
+    for _ in range(3):
+        env.close()
         env.reset()
+        seeds.add(env.batch.seed)
+    assert len(seeds) == 3
+    env.close()
+    with pytest.raises(ConfigError, match="seed"):
+        env.reset(seed=-1)
+    with pytest.raises(CallError, match="reset first"):
+        env.step({})
 
 
 @pytest.mark.parametrize("argument, value", [("render_mode", "ansi"), ("finished", "stay"), ("copy", 1)])

@@ -56,6 +56,31 @@ def test_the_same_seed_gives_the_same_episodes():
     assert pickle.dumps(play(used, 3)) == pickle.dumps(play(single(), 3))
 
 
+def test_a_reset_after_close_opens_the_env_again():
+    """stable-baselines3's check closes an env and goes on with it."""
+    env = single()
+    play(env, 5, steps=7)
+    env.close()
+    env.close()
+    with pytest.raises(CallError, match="closed"):
+        env.step(45)
+    assert pickle.dumps(play(env, 3)) == pickle.dumps(play(single(), 3))
+    seeds = set()
+    for _ in range(3):
+        env.close()
+        env.reset()
+        seeds.add(env.unwrapped.batch.seed)
+    assert len(seeds) == 3
+
+
+def test_a_vector_env_that_was_closed_stays_closed():
+    envs = vector()
+    envs.reset(seed=0)
+    envs.close()
+    with pytest.raises(CallError, match="closed"):
+        envs.reset(seed=0)
+
+
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_sub_environment_i_plays_seed_plus_i_like_a_single_env(mode):
     """The native vector env against Gymnasium's own SyncVectorEnv over single envs, number by number."""
@@ -95,6 +120,65 @@ def _assert_same_infos(mine, other, skip):
         keep = slice(None) if skip is None or key != "invalid_step" else ~skip
         # In the native env an automatic restart is a step, and says so; a single env's reset is none.
         np.testing.assert_array_equal(mine[key][keep], expected[keep], err_msg=key)
+
+
+VECTOR_ENVS = {
+    "make_vec": lambda config, mode: vector(config=config, autoreset_mode=mode),
+    "SyncVectorEnv": lambda config, mode: gymnasium.vector.SyncVectorEnv([lambda: single(config)] * 4,
+                                                                         autoreset_mode=mode),
+}
+
+
+def transitions_by_hand(config, seed, actions):
+    """What the actions that count do in a single env whose episodes are begun by hand: where, which, reward, end, where
+    to. An action that is ignored is used up."""
+    env, found, ended = single(config), [], True
+    for action in actions:
+        if ended:
+            seen, _ = env.reset(seed=seed)
+            seed, ended = None, False
+        before, (seen, reward, terminated, truncated, info) = seen, env.step(int(action))
+        if not info["invalid_step"]:
+            found.append((before.tobytes(), int(action), reward, terminated, truncated, seen.tobytes()))
+        ended = terminated or truncated
+    return found
+
+
+@pytest.mark.parametrize("max_trials", (1, 2))
+@pytest.mark.parametrize("make", VECTOR_ENVS.values(), ids=VECTOR_ENVS)
+def test_masked_by_invalid_step_and_first_no_false_transition_enters(make, max_trials):
+    """As docs/clients/gymnasium.md has it for NEXT_STEP; masked by less or by more, the transitions differ."""
+    config = SHORT.replace(max_trials=max_trials)
+    envs, rng = make(config, AutoresetMode.NEXT_STEP), np.random.default_rng(1)
+    (seen, _), kept, used, false = envs.reset(seed=7), [[] for _ in range(4)], [[] for _ in range(4)], 0
+    for _ in range(150):
+        actions = rng.integers(91, size=4)
+        before, (seen, rewards, terminated, truncated, infos) = seen, envs.step(actions)
+        counts = ~(infos["invalid_step"] | infos["first"])
+        false += (infos["first"] & ~counts).sum()
+        for env in range(4):
+            if not infos["first"][env]:  # by hand there is no action to ignore where an episode begins
+                used[env].append(actions[env])
+            if counts[env]:
+                kept[env].append((before[env].tobytes(), int(actions[env]), rewards[env], bool(terminated[env]),
+                                  bool(truncated[env]), seen[env].tobytes()))
+    assert false > 8
+    for env in range(4):
+        assert kept[env] == transitions_by_hand(config, 7 + env, used[env])
+    envs.close()
+
+
+@pytest.mark.parametrize("make", VECTOR_ENVS.values(), ids=VECTOR_ENVS)
+def test_in_same_step_an_episode_s_last_transition_is_no_invalid_step(make):
+    envs, ended = make(SHORT.replace(max_trials=1), AutoresetMode.SAME_STEP), 0
+    envs.reset(seed=7)
+    for _ in range(40):
+        _, _, terminated, truncated, infos = envs.step(np.full(4, 45))
+        done = terminated | truncated
+        assert not infos["invalid_step"].any() and (infos["first"] == done).all()
+        ended += done.sum()
+    assert ended > 4
+    envs.close()
 
 
 def test_waits_and_restarts_inside_an_episode_are_said_in_infos():

@@ -41,6 +41,11 @@ def test_sb3_s_own_check_passes_on_the_gymnasium_env(action_type):
     check_env(single(SHORT.replace(action_type=action_type)))
 
 
+def test_sb3_s_own_check_passes_with_its_render_check():
+    pytest.importorskip("cv2")
+    check_env(gymnasium.make("drive_env/Drive-v0", scenes=TOWNS, render_mode="rgb_array"), skip_render_check=False)
+
+
 @pytest.mark.parametrize("max_trials", (1, 3))
 @pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
 def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
@@ -268,7 +273,7 @@ def test_a_pickled_adapter_goes_on_bit_for_bit():
 @pytest.mark.parametrize("settings, complaint", [
     ({"worlds": 0}, "worlds is 0"), ({"rows": "some"}, "rows is 'some'"), ({"rows": ["ego"]}, "rows is"),
     ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "rows='all'"),
-    ({"config": {"max_trials": 2}}, "config is a dict"),
+    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is a int"),
 ])
 def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
     with pytest.raises(ConfigError, match=complaint):

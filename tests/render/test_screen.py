@@ -137,6 +137,25 @@ def test_the_parallel_env_draws_its_world(toolkit):
     assert toolkit.destroyed == 1
 
 
+@pytest.mark.parametrize("make", (
+    lambda **how: parallel_env([generate_scene("town", agents=4)], **how),
+    lambda **how: gymnasium.make("drive_env/Drive-v0", **how)), ids=("parallel_env", "make"))
+def test_an_env_that_is_opened_again_draws_again(make, toolkit):
+    env = make(render_mode="rgb_array")
+    env.reset(seed=0)
+    before = env.render()
+    env.close()
+    env.reset(seed=0)
+    assert np.array_equal(before, env.render())
+    env.close()
+
+    shown = make(render_mode="human")
+    for times in (1, 2):
+        shown.reset(seed=0)
+        shown.close()
+        assert toolkit.updates == toolkit.destroyed == times
+
+
 def test_an_env_without_a_mode_says_so():
     env = parallel_env([generate_scene("town", agents=2)])
     env.reset(seed=0)
