@@ -25,8 +25,7 @@ demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 
 train: .venv/installed-train
-	@rm -rf runs/make-train
-	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train
+	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train --run.overwrite
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest

@@ -163,6 +163,8 @@ class RunConfig(_Plain):
     """Stop after so many minutes, whatever is left."""
     resume: bool = False
     """Go on from the newest checkpoint of the folder."""
+    overwrite: bool = False
+    """Delete the run that the folder holds, and begin anew."""
     checkpoint_updates: int = 100
     """Updates between checkpoints; 0: only at the end."""
     keep_checkpoints: int = 3
@@ -179,6 +181,7 @@ class RunConfig(_Plain):
         _check("keep_checkpoints", self.keep_checkpoints, self.keep_checkpoints >= 1, "1 or more")
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")
+        _check("overwrite", self.overwrite, not (self.overwrite and self.resume), "False where resume is True")
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,20 @@ class Ranks:
         if self.count > 1:
             for tensor in module.state_dict().values():
                 dist.broadcast(tensor, 0)
+
+    def lead(self, call: Callable[[], T]) -> T:
+        """Calls a function on the leader alone; every rank returns what it returned, or raises what it raised."""
+        found = [None, None]
+        if self.leads:
+            try:
+                found[0] = call()
+            except Exception as error:  # noqa: BLE001  the others would wait for a result for ever
+                found[1] = error
+        if self.count > 1:
+            dist.broadcast_object_list(found, 0, device=self.device)
+        if found[1] is not None:
+            raise found[1]
+        return found[0]
 
     def wait(self) -> None:
         """Returns when all have come here."""

@@ -1,9 +1,9 @@
-"""What is told of a run? Figures of an update, JSON lines, progress, curves."""
+"""What is told of a run? Figures of an update, lines of a log, progress, curves."""
 
 from __future__ import annotations
 
-import json
 import math
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .dist import Ranks
+from .lines import LOG, append, begin_at
 from .segment import Segment
 
 LEFT_EDGES = (5, 20, 50, 100)
@@ -85,10 +86,10 @@ class Log:
         board = _wanted("torch.utils.tensorboard", "tensorboard") if tensorboard else None
         weights_and_biases = _wanted("wandb", "wandb") if wandb else None
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "metrics.jsonl"
-        lines = [json.dumps(line) for line in read_lines(path) if line.get("update", 0) <= resumed] if resumed else []
-        path.write_text("".join(f"{line}\n" for line in lines))
-        self._file = path.open("a")
+        path = folder / LOG
+        if cut := begin_at(path, resumed):
+            report(f"line {cut} of {str(path)!r} breaks off; it is dropped")
+        self._file = path.open("ab", buffering=0)
         if board:
             self._board = board.SummaryWriter(str(folder))
         if weights_and_biases:
@@ -97,12 +98,17 @@ class Log:
             self._progress = _Progress(total_steps)
 
     def write(self, kind: str, counters: Mapping[str, int], figures: Mapping[str, Any]) -> None:
-        """One line; `kind` says of what."""
+        """One line; `kind` says of what. An error among the figures is also reported on stderr.
+
+        Raises:
+            OSError: the disk is full.
+        """
         if self._mute:
             return
         line = {"kind": kind, **counters, **{name: _plain(value) for name, value in figures.items()}}
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        append(self._file, line)
+        if "error" in line:
+            report(f"{kind} at update {line['update']} failed: {line['error'].strip()}")
         numbers = {f"{kind}/{name}": value for name, value in line.items() if isinstance(value, float)}
         if self._board:
             for name, value in numbers.items():
@@ -118,6 +124,11 @@ class Log:
                 part.close()
         if self._wandb:
             self._wandb.finish()
+
+
+def report(text: str) -> None:
+    """One line on stderr; a progress bar moves out of its way."""
+    print(f"baselines: {text}", file=sys.stderr, flush=True)
 
 
 def _plain(value: Any) -> Any:
@@ -149,9 +160,7 @@ class _Progress:
             self._bar.update(self._task, completed=line["agent_steps"],
                              now=f"{said('agent_steps_per_s', ',.0f')} steps/s, goal {said('goal', '.2f')}, "
                                  f"entropy {said('entropy', '.2f')}, kl {said('kl', '.4f')}")
-        elif "error" in line:
-            self._bar.console.print(f"{kind} at update {line['update']} failed: {line['error'].strip()}", markup=False)
-        else:
+        elif "error" not in line:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {said('goal', '.3f')}, "
                                     f"score {said('score', '.3f')}, collision {said('collision', '.3f')}, "
                                     f"offroad {said('offroad', '.3f')}", highlight=False)
@@ -176,11 +185,6 @@ class Stopwatch:
         """Seconds since the last call, by name."""
         taken, self.seconds = self.seconds, {}
         return taken
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a metrics.jsonl; none where there is no file."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
 CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), ("value_all_explained",),

@@ -28,10 +28,12 @@ from .config import PPOConfig, TrainConfig
 from .dist import Ranks, join
 from .evaluate import Player, by_chance, evaluate, joined
 from .gae import advantages
+from .lines import LOG, read_lines
 from .losses import Losses, normalised, ppo_losses
-from .metrics import Log, Stopwatch, draw_curves, read_lines, segment_figures, to_floats
+from .metrics import Log, Stopwatch, draw_curves, segment_figures, to_floats
 from .model import Policy
 from .rollout import Collector
+from .run import Interrupted, Interrupts, claimed
 from .segment import Segment
 from .worlds import open_batches, scenes_of
 
@@ -57,15 +59,20 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     Raises:
         ValueError: something in the config does not fit, such as rows that do not divide by minibatches.
         FloatingPointError: a loss is no longer finite.
+        Interrupted: by Ctrl-C or SIGTERM; after the first one the update is finished, checkpoint and curves are saved.
     """
-    ranks, ppo, run, folder = join(config.run.device), config.ppo, config.run, Path(config.run.folder)
+    with Interrupts() as interrupts:
+        ranks = join(config.run.device)
+        with claimed(config.run, ranks) as resumed:
+            return _train(config, ranks, resumed, interrupts, on_update)
+
+
+def _train(config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: Interrupts,
+           on_update: Callable[[dict[str, Any]], None] | None) -> Result:
+    ppo, run, folder = config.ppo, config.run, Path(config.run.folder)
     if run.torch_threads:
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)
-    resumed = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
-    if resumed and not run.resume:
-        raise ValueError(f"folder {str(folder)!r} holds a run up to {resumed.name}; --run.resume goes on with it, "
-                         "another --run.folder leaves it alone")
     scenes = scenes_of(config.env)
     pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)
     counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}
@@ -86,25 +93,28 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
 
     log = Log(folder, not ranks.leads, counters["update"], run.tensorboard, run.wandb, run.progress, ppo.agent_steps,
               checkpoint.config_to_json(config))
-    if ranks.leads and not resumed:
-        _evaluate("chance", by_chance(run.seed), config, ranks.device, scenes, counters, log)
-    started, place = time.perf_counter(), resumed
+    place = resumed
     over = lambda: (counters["agent_steps"] >= ppo.agent_steps
                     or run.minutes is not None and time.perf_counter() - started > 60 * run.minutes)
     try:
-        done = over()
+        if ranks.leads and not resumed:
+            _evaluate("chance", by_chance(run.seed), config, ranks.device, scenes, counters, log)
+        started = time.perf_counter()
+        interrupts.postpone()
+        done, interrupted = over(), 0
         while not done:
             figures = learner.update(counters)
-            # All ranks end together: the clock of one decides.
-            done = bool(ranks.max(torch.tensor(float(over()), device=ranks.device)))
-            update = counters["update"]
+            # All ranks end together: the clock of one decides, or a signal to one.
+            asked = torch.tensor([over(), interrupts.asked], dtype=torch.float32, device=ranks.device)
+            finished, interrupted = map(int, ranks.max(asked).tolist())
+            done, update = bool(finished or interrupted), counters["update"]
             if ranks.leads:
                 log.write("update", counters, figures)
                 if on_update:
                     on_update({**counters, **figures})
-                if done or run.evaluate_updates and update % run.evaluate_updates == 0:
-                    _evaluate("evaluation", Player(policy, ranks.device), config, ranks.device, scenes, counters,
-                              log)
+                if not interrupted and (done or run.evaluate_updates and update % run.evaluate_updates == 0):
+                    interrupts.cut_short(lambda: _evaluate("evaluation", Player(policy, ranks.device), config,
+                                                           ranks.device, scenes, counters, log))
             if done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
                 place = checkpoint.save(folder, config, policy, optimizer, counters, collector, ranks,
                                         run.keep_checkpoints)
@@ -112,9 +122,12 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         log.close()
         for batch in collector.batches:
             batch.close()
-    lines = read_lines(folder / "metrics.jsonl")
+    lines = read_lines(folder / LOG)
     if ranks.leads:
         draw_curves(lines, folder / "curves.png")
+    if interrupted := interrupted or interrupts.asked:
+        saved = f"interrupted after update {counters['update']}; checkpoint: {place}, curves: {folder / 'curves.png'}"
+        raise Interrupted(saved if ranks.leads else "", interrupted)
     return Result(policy, place, lines)
 
 
@@ -282,8 +295,12 @@ def main() -> None:
                       description=__doc__)
     try:
         result = train(config)
-    except (ValueError, ImportError) as error:  # of config, scenes, checkpoint, boards: one sentence says it
+    except (ValueError, ImportError, OSError) as error:  # of config, files, boards: one sentence says it
         sys.exit(f"baselines.ppo: {error}")
+    except Interrupted as error:
+        if str(error):
+            print(f"baselines.ppo: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     if result.lines:
         print(f"checkpoint: {result.checkpoint}\ncurves: {Path(config.run.folder) / 'curves.png'}")
 

@@ -98,6 +98,7 @@ def test_a_config_shares_no_dict_with_its_maker():
     (lambda: PPOConfig(learning_rate=np.zeros((1, 1))), "it must be a finite number"),
     (lambda: RunConfig(resume=1), "resume is 1; it must be True or False"),
     (lambda: RunConfig(folder=b"run"), "folder is b'run'; it must be a string"),
+    (lambda: RunConfig(resume=True, overwrite=True), "overwrite is True; it must be False where resume is True"),
     (lambda: TrainConfig(ppo=DriveConfig()), "it must be of type PPOConfig, or a dict of its fields"),
 ])
 def test_a_value_of_another_type_is_told(make, sentence):

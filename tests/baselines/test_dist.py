@@ -15,7 +15,9 @@ from small import ALONE
 from two_ranks import counted, first_observations, gradients
 
 from baselines import checkpoint
+from baselines.config import RunConfig
 from baselines.ppo import train
+from baselines.run import claimed
 
 HERE = Path(__file__).resolve().parent
 
@@ -72,3 +74,18 @@ def test_two_ranks_count_like_one_stop_together_and_end_with_the_same_weights(tm
 def test_worlds_that_do_not_divide_are_told(tmp_path):
     codes, said = two_ranks("uneven", tmp_path)
     assert 0 not in codes and "worlds is 5; it must divide by the 2 processes" in said[0]
+
+
+def test_two_ranks_save_together_where_one_is_interrupted(tmp_path):
+    codes, said = two_ranks("interrupted", tmp_path)
+    assert codes == [1, 1] and all("Interrupted" in text for text in said), said  # without main, a traceback
+    assert "interrupted after update 2; checkpoint: " in said[0]
+    place = checkpoint.newest(tmp_path / "run")
+    assert checkpoint.about(place)["counters"]["update"] == 2
+    assert {"rank-0.safetensors", "rank-1.safetensors"} <= {path.name for path in place.iterdir()}
+
+
+def test_a_folder_in_use_is_refused_by_every_rank(tmp_path):
+    with claimed(RunConfig(folder=tmp_path), ALONE):
+        codes, said = two_ranks("refused", tmp_path)
+    assert codes == [1, 1] and all(f"is in use by process {os.getpid()} on host " in text for text in said), said

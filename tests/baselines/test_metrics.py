@@ -10,7 +10,8 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, LONG, clone, make_collector
 
 from baselines.gae import advantages
-from baselines.metrics import LEFT_EDGES, Log, draw_curves, read_lines, segment_figures, to_floats
+from baselines.lines import read_lines
+from baselines.metrics import LEFT_EDGES, Log, draw_curves, segment_figures, to_floats
 
 
 def test_figures_by_distance_and_by_trial_are_those_of_the_rows_in_the_bin():

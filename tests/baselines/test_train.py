@@ -88,12 +88,16 @@ def test_the_same_seed_gives_the_same_run(run, tmp_path):
     assert not all(torch.equal(p, q) for p, q in zip(result.policy.parameters(), other.policy.parameters()))
 
 
-def test_an_evaluation_that_fails_is_told_and_training_goes_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("progress", [False, True])
+def test_an_evaluation_that_fails_is_told_and_training_goes_on(tmp_path, monkeypatch, capsys, progress):
     def breaks(*_):
         raise RuntimeError("no scene today")
 
     monkeypatch.setattr(ppo, "evaluate", breaks)
-    result = ppo.train(tiny_config(tmp_path, run={"evaluate_updates": 1, "progress": True}))
+    result = ppo.train(tiny_config(tmp_path, run={"evaluate_updates": 1, "progress": progress}))
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == [f"baselines: {kind} failed: RuntimeError: no scene today"
+                        for kind in ("chance at update 0", "evaluation at update 1")]
     failed = [line for line in result.lines if line["kind"] == "evaluation"]
     assert len(failed) == len([line for line in result.lines if line["kind"] == "update"]) >= 4
     assert failed[0]["error"] == "RuntimeError: no scene today" and "in breaks" in failed[0]["traceback"]

@@ -1,6 +1,7 @@
 """What one of two ranks does in tests/baselines/test_dist.py: `torchrun ... two_ranks.py TASK FOLDER`."""
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def first_observations(ranks):
     return torch.from_numpy(batches[0].observations.copy())
 
 
+def signal_in_update_2():
+    """To this rank alone."""
+    update = Learner.update
+
+    def signalled(self, counters):
+        if counters["update"] == 1:
+            signal.raise_signal(signal.SIGINT)
+        return update(self, counters)
+
+    Learner.update = signalled
+
+
 def main(task, folder):
     torch.set_num_threads(1)
     ranks = join("cpu")
@@ -64,6 +77,12 @@ def main(task, folder):
         resumed = train(counted(folder / "run", ppo={"agent_steps": 8000}, run={"resume": True}))
         (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(result.lines))
         torch.save([p.data for p in resumed.policy.parameters()], folder / f"rank-{ranks.rank}.pt")
+    elif task == "interrupted":
+        if ranks.rank == 1:
+            signal_in_update_2()
+        train(counted(folder / "run"))
+    elif task == "refused":
+        train(tiny_config(folder))
     elif task == "uneven":
         config = tiny_config(folder)
         train(config.changed(env={"worlds": 5}))

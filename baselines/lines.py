@@ -1,0 +1,85 @@
+"""Which lines does a run's log hold? metrics.jsonl, which may break off anywhere and is never half rewritten."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LOG = "metrics.jsonl"
+
+FIELDS = {"kind": str, "update": int, "agent_steps": int}
+"""What every line has."""
+
+
+class LogError(ValueError):
+    """A log holds something else than its lines."""
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a log; none where there is no file. A last line that breaks off is left out.
+
+    Raises:
+        LogError: another line is damaged.
+    """
+    return _split(path)[0]
+
+
+def begin_at(path: Path, update: int) -> int:
+    """Drops the lines behind an update, and a last one that breaks off: returns its number, or 0.
+
+    The old log stands until the new one does.
+
+    Raises:
+        LogError: a line that does not break off is damaged.
+    """
+    lines, cut = _split(path) if update else ([], 0)
+    beside = path.with_name(f".{path.name}.unfinished")
+    try:
+        with beside.open("wb", buffering=0) as file:
+            for line in lines:
+                if line["update"] <= update:
+                    append(file, line)
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return cut
+
+
+def append(file: BinaryIO, line: Mapping[str, Any]) -> None:
+    """Writes a line into an unbuffered file, so that no rest of it is written later.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    text = json.dumps(line).encode() + b"\n"
+    if file.write(text) != len(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
+
+
+def _split(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The whole lines, and the number of the last one if it breaks off, else 0."""
+    *whole, rest = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+    lines = [_parsed(path, number, text) for number, text in enumerate(whole, 1)]
+    if not rest:
+        return lines, 0
+    try:
+        return [*lines, _parsed(path, len(whole) + 1, rest)], 0
+    except LogError:
+        return lines, len(whole) + 1
+
+
+def _parsed(path: Path, number: int, text: bytes) -> dict[str, Any]:
+    where = f"line {number} of {os.fspath(path)!r}"
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LogError(f"{where} is damaged: {error}") from None
+    for name, kind in FIELDS.items():
+        if not isinstance(line, dict) or not isinstance(line.get(name), kind):
+            raise LogError(f"{where} is damaged: it has no {name!r} of type {kind.__name__}")
+    return line

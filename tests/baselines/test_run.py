@@ -1,0 +1,260 @@
+"""Is no run lost or mixed in silence? Folders in use, logs that break off, and signals in the middle of all."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from small import ALONE, tiny_config
+
+from baselines import checkpoint, ppo
+from baselines.config import RunConfig
+from baselines.lines import LogError, append, begin_at, read_lines
+from baselines.ppo import train
+from baselines.run import FolderError, Interrupted, claimed
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HOLD = """
+import sys, time
+from baselines.config import RunConfig
+from baselines.dist import join
+from baselines.run import claimed
+with claimed(RunConfig(folder=sys.argv[1]), join("cpu")):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run that ended; its config."""
+    folder = tmp_path_factory.mktemp("finished")
+    config = tiny_config(folder, ppo={"agent_steps": 1000, "anneal": False})
+    train(config)
+    return config
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of it, and the config of it."""
+    shutil.copytree(finished.run.folder, tmp_path / "run")
+    return finished.changed(run={"folder": tmp_path / "run"})
+
+
+# ---- one run a folder ----
+
+
+def test_a_folder_in_use_is_refused_until_its_holder_is_gone(tmp_path):
+    """Also where the holder is killed and cleans nothing up."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(FolderError, match=f"is in use by process {holder.pid} on host '{os.uname().nodename}'; "):
+            train(tiny_config(tmp_path, run={"overwrite": True}))
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert (tmp_path / ".lock.holder").exists()
+    with claimed(RunConfig(folder=tmp_path), ALONE), pytest.raises(FolderError, match=f"in use by process {os.getpid()}"):
+        train(tiny_config(tmp_path))
+    assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
+
+
+def test_a_run_is_overwritten_on_request_alone_and_nothing_beside_it(run):
+    folder = Path(run.run.folder)
+    (folder / "notes.txt").write_text("mine")
+    (folder / ".update-00000009.unfinished").mkdir()
+    before = (folder / "metrics.jsonl").read_bytes()
+    with pytest.raises(FolderError, match=r"holds a run up to update-\d+; --run.resume goes on with it, "
+                                          "--run.overwrite deletes it, another --run.folder leaves it alone"):
+        train(run)
+    assert (folder / "metrics.jsonl").read_bytes() == before
+    result = train(run.changed(run={"overwrite": True}, ppo={"agent_steps": 500}))
+    assert [line["update"] for line in result.lines if line["kind"] == "update"] == [1]
+    assert checkpoint.checkpoints(folder) == [result.checkpoint]
+    assert (folder / "notes.txt").read_text() == "mine" and not list(folder.glob(".update-*"))
+
+
+def test_a_log_without_a_checkpoint_is_never_lost(run, capsys):
+    folder = Path(run.run.folder)
+    shutil.rmtree(checkpoint.newest(folder))
+    before = (folder / "metrics.jsonl").read_bytes()
+    with pytest.raises(FolderError, match=r"holds the log of a run up to update \d+, without a checkpoint; --run.over"):
+        train(run)
+    assert (folder / "metrics.jsonl").read_bytes() == before
+    result = train(run.changed(run={"resume": True}))
+    assert (folder / "metrics.1.jsonl").read_bytes() == before
+    assert result.lines[0]["kind"] == "chance"
+    assert "its log is kept as metrics.1.jsonl, a new run begins" in capsys.readouterr().err
+    train(run.changed(run={"overwrite": True}))
+    assert not (folder / "metrics.1.jsonl").exists()
+
+
+def test_a_run_that_ended_before_its_first_update_is_in_nobody_s_way(tmp_path, monkeypatch):
+    monkeypatch.setattr(ppo, "evaluate", lambda *_: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(Interrupted, match="interrupted at once"):
+        train(tiny_config(tmp_path))
+    monkeypatch.undo()
+    assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
+
+
+# ---- the log ----
+
+
+@contextmanager
+def files_end_at(size):
+    """As on a disk that is full: a write beyond stops there, or fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def line(update, **figures):
+    return {"kind": "update", "update": update, "agent_steps": 10 * update, **figures}
+
+
+def write(path, *lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("end", ['{"kind": "update", "upd', "\0\0\0\0", "\xff", "[" * 100_000], ids=[
+    "half", "zeros", "no text", "deep"])
+def test_a_run_goes_on_whose_log_breaks_off(run, capsys, end):
+    log = Path(run.run.folder) / "metrics.jsonl"
+    lines = read_lines(log)
+    with log.open("a", encoding="latin-1") as file:
+        file.write(end)
+    assert read_lines(log) == lines
+    result = train(run.changed(ppo={"agent_steps": 2000}, run={"resume": True}))
+    assert f"line {len(lines) + 1} of {str(log)!r} breaks off; it is dropped" in capsys.readouterr().err
+    updates = [line["update"] for line in result.lines if line["kind"] == "update"]
+    assert updates == list(range(1, len(updates) + 1)) and len(updates) > len(lines) - 2
+
+
+def test_a_last_line_without_its_end_of_line_is_kept(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(json.dumps(line(1)) + "\n" + json.dumps(line(2)))
+    assert begin_at(path, 2) == 0 and read_lines(path) == [line(1), line(2)]
+    assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ('{"kind": "upd', "line 2 of '.*metrics.jsonl' is damaged: "), ("[1]", "damaged: it has no 'kind' of type str"),
+    ('{"kind": "update", "update": null}', "line 2 of .* is damaged: it has no 'update' of type int")])
+def test_a_damaged_line_is_named(run, text, sentence):
+    log = Path(run.run.folder) / "metrics.jsonl"
+    lines = log.read_text().splitlines()
+    log.write_text("\n".join([lines[0], text, *lines[2:], ""]))
+    before = log.read_bytes()
+    with pytest.raises(LogError, match=sentence):
+        train(run.changed(ppo={"agent_steps": 2000}, run={"resume": True}))
+    assert log.read_bytes() == before
+
+
+def test_a_full_disk_leaves_the_old_log_whole(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    write(path, *map(line, range(27)))
+    before = path.read_bytes()
+    with files_end_at(len(before) // 2), pytest.raises(OSError, match="metrics.jsonl|large|space"):
+        begin_at(path, 20)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    assert begin_at(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
+
+
+def test_a_line_that_does_not_fit_on_the_disk_fails_and_costs_no_other(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    write(path, line(1), line(2))
+    with path.open("ab", buffering=0) as file:
+        with files_end_at(path.stat().st_size + 7), pytest.raises(OSError, match="No space left"):
+            append(file, line(3))
+    assert read_lines(path) == [line(1), line(2)]
+
+
+# ---- signals ----
+
+
+def interrupt_in(update, times=1):
+    """An `on_update` that sends signals to this process."""
+    def on_update(figures):
+        if figures["update"] == update:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    return on_update
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path):
+    config = lambda name, **run: tiny_config(tmp_path / name, ppo={"anneal": False}, run=run)
+    whole = train(config("whole"))
+    with pytest.raises(Interrupted, match="interrupted after update 3; checkpoint: .*update-00000003, curves: .*png"):
+        train(config("cut"), interrupt_in(2))
+    assert (tmp_path / "cut" / "curves.png").exists()
+    resumed = train(config("cut", resume=True))
+    for one, other in zip(whole.policy.parameters(), resumed.policy.parameters()):
+        assert torch.equal(one, other)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_signal_does_not_wait(tmp_path):
+    with pytest.raises(Interrupted, match="interrupted at once; what was saved before is left as it was"):
+        train(tiny_config(tmp_path), interrupt_in(2, times=2))
+    assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 3
+
+
+def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
+    calls = []
+
+    def evaluate(*_):
+        calls.append(1)
+        if len(calls) == 2:  # the first is of random play
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("it goes on")
+        return {}
+
+    monkeypatch.setattr(ppo, "evaluate", evaluate)
+    with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: "):
+        train(tiny_config(tmp_path, run={"evaluate_updates": 1}))
+    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == ["chance", "update", "update"]
+
+
+def test_a_handler_of_the_caller_stays(tmp_path):
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        train(tiny_config(tmp_path), interrupt_in(1))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [1]
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_command_saves_what_it_has_and_says_so_in_one_line(tmp_path, number, code):
+    command = [sys.executable, "-m", "baselines.ppo", "small", "--run.folder", str(tmp_path), "--run.no-progress",
+               "--env.scene-count", "2", "--env.drive.trial-steps", "20"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        while process.poll() is None and len(read_lines(tmp_path / "metrics.jsonl")) < 2:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=240)
+    finally:
+        process.kill()
+    assert process.returncode == code and not out, err
+    place = checkpoint.newest(tmp_path)
+    assert err == (f"baselines.ppo: interrupted after update {checkpoint.about(place)['counters']['update']}; "
+                   f"checkpoint: {place}, curves: {tmp_path / 'curves.png'}\n")
+    assert (tmp_path / "curves.png").exists()
