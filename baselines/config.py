@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Literal, get_type_hints
 
 from drive_env import DriveConfig
@@ -40,12 +42,18 @@ def _kinds(config: type) -> dict[str, Any]:
     return get_type_hints(config)
 
 
+def _told_from_names(source):
+    """A path object of one part with its folder: as a string alone it could be a generator's name."""
+    bare = isinstance(source, PurePath) and not os.path.dirname(source)
+    return os.path.join(os.curdir, source) if bare else source
+
+
 @dataclass(frozen=True)
 class EnvConfig(_Plain):
     """What is played."""
 
     scenes: tuple[str, ...] = ("town",)
-    """Generators' names and paths."""
+    """Generators' names, and paths of files and folders; one that is called like a generator is written `./town`."""
     scene_count: int = 64
     """Seeds 0, 1, ... of a generator to play."""
     scene_agents: int | None = None
@@ -62,6 +70,8 @@ class EnvConfig(_Plain):
     drive: DriveConfig = field(default_factory=DriveConfig)
 
     def __post_init__(self):
+        if isinstance(self.scenes, (list, tuple)):
+            object.__setattr__(self, "scenes", tuple(map(_told_from_names, self.scenes)))
         super().__post_init__()
         _check("scenes", self.scenes, len(self.scenes) > 0, "at least one name or path")
         for name in ("scene_count", "worlds", "fleets", "scene_agents"):

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import torch
 
-from drive_env import Batch, Scene, generate_scene, load_scene
+from drive_env import Batch, Scene, resolve_scenes
 
 from .config import EnvConfig
 from .dist import Ranks
 from .mirror import Mirror, PinnedArrays, PinnedMirror
 
-FEWEST_CARS = 32
-"""Cars of a generated scene unless `scene_agents` or `agents_per_world` says otherwise, as where `Batch` is given a
-name."""
-
 
 def scenes_of(env: EnvConfig) -> list[Scene]:
     """Every scene that the config names: the seeds of generators, files, and all files of folders."""
-    scenes = []
-    for name in env.scenes:
-        path = Path(name)
-        if path.is_dir():
-            scenes += [load_scene(file) for file in sorted(path.iterdir()) if file.is_file()]
-        elif path.suffix or len(path.parts) > 1:
-            scenes.append(load_scene(path))
-        else:
-            agents = env.scene_agents or max(env.drive.agents_per_world or 0, FEWEST_CARS)
-            scenes += [generate_scene(name, seed=seed, agents=agents, **env.scene_parameters)
-                       for seed in range(env.scene_count)]
-    if not scenes:
-        raise ValueError(f"scenes is {env.scenes!r}; there is no file in it")
-    return scenes
+    return list(resolve_scenes(env.scenes, env.drive.agents_per_world, range(env.scene_count), env.scene_agents,
+                               env.scene_parameters))
 
 
 def fleet_count(env: EnvConfig, device: torch.device) -> int:

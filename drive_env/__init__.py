@@ -12,7 +12,7 @@ from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemory
 from .layout import Feature
 from .part import BatchPart
 from .registration import register as _register
-from .scenes import Report, Scene, generate_scene, load_scene, save_scene
+from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 
 _register()
 
@@ -38,5 +38,5 @@ __all__ = [
     "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "Cast", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
     "RewardConfig", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
-    "save_scene",
+    "resolve_scenes", "save_scene",
 ]

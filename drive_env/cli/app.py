@@ -15,7 +15,8 @@ from . import bench as bench_command
 from . import demo as demo_command
 from . import conversion, inspection, looking
 
-SCENE_HELP = f"A scene file, or a generator's name ({', '.join(GENERATORS)})."
+SCENE_HELP = (f"A scene file, or a generator's name ({', '.join(GENERATORS)}), which a file of that name does not "
+              "hide: write ./town for it.")
 DEFAULTS = DriveConfig()
 
 app = typer.Typer(
@@ -133,7 +134,7 @@ def replay(
 
 @app.command()
 def bench(
-    scene: Annotated[str, typer.Option(help=SCENE_HELP)] = "town",
+    scene: Annotated[str, typer.Option(help=f"{SCENE_HELP} A folder stands for the files in it.")] = "town",
     worlds: Annotated[int, typer.Option(min=1, max=65536, help="Worlds stepped together.")] = 64,
     agents: Annotated[int | None, typer.Option(
         min=1, max=4096, help="Rows of each world.", show_default="as many as the scene has")] = None,

@@ -12,7 +12,7 @@ import numpy as np
 from ..batch import Batch
 from ..config import DriveConfig
 from ..drivers import RandomDriver
-from ..scenes.generate import GENERATORS
+from ..scenes.resolve import is_generator
 from . import show
 
 REPEATS = 5
@@ -80,7 +80,7 @@ def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
 
 def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
     config = batch.config
-    scenes = f"{batch.scenes[0].source} and {len(batch.scenes) - 1} like it" if scene in GENERATORS else scene
+    scenes = f"{batch.scenes[0].source} and {len(batch.scenes) - 1} like it" if is_generator(scene) else scene
     show.facts([
         ("machine", show.machine()),
         ("scenes", scenes),

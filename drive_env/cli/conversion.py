@@ -10,9 +10,9 @@ from pathlib import Path
 from ..errors import ConfigError, DriveError, SceneError, printable
 from ..scenes import Scene, generate_scene, save_scene
 from ..scenes.drv import bears_magic
-from ..scenes.generate import GENERATORS
 from ..scenes.load import read_file, scene_in, unpacked
 from ..scenes.metadata import as_text
+from ..scenes.resolve import files_of, is_generator
 from . import show
 
 SUFFIX = ".drv"
@@ -49,7 +49,7 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
     """Each source with the file it becomes: `out` itself, or a file in the folder `out`."""
     files = [file for source in sources for file in _files(source)]
     if out.suffix.lower() == SUFFIX:
-        if len(sources) != 1 or os.path.isdir(sources[0]):
+        if len(sources) != 1 or os.path.isdir(sources[0]) and not is_generator(sources[0]):
             raise ConfigError(f"out is {str(out)!r}, one file; a folder, or more than one source, becomes a folder")
         return [(files[0], out)]
     if os.path.lexists(out) and not out.is_dir():
@@ -65,21 +65,19 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
 
 def _files(source):
     """The source, or what lies right in it where it is a folder, save folders; hidden ones are not looked at."""
-    if source in GENERATORS or not os.path.isdir(source):
+    if is_generator(source) or not os.path.isdir(source):
         return [source]
-    paths = [os.path.join(source, name) for name in sorted(os.listdir(source)) if not name.startswith(".")]
-    found = [path for path in paths if not os.path.isdir(path)]  # a link that leads nowhere is told like any other file
-    if not found:
-        raise ConfigError(f"{source}: the folder holds no files")
-    if len(found) < len(paths):
-        folders = show.some(len(paths) - len(found), "folder")
-        show.lines(f"{printable(source)}: {folders} in it not looked into; name them to convert what is there")
+    found = files_of(source)
+    folders = sum(not name.startswith(".") for name in os.listdir(source)) - len(found)
+    if folders:
+        show.lines(f"{printable(source)}: {show.some(folders, 'folder')} in it not looked into; name them to convert "
+                   "what is there")
     return found
 
 
 def read(source: str, stated: dict[str, str], seed: int, agents: int) -> Scene:
     """The scene of one source, as it is to be written."""
-    if source in GENERATORS:
+    if is_generator(source):
         scene = generate_scene(source, seed=seed, agents=agents)
     else:
         name, packed = read_file(source)

@@ -13,7 +13,7 @@ from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
 from ..env import DriveParallelEnv, parallel_env
 from ..scenes import Scene
-from ..scenes.generate import GENERATORS
+from ..scenes.resolve import is_generator
 from . import looking, show
 from .inspection import find_scene
 
@@ -55,7 +55,7 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
     own_scene, title = None, ""
     if scene_name is not None:
         own_scene = find_scene(scene_name, seed, SCENE_AGENTS)
-        title = own_scene.source if scene_name in GENERATORS else scene_name
+        title = own_scene.source if is_generator(scene_name) else scene_name
     if out is not None:
         looking.prepare(out)
     show.lines(show.machine())

@@ -9,9 +9,8 @@ from ..errors import DriveError
 from ..scenes import Scene, generate_scene
 from ..scenes.drv import bears_magic, describe_drv
 from ..scenes.drv_layout import KINDS
-from ..scenes.generate import GENERATORS
 from ..scenes.load import scene_in
-from ..scenes.resolve import read_source
+from ..scenes.resolve import is_generator, read_source
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -35,7 +34,7 @@ def run(name: str, seed: int, agents: int) -> Scene:
 
 def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
     """The scene in the file and the file's bytes, unpacked; or the generated scene where `name` is a generator's."""
-    if name in GENERATORS:
+    if is_generator(name):
         return generate_scene(name, seed=seed, agents=agents), b""
     path, data = read_source(name)
     return scene_in(path, data), data

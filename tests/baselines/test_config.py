@@ -29,7 +29,7 @@ ODD = {
     "run": {"folder": Path("runs") / "odd", "minutes": np.float16(0.1)}}
 
 PLAIN = {
-    "env": {"scenes": ("town", "intersection"), "scene_count": 2, "worlds": 6,
+    "env": {"scenes": ("./town", "intersection"), "scene_count": 2, "worlds": 6,
             "scene_parameters": {"arm_length_m": 60.1, "blocks": (1, 1)},
             "drive": {"dt_s": 0.1, "control": (3, 4), "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1000, "learning_rate": 0.001, "clip": 0.25, "epochs": 2, "anneal": False, "gamma": 0.5,

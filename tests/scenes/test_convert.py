@@ -52,6 +52,26 @@ def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bi
     assert drive_env.load_scene(first).source == "small.bin"
 
 
+@pytest.mark.parametrize("as_folder", [True, False], ids=["folder", "file"])
+def test_a_generators_name_is_the_generator_in_every_command_whatever_lies_there(
+        bin_file, tmp_path, monkeypatch, as_folder):
+    monkeypatch.chdir(tmp_path)
+    if as_folder:
+        (tmp_path / "town").mkdir()
+    bin_file.rename("town/small.bin" if as_folder else "town")
+    file = "./town/small.bin" if as_folder else "./town"
+    run("convert", "town", "made.drv", "--seed", "3")
+    assert drive_env.load_scene("made.drv").name == "town/3"
+    assert row(run("inspect", "town", "--seed", "3"), "scene") == ["town/3"]
+    assert row(run("inspect", file), "source") == [file]
+    bench = ("--worlds", "1", "--threads", "1", "--seconds", "0.05")
+    assert "generate_scene('town'" in row(run("bench", "--scene", "town", *bench), "scenes")[0]
+    assert row(run("bench", "--scene", "./town", *bench), "scenes") == ["./town"]
+    run("convert", "./town", "folder")
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["small.drv" if as_folder else "town.drv"]
+    assert drive_env.load_scene(next((tmp_path / "folder").iterdir())).objects.count == 3
+
+
 def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_file, tmp_path):
     (tmp_path / "more").mkdir()
     for name in ("a.bin", "b.bin", ".hidden"):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from bin_writer import small_file
 from small_scene import changed, small_scene
 
+from drive_env import Batch, generate_scene, parallel_env
 from drive_env.errors import SceneError
 from drive_env.scenes import resolve_scenes
 
@@ -44,6 +48,43 @@ def test_a_path_a_scene_and_a_list_of_them_keep_their_order(path):
     assert resolve_scenes((scene,)) == (scene,)
 
 
+def test_a_folder_stands_for_the_files_right_in_it_by_name(path, tmp_path):
+    folder = tmp_path / "scenes"
+    (folder / "deeper").mkdir(parents=True)
+    for name in ("b.bin", "a.bin", ".hidden", "deeper/c.bin"):
+        (folder / name).write_bytes(path.read_bytes())
+    for given in (folder, str(folder), [folder]):
+        assert [scene.source for scene in resolve_scenes(given)] == [str(folder / "a.bin"), str(folder / "b.bin")]
+    (folder / "gone.bin").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SceneError, match=r"gone\.bin.* neither a file nor one of"):
+        resolve_scenes(folder)
+
+
+@pytest.mark.parametrize("as_folder", [True, False], ids=["folder", "file"])
+def test_a_generators_name_wins_over_what_lies_there_and_a_path_is_written_with_its_folder(
+        path, tmp_path, monkeypatch, as_folder):
+    monkeypatch.chdir(tmp_path)
+    if as_folder:
+        (tmp_path / "town").mkdir()
+        path.rename("town/small.bin")
+    else:
+        path.rename("town")
+    file = os.path.join("town", "small.bin") if as_folder else "town"
+    for apis in (lambda source: resolve_scenes(source, seeds=range(2)), lambda source: Batch(source).scenes[:2],
+                 lambda source: parallel_env(source).batch.scenes[:2]):
+        assert [scene.name for scene in apis("town")] == ["town/0", "town/1"]
+        for source, read in (("./town", f"./{file}"), (Path("town"), file), (tmp_path / "town", tmp_path / file)):
+            assert [scene.source for scene in apis(source)] == [str(read)]
+
+
+def test_seeds_agents_and_parameters_of_generated_scenes_are_those_that_are_given():
+    scenes = resolve_scenes(["intersection", "town"], 40, seeds=(3, 5), agents=4)
+    assert [scene.name for scene in scenes] == ["intersection/3", "intersection/5", "town/3", "town/5"]
+    assert {scene.objects.count for scene in scenes} == {4}
+    scene, = resolve_scenes("intersection", seeds=[1], parameters={"arm_length_m": 90.0})
+    assert scene.source == generate_scene("intersection", seed=1, arm_length_m=90.0).source
+
+
 def test_a_scene_made_by_hand_is_validated():
     with pytest.raises(SceneError, match="dt_s is 0"):
         resolve_scenes([changed(small_scene(), dt_s=0.0)])
@@ -55,7 +96,7 @@ def test_a_string_that_is_neither_file_nor_name_gets_the_names():
 
 
 def test_a_file_that_cannot_be_read_keeps_its_reason(tmp_path):
-    with pytest.raises(SceneError, match="it is a directory"):
+    with pytest.raises(SceneError, match=f"{tmp_path}: the folder holds no files"):
         resolve_scenes(str(tmp_path))
     with pytest.raises(SceneError, match="No such file"):
         resolve_scenes(tmp_path / "gone.bin")
