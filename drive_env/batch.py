@@ -21,6 +21,7 @@ from .machine import usable_threads
 from .part import SEED_LIMIT, BatchPart, as_array
 from .scenes import Report, Scenes, resolve_scenes
 from .spaces import action_space, observation_space
+from .state import checked_state, scenes_hash
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -335,6 +336,52 @@ class Batch(BatchPart):
         check(lib.drv_batch_time_phases(self._handle, on, spent_ns, message), message)
         return {ffi.string(lib.drv_phase_name(phase)).decode(): ns * 1e-9 for phase, ns in enumerate(spent_ns)}
 
+    # ---- keeping ----
+
+    def state_dict(self) -> dict[str, npt.NDArray[Any]]:
+        """A copy of the whole state as plain numpy arrays by name, to be kept in a file that runs no code when read.
+
+        Keys: "seed", (1 + parts,) uint64, the `seed` of the batch and of each part; "scenes", a hash of the scenes;
+        "arrays/..." and the name of each shared array; "state/..." and the name of each array of the core, (W, n). For
+        the version of the package that made it.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        block, arrays = self._copy()
+        state = _state_views(self._fields, block, self.world_count)
+        return {"seed": np.array([of.seed for of in (self, *self.parts)], np.uint64), "scenes": scenes_hash(self.casts),
+                **{f"arrays/{name}": array for name, array in arrays.items()},
+                **{f"state/{name}": view.copy() for name, view in state.items()}}
+
+    def load_state_dict(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Goes on bit for bit where another batch was, as a pickled copy of that would.
+
+        Args:
+            state: of `state_dict`, of a batch with the same scenes, config, restart, number of parts and world_ids.
+                Names, types, shapes and ranges are checked, so that no array from a file makes the core read or write
+                outside of its memory.
+
+        Raises:
+            CallError: `state` does not fit, the batch is closed, a step is in flight, or another thread is in a call;
+                nothing has changed.
+        """
+        found = checked_state(self, state, self.state_dict())
+        for name, array in self._shared.items():
+            array[...] = found[f"arrays/{name}"]
+        for name, view in self._state.items():
+            view[...] = found[f"state/{name}"]
+        for of, seed in zip((self, *self.parts), found["seed"].tolist()):
+            of.seed = seed
+
+    def _copy(self) -> tuple[npt.NDArray[np.uint8], dict[str, npt.NDArray[Any]]]:
+        """The core's block and the shared arrays, all of one moment."""
+        block, arrays, message = np.empty_like(self._block), {}, OF_THREAD.message
+        for name, array in self._shared.items():
+            arrays[name] = np.empty_like(array)
+        check(lib.drv_batch_copy(self._handle, ffi.from_buffer(block), self._native_arrays(arrays), message), message)
+        return block, arrays
+
     # ---- life ----
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
@@ -367,10 +414,7 @@ class Batch(BatchPart):
             CallError: a step is in flight, or the batch is closed.
         """
         kept = ("config", "restart", "world_count", "seed", "threads", "world_ids", "scenes", "casts")
-        block, arrays, message = np.empty_like(self._block), {}, OF_THREAD.message
-        for name, array in self._shared.items():
-            arrays[name] = np.empty_like(array)
-        check(lib.drv_batch_copy(self._handle, ffi.from_buffer(block), self._native_arrays(arrays), message), message)
+        block, arrays = self._copy()
         part_seeds = [part.seed for part in self.parts]
         return {**{name: getattr(self, name) for name in kept}, "part_seeds": part_seeds, "block": block,
                 "arrays": arrays}

@@ -1,0 +1,128 @@
+"""May these arrays be the state of a batch? What `Batch.load_state_dict` checks before it writes anything.
+
+The core trusts its state: an index out of range would read or write outside of it. So every integer has a range here,
+every float is finite, and what a scene does not have stays absent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .cast import Cast
+from .errors import CallError, shown
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+FLAG, ANY = (0, 1), (-np.inf, np.inf)
+
+LONGEST = 1 << 62
+"""Far above any count of episodes or trials, far below where int64 overflows."""
+
+ABSENT = 3
+"""`status` of a row that the scene has no agent for."""
+
+
+def ranges(batch: Batch) -> dict[str, tuple[float, float]]:
+    """The lowest and highest value of every integer array of the core's state, by its name."""
+    steps = (0, max(cast.trial_steps for cast in batch.casts))
+    vehicles = max(batch.rows_per_world, *(len(cast.objects) for cast in batch.casts))
+    flags = ("present", "before_present", "hit", "crossed", "reached", "over_edge", "goal_spent", "booked", "had_goal",
+             "had_collision", "had_offroad", "scored")
+    return {
+        "seed": ANY, "id": ANY, "touching": ANY,  # the last two are compared below
+        "episode": (-1, LONGEST), "scene_index": (0, len(batch.scenes) - 1), "trial": (0, batch.config.max_trials - 1),
+        "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
+        "outcome": (0, 5), "previous_outcome": (0, 5), "hit_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
+        **dict.fromkeys(flags, FLAG)}
+
+
+def checked_state(batch: Batch, given: Any, own: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays given, once each has the name, type, shape and range of the batch's own.
+
+    Raises:
+        CallError: one has not, or they are of other scenes or worlds.
+    """
+    if not isinstance(given, Mapping):
+        raise CallError(f"state is {shown(given)}; it must be a dict of numpy arrays by name")
+    for name in given:
+        if name not in own:
+            raise CallError(f"state has {shown(name)}, which the state of this batch has not")
+    limits = {f"state/{name}": limit for name, limit in ranges(batch).items()}
+    for name, like in own.items():
+        if name not in given:
+            raise CallError(f"state lacks {name!r}")
+        _check_array(name, given[name], like, limits.get(name, ANY))
+    if (given["scenes"] != own["scenes"]).any():
+        raise CallError("state['scenes'] is the hash of other scenes than those of this batch, or of their agents "
+                        "under another config")
+    if (given["state/id"] != own["state/id"]).any():
+        raise CallError(f"state['state/id'] is {given['state/id'].ravel().tolist()[:8]}; it must be the world_ids of "
+                        f"this batch, {batch.world_ids.tolist()[:8]}")
+    _check_absent(batch, given)
+    return dict(given)
+
+
+def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, float]) -> None:
+    if not isinstance(array, np.ndarray):
+        raise CallError(f"state[{name!r}] is {shown(array)}; it must be a numpy array")
+    if array.dtype != like.dtype or array.shape != like.shape:
+        raise CallError(f"state[{name!r}] is {array.dtype} of shape {array.shape}; it must be {like.dtype} of shape "
+                        f"{like.shape}")
+    if array.dtype == np.bool_:  # a byte that is no bool is true, and not equal to true
+        array, limit = np.ascontiguousarray(array).view(np.uint8), FLAG
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise CallError(f"state[{name!r}] has {array[~np.isfinite(array)][0]}; every entry must be finite")
+    elif limit is not ANY and array.size and not limit[0] <= array.min() <= array.max() <= limit[1]:
+        worst = array.min() if array.min() < limit[0] else array.max()
+        raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
+
+
+def _check_absent(batch: Batch, given: Mapping[str, np.ndarray]) -> None:
+    """What the scene of a world has no agent or no vehicle for must be absent: there is nothing of it to read."""
+    played = given["state/episode"][:, 0] >= 0  # before its first reset a world is all zeros
+    of_world = [batch.casts[index] for index in given["state/scene_index"][:, 0]]
+    rows = np.array([cast.row_count for cast in of_world])[:, None]
+    vehicles = np.array([len(cast.objects) for cast in of_world])[:, None]
+    status = given["state/status"]
+    absent = np.arange(status.shape[1]) >= rows
+    words = np.ascontiguousarray(given["state/touching"], "<u8").view(np.uint8)
+    touching = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
+    beyond = np.arange(touching.shape[1]) >= vehicles
+    count = given["state/present"].shape[1]
+    for name, wrong in (
+            ("status", ((status == ABSENT) != absent) & played[:, None]),
+            ("present", given["state/present"].astype(bool) & beyond[:, :count]),
+            ("touching", touching & beyond)):
+        if wrong.any():
+            world, index = (int(place[0]) for place in np.nonzero(wrong))
+            raise CallError(f"state['state/{name}'] of world {world} does not fit its scene "
+                            f"{of_world[world].scene.name}, which has {int(rows[world, 0])} agents and "
+                            f"{int(vehicles[world, 0])} vehicles, at index {index}")
+
+
+def scenes_hash(casts: tuple[Cast, ...]) -> np.ndarray:
+    """(32,) uint8, the SHA-256 of everything the core reads of the scenes: another one is another world."""
+    digest = hashlib.sha256()
+
+    def add(value: Any) -> None:
+        if dataclasses.is_dataclass(value):
+            for field in dataclasses.fields(value):
+                add(getattr(value, field.name))
+        elif isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype.str}{value.shape}".encode())
+            digest.update(value.tobytes())
+        else:
+            digest.update(f"{value!r};".encode())
+
+    for cast in casts:
+        for part in (cast.objects, cast.row_count, cast.expert_count, cast.static_count, cast.frames, cast.dt_s,
+                     cast.trial_steps, cast.scene.objects, cast.scene.roads):
+            add(part)
+    return np.frombuffer(digest.digest(), np.uint8).copy()

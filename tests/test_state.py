@@ -1,0 +1,171 @@
+"""Can a batch go on from plain arrays? Bit for bit as from a pickle, and from nothing that its core could trip over."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from drive_env import Batch, CallError, DriveConfig, generate_scene
+from drive_env.state import ranges
+
+SCENES = [generate_scene("intersection", seed=0, agents=6), generate_scene("town", seed=1, agents=9)]
+
+CONFIG = DriveConfig(max_trials=3, trial_steps=12, partners=4, roads=8, on_collision="remove", on_offroad="stop",
+                     goal_radius_m=15.0, max_acceleration_mps2=20.0)
+
+
+def make(seed=3, scenes=SCENES, **options):
+    changes = {name: options.pop(name) for name in ("action_type", "observation_type") if name in options}
+    return Batch(scenes, worlds=options.pop("worlds", 4), config=CONFIG.replace(**changes), seed=seed, threads=1,
+                 **options)
+
+
+def play(batch, steps, seed=0):
+    """Every byte that is shown over so many steps of random play, and the report."""
+    rng, shown = np.random.default_rng(seed), []
+    for _ in range(steps):
+        if batch.config.action_type == "continuous":
+            batch.actions[:] = rng.uniform(-1, 1, batch.actions.shape)
+        else:
+            space = batch.single_action_space
+            batch.actions[:] = rng.integers(getattr(space, "nvec", getattr(space, "n", None)), size=batch.actions.shape)
+        batch.step(batch.actions)
+        shown.append([array.tobytes() for array in batch._shared.values()])
+    return shown, repr(batch.metrics())
+
+
+def opened(steps=17, **options):
+    batch = make(**options)
+    batch.reset()
+    play(batch, steps, seed=9)
+    return batch
+
+
+def through_a_file(state):
+    """As `numpy` keeps arrays where it may not pickle."""
+    file = io.BytesIO()
+    np.savez(file, **state)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation_type": "float16"},
+    {"observation_type": "index"}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]}], ids=str)
+@pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
+def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
+    batch = opened(steps, **options)
+    state = through_a_file(batch.state_dict())
+    twin = make(seed=99, **options)
+    twin.load_state_dict(state)
+    assert twin.seed == batch.seed == 3 and (twin.seeds == batch.seeds).all()
+    assert (twin._block == batch._block).all()
+    copy = pickle.loads(pickle.dumps(batch))
+    assert play(twin, 60) == play(copy, 60) == play(batch, 60)
+
+
+def test_a_batch_that_was_not_reset_comes_back_as_one():
+    used = opened()
+    used.load_state_dict(make().state_dict())
+    with pytest.raises(CallError, match="reset"):
+        used.step(used.actions)
+
+
+def test_every_integer_of_the_core_s_state_has_a_range():
+    """An array that is new in the core is an index until its range says otherwise."""
+    batch = make()
+    integers = {name for name, array in batch._state.items() if array.dtype.kind in "iu"}
+    assert set(ranges(batch)) == integers
+
+
+def test_the_ranges_hold_in_play():
+    """What a batch gives it takes, wherever in an episode it is."""
+    batch, met = opened(0), dict.fromkeys(("trial_index", "removed", "stopped", "trial_ended", "outcome"), False)
+    for step in range(80):
+        play(batch, 1, seed=step)
+        batch.load_state_dict(batch.state_dict())
+        met = {name: found or getattr(batch, name).any() for name, found in met.items()}
+    assert all(met.values())
+
+
+def damages(array):
+    """An array in other shapes and types, and what is no array."""
+    return {"none": None, "text": "x", "list": array.tolist(), "number": 1.0, "flat": array.reshape(-1)[:-1],
+            "longer": np.concatenate([array, array[:1]]), "empty": array[:0], "scalar": np.array(0, array.dtype),
+            "other type": array.astype(np.float32 if array.dtype != np.float32 else np.float64),
+            "objects": array.astype(object)}
+
+
+def test_an_array_of_another_shape_or_type_is_told_by_name_and_nothing_changes():
+    batch = opened()
+    before, good = pickle.dumps(batch), batch.state_dict()
+    for name, array in good.items():
+        for wrong in damages(array).values():
+            with pytest.raises(CallError) as told:
+                batch.load_state_dict(good | {name: wrong})
+            assert f"state[{name!r}]" in str(told.value) and "it must be" in str(told.value)
+        with pytest.raises(CallError, match=f"^state lacks '{name}'$"):
+            batch.load_state_dict({other: good[other] for other in good if other != name})
+    for wrong, sentence in ((None, "state is None"), ([], "state is \\[\\]"), (good | {"more": 1}, "state has 'more'")):
+        with pytest.raises(CallError, match=sentence):
+            batch.load_state_dict(wrong)
+    assert pickle.dumps(batch) == before
+
+
+def test_a_value_that_the_core_would_trip_over_is_told_by_name_and_nothing_changes():
+    batch = opened()
+    before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch)
+    for name, array in batch._state.items():
+        kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)
+        low, high = limits.get(name, (-np.inf, np.inf))
+        wrong = [np.nan, np.inf, -np.inf] if array.dtype.kind == "f" else [
+            value for value in (low - 1, high + 1, kind.min, kind.max)
+            if kind.min <= value <= kind.max and not low <= value <= high]
+        for value in wrong:
+            for index in (0, -1):
+                worse = array.copy()
+                worse[index, index] = value
+                with pytest.raises(CallError, match=rf"^state\['state/{name}'\] has .*every entry must be"):
+                    batch.load_state_dict(good | {f"state/{name}": worse})
+    lie = good["arrays/first"].copy()
+    lie.view(np.uint8)[0] = 2
+    with pytest.raises(CallError, match=r"state\['arrays/first'\] has 2; every entry must be from 0 to 1"):
+        batch.load_state_dict(good | {"arrays/first": lie})
+    assert pickle.dumps(batch) == before
+
+
+@pytest.mark.parametrize("name, value", [("status", 0), ("present", 1), ("touching", 1 << 63)])
+def test_what_a_scene_lacks_cannot_be_loaded_into_it(name, value):
+    """The last agent and the last vehicles of the smaller scene are in no scene: the core would read past its end."""
+    batch = opened()
+    state = batch.state_dict()
+    world = int(np.flatnonzero(state["state/scene_index"][:, 0] == 0)[0])
+    state[f"state/{name}"][world, -1] = value
+    with pytest.raises(CallError, match=f"state\\['state/{name}'\\] of world {world} does not fit its scene"):
+        batch.load_state_dict(state)
+
+
+def test_other_worlds_are_told():
+    state = opened().state_dict()
+    for other, sentence in ((make(scenes=SCENES[::-1]), "is the hash of other scenes"),
+                            (make(world_ids=[0, 1, 2, 4]), r"\[0, 1, 2, 3\]; it must be the world_ids of this batch"),
+                            (make(parts=2), "'seed'.*shape \\(2,\\); it must be"),
+                            (make(worlds=3), "it must be int64 of shape \\(27")):
+        with pytest.raises(CallError, match=sentence):
+            other.load_state_dict(state)
+
+
+def test_a_step_in_flight_and_a_closed_batch_are_told():
+    batch = opened()
+    state = batch.state_dict()
+    batch.step_async(batch.actions)
+    for call in (batch.state_dict, lambda: batch.load_state_dict(state)):
+        with pytest.raises(CallError, match="in flight"):
+            call()
+    batch.wait()
+    batch.close()
+    for call in (batch.state_dict, lambda: batch.load_state_dict(state)):
+        with pytest.raises(CallError, match="closed"):
+            call()
