@@ -60,6 +60,21 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
+def bound_text(bound: float) -> str:
+    """A bound in digits that read back as the bound itself."""
+    text = f"{bound:g}"
+    return text if float(text) == bound else repr(float(bound))
+
+
+def outside_text(value: float, low: float, high: float) -> str:
+    """A refused value in the fewest digits, of 6, 9 and 17, that show it outside of low to high; NaN as nan."""
+    for digits in (6, 9, 17):
+        text = f"{float(value):.{digits}g}"
+        if not low <= float(text) <= high:
+            break
+    return text
+
+
 def plain(value: Any) -> Any:
     """A numpy scalar as the Python value that its own precision writes, float32(0.1) as 0.1; anything else as it is."""
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):

@@ -43,8 +43,8 @@ static drv_status refuse_row(const drv_world *world, int32_t world_number, int32
                             DRV_ACCELERATION_BINS - 1, DRV_STEERING_BINS - 1);
         default:
             return drv_fail(message, DRV_ERROR_ACTION,
-                            "the action of row %d (world %d) is (%g, %g); both must be finite and in -1 to 1", number,
-                            world_number, (double)share[2 * row], (double)share[2 * row + 1]);
+                            "the action of row %d (world %d) is (%.9g, %.9g); both must be finite and in -1 to 1",
+                            number, world_number, (double)share[2 * row], (double)share[2 * row + 1]);
     }
 }
 

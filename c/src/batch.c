@@ -71,8 +71,8 @@ typedef struct range_check {
 
 static void in_range(range_check *check, const char *name, double found, double low, double high) {
     if (check->status == DRV_OK && !(found >= low && found <= high))
-        check->status = drv_fail(check->message, DRV_ERROR_CONFIG, "%s is %g; it must be in %g to %g", name, found, low,
-                                 high);
+        check->status = drv_fail(check->message, DRV_ERROR_CONFIG, "%s is %.17g; it must be in %g to %g", name, found,
+                                 low, high);
 }
 
 /* The name of an instruction set on offer, or `before` where that is not empty; "" where there is none. */
@@ -137,12 +137,12 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
                             scene->segments.count, DRV_INDEX_LIMIT);
         if (scene->max_speed_mps != config->max_speed_mps || scene->min_speed_mps != config->min_speed_mps)
             return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for speeds of %g to %g m/s; this batch allows %g to %g m/s",
+                            "scene %.80s was made for speeds of %.9g to %.9g m/s; this batch allows %.9g to %.9g m/s",
                             scene->name, (double)scene->min_speed_mps, (double)scene->max_speed_mps,
                             (double)config->min_speed_mps, (double)config->max_speed_mps);
         if (scene->roads != config->roads || scene->view_radius_m != config->view_radius_m)
             return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for %d roads within %g m; this batch shows %d within %g m",
+                            "scene %.80s was made for %d roads within %.9g m; this batch shows %d within %.9g m",
                             scene->name, scene->roads, (double)scene->view_radius_m, config->roads,
                             (double)config->view_radius_m);
     }

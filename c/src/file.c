@@ -88,7 +88,7 @@ static drv_status check_fields(const reader *in, const char *what, const drv_fil
         char range[64] = "finite";
         if (fields[i].high < FILE_FINITE)
             snprintf(range, sizeof range, "%.16g to %.16g", fields[i].low, fields[i].high);
-        return REFUSE(in, "%s: %s at byte %llu is %.16g; it must be %s", what, fields[i].name, (unsigned long long)at,
+        return REFUSE(in, "%s: %s at byte %llu is %.17g; it must be %s", what, fields[i].name, (unsigned long long)at,
                       value, range);
     }
     return DRV_OK;
@@ -288,7 +288,7 @@ static drv_status check_floats(const reader *in, drv_file_part part, float low, 
     for (int64_t i = 0; i < count; i++) outside |= !(values[i] >= low) | !(values[i] <= high);
     for (int64_t i = 0; outside && i < count; i++)
         if (!(values[i] >= low && values[i] <= high))
-            return REFUSE(in, "%s is %g; it must be %g to %g", element_place(in, part, i, sizeof *values).text,
+            return REFUSE(in, "%s is %.9g; it must be %g to %g", element_place(in, part, i, sizeof *values).text,
                           (double)values[i], (double)low, (double)high);
     return DRV_OK;
 }
@@ -431,7 +431,7 @@ static drv_status check_tracks(const reader *in) {
         const double vx = vx_mps[i], vy = vy_mps[i];
         const float speed_mps = (float)sqrt(vx * vx + vy * vy); /* as hypotf rounds it */
         if (speed_mps > speed_limit_mps)
-            return REFUSE(in, "%s is %g, with %g across a speed of %g m/s; it must be at most %g",
+            return REFUSE(in, "%s is %.9g, with %.9g across a speed of %.9g m/s; it must be at most %g",
                           element_place(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
                           (double)speed_limit_mps);
     }

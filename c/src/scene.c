@@ -83,7 +83,7 @@ static void check_values(checker *check, const char *what, const float *values, 
         if (only_where && !only_where[i]) continue;
         if (!(values[i] >= low && values[i] <= high))
             check->status = drv_fail(check->message, DRV_ERROR_SCENE,
-                                     "scene %.80s: %s %lld is %g; it must be %g to %g", check->name, what,
+                                     "scene %.80s: %s %lld is %.9g; it must be %g to %g", check->name, what,
                                      (long long)i, (double)values[i], (double)low, (double)high);
     }
 }

@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import SceneError
+from ..errors import SceneError, outside_text
 from .json_text import column, expected, member, numbers, one_of, whole_number
 from .origin import first_index, near, time_major, wrapped
 from .scene import OBJECT_KIND_CODES, Objects, Report
@@ -148,7 +148,8 @@ def headings_rad(tracks: Tracks, report: Report):
     radians = np.radians(np.where(tracks.valid, tracks.heading, 0.0))
     if _along_motion(tracks, tracks.heading) > _along_motion(tracks, radians):
         row, frame = first_index(beyond)
-        raise SceneError(f"objects[{row}].heading[{frame}] is {tracks.heading[row, frame]:g}, beyond a full turn in "
+        found = outside_text(tracks.heading[row, frame], -2 * math.pi, 2 * math.pi)
+        raise SceneError(f"objects[{row}].heading[{frame}] is {found}, beyond a full turn in "
                          "radians, but vehicles move as the headings say in radians, not in degrees")
     report.notes.append(f"headings are degrees: {int(beyond.sum())} of {int(tracks.valid.sum())} are beyond a full "
                         "turn in radians")
@@ -262,14 +263,16 @@ def _check_valid_states(tracks):
         wrong = tracks.valid & (np.abs(values) > limit)
         if wrong.any():
             row, frame = first_index(wrong)
-            raise SceneError(f"objects[{row}].{name.format(frame)} is {values[row, frame]:g}; where valid it must be "
-                             f"{-limit:g} to {limit:g}")
+            raise SceneError(f"objects[{row}].{name.format(frame)} is "
+                             f"{outside_text(values[row, frame], -limit, limit)}; where valid it must be {-limit:g} to "
+                             f"{limit:g}")
     speed_mps = np.zeros(tracks.valid.shape)
     speed_mps[tracks.valid] = np.hypot(tracks.vx_mps[tracks.valid], tracks.vy_mps[tracks.valid])
     if (speed_mps > SPEED_LIMIT_MPS).any():
         row, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
-        raise SceneError(f"objects[{row}].velocity[{frame}] is a speed of {speed_mps[row, frame]:g}; where valid it "
-                         f"must be at most {SPEED_LIMIT_MPS:g}")
+        raise SceneError(f"objects[{row}].velocity[{frame}] is a speed of "
+                         f"{outside_text(speed_mps[row, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
+                         f"most {SPEED_LIMIT_MPS:g}")
 
 
 def _check_sizes(tracks):
@@ -282,7 +285,8 @@ def _check_sizes(tracks):
         wrong = ever_valid & ((sizes < low) | (sizes > high))
         if wrong.any():
             index = int(np.argmax(wrong))
-            raise SceneError(f"objects[{index}].{name} is {sizes[index]:g}; it must be {low:g} to {high:g}")
+            raise SceneError(f"objects[{index}].{name} is {outside_text(sizes[index], low, high)}; it must be "
+                             f"{low:g} to {high:g}")
 
 
 # ---- what files lack ----

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..errors import SceneError
+from ..errors import SceneError, outside_text
 from .validate import COORDINATE_LIMIT_M
 
 
@@ -31,8 +31,9 @@ def near(values_m, place):
     if not (far_m <= COORDINATE_LIMIT_M).all():
         # np.argmax takes NaN for the largest.
         at = tuple(int(index) for index in np.unravel_index(np.argmax(far_m), far_m.shape))
-        raise SceneError(f"{place(at)} is {values_m[at]:g} m from the scene's origin; "
-                         f"it must be within {COORDINATE_LIMIT_M:g} m")
+        raise SceneError(f"{place(at)} is "
+                         f"{outside_text(values_m[at], -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)} m from the scene's "
+                         f"origin; it must be within {COORDINATE_LIMIT_M:g} m")
     return values_m.astype(np.float32)
 
 

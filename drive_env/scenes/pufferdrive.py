@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ..errors import SceneError
+from ..errors import SceneError, bound_text, outside_text
 from .lane_links import link_lanes
 from .origin import first_index, near, origin_of, time_major, wrapped
 from .scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
@@ -130,15 +130,16 @@ def _check_kept_objects(table, kept):
         wrong = valid & ~(np.isfinite(rows[name]) & (np.abs(rows[name]) <= limit))
         if wrong.any():
             row, frame = first_index(wrong)
-            allowed = "finite" if limit == math.inf else f"from {-limit:g} to {limit:g}"
+            allowed = "finite" if limit == math.inf else f"from {bound_text(-limit)} to {bound_text(limit)}"
             raise SceneError(f"{_object_place(table, kept[row])}: {name} at frame {frame} is "
-                             f"{rows[name][row, frame]:g}; where valid it must be {allowed}")
+                             f"{outside_text(rows[name][row, frame], -limit, limit)}; where valid it must be {allowed}")
     speed_mps = np.zeros(valid.shape)
     speed_mps[valid] = np.hypot(rows["vx"][valid], rows["vy"][valid])
     if (speed_mps > SPEED_LIMIT_MPS).any():
         row, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
         raise SceneError(f"{_object_place(table, kept[row])}: vx and vy at frame {frame} make a speed of "
-                         f"{speed_mps[row, frame]:g}; where valid it must be at most {SPEED_LIMIT_MPS:g}")
+                         f"{outside_text(speed_mps[row, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
+                         f"most {SPEED_LIMIT_MPS:g}")
     for name in ("width", "length", "height"):
         _check_column(table, rows[name], name, *SIZE_RANGE_M, kept)
 
@@ -220,5 +221,5 @@ def _check_column(table, column, name, low, high, kept=None):
     if not fits.all():
         at = first_index(~fits)
         index = at[0] if kept is None else int(kept[at[0]])
-        raise SceneError(f"{_object_place(table, index)}: {name} is {column[at]:g}; "
+        raise SceneError(f"{_object_place(table, index)}: {name} is {outside_text(column[at], low, high)}; "
                          f"it must be {low:g} to {high:g}")

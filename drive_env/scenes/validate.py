@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..errors import SceneError, shown
+from ..errors import SceneError, bound_text, outside_text, shown
 from .metadata import encode_metadata
 from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
@@ -103,8 +103,9 @@ def _check_objects(objects):
     speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
     if (speed_mps > SPEED_LIMIT_MPS).any():
         at = _first(speed_mps > SPEED_LIMIT_MPS)
-        raise SceneError(f"objects.vx_mps and vy_mps{list(at)} make a speed of {speed_mps[at]:g} m/s; "
-                         f"it must be at most {SPEED_LIMIT_MPS:g}")
+        raise SceneError(f"objects.vx_mps and vy_mps{list(at)} make a speed of "
+                         f"{outside_text(speed_mps[at], 0.0, SPEED_LIMIT_MPS)} m/s; it must be at most "
+                         f"{SPEED_LIMIT_MPS:g}")
 
 
 def _check_roads(roads):
@@ -208,7 +209,8 @@ def _check_range(name, values, low, high):
     fits = (values >= low) & (values <= high)
     if not fits.all():
         at = _first(~fits)
-        raise SceneError(f"{name}{list(at)} is {values[at]:g}; it must be from {low:g} to {high:g}")
+        raise SceneError(f"{name}{list(at)} is {outside_text(values[at], low, high)}; "
+                         f"it must be from {bound_text(low)} to {bound_text(high)}")
 
 
 def _check_codes(name, codes, table):

@@ -179,10 +179,10 @@ SPOILT = {
         with_entry(DATA, "roads.y_m", offset=at("roads.y_m") - 1),
     f"section roads.width_m is {at('roads.y_m')}; it must be":
         with_entry(DATA, "roads.width_m", offset=at("roads.y_m")),
-    f"offset at byte {entry_at('metadata') + 8} is 1.844674407370955e+19; it must be":
+    f"offset at byte {entry_at('metadata') + 8} is 1.8446744073709552e+19; it must be":
         with_entry(DATA, "metadata", offset=2**64 - 1),
     f"of section metadata is 9007199254740992; it must be {at('metadata')}": with_entry(DATA, "metadata", offset=2**53),
-    f"bytes at byte {entry_at('metadata') + 16} is 1.844674407370955e+19; it must be":
+    f"bytes at byte {entry_at('metadata') + 16} is 1.8446744073709552e+19; it must be":
         with_entry(DATA, "metadata", bytes=2**64 - 1),
     f"bytes at byte {entry_at('objects.id') + 16} of section objects.id is 25; it must be 3 elements of 8 bytes":
         with_entry(DATA, "objects.id", bytes=25),
@@ -223,7 +223,7 @@ SPOILT = {
     "section objects.heading_rad": element("objects.heading_rad", 0, 3.1415930),
     "section objects.vx_mps": element("objects.vx_mps", 0, -201),
     "section objects.vy_mps": element("objects.vy_mps", 14, 1),
-    "is 150, with 150 across a speed of 212.132 m/s; it must be at most 200":
+    "is 150, with 150 across a speed of 212.132034 m/s; it must be at most 200":
         file_of(parts_of(FULL)[0], parts_of(FULL)[1] | {"objects.vx_mps": numbers("f", 150, *[0] * 14),
                                                         "objects.vy_mps": numbers("f", 150, *[0] * 14)}),
     f"section objects.valid at byte {at('objects.valid')}: element [1] at byte {at('objects.valid') + 1} is 191; "
