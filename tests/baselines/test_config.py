@@ -1,4 +1,4 @@
-"""Is a config plain data from the start? Whatever fitting value is handed over, what is kept is what JSON gives back."""
+"""Is a config plain data from the start? Whatever value is handed over, what is kept is what JSON gives back."""
 
 import dataclasses
 import json

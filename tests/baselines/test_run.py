@@ -66,7 +66,8 @@ def test_a_folder_in_use_is_refused_until_its_holder_is_gone(tmp_path):
         holder.kill()
         holder.communicate()
     assert (tmp_path / ".lock.holder").exists()
-    with claimed(RunConfig(folder=tmp_path), ALONE), pytest.raises(FolderError, match=f"in use by process {os.getpid()}"):
+    mine = f"in use by process {os.getpid()} on host "
+    with claimed(RunConfig(folder=tmp_path), ALONE), pytest.raises(FolderError, match=mine):
         train(tiny_config(tmp_path))
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
 
