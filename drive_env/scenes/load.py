@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..errors import SceneError
 from .drv import bears_magic, read_drv
 from .gpudrive import OtherJsonError, read_gpudrive
-from .json_text import looks_like_json
+from .json_text import looks_like_json, parsed_bytes_at_most
 from .metadata import as_text
 from .pufferdrive import read_early
 from .scene import Scene
@@ -19,6 +19,12 @@ from .validate import validate_scene
 
 FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; what is larger is no scene and is not read into memory."""
+
+UNPACKED_BYTES, UNPACKED_SHARE = 16 * 2**20, 32
+"""Limit of unpacked bytes, and per packed byte where that is more; real JSON shrinks to a fifth."""
+
+PARSED_BYTES, PARSED_SHARE = 90 * 10**6, 96
+"""Limit of memory that packed JSON may take once parsed, and per packed byte where that is more; real files take 55."""
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 
@@ -81,21 +87,26 @@ def scene_in(name: str, data: bytes) -> Scene:
 
 
 def unpacked(name: str, data: bytes) -> bytes:
-    """What gzip packed, in one piece; other data as it is."""
+    """What gzip packed, in one piece; other data as it is. A small file gets no large memory, whatever it packs."""
     if not data.startswith(GZIP_MAGIC):
         return data
     unzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    limit = min(FILE_LIMIT_BYTES, max(UNPACKED_BYTES, UNPACKED_SHARE * len(data)))
     try:
-        whole = unzip.decompress(data, FILE_LIMIT_BYTES + 1)
+        whole = unzip.decompress(data, limit + 1)
     except zlib.error as error:
         raise SceneError(f"{name}: it cannot be unpacked: {error}") from None
-    if len(whole) > FILE_LIMIT_BYTES:
-        raise SceneError(f"{name}: unpacked it has more than {FILE_LIMIT_BYTES} bytes; it must have at most so many")
+    if len(whole) > limit:
+        raise SceneError(f"{name}: it has {len(data)} bytes, unpacked more than {limit}; it must have at most so many")
     if not unzip.eof:
         raise SceneError(f"{name}: it ends within its packed data, after {len(data)} bytes")
     if unzip.unused_data:
         raise SceneError(f"{name}: byte {len(data) - len(unzip.unused_data)}: {len(unzip.unused_data)} bytes are left "
                          "after its packed data; none may be")
+    allowed = max(PARSED_BYTES, PARSED_SHARE * len(data))
+    if looks_like_json(whole) and (needed := parsed_bytes_at_most(whole)) > allowed:
+        raise SceneError(f"{name}: it has {len(data)} bytes, unpacked {len(whole)}, which may take {needed} in memory "
+                         f"once parsed; it may take {allowed}")
     return whole
 
 
@@ -115,7 +126,7 @@ def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
         if not 0 < status.st_size <= FILE_LIMIT_BYTES:
             raise SceneError(f"{name}: it has {status.st_size} bytes; it must have 1 to {FILE_LIMIT_BYTES}")
         with open(name, "rb") as file:
-            return name, file.read(FILE_LIMIT_BYTES)
+            return name, file.read(status.st_size)  # allocated before it is read
     except SceneError:
         raise
     except OSError as error:

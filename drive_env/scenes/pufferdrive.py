@@ -27,7 +27,9 @@ ROAD_TYPES = {
 FILE_DT_S = 0.1
 """The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
 
-ROAD_LIMIT = 1_000_000
+ROAD_LIMIT = 100_000
+"""Some hundred times those of a real map; each takes ten times its bytes in memory while it is read."""
+
 HEAD_BYTES, TAIL_BYTES = 8, 28
 EMPTY_ENTITY_BYTES = HEAD_BYTES + TAIL_BYTES
 

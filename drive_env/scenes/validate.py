@@ -24,6 +24,10 @@ OBJECT_LIMIT = 65_535
 FRAME_LIMIT = 1_000_000
 POINT_LIMIT = LINK_LIMIT = 1 << 24
 
+SEGMENT_LIMIT, SEGMENTS_PER_POINT = 1 << 19, 4
+"""Segments that few points may make, and, where there are more, how many each may make on average: two points can lie
+10,000 segments apart. Points of real maps are closer than a segment is long."""
+
 SQUARE_M = 10.0
 """Side of the squares in which road segments are counted, and the longest segment the core does not split."""
 
@@ -134,9 +138,10 @@ def _check_crowds(roads):
     alone = np.flatnonzero(np.diff(roads.start) == 1)
     pieces = np.ceil(np.hypot(step_m[:, 0], step_m[:, 1]) / SQUARE_M).astype(np.int64)[inside].clip(1)
     total = int(pieces.sum()) + len(alone)
-    if total > POINT_LIMIT:
-        raise SceneError(f"its roads make {total} segments of at most {SQUARE_M:g} m; they must make at most "
-                         f"{POINT_LIMIT}")
+    limit = min(POINT_LIMIT, max(SEGMENT_LIMIT, SEGMENTS_PER_POINT * len(at_m)))
+    if total > limit:
+        raise SceneError(f"its roads make {total} segments of at most {SQUARE_M:g} m of {len(at_m)} points; they must "
+                         f"make at most {limit}")
     if total <= CROWD_LIMIT:
         return
     share = (np.arange(total - len(alone)) - np.repeat(np.cumsum(pieces) - pieces, pieces) + 0.5)

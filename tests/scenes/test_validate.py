@@ -137,8 +137,17 @@ def test_as_many_roads_as_are_allowed_in_one_place_or_more_in_several_are_let_th
 
 def test_roads_of_too_many_segments_are_refused():
     there_and_back = [(-50_000.0 + 100_000.0 * (i % 2), 0.0) for i in range(2000)]
-    with pytest.raises(SceneError, match=f"its roads make 19990000 segments .* at most {1 << 24}"):
+    with pytest.raises(SceneError, match=f"its roads make 19990000 segments .* of 2000 points; .* {1 << 19}$"):
         validate_scene(crowd((1, there_and_back)))
+
+
+def test_many_points_may_make_as_many_segments_as_each_has_its_share():
+    points = 140_000  # 40 m apart: four segments each
+    there_and_back = [(-50_000.0 + 40.0 * (i % 2500), 20.0 * (i // 2500)) for i in range(points)]
+    rows = [(1, there_and_back[first : first + 2500]) for first in range(0, points, 2500)]
+    validate_scene(crowd(*rows))
+    with pytest.raises(SceneError, match=f"of {points} points; they must make at most {4 * points}"):
+        validate_scene(crowd((1, there_and_back)))  # the way back from each end is long
 
 
 def test_two_objects_with_one_id_are_refused():

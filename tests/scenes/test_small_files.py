@@ -1,0 +1,140 @@
+"""How much memory may a small file take, whatever it packs or counts? Less than 100 MB, refused or read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+from bin_writer import file_bytes, object_bytes, road_bytes
+from json_writer import car, small_json
+from samples import sample
+from small_scene import changed, small_scene
+
+from drive_env.errors import SceneError
+from drive_env.scenes import json_text, load, load_scene
+from drive_env.scenes.drv import drv_bytes
+
+SMALL_FILE_BYTES = 900_000
+MEMORY_BYTES = 100_000_000
+MANY = 64 * 2**20
+
+
+def document(roads):
+    return f'{{"objects":[{json.dumps(car())}],"roads":{roads}}}'.encode()
+
+
+def array_of(unit, count):
+    return document("[" + ",".join([unit] * count) + "]")
+
+
+def object_of(member, count):
+    """`#` in a member stands for its number."""
+    return document("{" + ",".join(member.replace("#", f"{number:x}") for number in range(count)) + "}")
+
+
+def many_roads(count, points):
+    head = struct.pack("<ii", 1, count)
+    return head + object_bytes() + road_bytes(4, points) * count + b"x"
+
+
+def long_drv():
+    scene = small_scene()
+    names = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
+    return drv_bytes(changed(scene, objects={
+        name: np.zeros((780_000, 1), getattr(scene.objects, name).dtype) for name in names}))
+
+
+ONE_POINT = '{"type":"lane","geometry":[{"x":1.5,"y":1.5}]}'
+BOMBS = {
+    "empty arrays": lambda: array_of("[]", MANY // 3), "empty arrays, few": lambda: array_of("[]", 790_000),
+    "arrays of one": lambda: array_of("[1]", 740_000), "empty objects": lambda: array_of("{}", 430_000),
+    "numbers": lambda: array_of("1.5", 1_100_000), "texts": lambda: array_of('"aa"', 1_000_000),
+    "points": lambda: array_of('{"x":1.5,"y":1.5,"z":1.5}', 140_000),
+    "roads of one point": lambda: array_of(ONE_POINT, 70_000),
+    "keys": lambda: object_of('"#":1', 260_000), "keys and texts": lambda: object_of('"#":"#"', 190_000),
+    "keys and objects": lambda: object_of('"#":{"a#":1}', 125_000),
+    "keys that end like those of points": lambda: object_of('"#\\"x":1', 250_000),
+    "a key that stands twice": lambda: object_of('"#":1', 250_000)[:-2] + b',"0":1}}',
+    "a long text": lambda: document('"' + "a" * (16 * 2**20 - 1000) + '"'),
+    "a long wide text": lambda: document('"' + "a" * (8 * 2**20) + '\U0001f600"'),
+    "a long whole number": lambda: document("9" * (16 * 2**20 - 1000)),
+    "a long fraction": lambda: document("0." + "9" * (16 * 2**20 - 1000)),
+    "escapes": lambda: document('"' + "\\u0041" * 350_000 + '"'),
+    "deep arrays": lambda: document("[" * 800_000), "deep objects": lambda: document('{"x":' * 400_000),
+    "zeros": lambda: bytes(256 * 2**20 - 1), "spaces": lambda: b"{" + b" " * (16 * 2**20 - 10) + b"}",
+    "roads without points": lambda: many_roads(400_000, []), "roads": lambda: many_roads(50_000, [(0, 0), (1, 1)]),
+    "long roads": lambda: file_bytes([object_bytes()], [road_bytes(4, [(0, y), (40_000, y)]) for y in range(4000)]),
+    "as long roads as may be": lambda: file_bytes(
+        [object_bytes()], [road_bytes(4, [(0, 10 * y), (40_000, 10 * y)]) for y in range(131)]),
+    "a long log": long_drv, "a long log, cut": lambda: long_drv()[:-8],
+    "states": lambda: file_bytes([object_bytes(frames=100, valid=[1] * 100)] * 4900
+                                 + [object_bytes(frames=100, valid=[1] * 100, x=1e8)], []),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_takes_little_memory_whatever_it_packs(tmp_path, name):
+    path = tmp_path / "bomb"
+    packed = gzip.compress(BOMBS[name](), 6)
+    assert len(packed) < SMALL_FILE_BYTES
+    path.write_bytes(packed)
+    tracemalloc.start()
+    try:
+        load_scene(path)
+    except SceneError as error:
+        assert len(str(error)) < 1500
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < MEMORY_BYTES
+
+
+@pytest.mark.parametrize("unit", [
+    "[]", "[1]", "{}", "1.5", '"aa"', '{"x":"a"}', '{"x":1.5,"y":1.5,"z":1.5}', "[[],[]]"])
+def test_parsing_takes_no_more_than_was_counted_before(unit):
+    text = array_of(unit, 50_000)
+    tracemalloc.start()
+    json_text.read_json(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak + len(text) < json_text.parsed_bytes_at_most(text)
+
+
+@pytest.mark.parametrize("member", ['"#":1', '"#":"#"', '"#":{}', '"#":[1]', '"#":{"a#":1}', '"#\\"x":1'])
+@pytest.mark.parametrize("count", [60_000, 90_000])  # a table of keys that has just grown, and one that is about to
+def test_parsing_an_object_takes_no_more_than_was_counted_before(member, count):
+    text = object_of(member, count)
+    tracemalloc.start()
+    json_text.read_json(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak + len(text) < json_text.parsed_bytes_at_most(text)
+
+
+def test_what_unpacks_or_parses_beyond_its_share_is_refused_with_both_sizes(tmp_path, monkeypatch):
+    path, packed = tmp_path / "scene.json.gz", gzip.compress(small_json())
+    path.write_bytes(packed)
+    load_scene(path)
+    needed = json_text.parsed_bytes_at_most(small_json())
+    monkeypatch.setattr(load, "PARSED_BYTES", needed - 1)
+    monkeypatch.setattr(load, "PARSED_SHARE", 1)
+    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, unpacked {len(small_json())}, which may take "
+                                         f"{needed} in memory once parsed; it may take {needed - 1}"):
+        load_scene(path)
+    monkeypatch.setattr(load, "UNPACKED_BYTES", 100)
+    monkeypatch.setattr(load, "UNPACKED_SHARE", 2)
+    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, unpacked more than {2 * len(packed)}; "):
+        load_scene(path)
+
+
+@pytest.mark.parametrize("name", ["gpudrive/test.json", "gpudrive/tfrecord-00000-of-01000_325.json"])
+def test_a_real_file_stays_far_below_what_it_may_take(name):
+    data = sample(name).read_bytes()
+    for copies in (1, 11):  # eleven copies are as long as the largest public scene
+        packed = len(gzip.compress(data)) * copies
+        assert 1.5 * copies * json_text.parsed_bytes_at_most(data) < max(load.PARSED_BYTES, load.PARSED_SHARE * packed)
+        assert 2 * copies * json_text.parsed_bytes_at_most(data) < json_text.MEMORY_LIMIT_BYTES
