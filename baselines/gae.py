@@ -11,7 +11,7 @@ CREDIT = ("through", "per_trial", "stop")
 """Does credit flow from one trial of an episode into the one before it?
 
 `through`: it does. `per_trial`: it ends with the trial; a trial cut while driving is bootstrapped. `stop`: it ends
-with the trial and nothing is bootstrapped.
+with the trial, and no inner trial is bootstrapped. With all three the clock of the last trial is: it cuts the episode.
 """
 
 

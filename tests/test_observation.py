@@ -424,6 +424,22 @@ def test_equal_distances_go_to_the_lower_index_and_slots_ascend_in_index(slots, 
     assert [round(float(length)) - 1 for length in lengths if length] == shown
 
 
+def test_road_segments_are_indexed_by_cells_from_the_south_west_and_then_in_the_order_of_the_file():
+    rng = np.random.default_rng(7)
+    roads = [("lane", [tuple(rng.uniform(-40, 40, 2)) for _ in range(rng.integers(2, 6))]) for _ in range(60)]
+    batch = batch_of(stage([driver()], roads))
+    pieces = []  # of at most 10 m, in the order of roads and of their points
+    for _, points in roads:
+        for start, end in zip(np.float32(points)[:-1], np.float32(points)[1:]):
+            count = math.ceil(np.hypot(*(end - start)) / 10.0)
+            pieces += [start + (piece + 0.5) / count * (end - start) for piece in range(count)]
+    pieces = np.array(pieces)
+    cell = np.floor((pieces - pieces.min(axis=0)) / 5.0).astype(int)
+    order = np.lexsort((np.arange(len(pieces)), cell[:, 0], cell[:, 1]))
+    assert len(np.unique(cell, axis=0)) < len(pieces)  # cells hold several
+    np.testing.assert_allclose(batch.scene_table().records[1:, :2], pieces[order], atol=1e-4)
+
+
 def test_the_nearer_of_two_is_seen_though_it_comes_later():
     actors = [driver(), Actor(50.0, 0.0), Actor(40.0, 0.0), Actor(30.0, 0.0, length_m=3.0),
               Actor(20.0, 0.0, length_m=2.0)]

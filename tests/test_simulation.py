@@ -131,6 +131,38 @@ def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
     assert len(began) >= 2 and onsets(seen, what) == began == onsets(seen, "rewards")
 
 
+@pytest.mark.parametrize("what, roads, others", [
+    # The car starts over the first thing and is clear of it when it meets the second.
+    ("hit", [], [Actor(1.0, 0.0, length_m=0.5), Actor(31.0, 0.0, length_m=0.5)]),
+    ("crossed", [wall(-1.0), wall(39.0)], []),
+])
+def test_over_one_thing_before_a_step_and_over_another_behind_it(what, roads, others):
+    """Another vehicle is another contact; a road edge is not, since off-road is one state."""
+    seen = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
+    assert onsets(seen, what) == ([0] if what == "hit" else [])
+
+
+def test_what_touches_before_and_after_a_step_has_not_parted_in_between():
+    # The log overlaps the car in every second frame and is 40 m off between these; steps of two frames do not see that.
+    far, on_row = (40.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+    log = [on_row, far, on_row, far, on_row]
+    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), **IGNORE_ALL), 4), "hit") == [1, 3]
+    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), dt_s=0.2, **IGNORE_ALL), 2), "hit") == []
+
+
+@pytest.mark.parametrize("what, roads, others", [
+    ("hit", [], [Actor(20.0, 0.0, length_m=0.5)]), ("crossed", [wall(20.0)], [])])
+def test_what_is_met_and_left_within_a_step_is_paid_once_and_again_on_the_next_pass(what, roads, others):
+    # 40 m a step, there and back: the speed changes its sign where it would pass zero.
+    batch = batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), min_speed_mps=-40.0,
+                     max_acceleration_mps2=20.0, **IGNORE_ALL)
+    seen = drive(batch, 1)
+    assert onsets(seen, what) == [0] and float(batch.vehicles()["x_m"][0]) == 40.0
+    seen = drive(batch, 5, 0)
+    assert [float(x) for x in seen["x_m"][:, 0]] == [60.0, 60.0, 40.0, 0.0, -40.0]
+    assert onsets(seen, what) == [3] == onsets(seen, "rewards")
+
+
 @pytest.mark.parametrize("turn_rad", TURNS)
 def test_progress_is_paid_by_the_metre_until_the_goal_is_reached(turn_rad):
     # 1 m a step towards (13.5, 0), reached within 2 m in the twelfth step; from there on driving is worth nothing.
@@ -372,6 +404,39 @@ def test_a_car_that_turns_sweeps_with_its_corners():
         line = ("edge", [(-15.0, lowest - clearance_m), (15.0, lowest - clearance_m)])
         seen = drive(batch_of(stage([bus], [line]), **config), 20, COAST, 12)
         assert bool(seen["crossed"].any()) == crosses
+
+
+def covers(box_m, heading_rad, centre_m, point_m):
+    """By how much a point lies inside a box, m; negative outside."""
+    away = point_m - centre_m
+    ahead = away[0] * np.cos(heading_rad) + away[1] * np.sin(heading_rad)
+    aside = away[1] * np.cos(heading_rad) - away[0] * np.sin(heading_rad)
+    return np.minimum(box_m[0] / 2 - np.abs(ahead), box_m[1] / 2 - np.abs(aside))
+
+
+def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
+    car = driver(speed_mps=15.0, length_m=4.0, width_m=1.0)
+    config = {"dt_s": 1.0, "max_steering_rad": 0.6, **IGNORE_ALL}
+    batch = batch_of(stage([car]), **config)
+    drive(batch, 1, COAST, 12)
+    end = {name: float(values[0]) for name, values in batch.vehicles().items()}
+    turned = 15.0 * math.cos(math.atan(math.tan(0.6) / 2)) * math.tan(0.6) / (0.6 * 4.0)
+    assert math.pi < turned < 2 * math.pi - 1
+    assert abs(math.remainder(end["heading_rad"] - turned, 2 * math.pi)) < 1e-4
+    share = np.linspace(0, 1, 4001)[:, None, None]
+    side = np.mgrid[0.0:1.0:40j, -3.0:3.0:40j].reshape(2, -1)
+    path = np.array([[end["x_m"]], [end["y_m"]]])
+    points = side[0] * path + side[1] * np.array([-path[1], path[0]]) / 15
+    centre = share * path
+    long_way, short_way = (
+        np.max([covers((4.0, 1.0), part[0, 0] * turn, at, points) for part, at in zip(share, centre)], axis=0)
+        for turn in (turned, turned - 2 * math.pi))
+    met, clear = 0, np.minimum(np.abs(long_way), np.abs(short_way)) > 0.1
+    for index in np.flatnonzero(clear & (long_way * short_way < 0))[::10]:
+        seen = drive(batch_of(stage([car], [("edge", [tuple(points[:, index])])]), **config), 1, COAST, 12)
+        assert seen["crossed"][0, 0] == (short_way[index] > 0)
+        met += seen["crossed"][0, 0]
+    assert met >= 2
 
 
 # ---- true sizes ----
@@ -712,6 +777,18 @@ def test_between_two_frames_a_log_is_interpolated(dt_s):
         assert now["heading_rad"][1] == pytest.approx(heading, abs=1e-5)
         assert now["speed_mps"][1] == pytest.approx(vx * math.cos(heading) + vy * math.sin(heading), abs=1e-4)
         batch.step(discrete(batch, 0))
+
+
+@pytest.mark.parametrize("dt_s, last_step", [(0.3, 3), (0.4, 2), (0.7, 1), (0.05, 20)])
+def test_a_log_at_another_step_ends_with_its_last_whole_step_and_is_not_extrapolated(dt_s, last_step):
+    log = [(10.0 * frame, 5.0, 0.0, 100.0) for frame in range(11)]
+    batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=last_step + 3)
+    for step in range(last_step + 3):
+        now = batch.vehicles()
+        assert bool(now["present"][1]) == (step <= last_step)
+        if step <= last_step:
+            assert float(now["x_m"][1]) == pytest.approx(100.0 * step * dt_s, abs=1e-4)
+        batch.step(discrete(batch))
 
 
 @pytest.mark.parametrize("before, after, middle", [

@@ -92,6 +92,16 @@ def test_an_oracle_of_the_table_is_met_to_the_bit(case, credit):
         None if a is None else a + v for a, v in zip(expected[CREDIT.index(credit)], given["values"])]
 
 
+@pytest.mark.parametrize("credit", CREDIT)
+def test_the_last_trials_clock_is_bootstrapped_and_an_inner_one_as_credit_says(credit):
+    # Rewards are 0 and the next observation is worth 6, so the advantage is what is bootstrapped: half of 6.
+    clock = {"rewards": [0], "values": [0], "last_value": 6, "truncation": [0], "trial_ended": [0], "waits": True,
+             "w": 2}
+    assert estimate(segment(**clock, truncations=[0]), credit).tolist() == [[3.0]]
+    inner = {"through": 1.0, "per_trial": 3.0, "stop": 0.0}  # the next trial's first value, the own next one, nothing
+    assert estimate(segment(**clock), credit).tolist() == [[inner[credit]]]
+
+
 @pytest.mark.parametrize("case, expected", [
     ("inner clock at 1", [2.125, 4.5, None, 3, 4]), ("inner clock on the last row", [2, 4])])
 def test_a_trial_boundary_may_have_a_discount_of_its_own(case, expected):
