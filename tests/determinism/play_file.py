@@ -75,6 +75,13 @@ class _Listener:
         return struct.pack("<Q", len(raw)) + raw + struct.pack("<Q", len(parts)) + b"".join(parts)
 
 
+class _Unshared(dict):
+    """Stands in for the scenes in use: each is made anew, or the listener would not hear of it."""
+
+    def get(self, key):
+        return None
+
+
 ONE_AT_A_TIME = threading.Lock()
 """Whoever listens does so for the whole process."""
 
@@ -86,12 +93,14 @@ def record(play: str, steps: int = golden.STEPS) -> PlayFile | None:
 
 
 def _recorded(play, steps):
-    heard, modules = _Listener(), (core, batch_module)
+    heard, modules, in_use = _Listener(), (core, batch_module), core._scenes_in_use
     try:
+        core._scenes_in_use = _Unshared()
         for module in modules:
             module.ffi = module.lib = heard
         batch = golden.begin(play)
     finally:
+        core._scenes_in_use = in_use
         for module in modules:
             module.ffi, module.lib = core_ffi, core_lib
     if batch is None:

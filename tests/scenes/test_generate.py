@@ -12,7 +12,7 @@ from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments
 
 from drive_env.errors import SceneError
 from drive_env.scenes import generate_scene
-from drive_env.scenes.generate import GENERATORS
+from drive_env.scenes.generate import GENERATORS, KEPT_SCENES, _generated
 from drive_env.scenes.routes import lane_route
 
 LANE, LINE, EDGE = 1, 2, 3
@@ -427,3 +427,63 @@ def test_the_ends_of_every_range_make_scenes(arguments):
     scene = generate_scene(**arguments)
     check_spawns(scene, scene.objects.count)
     assert np.isfinite(check_routes(scene)).all()
+
+
+# ---- scenes that are kept ----
+
+
+def bytes_of(scene):
+    """Everything that a scene says."""
+    parts = (scene.objects, scene.roads, scene.lanes)
+    arrays = [(name, array.dtype, array.shape, array.tobytes()) for part in parts for name, array in vars(part).items()]
+    return scene.name, scene.source, scene.dt_s, scene.origin_m.tobytes(), arrays
+
+
+def arrays_of(scene):
+    return [scene.origin_m, *(array for part in (scene.objects, scene.roads, scene.lanes)
+                              for array in vars(part).values())]
+
+
+@pytest.mark.parametrize(("name", "parameters"), [*SHAPES, ("town", {"blocks": (2, 2)})])
+def test_a_scene_that_was_kept_is_the_scene_generated_anew(name, parameters):
+    for seed, agents in ((0, 4), (1, 4), (1, 5)):
+        _generated.cache_clear()
+        anew = generate_scene(name, seed, agents, **parameters)
+        assert _generated.cache_info().misses == 1
+        kept = generate_scene(name, np.int64(seed), np.uint8(agents), **parameters)
+        assert _generated.cache_info().hits == 1
+        assert bytes_of(anew) == bytes_of(kept)
+
+
+def test_another_seed_number_of_agents_or_parameter_is_another_scene():
+    asked = [("town", 0, 4, {}), ("intersection", 0, 4, {}), ("town", 1, 4, {}), ("town", 0, 5, {}),
+             ("town", 0, 4, {"lane_width_m": 3.6}), ("town", 0, 4, {"blocks": (1, 2)}), ("town", 0, 4, {"blocks": (2, 1)})]
+    for _ in range(2):
+        assert len({str(bytes_of(generate_scene(name, seed, agents, **parameters))[4])
+                    for name, seed, agents, parameters in asked}) == len(asked)
+
+
+def test_nobody_can_write_in_a_generated_scene():
+    for array in arrays_of(generate_scene("town", agents=4)):
+        while array is not None:
+            assert not array.flags.writeable
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+            array = array.base
+
+
+def test_a_report_is_one_s_own():
+    generate_scene("town", agents=4).report.drop("by its user")
+    assert generate_scene("town", agents=4).report.dropped == {}
+
+
+def test_not_more_scenes_are_kept_than_the_limit_says():
+    for seed in range(KEPT_SCENES + 3):
+        generate_scene("intersection", seed, 1)
+    assert _generated.cache_info().currsize == KEPT_SCENES
+
+
+def test_what_cannot_be_generated_is_told_alike_each_time():
+    for _ in range(2):
+        with pytest.raises(SceneError, match=r"^generate_scene\('town', seed=1, agents=500\): .*at most"):
+            generate_scene("town", 1, 500)

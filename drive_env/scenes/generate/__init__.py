@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ...errors import SceneError, whole
-from ..scene import Scene
+from ..scene import Report, Scene
 from ..validate import validate_scene
 from . import intersection, town
 from .dice import Dice
@@ -19,11 +21,16 @@ GENERATORS = {"town": town, "intersection": intersection}
 GENERATED_DT_S = 0.1
 AGENT_LIMIT = 4096
 
+KEPT_SCENES = 256
+"""Of the last ones generated, so that envs made one after another need not wait: 7 kB for a town of 32 vehicles, some
+100 kB for the largest."""
+
 
 def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any) -> Scene:
     """A scene with `agents` vehicles on lane centres, each with a goal it can reach over the lane graph.
 
-    The same arguments give the same bytes on every platform.
+    The same arguments give the same bytes on every platform. A process keeps the last `KEPT_SCENES`, so the arrays are
+    shared and read-only.
 
     Args:
         name: a key of `GENERATORS`.
@@ -38,16 +45,27 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
         raise SceneError(f"generator is {name!r}; it must be one of {known}")
-    generator = GENERATORS[name]
     seed = whole("seed", seed, 0, 2**64 - 1, SceneError)
     agents = whole("agents", agents, 1, AGENT_LIMIT, SceneError)
-    chosen = fill_parameters(name, generator.PARAMETERS, parameters)
+    chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters)
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
     source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"
     try:
-        roads, lanes, objects = generator.build(Dice(seed), agents, **chosen)
+        scene = _generated(name, seed, agents, tuple(chosen.items()))
     except SceneError as error:
         raise SceneError(f"{source}: {error}") from None
-    return validate_scene(Scene(
-        name=f"{name}/{seed}", source=source, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
+    return dataclasses.replace(scene, source=source, report=Report())  # a report is its owner's to write in
+
+
+@lru_cache(maxsize=KEPT_SCENES)
+def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
+    """The validated scene of checked arguments; whoever has it may not write in its arrays."""
+    roads, lanes, objects = GENERATORS[name].build(Dice(seed), agents, **dict(chosen))
+    scene = validate_scene(Scene(
+        name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
         objects=objects, roads=roads, lanes=lanes))
+    for array in (scene.origin_m, *(array for part in (objects, roads, lanes) for array in vars(part).values())):
+        while array is not None:  # what it is a view of, too, or the view could be made writeable again
+            array.flags.writeable = False
+            array = array.base
+    return scene

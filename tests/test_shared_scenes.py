@@ -1,0 +1,81 @@
+"""Do batches of the same scenes share what the core made of them, and of those alone?"""
+
+import dataclasses
+import gc
+
+import numpy as np
+import pytest
+from staged_sim import driver, replayer, stage
+
+from drive_env import Batch, DriveConfig, generate_scene, parallel_env
+from drive_env.core import _scenes_in_use
+
+TOWN = generate_scene("town", seed=3, agents=6)
+CONFIG = DriveConfig(trial_steps=15, max_trials=2)
+
+
+def play(batch, steps=40):
+    rng, record = np.random.default_rng(0), []
+    batch.reset(seed=1)
+    for _ in range(steps):
+        batch.step(rng.integers(91, size=batch.row_count))
+        record.append((batch.observations.tobytes(), batch.rewards.tobytes(), batch.code.tobytes()))
+    return record
+
+
+def of_core(scene, **choices):
+    batch = Batch(scene, config=CONFIG.replace(**choices), threads=1)
+    return batch._scene_handles[0], batch
+
+
+def test_envs_of_one_scene_share_it_and_play_as_alone():
+    with Batch(TOWN, config=CONFIG, threads=1) as alone:
+        expected = play(alone)
+    batches = [Batch(generate_scene("town", seed=3, agents=6), config=CONFIG, threads=1) for _ in range(3)]
+    assert len({id(batch._scene_handles[0]) for batch in batches}) == 1
+    assert play(batches[0]) == expected
+    batches[0].close()
+    assert play(batches[1]) == play(batches[2]) == expected
+
+
+def test_what_nobody_uses_is_given_back():
+    gc.collect()
+    before = len(_scenes_in_use)
+    env = parallel_env([generate_scene("town", seed=seed, agents=5) for seed in range(3)], CONFIG)
+    assert len(_scenes_in_use) == before + 3
+    env.close()
+    gc.collect()
+    assert len(_scenes_in_use) == before
+
+
+LOG = [(float(frame), 5.0, 0.0, 10.0) for frame in range(30)]
+OTHERS = {
+    "the same": (lambda scene: scene, {}, True),
+    "another name": (lambda scene: dataclasses.replace(scene, name="other"), {}, False),
+    "a longer trial": (lambda scene: scene, {"trial_steps": 16}, False),
+    "another step": (lambda scene: scene, {"dt_s": 0.05}, False),
+    "fewer roads": (lambda scene: scene, {"roads": 8}, False),
+    "slower cars": (lambda scene: scene, {"max_speed_mps": 9.0}, False),
+    "no log": (lambda scene: scene, {"others": "static"}, False),
+    "another log": (lambda scene: stage([driver(), replayer([*LOG[:-1], (40.0, 5.0, 0.0, 10.0)])]), {}, False),
+    "another start": (lambda scene: stage([driver(1.0), replayer(LOG)]), {}, False),
+    "another log of a longer time": (lambda scene: stage([driver(), replayer([*LOG, LOG[-1]])]), {}, False),
+}
+
+
+@pytest.mark.parametrize("other, choices, shared", OTHERS.values(), ids=OTHERS)
+def test_only_what_is_the_same_to_the_last_bit_is_shared(other, choices, shared):
+    scene = stage([driver(), replayer(LOG)])
+    (first, batch), (second, another) = of_core(scene), of_core(other(scene), **choices)
+    assert (first is second) == shared
+    batch.close()
+    another.close()
+
+
+def test_every_batch_says_that_start_speeds_were_clipped():
+    scene = stage([driver(speed_mps=20.0)])
+    for _ in range(2):
+        batch = Batch(scene, config=CONFIG.replace(max_speed_mps=9.0), threads=1)
+        assert batch.scene_report().made_up["start speeds brought within min_speed_mps and max_speed_mps"] == 1
+        kept = batch  # so that the second finds the scene in use
+    kept.close()
