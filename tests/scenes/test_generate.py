@@ -457,7 +457,8 @@ def test_a_scene_that_was_kept_is_the_scene_generated_anew(name, parameters):
 
 def test_another_seed_number_of_agents_or_parameter_is_another_scene():
     asked = [("town", 0, 4, {}), ("intersection", 0, 4, {}), ("town", 1, 4, {}), ("town", 0, 5, {}),
-             ("town", 0, 4, {"lane_width_m": 3.6}), ("town", 0, 4, {"blocks": (1, 2)}), ("town", 0, 4, {"blocks": (2, 1)})]
+             ("town", 0, 4, {"lane_width_m": 3.6}), ("town", 0, 4, {"blocks": (1, 2)}),
+             ("town", 0, 4, {"blocks": (2, 1)})]
     for _ in range(2):
         assert len({str(bytes_of(generate_scene(name, seed, agents, **parameters))[4])
                     for name, seed, agents, parameters in asked}) == len(asked)
