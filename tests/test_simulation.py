@@ -439,6 +439,30 @@ def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
     assert met >= 2
 
 
+@pytest.mark.parametrize("turn_rad", TURNS)
+@pytest.mark.parametrize("radius_m, early_s", [(12.0, 0.0), (15.0, 0.004), (17.0, 0.013), (18.0, 0.0)])
+@pytest.mark.parametrize("gap_m, meet", [(0.14, False), (0.04, False), (-0.04, True)])
+def test_who_passes_a_long_vehicle_that_turns_about_has_not_met_it(turn_rad, radius_m, early_s, gap_m, meet):
+    # A bar of 50 m turns by 3 rad in the step of 1 s. The driver crosses its circle on a line radius_m from its centre
+    # and is seen from there at the angle atan(v t / radius_m), which first falls behind the bar, then gains on it:
+    # between the two, where both turn at 3 rad/s, the bar is nearest to the car.
+    spin_radps, speed_mps, half_bar_m, half_car_m = 3.0, 5.0 * radius_m, 0.5, 0.01
+    nearest_s = -math.sqrt(speed_mps / (radius_m * spin_radps) - 1) * radius_m / speed_mps
+    seen_rad = math.atan(speed_mps * nearest_s / radius_m)
+    away_m = radius_m / math.cos(seen_rad)
+    # From the bar's axis to the nearest corner of the car, which is as long as it is wide.
+    to_corner_m = half_car_m * (abs(math.cos(seen_rad)) + abs(math.sin(seen_rad)))
+    bar_rad = seen_rad - math.asin((half_bar_m + to_corner_m + gap_m) / away_m)
+    start_s = -0.5 - early_s
+    first_rad = bar_rad - spin_radps * (nearest_s - start_s)
+    headings_rad = (math.remainder(first_rad + turned_rad, 2 * math.pi) for turned_rad in (0.0, spin_radps))
+    bar = replayer([(0.0, 0.0, heading_rad, 0.0) for heading_rad in headings_rad], length_m=50.0,
+                   width_m=2 * half_bar_m)
+    car = driver(radius_m, speed_mps * start_s, math.pi / 2, speed_mps, length_m=0.02, width_m=0.02)
+    batch = batch_of(stage([car, bar], dt_s=1.0, turn_rad=turn_rad), max_speed_mps=150.0, **IGNORE_ALL)
+    assert bool(drive(batch, 1)["hit"].any()) == meet
+
+
 # ---- true sizes ----
 
 

@@ -8,7 +8,6 @@
 /* A sweep holds the heading over pieces of the step in which turning moves no corner by more than this; the heading is
  * that of the piece's middle, so a corner is misplaced by half of it at most. End poses are always exact. */
 static const float piece_corner_m = 0.06f;
-enum { piece_limit = 128 };
 
 /* What a step may misplace by rounding: 2 cm, and more where coordinates are so large that floats lie apart. */
 static float rounding_m(const drv_mover *own) {
@@ -18,10 +17,10 @@ static float rounding_m(const drv_mover *own) {
 /* How far from its centre a corner is, or a little more. */
 static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
 
-/* Pieces of a step in which one box turns. */
+/* Pieces of a step in which one box turns: about ten thousand for the largest box of a scene, 200 m by 200 m, that
+ * turns about. Halving passes over nearly all of them. */
 static int32_t piece_count(const drv_sweep *motion) {
-    const float pieces = 1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m;
-    return (int32_t)drv_smaller(pieces, (float)piece_limit);
+    return (int32_t)(1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m);
 }
 
 /* The box at the start of a piece, with the heading of the piece's middle. */

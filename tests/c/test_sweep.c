@@ -5,11 +5,9 @@
 #include "sweep.h"
 #include "vector.h"
 
-/* The definition: as many pieces as keep each corner within 6 cm of turning, 128 at most; each with the heading of its
- * middle. */
+/* The definition: as many pieces as keep each corner within 6 cm of turning; each with the heading of its middle. */
 static int32_t pieces_of(const drv_sweep *way) {
-    const float pieces = 1.0f + fabsf(way->turn_rad) * (way->half_length_m + way->half_width_m) / 0.06f;
-    return pieces < 128.0f ? (int32_t)pieces : 128;
+    return (int32_t)(1.0f + fabsf(way->turn_rad) * (way->half_length_m + way->half_width_m) / 0.06f);
 }
 
 static drv_box in_piece(const drv_sweep *way, int32_t piece, int32_t pieces) {
@@ -20,8 +18,12 @@ static drv_box in_piece(const drv_sweep *way, int32_t piece, int32_t pieces) {
                      way->half_width_m};
 }
 
-static bool meet_on_some_piece(const drv_sweep *a, const drv_sweep *b) {
-    const int32_t of_a = pieces_of(a), of_b = pieces_of(b), pieces = of_a > of_b ? of_a : of_b;
+static int32_t pieces_of_both(const drv_sweep *a, const drv_sweep *b) {
+    const int32_t of_a = pieces_of(a), of_b = pieces_of(b);
+    return of_a > of_b ? of_a : of_b;
+}
+
+static bool meet_on_some_piece(const drv_sweep *a, const drv_sweep *b, int32_t pieces) {
     const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces,
                             ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces};
     for (int32_t piece = 0; piece < pieces; piece++)
@@ -40,8 +42,18 @@ static drv_segments segments_of(some_edges *edges) {
                           .along_x = edges->along_x, .along_y = edges->along_y, .count = EDGES};
 }
 
-static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *edges, int32_t edge) {
-    const int32_t pieces = pieces_of(way);
+static void fill_edges(some_edges *edges, dice *die, drv_point around, double far_m) {
+    for (int32_t edge = 0; edge < EDGES; edge++) {
+        const drv_point along = drv_direction((float)dice_between(die, -3.1, 3.1));
+        edges->x_m[edge] = around.x + (float)dice_between(die, -far_m, far_m);
+        edges->y_m[edge] = around.y + (float)dice_between(die, -far_m, far_m);
+        edges->half_length_m[edge] = (float)dice_between(die, 0, 5);
+        edges->along_x[edge] = along.x;
+        edges->along_y[edge] = along.y;
+    }
+}
+
+static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *edges, int32_t edge, int32_t pieces) {
     const drv_point path = {(way->to.x - way->from.x) / (float)pieces, (way->to.y - way->from.y) / (float)pieces};
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
     const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
@@ -81,7 +93,7 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
     for (int32_t i = 0; i < 40000; i++) {
         const drv_point around = some_place(&die);
         const drv_sweep a = some_sweep(&die, around), b = some_sweep(&die, around);
-        const bool meet = meet_on_some_piece(&a, &b);
+        const bool meet = meet_on_some_piece(&a, &b, pieces_of_both(&a, &b));
         const drv_mover one = mover_on(a), other = mover_on(b);
         const bool stay_apart = drv_apart_by_axes_of(&one, &other);
         CHECK(stay_apart || drv_sweeps_meet(&one, &other) == meet, "case %d: %d", i, meet);
@@ -102,19 +114,12 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
         const drv_sweep way = some_sweep(&die, around);
         const drv_mover own = mover_on(way);
         some_edges room = {0};
-        for (int32_t edge = 0; edge < EDGES; edge++) {
-            const drv_point along = drv_direction((float)dice_between(&die, -3.1, 3.1));
-            room.x_m[edge] = around.x + (float)dice_between(&die, -15, 15);
-            room.y_m[edge] = around.y + (float)dice_between(&die, -15, 15);
-            room.half_length_m[edge] = (float)dice_between(&die, 0, 5);
-            room.along_x[edge] = along.x;
-            room.along_y[edge] = along.y;
-        }
+        fill_edges(&room, &die, around, 15.0);
         const drv_segments edges = segments_of(&room);
         const float reach_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
         const drv_edge_search search = drv_edge_search_of(&own, reach_m);
         for (int32_t edge = 0; edge < EDGES; edge++) {
-            const bool meet = meets_edge_on_some_piece(&way, &edges, edge);
+            const bool meet = meets_edge_on_some_piece(&way, &edges, edge, pieces_of(&way));
             const bool in_question = drv_edges_in_question(&edges, edge, &search) & 1u;
             CHECK(drv_sweep_meets_edge(&way, &edges, edge) == meet, "case %d, edge %d: %d", i, edge, meet);
             CHECK(in_question || !meet, "case %d, edge %d", i, edge);
@@ -125,4 +130,104 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
     }
     CHECK(met > 3000 && apart > 15000 && ruled_out > 12000, "%d met, %d did not, %d were ruled out", met, apart,
           ruled_out);
+}
+
+/* ---- the bound ---- */
+
+/* What a sweep may misplace a corner by, and what the pieces that stand for the truth here may. */
+static const float bound_m = 0.03f, truth_m = 0.015f;
+enum { FINER = 2 };
+
+/* Vehicles as large as a scene may have them, or as narrow, that turn about as they go. */
+static drv_sweep some_huge_sweep(dice *die) {
+    const drv_point from = {(float)dice_between(die, -60, 60), (float)dice_between(die, -60, 60)};
+    return (drv_sweep){from,
+                       {from.x + (float)dice_between(die, -80, 80), from.y + (float)dice_between(die, -80, 80)},
+                       (float)dice_between(die, -3.1, 3.1),
+                       (float)dice_between(die, -3.1, 3.1),
+                       (float)dice_between(die, 0.1, dice_below(die, 3) ? 25.0 : 100.0),
+                       (float)dice_between(die, 0.1, dice_below(die, 3) ? 1.0 : 25.0)};
+}
+
+static drv_sweep grown(drv_sweep way, float by_m) {
+    way.half_length_m += by_m;
+    way.half_width_m += by_m;
+    return way;
+}
+
+static drv_sweep moved(drv_sweep way, drv_point by) {
+    way.from = (drv_point){way.from.x + by.x, way.from.y + by.y};
+    way.to = (drv_point){way.to.x + by.x, way.to.y + by.y};
+    return way;
+}
+
+/* A vehicle that goes past another, or past an edge where there is no other. */
+typedef struct passage {
+    drv_sweep way, other;
+    const drv_segments *edges;
+    drv_point aside; /* unit vector */
+} passage;
+
+static bool sweep_meets(const passage *one, float aside_m) {
+    const drv_sweep way = moved(one->way, (drv_point){aside_m * one->aside.x, aside_m * one->aside.y});
+    if (one->edges) return drv_sweep_meets_edge(&way, one->edges, 0);
+    const drv_mover own = mover_on(way), other = mover_on(one->other);
+    return !drv_apart_by_axes_of(&own, &other) && drv_sweeps_meet(&own, &other);
+}
+
+/* The same on finer pieces, every side of a vehicle moved out by `grown_m`. */
+static bool truly_meets(const passage *one, float aside_m, float grown_m) {
+    const drv_point by = {aside_m * one->aside.x, aside_m * one->aside.y};
+    const drv_sweep way = grown(moved(one->way, by), grown_m), other = grown(one->other, grown_m);
+    return one->edges ? meets_edge_on_some_piece(&way, one->edges, 0, FINER * pieces_of(&way))
+                      : meet_on_some_piece(&way, &other, FINER * pieces_of_both(&way, &other));
+}
+
+/* How far aside it goes that just misses, to a centimetre. */
+static float miss_m(const passage *one) {
+    float meets_m = 0.0f, misses_m = 500.0f;
+    while (misses_m - meets_m > 0.01f) {
+        const float middle_m = 0.5f * (meets_m + misses_m);
+        if (truly_meets(one, middle_m, 0.0f))
+            meets_m = middle_m;
+        else
+            misses_m = middle_m;
+    }
+    return misses_m;
+}
+
+/* Looks on both sides of the place where it just misses. */
+static void check_bound(const passage *one, int32_t number) {
+    const float first_m = miss_m(one) - 0.2f;
+    int32_t met = 0;
+    for (int32_t i = 0; i < 9; i++) {
+        const float aside_m = first_m + 0.05f * (float)i;
+        const bool meets = sweep_meets(one, aside_m);
+        CHECK(meets ? truly_meets(one, aside_m, bound_m + truth_m) : !truly_meets(one, aside_m, -bound_m - truth_m),
+              "case %d, %g m aside: %d", number, (double)aside_m, meets);
+        met += meets;
+    }
+    CHECK(met < 9, "case %d: it met in all of %d", number, met);
+}
+
+TEST(a_sweep_of_the_largest_vehicles_is_off_by_3_cm_at_most) {
+    dice die = {73};
+    for (int32_t i = 0; i < 30; i++) {
+        const drv_point aside = drv_direction((float)dice_between(&die, -3.1, 3.1));
+        const passage one = {some_huge_sweep(&die), some_huge_sweep(&die), NULL, aside};
+        check_bound(&one, i);
+    }
+}
+
+TEST(a_sweep_of_the_largest_vehicles_over_an_edge_is_off_by_3_cm_at_most) {
+    dice die = {74};
+    some_edges room = {0};
+    const drv_segments edges = segments_of(&room);
+    for (int32_t i = 0; i < 30; i++) {
+        fill_edges(&room, &die, (drv_point){0.0f, 0.0f}, 80.0);
+        const drv_point aside = drv_direction((float)dice_between(&die, -3.1, 3.1));
+        const drv_sweep none = {{0.0f, 0.0f}, {0.0f, 0.0f}, 0.0f, 0.0f, 0.0f, 0.0f};
+        const passage one = {some_huge_sweep(&die), none, &edges, aside};
+        check_bound(&one, i);
+    }
 }
