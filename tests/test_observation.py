@@ -404,6 +404,29 @@ def test_the_scales_are_the_documented_ones():
         assert seen[name] == pytest.approx(value, abs=1e-6), name
 
 
+@pytest.mark.parametrize("event, actors, roads", [
+    ("on_collision", [Actor(8.0, 0.0)], []),
+    ("on_offroad", [], [("edge", [(6.0, -3.0), (6.0, 3.0)])]),
+    ("on_goal", [], [])])
+def test_the_step_that_stops_an_agent_shows_it_at_rest_with_its_wheels_turned(event, actors, roads):
+    scene = stage([driver(speed_mps=5.0, goal_m=(6.0, 0.0) if event == "on_goal" else (500.0, 0.0)), *actors], roads)
+    stops, drives = (batch_of(scene, **{**IGNORE_ALL, **answer}) for answer in ({event: "stop"}, {}))
+    features = {name: stops.observation_layout()[f"ego/{name}"] for name in
+                ("speed", "acceleration", "yaw_rate", "steering")}
+    full_throttle = discrete(stops, 6, 7)
+    for _ in range(30):
+        stops.step(full_throttle), drives.step(full_throttle)
+        at_rest, driving = ({name: float(batch.observations[0, feature.offset] / feature.scale)
+                             for name, feature in features.items()} for batch in (stops, drives))
+        assert driving["acceleration"] == pytest.approx(4.0, rel=1e-4) and driving["yaw_rate"] > 0.1
+        if stops.stopped[0]:
+            break
+        assert at_rest == driving
+    assert stops.stopped[0] and stops.outcome[0] > 0
+    assert at_rest == {"speed": 0.0, "acceleration": 0.0, "yaw_rate": 0.0, "steering": driving["steering"]}
+    assert driving["speed"] > 5.0 and driving["steering"] == pytest.approx(0.1)
+
+
 def test_left_is_positive_and_ahead_is_positive():
     for heading in (0.0, 1.0, math.pi, -2.0):
         scene = stage([driver(), Actor(10.0, 5.0, 0.3)], turn_rad=heading)

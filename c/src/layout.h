@@ -32,8 +32,10 @@ typedef enum drv_scale {
     X(EGO_LENGTH, "ego/length", "m", SCALE_LENGTH, 0, "own length")                                        \
     X(EGO_WIDTH, "ego/width", "m", SCALE_WIDTH, 0, "own width")                                            \
     X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle of the last step")       \
-    X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1, "change of speed in the last step") \
-    X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1, "rate of turn in the last step")          \
+    X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1,                                \
+      "change of speed in the last step; 0 from the step that stops the row on")                           \
+    X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1,                                           \
+      "rate of turn in the last step; 0 from the step that stops the row on")                              \
     X(EGO_GOAL_X, "ego/goal_x", "m", SCALE_POSITION, -1, "goal, ahead of the centre")                      \
     X(EGO_GOAL_Y, "ego/goal_y", "m", SCALE_POSITION, -1, "goal, to the left of the centre")                \
     X(EGO_GOAL_DIRECTION_X, "ego/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the goal, ahead")  \
