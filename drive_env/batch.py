@@ -185,6 +185,8 @@ class Batch(BatchPart):
     def metrics(self) -> dict[str, Figure]:
         """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing.
 
+        It holds whole trials of a world: all its rows enter in the step that ends the trial, none before.
+
         Raises:
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """

@@ -46,7 +46,7 @@ PLAYS = {
     "town/half": {**TWO_TRIALS, "observation_type": "float16"},
     "town/indexed": {**TWO_TRIALS, "observation_type": "index", "on_collision": "remove"},
     # Averages so short-lived that what is left of the trial before last is too small for a normal number.
-    "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-20,
+    "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-160,
                                "action_type": "continuous"},
     "intersection/ignored": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 40, "scene_order": "cycle"},
     "town/near": {**IGNORE_ALL, "trial_steps": 40, "road_selection": "near", "action_type": "continuous"},

@@ -35,7 +35,7 @@ FIGURES = (
     "score", "goal", "collision", "offroad", "timeout", "trial_length",
     "reward", "reward_goal", "reward_collision", "reward_offroad",
 )
-"""What is booked of a trial of a row."""
+"""What a trial of an agent enters into the metrics."""
 
 
 class OutOfOrder(Exception):
@@ -99,7 +99,7 @@ class Figure(NamedTuple):
 
 
 class Metrics:
-    """Moving averages per row and trial index; a report is a mean over rows, one weight a row."""
+    """Moving averages per row and trial index, of whole trials of a world; a report is a mean, one weight a row."""
 
     def __init__(self, row_count, ema_alpha):
         self.row_count = row_count
@@ -317,7 +317,10 @@ class World:
                 outcomes[r] = "timeout"
             if outcomes[r] != "none":
                 row.ended_as = outcomes[r]
-                self._book(r)
+        if self.ended and not self.shortened:
+            for r, row in enumerate(self.rows):
+                if row.present:
+                    self._book(r)
         return self._channels(
             rewards=rewards,
             terminations=[e and self.last_trial for e in ended_by_event],
@@ -329,8 +332,6 @@ class World:
         )
 
     def _book(self, r):
-        if self.shortened:
-            return
         row = self.rows[r]
         self.metrics.book(self.first_row + r, self.trial, {
             "score": float(row.scored),

@@ -981,6 +981,24 @@ def test_the_metrics_measure_the_drive():
     assert report["trial_0_score"].n == 2
 
 
+@pytest.mark.parametrize("alpha", [0.999999, 0.9999, 0.707, 0.1])
+def test_an_average_follows_its_formula_however_slowly_it_moves(alpha):
+    # The first trial coasts for a step, at 10 m/s; all others speed up a little. Near alpha = 1 an average of float32
+    # would stand still.
+    scene = stage([driver(speed_mps=10.0)])
+    batches = [batch_of(scene, trial_steps=1, log_ema_alpha=a) for a in (alpha, 0.0)]
+    drive(batches[0], 1), drive(batches[1], 1)
+    (first_m,), distances = figures(batches[1], "distance_m"), 300
+    assert figures(batches[0], "distance_m") == (first_m,) == pytest.approx((1.0,))
+    for batch in batches:
+        drive(batch, 2 * distances, 6)  # every other call is a restart
+    (then_m,) = figures(batches[1], "distance_m")
+    assert then_m == pytest.approx(1.04)
+    due_m = then_m + (first_m - then_m) * alpha**distances
+    assert figures(batches[0], "distance_m") == (pytest.approx(due_m, rel=1e-12),)
+    assert batches[0].metrics()["trials"].n == distances + 1
+
+
 def test_distance_counts_the_way_back():
     batch = batch_of(stage([driver()]), trial_steps=100, min_speed_mps=-20.0, on_goal="ignore")
     places_m = there_and_back(batch)["x_m"][:, 0].astype(float)

@@ -122,7 +122,7 @@ typedef struct drv_config {
     float reward_collision;
     float reward_offroad;
     float reward_progress_per_m;
-    float log_ema_alpha;
+    double log_ema_alpha; /* near 1 the averages move by less than a float can hold */
 } drv_config;
 
 /* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order rows, experts,
@@ -277,7 +277,7 @@ typedef struct drv_arrays {
     uint8_t *removed;
     uint8_t *stopped;
     uint8_t *waits;
-    uint8_t *outcome;       /* drv_outcome on the step that books the row's trial, else 0 */
+    uint8_t *outcome;       /* drv_outcome on the step that decides the row's trial, else 0 */
     uint16_t *code;         /* the flags of a row in one number, see DRV_CODE_* */
     int32_t *scene_index;   /* world_count */
 } drv_arrays;
@@ -321,7 +321,7 @@ typedef struct drv_observation_place {
     int32_t head_count, head_bytes, partners_bytes, roads_bytes, row_bytes;
 } drv_observation_place;
 
-/* The moving averages of one figure over the rows that have data. */
+/* The moving averages of one figure over the agents that have data. */
 typedef struct drv_figure {
     double value; /* NaN while n is 0 */
     int64_t n;
@@ -384,14 +384,15 @@ drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *
  * call meanwhile, or a step was in flight, the child's copy is half written: every call but closing it says so. */
 void drv_batch_forked(drv_batch *batch);
 
-/* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. */
+/* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. They hold whole trials of a world:
+ * all its agents enter in the step that ends the trial, and a trial that a reset cuts enters nothing. */
 int32_t drv_metric_count(void);
 const char *drv_metric_name(int32_t metric); /* "" past the end */
 /* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of a row. */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean over rows that have both of score in trial `trial` minus score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
-/* How many trials were booked; value and n are the same. */
+/* How many trials of agents they hold; value and n are the same. */
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
 
 /* "baseline", "v3" or "v4" (the x86-64 levels): which copy of the step this batch runs. All give the same bytes. */

@@ -21,7 +21,7 @@ drv_phase drv_events_detect;
 drv_phase drv_trial_judge;
 /* reward.c: what the facts are worth. */
 drv_phase drv_reward_score;
-/* metrics.c: books the trials that were decided. */
+/* metrics.c: where a trial of the world has ended, averages what it brought each agent. */
 drv_phase drv_metrics_add;
 /* observe.c: what every row sees. */
 drv_phase drv_observe_write;

@@ -44,7 +44,7 @@ static void add(drv_mean *mean, double value) {
 }
 
 static double average_of(const drv_world *world, int32_t row, int32_t trial, int32_t metric) {
-    return (double)world->average[((int64_t)row * world->sizes.max_trials + trial) * DRV_METRIC_COUNT + metric];
+    return world->average[((int64_t)row * world->sizes.max_trials + trial) * DRV_METRIC_COUNT + metric];
 }
 
 static bool has_data(const drv_world *world, int32_t row, int32_t trial) {

@@ -85,8 +85,8 @@ enum {
     X(float, "f4", last_reward, DRV_ROWS, "of the last acting step of this episode", "reward_score")    \
     X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "reward_score")              \
     /* rows: report */                                                                                  \
-    X(float, "f4", average, DRV_AVERAGES, "moving average [row, trial, metric]", "metrics_add")         \
-    X(int64_t, "i8", trials, DRV_TRIALS, "trials booked [row, trial]", "metrics_add")
+    X(double, "f8", average, DRV_AVERAGES, "moving average [row, trial, metric]", "metrics_add")        \
+    X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [row, trial]", "metrics_add")
 
 /* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */
 typedef struct drv_sizes {

@@ -59,7 +59,7 @@ def test_the_plays_meet_all_that_can_happen():
             trials = max(trials, int(batch.trial_index.max()) + 1)
             seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
             average = batch._state["average"]
-            tiny += int(((average != 0) & (np.abs(average) < np.finfo(np.float32).tiny)).sum())
+            tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
         seen |= {"experts" for cast in batch.casts if cast.expert_count}
         seen |= {"statics" for cast in batch.casts if cast.static_count}
     real = golden.begin("map_942/discrete") is not None
