@@ -2,130 +2,59 @@
 
 A checkpoint is a folder:
 
-    config.json             schema version, config, semantics, counters
+    config.json             schema version, config, semantics, counters, and a hash of every other file
     weights.safetensors     of the policy
     optimizer.safetensors   of the optimiser
-    rank-0.safetensors ...  memory and random state of each rank's rollout (on CPUs)
-    rank-0.batches ...      its batches, pickled: load only what you trust (on CPUs)
+    rank-0.safetensors ...  batches, memory and random state of each rank's rollout (on CPUs)
 
-It is written beside its place and moved there, so that it is whole or not there.
+It is written beside its place and moved there, so that it is whole or not there. Its files are data: reading them runs
+no code.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
-import pickle
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from gymnasium import spaces
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
-from drive_env import Batch, DriveConfig, Feature, RewardConfig
+from drive_env import Batch, CallError
+from drive_env.errors import printable
 
-from .config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
+from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, read_tensors, sha256
+from .config import TrainConfig
 from .dist import Ranks
-from .model import ROTARY_BASE, Policy
+from .model import Policy
 from .rollout import Collector
+from .saved_config import (
+    FROZEN,
+    OPTIMIZER,
+    SCHEMA,
+    WEIGHTS,
+    config_from_json,
+    config_to_json,
+    rank_file,
+    read_about,
+    update_of,
+)
+from .semantics import action_semantics, layout_hash, layout_of, semantics, space_of
 
-SCHEMA = 1
+__all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoints", "config_from_json",
+           "config_to_json", "load_policy", "load_rollout", "load_weights", "named", "newest", "resumable", "save"]
 
-FROZEN = {1: Path(__file__).parent / "schema" / "1.json"}
-"""What a key meant where a file of that version lacks it; never today's default. A key that is new today is added to
-the files of old versions with the value that says what they did."""
+T = TypeVar("T", bound=Callable[..., Any])
 
-KEYS = ("schema", "config", "counters", "semantics")
-"""What the config.json of every version has."""
-
-POSITIONS = f"rotary by kept tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
-
-
-class CheckpointError(ValueError):
-    """A checkpoint is not there, damaged, of another version, or made for other observations."""
-
-
-# ---- what weights mean ----
-
-
-def layout_hash(layout: Mapping[str, Feature]) -> str:
-    """The same for layouts in which every float means the same."""
-    table = [(f.name, f.offset, f.slots, f.stride, f.scale, f.low) for f in layout.values()]
-    return hashlib.sha256(json.dumps(table).encode()).hexdigest()
-
-
-def semantics(config: TrainConfig, layout: Mapping[str, Feature], space: spaces.Space) -> dict[str, Any]:
-    """What the weights were trained to take their inputs and outputs for."""
-    return {
-        "positions": POSITIONS, "context": config.model.context, "credit": config.ppo.credit,
-        "gamma_trial": config.ppo.gamma_trial, "layout_hash": layout_hash(layout),
-        "layout": [dataclasses.asdict(feature) for feature in layout.values()],
-        "actions": action_semantics(config.env.drive, space)}
-
-
-def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
-    """What an action does."""
-    return {"space": space_to_json(space), "type": drive.action_type,
-            "max_acceleration_mps2": drive.max_acceleration_mps2, "max_steering_rad": drive.max_steering_rad}
-
-
-def space_to_json(space: spaces.Space) -> dict[str, Any]:
-    if isinstance(space, spaces.Discrete):
-        return {"discrete": [int(space.n)]}
-    if isinstance(space, spaces.MultiDiscrete):
-        return {"multi_discrete": [int(n) for n in space.nvec]}
-    return {"box": [float(space.low.min()), float(space.high.max()), *space.shape]}
-
-
-def space_from_json(found: dict[str, Any]) -> spaces.Space:
-    (kind, numbers), = found.items()
-    if kind == "discrete":
-        return spaces.Discrete(numbers[0])
-    if kind == "multi_discrete":
-        return spaces.MultiDiscrete(numbers)
-    return spaces.Box(numbers[0], numbers[1], tuple(numbers[2:]))
-
-
-def config_to_json(config: TrainConfig) -> dict[str, Any]:
-    return config.to_dict()
-
-
-def config_from_json(found: dict[str, Any], version: int) -> TrainConfig:
-    """A config from a file of that version; what the file lacks is what it meant then.
-
-    Raises:
-        CheckpointError: the version is unknown, or a key is.
-    """
-    if version not in FROZEN:
-        raise CheckpointError(f"schema is {version!r}; this version reads {', '.join(map(str, FROZEN))}")
-    frozen = json.loads(FROZEN[version].read_text())
-
-    def build(kind, path, found, frozen):
-        known = {field.name for field in dataclasses.fields(kind)}
-        for name in found:
-            if name not in known:
-                raise CheckpointError(f"config has {path}{name}, which this version does not know")
-        parts = {}
-        for name in known:
-            if name not in found and name not in frozen:
-                raise CheckpointError(f"config lacks {path}{name}, and schema {version} does not say what it was")
-            value = found[name] if name in found else frozen[name]
-            if name in _PARTS:
-                value = build(_PARTS[name], f"{path}{name}.", found.get(name, {}), frozen.get(name, {}))
-            parts[name] = tuple(value) if isinstance(value, list) else value
-        return kind(**parts)
-
-    return build(TrainConfig, "", found, frozen)
-
-
-_PARTS = {"env": EnvConfig, "model": ModelConfig, "ppo": PPOConfig, "run": RunConfig, "drive": DriveConfig,
-          "reward": RewardConfig}
+RANDOM = "random"
+"""The state of torch's random numbers, in the file of a rank."""
 
 
 # ---- writing ----
@@ -139,21 +68,20 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
     if ranks.leads:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
+        save_file(_plain(policy.state_dict()), beside / WEIGHTS)
+        save_file(_plain(_optimizer_tensors(optimizer)), beside / OPTIMIZER)
+    ranks.wait()
+    if ranks.device.type == "cpu":
+        state = collector.state() | {RANDOM: torch.get_rng_state()}
+        save_file(_plain(state), beside / rank_file(ranks.rank))
+    ranks.wait()
+    if ranks.leads:
         batch = collector.batches[0]
         about = {"schema": SCHEMA, "config": config_to_json(config), "counters": counters,
                  "semantics": semantics(config, batch.observation_layout(), batch.single_action_space),
-                 "ranks": ranks.count, "precision": policy.precision}
+                 "ranks": ranks.count, "precision": policy.precision,
+                 "files": {file.name: sha256(file) for file in sorted(beside.iterdir())}}
         (beside / "config.json").write_text(json.dumps(about, indent=1))
-        save_file(_plain(policy.state_dict()), beside / "weights.safetensors")
-        save_file(_plain(_optimizer_tensors(optimizer)), beside / "optimizer.safetensors")
-    ranks.wait()
-    if ranks.device.type == "cpu":
-        state = collector.state() | {"random": torch.get_rng_state()}
-        save_file(_plain(state), beside / f"rank-{ranks.rank}.safetensors")
-        (beside / f"rank-{ranks.rank}.batches").write_bytes(
-            pickle.dumps([pickle.dumps(batch) for batch in collector.batches]))
-    ranks.wait()
-    if ranks.leads:
         for file in beside.iterdir():
             _flush(file)
         shutil.rmtree(place, ignore_errors=True)
@@ -182,12 +110,14 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
             for index, state in optimizer.state_dict()["state"].items() for name, value in state.items()}
 
 
-# ---- reading ----
+# ---- which ----
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The whole checkpoints of a folder, the oldest first."""
-    return sorted(path.parent for path in Path(folder).glob("update-*/config.json"))
+    """The checkpoints of a folder, the oldest first: whatever has the name of one, whole or damaged."""
+    folder = Path(folder)
+    found = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+    return sorted((path for path in found if update_of(path) is not None), key=update_of)
 
 
 def newest(folder: Path) -> Path:
@@ -203,41 +133,98 @@ def named(place: Path) -> Path:
     return place if own or not checkpoints(place) else newest(place)
 
 
+def offers_another(read: T) -> T:
+    """Where the checkpoint that is read is damaged, the sentence also names the newest whole one of its run."""
+    @wraps(read)
+    def reads(place, *args, **options):
+        try:
+            return read(Path(place), *args, **options)
+        except DamagedError as error:
+            raise CheckpointError(f"{error}{_another(Path(place))}") from None
+    return reads
+
+
+def _another(place: Path) -> str:
+    if update_of(place) is None:
+        return ""
+    for other in reversed(checkpoints(place.parent)):
+        try:
+            if other.name == place.name:
+                continue
+            _check_whole(other)
+        except CheckpointError:
+            continue
+        return (f"; the newest whole checkpoint of the run is {os.fspath(other)!r}, with which --run.resume goes on "
+                "once newer ones are moved away")
+    return "; the run has no whole checkpoint"
+
+
+def _check_whole(place: Path) -> None:
+    """A CheckpointError unless this version can read all of a checkpoint."""
+    found = read_about(place)
+    _weights(place, found)
+    for name, digest in found["files"].items():
+        if name != WEIGHTS:
+            read_tensors(place, name, digest)
+
+
+def _weights(place: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights, once they are those of the policy that config.json describes."""
+    tensors = read_tensors(place, WEIGHTS, found["files"][WEIGHTS])
+    layers = config_from_json(found["config"], found["schema"], place).model.layers
+    if layers > len(tensors):  # before a policy of so many is built to compare with
+        raise damaged(place, f"{WEIGHTS} has {len(tensors)} tensors; config.model.layers is {layers}")
+    check_tensors(place, WEIGHTS, tensors, _policy(place, found, "meta").state_dict())
+    return tensors
+
+
+# ---- reading ----
+
+
+@offers_another
 def about(place: Path) -> dict[str, Any]:
-    """The config.json of a checkpoint."""
-    try:
-        found = json.loads((Path(place) / "config.json").read_text())
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {error}"
-                              ) from None
-    lacks = [key for key in KEYS if not isinstance(found, dict) or key not in found]
-    if lacks:
-        raise CheckpointError(f"{os.fspath(place)!r} is no checkpoint: its config.json has no {lacks[0]!r}")
-    return found
+    """The config.json of a checkpoint, every field checked.
+
+    Raises:
+        CheckpointError: it is not there, damaged, of another version, or has other positions.
+    """
+    return read_about(place)
 
 
+@offers_another
 def load_policy(place: Path, device: torch.device | str = "cpu",
                 precision: str | None = None) -> tuple[Policy, TrainConfig]:
     """The policy of a checkpoint as it was trained, and its config.
 
     Args:
         precision: to compute in; None: as it was trained.
+
+    Raises:
+        CheckpointError: the checkpoint is not there, damaged, or of another version.
     """
-    found = about(place)
-    config = config_from_json(found["config"], found["schema"])
-    meant = found["semantics"]
-    if meant["positions"] != POSITIONS:
-        raise CheckpointError(f"positions are {meant['positions']!r}; this version has {POSITIONS!r}")
-    layout = {feature["name"]: Feature(**feature) for feature in meant["layout"]}
-    policy = Policy(layout, space_from_json(meant["actions"]["space"]), config.model,
-                    precision or found.get("precision", "float32"))
-    policy.load_state_dict(load_file(Path(place) / "weights.safetensors"))
-    return policy.to(device), config
+    found = read_about(place)
+    tensors = _weights(place, found)
+    policy = _policy(place, found, "cpu", precision)
+    policy.load_state_dict(tensors)
+    return policy.to(device), config_from_json(found["config"], found["schema"], place)
 
 
+def _policy(place: Path, found: Mapping[str, Any], device: str, precision: str | None = None) -> Policy:
+    """A policy of the form that config.json describes, on "meta" without its memory."""
+    config, meant = config_from_json(found["config"], found["schema"], place), found["semantics"]
+    layout, space = layout_of(place, meant), space_of(place, meant)
+    try:
+        with torch.device(device):
+            return Policy(layout, space, config.model, precision or found["precision"])
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise damaged(place, f"config.json: config.model and semantics.layout make no policy: {printable(str(error))}"
+                      ) from None
+
+
+@offers_another
 def check_fits(place: Path, batch: Batch) -> None:
     """A CheckpointError unless the batch's observations and actions mean what the weights were trained on."""
-    meant = about(place)["semantics"]
+    meant = read_about(place)["semantics"]
     if meant["layout_hash"] != layout_hash(batch.observation_layout()):
         raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than this batch shows")
     for name, value in action_semantics(batch.config, batch.single_action_space).items():
@@ -256,14 +243,17 @@ def _differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:
             yield f"{name}.{field.name}", was, now
 
 
+@offers_another
 def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
-    """The counters of a checkpoint that this config can go on from.
+    """The counters of a checkpoint that is whole, and that this config can go on from.
 
     Raises:
-        CheckpointError: its model is another, so the weights do not fit; or its worlds, so the rollout does not.
+        CheckpointError: the checkpoint is damaged or of another version; its model is another, so the weights do not
+            fit; or its worlds, so the rollout does not.
     """
-    found = about(place)
-    then = config_from_json(found["config"], found["schema"])
+    _check_whole(place)
+    found = read_about(place)
+    then = config_from_json(found["config"], found["schema"], place)
     drive = then.env.drive.replace(road_memory_mib=config.env.drive.road_memory_mib)
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # these change no result
     for part in ("model", "env"):
@@ -273,19 +263,61 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     return found["counters"]
 
 
+@offers_another
 def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
-    """Weights and optimiser of a checkpoint into what stands here."""
-    policy.load_state_dict(load_file(Path(place) / "weights.safetensors"))
+    """Weights and optimiser of a checkpoint into what stands here.
+
+    Raises:
+        CheckpointError: one of the files is damaged, or does not fit.
+    """
+    files = read_about(place)["files"]
+    weights = read_tensors(place, WEIGHTS, files[WEIGHTS])
+    check_tensors(place, WEIGHTS, weights, policy.state_dict())
+    tensors = read_tensors(place, OPTIMIZER, files[OPTIMIZER])
+    check_tensors(place, OPTIMIZER, tensors, _optimizer_like(tensors, optimizer))
     state: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in load_file(Path(place) / "optimizer.safetensors").items():
+    for key, tensor in tensors.items():
         index, _, name = key.partition(".")
         state.setdefault(int(index), {})[name] = tensor
+    policy.load_state_dict(weights)
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def load_rollout(place: Path, ranks: Ranks) -> tuple[list[bytes], dict[str, Tensor]] | None:
-    """The pickled batches of this rank and its collector's state; None where the checkpoint has none for it."""
-    batches = Path(place) / f"rank-{ranks.rank}.batches"
-    if ranks.device.type != "cpu" or not batches.is_file() or about(place)["ranks"] != ranks.count:
-        return None
-    return pickle.loads(batches.read_bytes()), load_file(Path(place) / f"rank-{ranks.rank}.safetensors")
+def _optimizer_like(found: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What AdamW keeps of each parameter that it has moved; `found` says which these are."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    moved = {int(key[1]) for key in map(re.compile(r"([0-9]{1,9})\..*", re.DOTALL).fullmatch, found) if key}
+    return {f"{index}.{name}": parameters[index] if name != "step" else torch.empty((), dtype=torch.float32)
+            for index in moved if index < len(parameters) for name in ("step", "exp_avg", "exp_avg_sq")}
+
+
+@offers_another
+def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
+    """This rank's rollout of a checkpoint into a collector, and torch's random numbers; they go on bit for bit.
+
+    Returns:
+        False, and nothing has changed, where the checkpoint has no rollout for this rank: after training on a GPU, on
+        another number of ranks, or by a version that pickled its batches.
+
+    Raises:
+        CheckpointError: the file is damaged, or of other scenes.
+    """
+    found, name = read_about(place), rank_file(ranks.rank)
+    if ranks.device.type != "cpu" or name not in found["files"] or found["ranks"] != ranks.count:
+        return False
+    tensors = read_tensors(place, name, found["files"][name])
+    own = collector.state()
+    check_tensors(place, name, tensors, own | {RANDOM: torch.get_rng_state()})
+    for key in own:
+        if key.endswith("/scenes") and not torch.equal(own[key], tensors[key]):
+            raise CheckpointError(f"{os.fspath(place)!r} was made on other scenes than those of this config are now; "
+                                  "to go on they must be alike")
+    try:
+        collector.load(tensors)
+    except CallError as error:
+        raise damaged(place, f"{name}: {error}") from None
+    try:
+        torch.set_rng_state(tensors[RANDOM])
+    except RuntimeError as error:
+        raise damaged(place, f"{name}: {RANDOM!r} is no state of torch's random numbers: {error}") from None
+    return True

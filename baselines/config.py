@@ -77,6 +77,7 @@ class EnvConfig(_Plain):
         for name in ("scene_count", "worlds", "fleets", "scene_agents"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 1, "1 or more")
+        _check("threads", self.threads, self.threads >= 0, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,9 @@ class ModelConfig(_Plain):
         for name in ("width", "layers", "heads", "object_width", "context"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
         _check("width", self.width, self.width % (2 * self.heads) == 0, f"a multiple of 2 x heads = {2 * self.heads}")
-        shared = self.kv_heads or self.heads
-        _check("kv_heads", self.kv_heads, self.heads % shared == 0, f"a divisor of heads = {self.heads}")
+        shared = self.heads if self.kv_heads is None else self.kv_heads
+        _check("kv_heads", self.kv_heads, shared >= 1 and self.heads % shared == 0,
+               f"a divisor of heads = {self.heads}")
 
 
 @dataclass(frozen=True)

@@ -74,21 +74,20 @@ def _train(config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: 
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)
     scenes = scenes_of(config.env)
-    pickled, state = (checkpoint.load_rollout(resumed, ranks) if resumed else None) or (None, None)
     counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}
 
     # Without the state of the rollout, worlds open anew: not those that were played before.
     seed = run.seed + counters["update"]
-    batches, mirrors = open_batches(config.env, scenes, ranks, seed, pickled)
+    batches, mirrors = open_batches(config.env, scenes, ranks, seed)
     policy = make_policy(config, batches[0], ranks)
     optimizer = make_optimizer(policy, ppo)
     if resumed:
         checkpoint.check_fits(resumed, batches[0])
         checkpoint.load_weights(resumed, policy, optimizer)
     torch.manual_seed(seed + 1_000_003 * ranks.rank)  # the same weights everywhere, draws of its own on each rank
-    collector = Collector(batches, mirrors, policy, ppo.segment, state, keep_history=ppo.context_refresh)
-    if state:
-        torch.set_rng_state(state["random"])
+    collector = Collector(batches, mirrors, policy, ppo.segment, keep_history=ppo.context_refresh)
+    if resumed:
+        checkpoint.load_rollout(resumed, collector, ranks)
     learner = Learner(policy, optimizer, ppo, ranks, collector)
 
     log = Log(folder, not ranks.leads, counters["update"], run.tensorboard, run.wandb, run.progress, ppo.agent_steps,

@@ -135,9 +135,8 @@ class Collector:
     """Plays segments with the policy's own draws.
 
     Args:
-        batches: with `restart="auto"`; reset here, once, unless `state` is given. mirrors: one each.
+        batches: with `restart="auto"`; reset here, once. mirrors: one each.
         policy: on the device. steps: of a segment.
-        state: of `state()`, where the batches go on from there.
         keep_history: keep what `refresh` needs.
         staggered: open the first trials with ages, so that time limits do not fall together.
 
@@ -146,7 +145,7 @@ class Collector:
     """
 
     def __init__(self, batches: list[Batch], mirrors: list[Mirror], policy: Policy, steps: int,
-                 state: dict[str, Tensor] | None = None, staggered: bool = True, keep_history: bool = False):
+                 staggered: bool = True, keep_history: bool = False):
         device, observations = mirrors[0].device, mirrors[0].now["observations"]
         self.batches, self.policy, self.steps, self.device = batches, policy, steps, device
         rows = sum(batch.row_count for batch in batches)
@@ -159,20 +158,39 @@ class Collector:
             if batch.restart != "auto":
                 raise ValueError(f"restart is {batch.restart!r}; the collector wants 'auto'")
             ages = staggered_ages(batch) if staggered else np.zeros(batch.world_count, np.int64)
-            if state is None:
-                batch.reset(initial_ages=ages)
+            batch.reset(initial_ages=ages)
             mirror.show()
             chosen = slice(start, start + batch.row_count)
             start += batch.row_count
             self.fleets.append(Fleet(batch, mirror, policy, self.cache.rows(chosen), self.segment.rows(chosen), ages))
-        if state is not None:
-            for name, tensor in self.state().items():
-                tensor.copy_(state[name])
         for fleet in self.fleets:
             fleet.capture()
 
     def state(self) -> dict[str, Tensor]:
-        """What a segment depends on beside batches, weights and random numbers; between two segments."""
+        """What a segment depends on beside weights and random numbers; between two segments."""
+        batches = {f"batch{index}/{name}": torch.from_numpy(array) for index, batch in enumerate(self.batches)
+                   for name, array in batch.state_dict().items()}
+        return self._tensors() | batches
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Goes on bit for bit where another collector was.
+
+        Args:
+            state: of `state()`, on a CPU.
+
+        Raises:
+            CallError: the state of a batch does not fit.
+        """
+        for index, fleet in enumerate(self.fleets):
+            prefix = f"batch{index}/"
+            fleet.batch.load_state_dict({name.removeprefix(prefix): tensor.numpy() for name, tensor in state.items()
+                                         if name.startswith(prefix)})
+            fleet.mirror.show()
+        for name, tensor in self._tensors().items():
+            tensor.copy_(state[name])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """The memory, the history and what each batch's rows did last."""
         cache = {f"cache.{name}": getattr(self.cache, name) for name in ("keys", "values", "head", "position")}
         history = {f"history.{name}": getattr(self.history, name) for name in ("observations", "previous")
                    if self.history}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import torch
 
 from drive_env import Batch, Scene, resolve_scenes
@@ -23,9 +21,8 @@ def fleet_count(env: EnvConfig, device: torch.device) -> int:
     return env.fleets or (2 if device.type == "cuda" else 1)
 
 
-def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
-                 pickled: list[bytes] | None = None) -> tuple[list[Batch], list[Mirror]]:
-    """This rank's batches and their mirrors; `pickled` ones go on where they were, on a CPU.
+def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int) -> tuple[list[Batch], list[Mirror]]:
+    """This rank's batches and their mirrors.
 
     Raises:
         ValueError: the worlds do not divide by ranks and fleets, or observations are index rows.
@@ -36,9 +33,6 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
     worlds = ranks.share("worlds", env.worlds)
     if worlds % fleets:
         raise ValueError(f"worlds is {env.worlds}, {worlds} for this process; it must divide by its {fleets} fleets")
-    if pickled is not None:
-        batches = [pickle.loads(one) for one in pickled]
-        return batches, [Mirror(batch) for batch in batches]
     batches, mirrors = [], []
     for fleet in range(fleets):
         start = ranks.rank * worlds + fleet * (worlds // fleets)

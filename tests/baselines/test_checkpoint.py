@@ -14,7 +14,7 @@ from small import tiny_config
 from baselines import checkpoint
 from baselines.config import ModelConfig, TrainConfig
 from baselines.ppo import train
-from drive_env import Batch, DriveConfig
+from drive_env import Batch, DriveConfig, generate_scene, save_scene
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
 
@@ -73,8 +73,10 @@ def test_without_the_state_of_the_rollout_new_worlds_are_opened(run, tmp_path):
     """As after training on a GPU: weights and counters go on, and the episodes are others than at the start."""
     shutil.copytree(run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
-    for file in place.glob("rank-*"):
-        file.unlink()
+    about = json.loads((place / "config.json").read_text())
+    (place / "rank-0.safetensors").unlink()
+    del about["files"]["rank-0.safetensors"]
+    (place / "config.json").write_text(json.dumps(about))
     config = run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
     lines = [line for line in train(config).lines if line["kind"] == "update"]
     assert [line["update"] for line in lines] == list(range(1, len(lines) + 1)) and len(lines) > 2
@@ -124,11 +126,11 @@ def test_a_key_that_an_old_file_lacks_is_what_it_meant_then(run, tmp_path, monke
         del about["config"]["ppo"]["gamma"], about["config"]["env"]["drive"]["goal_radius_m"]
 
     old = altered(run[1].checkpoint, tmp_path, forget)
-    frozen = json.loads(checkpoint.FROZEN[1].read_text())
+    frozen = json.loads(checkpoint.FROZEN[checkpoint.SCHEMA].read_text())
     frozen["ppo"]["gamma"] = 0.25
-    path = tmp_path / "1.json"
+    path = tmp_path / "frozen.json"
     path.write_text(json.dumps(frozen))
-    monkeypatch.setitem(checkpoint.FROZEN, 1, path)
+    monkeypatch.setitem(checkpoint.FROZEN, checkpoint.SCHEMA, path)
     found = checkpoint.load_policy(old)[1]
     assert found.ppo.gamma == 0.25 and found.env.drive.goal_radius_m == 2.0
 
@@ -159,7 +161,7 @@ def test_the_defaults_of_version_1_are_frozen():
 
 
 @pytest.mark.parametrize("change, sentence", [
-    (lambda about: about.update(schema=99), "schema is 99; this version reads 1"),
+    (lambda about: about.update(schema=99), "schema is 99; this version reads 1, 2"),
     (lambda about: about["config"]["ppo"].update(magic=1), "config has ppo.magic, which this version does not know"),
     (lambda about: about["semantics"].update(positions="learned table"), "positions are 'learned table'"),
 ])
@@ -201,6 +203,43 @@ def test_other_observations_and_actions_are_told(run):
     with Batch("intersection", config=config.env.drive.replace(action_type="continuous")) as batch, \
             pytest.raises(checkpoint.CheckpointError, match="was trained with actions of space"):
         checkpoint.check_fits(result.checkpoint, batch)
+
+
+def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
+    """Neither newest nor dropped, whatever it sorts behind; named by itself it is read."""
+    shutil.copytree(run[1].checkpoint, tmp_path / "update-00000001")
+    for name in ("update-zzz", "update-0000002", "update-000000003", "update-" + 8 * "\u0661"):
+        shutil.copytree(run[1].checkpoint, tmp_path / name)
+        checkpoint.load_policy(tmp_path / name)
+    (tmp_path / "update-00000009").write_text("no folder")
+    assert checkpoint.checkpoints(tmp_path) == [tmp_path / "update-00000001"]
+    shutil.copytree(run[1].checkpoint, tmp_path / "update-100000000")  # one more digit comes behind, not before
+    shutil.copytree(run[1].checkpoint, tmp_path / "update-99999999")
+    assert [place.name for place in checkpoint.checkpoints(tmp_path)] == [
+        "update-00000001", "update-99999999", "update-100000000"]
+
+
+def test_another_scene_of_the_same_name_cannot_go_on(tmp_path):
+    """A file that was changed between save and resume: the state of a world is no state of another."""
+    path = tmp_path / "scene.drv"
+    save_scene(generate_scene("intersection", seed=0, agents=6), path)
+    config = tiny_config(tmp_path / "run", env={"scenes": (str(path),)}, ppo={"agent_steps": 500})
+    train(config)
+    save_scene(generate_scene("intersection", seed=1, agents=6), path)
+    with pytest.raises(checkpoint.CheckpointError, match="was made on other scenes than those of this config are now"):
+        train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
+
+
+def test_resuming_refuses_other_positions_as_playing_does(run, tmp_path):
+    shutil.copytree(run[0].run.folder, tmp_path / "run")
+    place = checkpoint.newest(tmp_path / "run")
+    about = json.loads((place / "config.json").read_text())
+    about["semantics"]["positions"] = "learned table"
+    (place / "config.json").write_text(json.dumps(about))
+    config = run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
+    for use in (lambda: train(config), lambda: checkpoint.load_policy(place), lambda: checkpoint.about(place)):
+        with pytest.raises(checkpoint.CheckpointError, match="positions are 'learned table'; this version has 'rotary"):
+            use()
 
 
 @pytest.mark.parametrize("place", GOLDEN, ids=lambda path: path.name)
@@ -253,7 +292,10 @@ def write_golden(folder: Path) -> None:
         config = tiny_config("golden", model=model, ppo={"agent_steps": 1000, "learning_rate": 1e-2})
         result = train(config)
         place.mkdir(parents=True)
-        for name in ("config.json", "weights.safetensors"):
+        about = json.loads((result.checkpoint / "config.json").read_text())
+        del about["files"]["rank-0.safetensors"]  # as after training on a GPU: the rollout is for its own version
+        (place / "config.json").write_text(json.dumps(about, indent=1))
+        for name in about["files"]:
             shutil.copy(result.checkpoint / name, place / name)
         outputs = golden_outputs(result.policy) | {"model": model}
         (place / "outputs.json").write_text(json.dumps(outputs))

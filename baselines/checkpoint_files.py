@@ -1,0 +1,87 @@
+"""Is a file of a checkpoint what was written? Reads JSON and tensors, and says in one sentence what is damaged.
+
+No file is run: JSON and safetensors hold data alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load
+from torch import Tensor
+
+from drive_env.errors import printable, shown
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is not there, damaged, of another version, or made for other observations."""
+
+
+class DamagedError(CheckpointError):
+    """A file of a checkpoint is missing or not what was written, so an older checkpoint may help."""
+
+
+def damaged(place: Path, what: str) -> DamagedError:
+    return DamagedError(f"{os.fspath(place)!r} is damaged: {what}")
+
+
+def unknown(place: Path, what: str) -> CheckpointError:
+    return CheckpointError(f"{os.fspath(place)!r} is of another version: config.json: {what}")
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def read_json(place: Path, name: str) -> Any:
+    """What a JSON file of a checkpoint holds."""
+    try:
+        return json.loads((place / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {name} cannot be "
+                           f"read: {_why(error)}") from None
+
+
+def read_tensors(place: Path, name: str, digest: str | None) -> dict[str, Tensor]:
+    """The tensors in a file of a checkpoint.
+
+    Args:
+        digest: SHA-256 of the file as it was written; None where that is not known.
+    """
+    try:
+        data = (place / name).read_bytes()
+    except OSError as error:
+        raise damaged(place, f"{name} cannot be read: {_why(error)}") from None
+    if digest is not None and (now := hashlib.sha256(data).hexdigest()) != digest:
+        raise damaged(place, f"{name}, {len(data)} bytes, has the SHA-256 {now[:12]}...; config.json says "
+                             f"{digest[:12]}...")
+    try:
+        return load(data)
+    except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {_why(error)}") from None
+
+
+def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """A DamagedError unless `found` has the names, types and shapes of `wanted`."""
+    for key in wanted:
+        if key not in found:
+            raise damaged(place, f"{name} lacks {key!r}")
+    for key, tensor in found.items():
+        if key not in wanted:
+            raise damaged(place, f"{name} has {shown(key)}, which config.json has no place for")
+        if _form(tensor) != _form(wanted[key]):
+            raise damaged(place, f"{name}: {key!r} is {_form(tensor)}; by config.json it must be {_form(wanted[key])}")
+
+
+def _form(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
+
+
+def _why(error: Exception) -> str:
+    return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)

@@ -1,0 +1,141 @@
+"""What were weights trained to take their inputs and outputs for? As JSON, and checked when it comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from gymnasium import spaces
+
+from drive_env import DriveConfig, Feature
+from drive_env.errors import shown
+
+from .checkpoint_files import damaged, unknown
+from .config import TrainConfig
+from .model import ROTARY_BASE
+
+POSITIONS = f"rotary by kept tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
+
+FIELDS = get_type_hints(Feature)
+
+SIZE_LIMIT = 1 << 20
+"""Of an action space: far above any, and small enough to be made."""
+
+
+def semantics(config: TrainConfig, layout: Mapping[str, Feature], space: spaces.Space) -> dict[str, Any]:
+    """What the weights were trained to take their inputs and outputs for."""
+    return {
+        "positions": POSITIONS, "context": config.model.context, "credit": config.ppo.credit,
+        "gamma_trial": config.ppo.gamma_trial, "layout_hash": layout_hash(layout),
+        "layout": [dataclasses.asdict(feature) for feature in layout.values()],
+        "actions": action_semantics(config.env.drive, space)}
+
+
+def layout_hash(layout: Mapping[str, Feature]) -> str:
+    """The same for layouts in which every float means the same."""
+    table = [(f.name, f.offset, f.slots, f.stride, f.scale, f.low) for f in layout.values()]
+    return hashlib.sha256(json.dumps(table).encode()).hexdigest()
+
+
+def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
+    """What an action does."""
+    return {"space": space_to_json(space), "type": drive.action_type,
+            "max_acceleration_mps2": drive.max_acceleration_mps2, "max_steering_rad": drive.max_steering_rad}
+
+
+def space_to_json(space: spaces.Space) -> dict[str, Any]:
+    if isinstance(space, spaces.Discrete):
+        return {"discrete": [int(space.n)]}
+    if isinstance(space, spaces.MultiDiscrete):
+        return {"multi_discrete": [int(n) for n in space.nvec]}
+    return {"box": [float(space.low.min()), float(space.high.max()), *space.shape]}
+
+
+# ---- reading ----
+
+
+def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
+    """A CheckpointError unless this version takes inputs and outputs for the same, and the config says so too."""
+    found = _object(place, "semantics", found)
+    if "positions" in found and isinstance(found["positions"], str) and found["positions"] != POSITIONS:
+        raise unknown(place, f"positions are {shown(found['positions'])}; this version has {POSITIONS!r}")
+    meant = semantics(config, layout_of(place, found), space_of(place, found))
+    for name, value in meant.items():
+        if name in ("layout", "actions"):
+            continue
+        if not _same(_entry(place, "semantics", found, name), value):
+            raise damaged(place, f"config.json: semantics.{name} is {shown(found[name])}; by its config and layout it "
+                                 f"must be {value!r}")
+    for name, value in meant["actions"].items():
+        if not _same(_entry(place, "semantics.actions", found["actions"], name), value):
+            raise damaged(place, f"config.json: semantics.actions.{name} is {shown(found['actions'][name])}; by its "
+                                 f"config it must be {value!r}")
+
+
+def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
+    """The layout of the observations that the weights were trained on."""
+    features = _entry(place, "semantics", found, "layout")
+    if not isinstance(features, list) or not features:
+        raise damaged(place, f"config.json: semantics.layout is {shown(features)}; it must be a list of features")
+    layout = {}
+    for index, feature in enumerate(features):
+        where = f"semantics.layout[{index}]"
+        _object(place, where, feature)
+        for name, kind in FIELDS.items():
+            value = _entry(place, where, feature, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+                raise damaged(place, f"config.json: {where}.{name} is {shown(value)}; it must be of type "
+                                     f"{kind.__name__}")
+        if unknown := feature.keys() - FIELDS.keys():
+            raise damaged(place, f"config.json: {where} has {shown(min(unknown))}, which no feature has")
+        layout[feature["name"]] = Feature(**feature)
+    return layout
+
+
+def space_of(place: Path, found: Mapping[str, Any]) -> spaces.Space:
+    """The space of the actions that the weights were trained to choose."""
+    actions = _object(place, "semantics.actions", _entry(place, "semantics", found, "actions"))
+    space = _object(place, "semantics.actions.space", _entry(place, "semantics.actions", actions, "space"))
+    made = _space(*next(iter(space.items()))) if len(space) == 1 else None
+    if made is None:
+        raise damaged(place, f"config.json: semantics.actions.space is {shown(space)}; it must be the discrete, "
+                             "multi_discrete or box of an action")
+    return made
+
+
+def _space(kind: str, numbers: Any) -> spaces.Space | None:
+    """None where the numbers are those of no space."""
+    if not isinstance(numbers, list) or any(type(number) not in (int, float) for number in numbers):
+        return None
+    bounds, sizes = (numbers[:2], numbers[2:]) if kind == "box" else ([], numbers)
+    if not sizes or any(type(size) is not int or not 1 <= size <= SIZE_LIMIT for size in sizes):
+        return None
+    if kind == "discrete" and len(sizes) == 1:
+        return spaces.Discrete(sizes[0])
+    if kind == "multi_discrete":
+        return spaces.MultiDiscrete(sizes)
+    if kind == "box" and -1e6 <= bounds[0] < bounds[1] <= 1e6 and math.prod(sizes) <= SIZE_LIMIT:
+        return spaces.Box(*bounds, tuple(sizes))
+    return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, and not true for 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _object(place: Path, name: str, found: Any) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise damaged(place, f"config.json: {name} is {shown(found)}; it must be an object")
+    return found
+
+
+def _entry(place: Path, where: str, found: Mapping[str, Any], name: str) -> Any:
+    if name not in found:
+        raise damaged(place, f"config.json: {where} lacks {name!r}")
+    return found[name]
