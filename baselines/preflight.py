@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -196,7 +198,11 @@ def first_update(config: TrainConfig, folder: str) -> Finding:
 
 def preflight(config: TrainConfig, require_device: str | None = None, smoke: bool = False,
               tell: Callable[[Finding], None] = lambda finding: None) -> list[Finding]:
-    """All checks of a config's machine, env and policy; one that raises has failed."""
+    """All checks of a config's machine, env and policy; one that raises has failed. Every rank makes them.
+
+    Args:
+        tell: called with each finding as it comes, on the rank that leads, and on another where its own check failed.
+    """
     ranks = join(config.run.device)
     modest = replace(config.model, width=64, heads=4, kv_heads=None, object_width=32)
     checks = [
@@ -210,7 +216,7 @@ def preflight(config: TrainConfig, require_device: str | None = None, smoke: boo
         ("rollout and training", lambda: parity_holds(replace(config, model=modest), ranks)),
     ]
     findings = []
-    with tempfile.TemporaryDirectory() as folder:
+    with shared_folder(ranks) as folder:
         if smoke:
             checks.append(("first update", lambda: first_update(config, folder)))
         for name, check in checks:
@@ -218,9 +224,24 @@ def preflight(config: TrainConfig, require_device: str | None = None, smoke: boo
                 finding = check()
             except Exception as error:  # noqa: BLE001  whatever it is, it is what was to be found
                 finding = Finding(name, f"{type(error).__name__}: {error}", False)
+            if not ranks.leads:
+                finding = replace(finding, said=f"rank {ranks.rank}: {finding.said}")
             findings.append(finding)
-            tell(finding)
+            if ranks.leads or not finding.fine:
+                tell(finding)
     return findings
+
+
+@contextmanager
+def shared_folder(ranks: Ranks) -> Iterator[str]:
+    """A temporary folder of the leader, for all ranks of a machine; deleted when all have left it."""
+    folder = ranks.lead(tempfile.mkdtemp)
+    try:
+        yield folder
+        ranks.wait()
+    finally:
+        if ranks.leads:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> None:

@@ -66,9 +66,19 @@ def test_two_ranks_count_like_one_stop_together_and_end_with_the_same_weights(tm
     weights = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
     assert all(torch.equal(one, other) for one, other in zip(*weights))
     place = checkpoint.newest(tmp_path / "run")
-    assert {f"rank-{rank}.{kind}" for rank in range(2) for kind in ("safetensors", "batches")} <= {
-        path.name for path in place.iterdir()}
+    assert {f"rank-{rank}.safetensors" for rank in range(2)} <= {path.name for path in place.iterdir()}
     assert checkpoint.about(place)["counters"]["agent_steps"] >= 8000
+
+
+def test_a_preflight_of_two_ranks_makes_its_first_update_in_one_folder_which_is_gone_then(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    codes, said = two_ranks("preflight", tmp_path)
+    assert codes == [0, 0], said
+    found = [json.loads((tmp_path / f"rank-{rank}.json").read_text()) for rank in range(2)]
+    assert [rank["fine"] for rank in found] == [[True] * 9] * 2, found
+    assert [rank["told"] for rank in found] == [9, 0]
+    assert [rank["said"].rpartition(": ")[2] for rank in found] == ["chance, update, evaluation and a checkpoint"] * 2
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == []
 
 
 def test_worlds_that_do_not_divide_are_told(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from small import TINY, make_policy, tiny_config
 
+from baselines import preflight
 from baselines.config import PPOConfig
 from baselines.dist import join
 from baselines.gae import advantages
@@ -83,6 +84,13 @@ def main(task, folder):
         train(counted(folder / "run"))
     elif task == "refused":
         train(tiny_config(folder))
+    elif task == "preflight":
+        preflight.LAW_STEPS = 20
+        told = []
+        findings = preflight.preflight(tiny_config(folder, env={"scene_count": 2}, ppo={"minibatches": 1}),
+                                       smoke=True, tell=told.append)
+        (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(
+            {"fine": [finding.fine for finding in findings], "said": findings[-1].said, "told": len(told)}))
     elif task == "uneven":
         config = tiny_config(folder)
         train(config.changed(env={"worlds": 5}))
