@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from drive_env import Figure
+
 from .dist import Ranks
 from .lines import LOG, append, begin_at
 from .segment import Segment
@@ -69,6 +71,12 @@ def _value_figures(name: str, sums: Tensor) -> dict[str, Tensor]:
 def to_floats(figures: Mapping[str, Tensor]) -> dict[str, float]:
     """All figures in one copy from the device."""
     return dict(zip(figures, torch.stack([figure.double() for figure in figures.values()]).tolist()))
+
+
+def with_counts(report: Mapping[str, Figure]) -> dict[str, float]:
+    """What a line holds of a report of the env: each figure, and as `<name>_n` over how many agents it is the mean."""
+    values = {name: figure.value for name, figure in report.items()}
+    return values | {f"{name}_n": figure.n for name, figure in report.items()}
 
 
 class Log:

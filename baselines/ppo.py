@@ -30,7 +30,7 @@ from .evaluate import Player, by_chance, evaluate, joined
 from .gae import advantages
 from .lines import LOG, read_lines
 from .losses import Losses, normalised, ppo_losses
-from .metrics import Log, Stopwatch, draw_curves, segment_figures, to_floats
+from .metrics import Log, Stopwatch, draw_curves, segment_figures, to_floats, with_counts
 from .model import Policy
 from .rollout import Collector
 from .run import Interrupted, Interrupts, claimed
@@ -252,9 +252,8 @@ class Learner:
             group["lr"] = self.rate
 
     def _report(self) -> dict[str, float]:
-        """The env's own figures of this rank's worlds, each the mean over its rows."""
-        report = joined([batch.metrics() for batch in self.collector.batches])
-        return {name: figure.value for name, figure in report.items()}
+        """The env's own figures of this rank's worlds, each the mean over its rows, with their number."""
+        return with_counts(joined([batch.metrics() for batch in self.collector.batches]))
 
     def _times(self, kept: int, rows: int, seconds: float) -> dict[str, float]:
         shares = self.watch.take()
@@ -273,7 +272,7 @@ def _evaluate(kind: str, make_act, config: TrainConfig, device: torch.device, sc
     try:
         with torch.compiler.set_stance("force_eager") if compiles(config, device) else nullcontext():
             report = evaluate(make_act, scenes, config.env.drive, config.run.seed, config.env.threads)
-        log.write(kind, counters, {name: figure.value for name, figure in report.items()})
+        log.write(kind, counters, with_counts(report))
     except Exception as error:  # noqa: BLE001  whatever it is, it must not end the training
         log.write(kind, counters, {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()})
     finally:

@@ -58,6 +58,18 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
     assert result.checkpoint.is_dir()
 
 
+def test_each_figure_of_the_env_says_over_how_many_agents_it_is_the_mean(run):
+    agents = 6 * 6
+    for line in run[1].lines:
+        for name in ("goal", "score", "timeout", "trial_length", "reward", "trial_0_score"):
+            assert (line[name] is None) == (line[f"{name}_n"] == 0)
+            assert line["kind"] != "update" or 0 <= line[f"{name}_n"] <= agents
+        assert line["trials_n"] == line["trials"] >= line["goal_n"]
+    updates = [line for line in run[1].lines if line["kind"] == "update"]
+    assert updates[0]["goal_n"] < updates[-1]["goal_n"]
+    assert all(line["goal_n"] % 6 == 0 for line in updates), "a world's agents enter together"
+
+
 def test_steps_are_counted_once(run):
     rows = 6 * 6 * 16
     agent_steps = 0
