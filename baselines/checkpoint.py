@@ -28,9 +28,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from drive_env import Batch, CallError
-from drive_env.errors import printable
 
-from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, read_tensors, sha256
+from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors, sha256
 from .config import TrainConfig
 from .dist import Ranks
 from .model import Policy

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-from drive_env.errors import printable, shown
+SHOWN_LETTERS = 100
 
 
 class CheckpointError(ValueError):
@@ -25,6 +25,17 @@ class CheckpointError(ValueError):
 
 class DamagedError(CheckpointError):
     """A file of a checkpoint is missing or not what was written, so an older checkpoint may help."""
+
+
+def shown(value: Any) -> str:
+    """A value of JSON as a sentence may hold it: cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_LETTERS else f"{text[: SHOWN_LETTERS - 3]}..."
+
+
+def printable(text: str) -> str:
+    """The text with what ends a line or steers a terminal written as escapes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def damaged(place: Path, what: str) -> DamagedError:

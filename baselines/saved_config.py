@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from drive_env import DriveConfig, RewardConfig
-from drive_env.errors import printable, shown
 
-from .checkpoint_files import DamagedError, damaged, read_json, unknown
+from .checkpoint_files import DamagedError, damaged, printable, read_json, shown, unknown
 from .config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
 from .semantics import check_semantics
 

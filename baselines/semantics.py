@@ -13,9 +13,8 @@ from typing import Any, get_type_hints
 from gymnasium import spaces
 
 from drive_env import DriveConfig, Feature
-from drive_env.errors import shown
 
-from .checkpoint_files import damaged, unknown
+from .checkpoint_files import damaged, shown, unknown
 from .config import TrainConfig
 from .model import ROTARY_BASE
 
