@@ -1,9 +1,9 @@
 """What does PPO look like in one file, in CleanRL's manner? Over Gymnasium's vector env: one vehicle a world.
 
 The vector env restarts by itself in the step after an episode's end (NEXT_STEP). That step ignores the action and is no
-transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` what else ignores the
-action. The observation before it is the episode's true last one, so a time limit is bootstrapped from the very next
-value.
+transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` the other steps that
+ignore the action. The observation before it is the episode's true last one, so a time limit is bootstrapped from the
+next value.
 
     pip install drive-env torch
     python examples/cleanrl_ppo.py --total-timesteps 100000

@@ -1,5 +1,6 @@
 """Does the command say what it did in tables, and what went wrong in one sentence?"""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -101,8 +102,9 @@ def test_inspect_takes_a_generators_name():
 
 
 def test_inspect_shows_a_scene_in_which_nobody_could_drive(monkeypatch):
-    scene = drive_env.generate_scene("town", agents=2)
-    scene.objects.goal_m[:] = [[scene.objects.x_m[0, i], scene.objects.y_m[0, i]] for i in range(2)]
+    town = drive_env.generate_scene("town", agents=2)
+    starts_m = np.stack([town.objects.x_m[0], town.objects.y_m[0]], axis=1)
+    scene = dataclasses.replace(town, objects=dataclasses.replace(town.objects, goal_m=starts_m))
     monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (scene, b""))
     assert "has no object that could drive" in run("inspect", "any")
 
