@@ -1,6 +1,6 @@
 """Who is attended to, and how much? Two functions: one step against the ring, one segment against its prefix.
 
-Both compute softmax(q k / sqrt(D)) v over the row itself and the last kept rows of its episode. Shapes: R rows, T
+Both compute softmax(q k / sqrt(D)) v over the agent itself and the last valid agent-steps of its episode. Shapes: R agents, T
 steps, H heads, K heads of keys and values (H is a multiple of K), D numbers a head, S slots of the ring.
 """
 
@@ -18,11 +18,11 @@ except ImportError:
 
 
 def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
-    """One step: every row attends to its own slot and to the `length` slots before it.
+    """One step: every agent attends to its own slot and to the `length` slots before it.
 
     Args:
-        query: (R, H, D). keys, values: (R, K, S, D), the row's own already in them.
-        slot: (R,) the row's own slot. length: (R,) below S.
+        query: (R, H, D). keys, values: (R, K, S, D), the agent's own already in them.
+        slot: (R,) the agent's own slot. length: (R,) below S.
 
     Returns:
         (R, H, D), of the query's type.
@@ -49,7 +49,7 @@ def attend_segment(query: Tensor, keys: Tensor, values: Tensor, prefix: Prefix, 
 def attend_ring_plainly(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
     """As `attend_ring`, in a few lines for every device."""
     slots = keys.shape[2]
-    age = (slot[:, None] - torch.arange(slots, device=slot.device)) % slots  # 0 is the row itself
+    age = (slot[:, None] - torch.arange(slots, device=slot.device)) % slots  # 0 is the agent itself
     visible = age <= length[:, None]
     return _softmax_average(query[:, :, None], keys, values, visible[:, None, None])[:, :, 0]
 
@@ -65,13 +65,13 @@ def attend_segment_plainly(query: Tensor, keys: Tensor, values: Tensor, prefix: 
 
 def _softmax_average(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
     """In float32 whatever comes in. A key nobody sees may be NaN."""
-    rows, heads, steps, size = query.shape
+    agents, heads, steps, size = query.shape
     groups = keys.shape[1]
-    grouped = query.float().reshape(rows, groups, -1, size)  # heads that share keys, one after the other
+    grouped = query.float().reshape(agents, groups, -1, size)  # heads that share keys, one after the other
     with torch.autocast(query.device.type, enabled=False):
-        scores = (grouped @ keys.float().transpose(2, 3)).view(rows, heads, steps, -1) * size**-0.5
+        scores = (grouped @ keys.float().transpose(2, 3)).view(agents, heads, steps, -1) * size**-0.5
         weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
         seen = visible.any(2).squeeze(1)  # 0 * NaN is NaN, so nothing unseen may reach the product
         values = torch.where(seen[:, None, :, None], values.float(), 0.0)
-        average = weights.view(rows, groups, -1, scores.shape[-1]) @ values
-    return average.view(rows, heads, steps, size).to(query.dtype)
+        average = weights.view(agents, groups, -1, scores.shape[-1]) @ values
+    return average.view(agents, heads, steps, size).to(query.dtype)

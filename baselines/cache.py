@@ -1,8 +1,8 @@
-"""What does a row remember? Its last tokens in a ring, and how far it is in its episode.
+"""What does an agent remember? Its last tokens in a ring, and how far it is in its episode.
 
-Kept rows are the tokens: only they are remembered, and only they advance. The ring has `context` + `segment` slots:
+Kept agents are the tokens: only they are remembered, and only they advance. The ring has `context` + `segment` slots:
 `context` - 1 tokens before a segment, which training attends to once the segment is over; the segment's own; and one
-that a waiting row may write its own key into, to be attended by itself alone. So nothing is ever moved.
+that a waiting agent may write its own key into, to be attended by itself alone. So nothing is ever moved.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from torch import Tensor
 @dataclass(frozen=True)
 class Prefix:
     """Where in the rings stands what rollout remembered when a segment began; it stays until the next one begins. R
-    rows."""
+    agents."""
 
     keys: Tensor
-    """(L, N, K, S, D), the rings of all rows."""
+    """(L, N, K, S, D), the rings of all agents."""
     values: Tensor
-    rows: Tensor
-    """(R,) which of the N rows."""
+    agents: Tensor
+    """(R,) which of the N agents."""
     head: Tensor
     """(R,) tokens ever remembered before the segment; the next one's slot is this mod S."""
     position: Tensor
@@ -46,7 +46,7 @@ class Prefix:
         """(R, K, reach) where tokens stand, counted in vectors from the start of a layer; and which of them are any."""
         _, _, heads, slots, _ = self.keys.shape
         back = torch.arange(-self.reach, 0, device=self.head.device)
-        ring = self.rows[:, None] * heads + torch.arange(heads, device=self.head.device)
+        ring = self.agents[:, None] * heads + torch.arange(heads, device=self.head.device)
         slot = (self.head[:, None] + back) % slots
         return ring[:, :, None] * slots + slot[:, None], (back >= -self.position[:, None])[:, None, :, None]
 
@@ -59,7 +59,7 @@ class Sight:
     """
 
     position: Tensor
-    """(R, T) kept rows of the episode before each."""
+    """(R, T) valid agent-steps of the episode before each."""
     token: Tensor
     """(R, T) the number of the next token: that of the step itself, if it is kept."""
     oldest: Tensor
@@ -72,9 +72,9 @@ class Sight:
     @cached_property
     def visible(self) -> Tensor:
         """(R, T, reach + T) bool, the same spelled out: whether a step sees each token of the prefix and each step."""
-        rows, steps = self.kept.shape
+        agents, steps = self.kept.shape
         pad = torch.nn.functional.pad
-        prefix = torch.arange(-self.reach, 0, device=self.kept.device).expand(rows, -1)
+        prefix = torch.arange(-self.reach, 0, device=self.kept.device).expand(agents, -1)
         token = torch.cat([prefix, self.token], 1)[:, None]
         is_token = pad(self.kept, (self.reach, 0), value=True)[:, None]
         own = pad(torch.eye(steps, dtype=torch.bool, device=self.kept.device), (self.reach, 0))
@@ -82,28 +82,28 @@ class Sight:
 
 
 class Cache:
-    """The rings of many rows. All is written in place, so that views and captured graphs stay valid.
+    """The rings of many agents. All is written in place, so that views and captured graphs stay valid.
 
     Args:
-        layers, heads, size: of keys and values. rows: how many.
-        context: tokens a row attends to, itself included. segment: steps of a segment.
+        layers, heads, size: of keys and values. agents: how many.
+        context: tokens an agent attends to, itself included. segment: steps of a segment.
     """
 
-    def __init__(self, layers: int, rows: int, heads: int, size: int, context: int, segment: int, dtype: torch.dtype,
+    def __init__(self, layers: int, agents: int, heads: int, size: int, context: int, segment: int, dtype: torch.dtype,
                  device: torch.device | str):
         self.context = context
         self.slots = context + segment
-        shape = (layers, rows, heads, self.slots, size)
+        shape = (layers, agents, heads, self.slots, size)
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
-        self.head = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.head = torch.zeros(agents, dtype=torch.int64, device=device)
         """(R,) tokens ever remembered; token i stands in slot i mod `slots`."""
-        self.position = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.position = torch.zeros(agents, dtype=torch.int64, device=device)
         """(R,) tokens of the episode so far."""
-        self._index = torch.arange(rows, device=device)
+        self._index = torch.arange(agents, device=device)
 
-    def rows(self, chosen: slice) -> Cache:
-        """The same memory, of some rows."""
+    def agents(self, chosen: slice) -> Cache:
+        """The same memory, of some agents."""
         view = object.__new__(Cache)
         view.context, view.slots = self.context, self.slots
         view.keys, view.values = self.keys[:, chosen], self.values[:, chosen]
@@ -112,12 +112,12 @@ class Cache:
         return view
 
     def open(self, first: Tensor) -> None:
-        """Drops the context of rows whose observation opens an episode, before that observation is used."""
+        """Drops the context of agents whose observation opens an episode, before that observation is used."""
         self.position.masked_fill_(first, 0)
 
     @property
     def slot(self) -> Tensor:
-        """(R,) where the next token goes; until the row is kept, nobody else sees it."""
+        """(R,) where the next token goes; until the agent is kept, nobody else sees it."""
         return self.head % self.slots
 
     @property
@@ -131,13 +131,13 @@ class Cache:
         self.values[layer][self._index, :, self.slot] = values
 
     def advance(self, kept: Tensor) -> None:
-        """Remembers what was put, for the rows that are kept."""
+        """Remembers what was put, for the agents that are kept."""
         self.head += kept
         self.position += kept
 
-    def before(self, rows: Tensor, head: Tensor, position: Tensor) -> Prefix:
-        """The prefix of some rows as it was when their counters stood so; it is read when it is attended to."""
-        return Prefix(self.keys, self.values, rows, head, position, self.context - 1)
+    def before(self, agents: Tensor, head: Tensor, position: Tensor) -> Prefix:
+        """The prefix of some agents as it was when their counters stood so; it is read when it is attended to."""
+        return Prefix(self.keys, self.values, agents, head, position, self.context - 1)
 
 
 def sight(first: Tensor, kept: Tensor, position: Tensor, context: int) -> Sight:

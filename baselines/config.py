@@ -60,7 +60,7 @@ class EnvConfig(_Plain):
     """Vehicles in a generated scene; None: as many as `drive.agents_per_world`, at least 32."""
     scene_parameters: dict[str, int | float | tuple[int | float, ...]] = field(default_factory=dict)
     """Further parameters of the generator, such as `arm_length_m`."""
-    worlds: int = 16
+    num_worlds: int = 16
     """Worlds of all ranks together."""
     fleets: int | None = None
     """Batches that take turns, so that the core steps one while the policy thinks for another; None: 2 on a GPU,
@@ -74,7 +74,7 @@ class EnvConfig(_Plain):
             object.__setattr__(self, "scenes", tuple(map(_told_from_names, self.scenes)))
         super().__post_init__()
         _check("scenes", self.scenes, len(self.scenes) > 0, "at least one name or path")
-        for name in ("scene_count", "worlds", "fleets", "scene_agents"):
+        for name in ("scene_count", "num_worlds", "fleets", "scene_agents"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 1, "1 or more")
         _check("threads", self.threads, self.threads >= 0, "0 or more")
@@ -92,7 +92,7 @@ class ModelConfig(_Plain):
     object_width: int = 64
     """Width of the encoding of one vehicle or road segment."""
     context: int = 128
-    """Kept rows of the episode that a row attends to, itself included."""
+    """Kept agents of the episode that an agent attends to, itself included."""
     critic: Literal["shared", "separate"] = "shared"
     """One trunk for actor and critic, or a trunk each."""
     memory: Literal["transformer", "none"] = "transformer"
@@ -115,12 +115,12 @@ class PPOConfig(_Plain):
     """How it learns (Schulman et al. 2017)."""
 
     agent_steps: int = 20_000_000
-    """Kept rows of all ranks together after which training ends."""
+    """Kept agents of all ranks together after which training ends."""
     segment: int = 64
     """Steps of every world between updates."""
     epochs: int = 2
     minibatches: int = 4
-    """Optimiser steps an epoch; each takes whole segments of some rows."""
+    """Optimiser steps an epoch; each takes whole segments of some agents."""
     gamma: float = 0.995
     """Discount of a kept step. Over a trial of 201 steps 0.98 leaves 1.7% for the next trial, 0.995 37%."""
     lam: float = 0.95

@@ -19,7 +19,7 @@ WORLDS_AT_ONCE = 16
 """As many as a batch may have parts: a world that has played its episode is not stepped again."""
 
 Act = Callable[[Batch], np.ndarray]
-"""Given the batch, the actions of all rows."""
+"""Given the batch, the actions of all agents."""
 
 
 def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: DriveConfig, seed: int = 0,
@@ -33,7 +33,7 @@ def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: Drive
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
         some = scenes[start : start + WORLDS_AT_ONCE]
         # As many worlds as scenes play each once, whatever the first of their consecutive ids is.
-        with Batch(some, worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
+        with Batch(some, num_worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
                    world_ids=range(start, start + len(some)), restart="caller", parts=len(some)) as batch:
             _play_one_episode_each(batch, make_act(batch))
             reports.append(batch.metrics())
@@ -47,14 +47,14 @@ def _play_one_episode_each(batch: Batch, act: Act) -> None:
     while playing:
         actions = act(batch)
         for world in playing:
-            world.step_async(actions[world.row_slice])
+            world.step_async(actions[world.agent_slice])
         for world in playing:
             world.wait()
         playing = [world for world in playing if not (world.trial_ended[0] and world.trial_index[0] == last_trial)]
 
 
 def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
-    """One report of many batches: each figure the mean over the rows of all; `trials` is a count."""
+    """One report of many batches: each figure the mean over the agents of all; `trials` is a count."""
     return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
 
 
@@ -67,7 +67,7 @@ def _joined(name: str, figures: list[Figure]) -> Figure:
     return Figure(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
 
 
-def by_chance(seed: int) -> Callable[[Batch], Act]:
+def random_policy(seed: int) -> Callable[[Batch], Act]:
     """Draws every action of the space alike."""
 
     def make_act(batch: Batch) -> Act:
@@ -94,9 +94,9 @@ class Player:
     deterministic: bool = True
 
     def __call__(self, batch: Batch) -> Act:
-        cache = self.policy.make_cache(batch.row_count, 1, self.device)
+        cache = self.policy.make_cache(batch.num_agents, 1, self.device)
         actor = self.policy.actor
-        previous = torch.zeros(batch.row_count, actor.components, dtype=actor.dtype, device=self.device)
+        previous = torch.zeros(batch.num_agents, actor.components, dtype=actor.dtype, device=self.device)
         on_device = lambda array: torch.from_numpy(array).to(self.device)
 
         @torch.no_grad()
@@ -141,7 +141,7 @@ def main() -> None:
         except ValueError as error:  # of the checkpoint or the scenes: one sentence says it
             sys.exit(f"baselines.evaluate: {error}")
         driven = evaluate(Player(policy, where, deterministic), found, env.drive, seed)
-        chance = evaluate(by_chance(seed), found, env.drive, seed)
+        chance = evaluate(random_policy(seed), found, env.drive, seed)
         table = Table(title=f"{checkpoint.name} on {len(found)} scenes")
         for column in ("figure", "policy", "by chance", "n"):
             table.add_column(column, justify="left" if column == "figure" else "right")

@@ -1,4 +1,4 @@
-"""What was each step worth? Advantages over the rows that acted, by the channels' rules."""
+"""What was each step worth? Advantages over the agents that acted, by the channels' rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with the trial, and no inner trial is bootstrapped. With all three the clock of 
 
 
 class Steps(NamedTuple):
-    """A segment as the returns see it. (rows, steps) each, or (rows,) where it speaks of the segment's end.
+    """A segment as the returns see it. (agents, steps) each, or (agents,) where it speaks of the segment's end.
 
     Entries of steps with `invalid` may be anything, save the value right after a `truncation`.
     """
@@ -35,14 +35,14 @@ class Steps(NamedTuple):
     last_waits: Tensor
     last_first: Tensor
     restart_value: Tensor
-    """Value of what a waiting row will see at its next restart, peeked in its frozen context."""
+    """Value of what a waiting agent will see at its next restart, peeked in its frozen context."""
 
 
 def advantages(steps: Steps, gamma: float, lam: float, credit: str = "through",
                gamma_trial: float | None = None) -> tuple[Tensor, Tensor]:
-    """Generalised advantage estimates (Schulman et al. 2016) from each kept step to the row's next kept step.
+    """Generalised advantage estimates (Schulman et al. 2016) from each kept step to the agent's next kept step.
 
-    Steps that are not kept (`invalid`: the row waited, or its world restarted) cost no discount.
+    Steps that are not kept (`invalid`: the agent waited, or its world restarted) cost no discount.
 
     Args:
         steps: the segment.
@@ -52,7 +52,7 @@ def advantages(steps: Steps, gamma: float, lam: float, credit: str = "through",
         gamma_trial: discount of a step behind which the trial ends, where it goes on into the next; None: `gamma`.
 
     Returns:
-        Advantages and returns, (rows, steps); 0 where a step is not kept.
+        Advantages and returns, (agents, steps); 0 where a step is not kept.
 
     Raises:
         ValueError: credit is unknown, or an episode opens behind a kept step with neither flag between.
@@ -103,7 +103,7 @@ def advantages(steps: Steps, gamma: float, lam: float, credit: str = "through",
 
 
 def check_openings(steps: Steps) -> None:
-    """A ValueError where an episode opens though the row was neither terminated nor truncated: a reset cut it."""
+    """A ValueError where an episode opens though the agent was neither terminated nor truncated: a reset cut it."""
     first = torch.cat([steps.first, steps.last_first[:, None]], 1)
     index = torch.arange(first.shape[1] - 1, device=first.device)
     last_kept = torch.where(steps.invalid, -1, index).cummax(1).values  # at or before each step
@@ -111,9 +111,9 @@ def check_openings(steps: Steps) -> None:
     flags = _running(steps.terminations | steps.truncations)
     wrong = first & (before >= 0) & (flags == flags.gather(1, before.clamp(min=0)))
     if wrong.any():
-        row, step = wrong.nonzero()[0].tolist()
-        raise ValueError(f"row {row} opens an episode at step {step} of the segment, though its step "
-                         f"{int(before[row, step])} was neither terminated nor truncated; reset once, before the "
+        agent, step = wrong.nonzero()[0].tolist()
+        raise ValueError(f"agent {agent} opens an episode at step {step} of the segment, though its step "
+                         f"{int(before[agent, step])} was neither terminated nor truncated; reset once, before the "
                          "first step, and leave restarts to the batch")
 
 
@@ -126,7 +126,7 @@ def _next_kept(kept: Tensor) -> Tensor:
 
 
 def _running(flag: Tensor) -> Tensor:
-    """How often a flag was set before each step, and before the end: (rows, steps + 1)."""
+    """How often a flag was set before each step, and before the end: (agents, steps + 1)."""
     return torch.nn.functional.pad(flag.long().cumsum(1), (1, 0))
 
 

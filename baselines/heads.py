@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 def action_head(space: spaces.Space, width: int) -> DiscreteHead | GaussianHead:
-    """The head for an action space of one row.
+    """The head for an action space of one agent.
 
     Raises:
         ValueError: the space is none of Discrete, MultiDiscrete and a one-dimensional Box.
@@ -47,7 +47,7 @@ class DiscreteHead(nn.Module):
         return torch.cat([part.log_softmax(-1) for part in logits], -1)
 
     def sample(self, logits: Tensor) -> Tensor:
-        """Gumbel's trick: no host, no check, so that a row that waits may hold anything."""
+        """Gumbel's trick: no host, no check, so that an agent that waits may hold anything."""
         noise = -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
         return self.best(logits + noise)
 

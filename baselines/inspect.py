@@ -1,6 +1,6 @@
 """What did the policy do at every tick, and what was it looking back at? A trace and pictures of one agent's attention.
 
-    python -m baselines.inspect runs/small/update-00000100 --row 2
+    python -m baselines.inspect runs/small/update-00000100 --agent 2
 
 writes `trace.jsonl`, one line a tick, and `attention.png`, one picture a layer and head: from the tick on the left to
 the tick below. It checks on the way that what must not be seen got a weight of exactly 0.
@@ -34,7 +34,7 @@ class HiddenWeightError(AssertionError):
 
 @dataclass
 class Inspection:
-    """One row's ticks, and for each layer and head the weight it gave at each tick to each: (L, H, ticks, ticks)."""
+    """One agent's ticks, and for each layer and head the weight it gave at each tick to each: (L, H, ticks, ticks)."""
 
     ticks: list[dict[str, Any]] = field(default_factory=list)
     weights: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0, 0), np.float32))
@@ -55,8 +55,8 @@ def applied_weights(query: Tensor, cache: Cache, layer: int, slot: Tensor, lengt
 
 
 @torch.no_grad()
-def inspect(policy: Policy, scene: Scene, drive, row: int = 0, ticks: int | None = None, seed: int = 0) -> Inspection:
-    """Plays one world and looks at one of its rows.
+def inspect(policy: Policy, scene: Scene, drive, agent: int = 0, ticks: int | None = None, seed: int = 0) -> Inspection:
+    """Plays one world and looks at one of its agents.
 
     Args:
         ticks: how many steps; None: one episode.
@@ -66,45 +66,45 @@ def inspect(policy: Policy, scene: Scene, drive, row: int = 0, ticks: int | None
     """
     device = next(policy.parameters()).device
     with Batch([scene], config=drive, seed=seed) as batch:
-        if not 0 <= row < batch.row_count:
-            raise ValueError(f"row is {row}; it must be from 0 to {batch.row_count - 1}")
+        if not 0 <= agent < batch.num_agents:
+            raise ValueError(f"agent is {agent}; it must be from 0 to {batch.num_agents - 1}")
         batch.reset()
-        cache = policy.make_cache(batch.row_count, 1, device)
-        previous = torch.zeros(batch.row_count, policy.actor.components, dtype=policy.actor.dtype, device=device)
+        cache = policy.make_cache(batch.num_agents, 1, device)
+        previous = torch.zeros(batch.num_agents, policy.actor.components, dtype=policy.actor.dtype, device=device)
         tick_of_slot = np.full(cache.slots, -1)
-        remembered: list[int] = []  # ticks of the episode that the row has kept
+        remembered: list[int] = []  # ticks of the episode that the agent has kept
         inspection, all_weights, done = Inspection(context=policy.context), [], False
         while not done:
             tick = len(inspection.ticks)
             on_device = lambda name: torch.from_numpy(getattr(batch, name).copy()).to(device)
             kept = ~on_device("waits")
             cache.open(on_device("first"))
-            if batch.first[row]:
+            if batch.first[agent]:
                 remembered.clear()
-            slot, position = int(cache.slot[row]), int(cache.position[row])
+            slot, position = int(cache.slot[agent]), int(cache.position[agent])
             tick_of_slot[slot] = tick
             weights: list[Tensor] = []
 
             def watch(query, layer, slots, length, found=weights):
-                found.append(applied_weights(query, cache, layer, slots, length)[row].cpu())
+                found.append(applied_weights(query, cache, layer, slots, length)[agent].cpu())
 
             parameters, values = policy.step(on_device("observations"), previous, kept, cache, watch)
             all_weights.append(_by_tick(weights, tick_of_slot, {*remembered[1 - policy.context or len(remembered):],
                                                                 tick}, tick))
-            if kept[row]:
+            if kept[agent]:
                 remembered.append(tick)
             actions = policy.actor.best(parameters)
             entropy = policy.actor.entropy(parameters)
             previous.copy_(torch.where(kept[:, None], actions, previous))
-            before = {name: bool(getattr(batch, name)[row]) for name in ("first", "waits", "removed", "stopped")}
-            trial = int(batch.trial_index[row])
+            before = {name: bool(getattr(batch, name)[agent]) for name in ("first", "waits", "removed", "stopped")}
+            trial = int(batch.trial_index[agent])
             batch.step(policy.actor.to_env(actions).cpu().numpy())
             inspection.ticks.append({
-                "tick": tick, "position": position, "trial": trial, **before, "value": float(values[row]),
-                "entropy": float(entropy[row]), "action": actions[row].tolist(), "reward": float(batch.rewards[row]),
-                "outcome": OUTCOMES[batch.outcome[row]],
-                **{name: bool(getattr(batch, name)[row]) for name in FLAGS if name not in before}})
-            over = batch.trial_ended[row] and trial + 1 == drive.max_trials
+                "tick": tick, "position": position, "trial": trial, **before, "value": float(values[agent]),
+                "entropy": float(entropy[agent]), "action": actions[agent].tolist(), "reward": float(batch.rewards[agent]),
+                "outcome": OUTCOMES[batch.outcome[agent]],
+                **{name: bool(getattr(batch, name)[agent]) for name in FLAGS if name not in before}})
+            over = batch.trial_ended[agent] and trial + 1 == drive.max_trials
             done = tick + 1 == ticks if ticks else bool(over)
     count = len(inspection.ticks)
     if all_weights and all_weights[0].size:
@@ -121,7 +121,7 @@ def _by_tick(weights: list[Tensor], tick_of_slot: np.ndarray, visible: set[int],
     hidden = ~np.isin(tick_of_slot, list(visible))
     if by_slot[..., hidden].any():
         seen = sorted(set(tick_of_slot[hidden & by_slot.any((0, 1))].tolist()))
-        raise HiddenWeightError(f"at tick {tick} the row looks at ticks {seen}, which it must not see")
+        raise HiddenWeightError(f"at tick {tick} the agent looks at ticks {seen}, which it must not see")
     off = np.abs(by_slot.sum(-1) - 1).max()
     if off > 1e-3:
         raise HiddenWeightError(f"at tick {tick} the weights add up to 1 but for {off:.2g}")
@@ -176,14 +176,14 @@ def main() -> None:
     from .checkpoint import CheckpointError, load_policy, named
     from .worlds import scenes_of
 
-    def run(checkpoint: Path, scene: int = 0, row: int = 0, ticks: int | None = None, out: Path = Path("inspection"),
+    def run(checkpoint: Path, scene: int = 0, agent: int = 0, ticks: int | None = None, out: Path = Path("inspection"),
             seed: int = 0) -> None:
-        """Plays one world with the policy of a checkpoint and shows what one row did and looked back at.
+        """Plays one world with the policy of a checkpoint and shows what one agent did and looked back at.
 
         Args:
             checkpoint: the folder of one update, or that of a run for its newest one.
             scene: index into the scenes of the training.
-            row: of the world.
+            agent: of the world.
             ticks: steps; none: one episode.
             out: the folder to write into.
         """
@@ -192,7 +192,7 @@ def main() -> None:
             scenes = scenes_of(config.env)
             if not 0 <= scene < len(scenes):
                 raise ValueError(f"scene is {scene}; it must be from 0 to {len(scenes) - 1}")
-            inspection = inspect(policy, scenes[scene], config.env.drive, row, ticks, seed)
+            inspection = inspect(policy, scenes[scene], config.env.drive, agent, ticks, seed)
         except (CheckpointError, HiddenWeightError, ValueError) as error:
             sys.exit(f"baselines.inspect: {error}")
         out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What does a step of the optimiser minimise? Every sum is over kept rows, divided by the count of all ranks."""
+"""What does a step of the optimiser minimise? Every sum is over valid agent-steps, divided by the count of all ranks."""
 
 from __future__ import annotations
 

@@ -29,19 +29,19 @@ def segment_figures(segment: Segment, returns: Tensor, trials: int, ranks: Ranks
         returns: (R, T). trials: of an episode.
     """
     kept = segment.kept
-    rows = torch.tensor(float(kept.numel()), device=kept.device, dtype=torch.float64)
+    agents = torch.tensor(float(kept.numel()), device=kept.device, dtype=torch.float64)
     flags = torch.stack([getattr(segment, name).sum() for name in (
         "terminations", "truncations", "truncation", "trial_ended")]).double()
     edges = torch.tensor(LEFT_EDGES, device=kept.device)
     by_left = _value_sums(torch.bucketize(segment.steps_left, edges, right=True), len(LEFT_EDGES) + 1, segment, returns)
     by_trial = _value_sums(segment.trial_index.long(), trials, segment, returns)
-    packed = ranks.sum(torch.cat([rows[None], flags, by_left.flatten(), by_trial.flatten()]))
-    rows, flags = packed[0], packed[1:5]
+    packed = ranks.sum(torch.cat([agents[None], flags, by_left.flatten(), by_trial.flatten()]))
+    agents, flags = packed[0], packed[1:5]
     by_left, by_trial = (part.view(-1, 5) for part in packed[5:].split([by_left.numel(), by_trial.numel()]))
 
-    figures = {"kept_share": by_left[:, 0].sum() / rows}
+    figures = {"kept_share": by_left[:, 0].sum() / agents}
     for index, name in enumerate(("termination", "truncation_of_episode", "truncation", "trial_end")):
-        figures[f"{name}_rate"] = flags[index] / rows
+        figures[f"{name}_rate"] = flags[index] / agents
     figures |= _value_figures("value_all", by_left.sum(0))
     names = [f"left_{low}_{high}" for low, high in zip((0, *LEFT_EDGES), (*LEFT_EDGES, "up"))]
     for name, sums in zip(names, by_left):

@@ -86,16 +86,16 @@ class PinnedArrays:
         like: a batch of one world with the same config and scenes. worlds: of the batch to be.
     """
 
-    def __init__(self, like: Batch, worlds: int):
+    def __init__(self, like: Batch, num_worlds: int):
         self._places, used = {}, 0
         for name in SHOWN:
             array = getattr(like, name)
-            shape = (len(array) * worlds, *array.shape[1:])
+            shape = (len(array) * num_worlds, *array.shape[1:])
             self._places[name] = (used, shape, torch.from_numpy(array[:0]).dtype)
             used += -(-math.prod(shape) * array.itemsize // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         self.block = torch.zeros(used, dtype=torch.uint8, pin_memory=True)
         actions = like.bound_actions
-        self.actions = torch.zeros((len(actions) * worlds, *actions.shape[1:]),
+        self.actions = torch.zeros((len(actions) * num_worlds, *actions.shape[1:]),
                                    dtype=torch.from_numpy(actions[:0]).dtype, pin_memory=True)
 
     def view(self, block: Tensor, name: str) -> Tensor:

@@ -22,7 +22,7 @@ from .config import ModelConfig
 from .heads import action_head
 
 ALONE = ("ego", "trial")
-"""Blocks of an observation that describe the row itself; every other block is a set of slots."""
+"""Blocks of an observation that describe the agent itself; every other block is a set of slots."""
 
 PRESENCE = "kind"
 """The feature of a slot that is above 0 where the slot is filled."""
@@ -42,7 +42,7 @@ class Block:
 
 
 def blocks_of(layout: Mapping[str, Feature]) -> tuple[int, list[Block]]:
-    """How many floats at the start of a row describe the row itself, and the sets that follow."""
+    """How many floats at the start of an agent describe the agent itself, and the sets that follow."""
     names = dict.fromkeys(name.partition("/")[0] for name in layout)
     own = 1 + max(feature.offset for name, feature in layout.items() if name.partition("/")[0] in ALONE)
     sets = []
@@ -65,7 +65,7 @@ class Norm(nn.LayerNorm):
 
 
 class Encoder(nn.Module):
-    """One vector a row: itself, and the maximum over each of its sets, whatever their order."""
+    """One vector an agent: itself, and the maximum over each of its sets, whatever their order."""
 
     def __init__(self, layout: Mapping[str, Feature], object_width: int, width: int):
         super().__init__()
@@ -89,7 +89,7 @@ class Encoder(nn.Module):
 
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-"""Given a layer and its (R, T, heads, D) queries, keys and values: what each row and step read, like the queries."""
+"""Given a layer and its (R, T, heads, D) queries, keys and values: what each agent and step read, like the queries."""
 
 
 class Layer(nn.Module):
@@ -163,7 +163,7 @@ class Policy(nn.Module):
     """Actor and critic over one trunk, or a trunk each.
 
     Args:
-        layout: of `Batch.observation_layout`. space: one row's actions. precision: "float32" or "bfloat16".
+        layout: of `Batch.observation_layout`. space: one agent's actions. precision: "float32" or "bfloat16".
     """
 
     def __init__(self, layout: Mapping[str, Feature], space: spaces.Space, config: ModelConfig,
@@ -189,20 +189,20 @@ class Policy(nn.Module):
             for layer in trunk.layers:
                 layer.ask, layer.answer = torch.compile(layer.ask, **once), torch.compile(layer.answer, **once)
 
-    def make_cache(self, rows: int, segment: int, device: torch.device | str) -> Cache:
-        """An empty memory for so many rows and segments of so many steps; a feed-forward policy only counts."""
+    def make_cache(self, agents: int, segment: int, device: torch.device | str) -> Cache:
+        """An empty memory for so many agents and segments of so many steps; a feed-forward policy only counts."""
         config = self.config
         layers = config.layers * len(self.trunks) if self.remembers else 0
-        return Cache(layers, rows, config.kv_heads or config.heads, config.width // config.heads, self.context,
+        return Cache(layers, agents, config.kv_heads or config.heads, config.width // config.heads, self.context,
                      segment, self.kv_dtype, device)
 
     def forward(self, observations: Tensor, previous: Tensor, first: Tensor, kept: Tensor, prefix: Prefix,
                 read: Tensor | None = None, remember: list | None = None) -> tuple[Tensor, Tensor]:
-        """Whole segments of R rows and T steps.
+        """Whole segments of R agents and T steps.
 
         Args:
-            observations: (R, T, O). previous: (R, T, A) action of the last kept row.
-            first, kept: (R, T) bool, of the observations; a row is kept where it does not wait.
+            observations: (R, T, O). previous: (R, T, A) action of the last kept agent.
+            first, kept: (R, T) bool, of the observations; an agent is kept where it does not wait.
             prefix: what was remembered when the segment began.
             read: (R, T) bool, the steps to look at; observations and previous actions of the others, which may be
                 NaN, count as zeros. None: all.
@@ -225,11 +225,11 @@ class Policy(nn.Module):
 
     def step(self, observations: Tensor, previous: Tensor, kept: Tensor | None, cache: Cache,
              watch: Callable[[Tensor, int, Tensor, Tensor], None] | None = None) -> tuple[Tensor, Tensor]:
-        """One step of R rows against their memory, which keeps the rows that are `kept`; None: a peek, keeps none.
+        """One step of R agents against their memory, which keeps the agents that are `kept`; None: a peek, keeps none.
 
         Args:
             observations: (R, O). previous: (R, A).
-            watch: is told every layer's queries (R, H, D), its index, and the rows' slots and lengths.
+            watch: is told every layer's queries (R, H, D), its index, and the agents' slots and lengths.
 
         Returns:
             The actor's parameters (R, ...) and the values (R,), float32.

@@ -4,7 +4,7 @@
     python -m baselines.ppo town --run.minutes 4
                                              one trial an episode, on one GPU
     python -m baselines.ppo small            two minutes on two cores
-    torchrun --nproc-per-node 8 -m baselines.ppo --env.worlds 4096
+    torchrun --nproc-per-node 8 -m baselines.ppo --env.num-worlds 4096
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from drive_env import Scene
 from . import checkpoint
 from .config import PPOConfig, TrainConfig
 from .dist import Ranks, join
-from .evaluate import Player, by_chance, evaluate, joined
+from .evaluate import Player, evaluate, joined, random_policy
 from .gae import advantages
 from .lines import LOG, read_lines
 from .losses import Losses, normalised, ppo_losses
@@ -57,7 +57,7 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         on_update: called after each update with its figures, on the rank that leads.
 
     Raises:
-        ValueError: something in the config does not fit, such as rows that do not divide by minibatches.
+        ValueError: something in the config does not fit, such as agents that do not divide by minibatches.
         FloatingPointError: a loss is no longer finite.
         Interrupted: by Ctrl-C or SIGTERM; after the first one the update is finished, checkpoint and curves are saved.
     """
@@ -74,7 +74,7 @@ def _train(config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: 
         torch.set_num_threads(run.torch_threads)
     torch.manual_seed(run.seed)
     scenes = scenes_of(config.env)
-    counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_rows": 0}
+    counters = checkpoint.resumable(resumed, config) if resumed else {"update": 0, "agent_steps": 0, "env_steps": 0}
 
     # Without the state of the rollout, worlds open anew: not those that were played before.
     seed = run.seed + counters["update"]
@@ -97,7 +97,7 @@ def _train(config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: 
                     or run.minutes is not None and time.perf_counter() - started > 60 * run.minutes)
     try:
         if ranks.leads and not resumed:
-            _evaluate("chance", by_chance(run.seed), config, ranks.device, scenes, counters, log)
+            _evaluate("chance", random_policy(run.seed), config, ranks.device, scenes, counters, log)
         started = time.perf_counter()
         interrupts.postpone()
         done, interrupted = over(), 0
@@ -160,9 +160,9 @@ class Learner:
         self.policy, self.optimizer, self.config, self.ranks = policy, optimizer, config, ranks
         self.collector, self.watch = collector, Stopwatch()
         self.trials = collector.batches[0].config.max_trials
-        rows = len(collector.segment.first)
-        if rows % config.minibatches:
-            raise ValueError(f"minibatches is {config.minibatches}; the {rows} rows of a process must divide by it")
+        agents = len(collector.segment.first)
+        if agents % config.minibatches:
+            raise ValueError(f"minibatches is {config.minibatches}; the {agents} agents of a process must divide by it")
 
     def update(self, counters: dict[str, int]) -> dict[str, Any]:
         """Gathers a segment, learns from it, moves the counters on and gives the figures."""
@@ -182,7 +182,7 @@ class Learner:
 
         counters["update"] += 1
         counters["agent_steps"] += kept
-        counters["env_rows"] += segment.first.numel() * ranks.count
+        counters["env_steps"] += segment.first.numel() * ranks.count
         said = to_floats(figures)
         self.watch.lap("learn")
         if not all(torch.isfinite(torch.tensor([said[name] for name in ("policy_loss", "value_loss", "grad_norm")]))):
@@ -191,11 +191,11 @@ class Learner:
                                                    time.perf_counter() - start)
 
     def _order(self, segment: Segment) -> tuple[list[Tensor], list[list[int]]]:
-        """For every epoch the rows, shuffled, and how many kept steps of all ranks each minibatch has."""
-        rows, parts = len(segment.first), self.config.minibatches
-        order = [torch.randperm(rows, device=segment.first.device) for _ in range(self.config.epochs)]
-        of_row = segment.kept.sum(1)
-        counts = torch.stack([of_row[epoch].view(parts, -1).sum(1) for epoch in order])
+        """For every epoch the agents, shuffled, and how many kept steps of all ranks each minibatch has."""
+        agents, parts = len(segment.first), self.config.minibatches
+        order = [torch.randperm(agents, device=segment.first.device) for _ in range(self.config.epochs)]
+        of_agent = segment.kept.sum(1)
+        counts = torch.stack([of_agent[epoch].view(parts, -1).sum(1) for epoch in order])
         return order, self.ranks.sum(counts).tolist()
 
     def _learn(self, segment: Segment, advantage: Tensor, returns: Tensor, order: list[Tensor],
@@ -203,9 +203,9 @@ class Learner:
         """The epochs. Every figure is the mean over the optimiser's steps, save the parity gap: that of the first."""
         config, ranks, minibatches = self.config, self.ranks, self.config.minibatches
         sums, norms, taken, gap = None, 0.0, 0, None
-        for epoch, (rows, count) in enumerate(zip(order, counts)):
+        for epoch, (agents, count) in enumerate(zip(order, counts)):
             kl = 0.0
-            for some, kept_count in zip(rows.view(minibatches, -1), count):
+            for some, kept_count in zip(agents.view(minibatches, -1), count):
                 if kept_count == 0:  # on all ranks alike
                     continue
                 losses, log_ratio = self.losses(segment, some, advantage[some], returns[some], kept_count)
@@ -231,11 +231,11 @@ class Learner:
             "grad_norm": norms / taken, "optimizer_steps": torch.tensor(float(taken), device=mean.device),
             "parity_gap": ranks.max(gap), "learning_rate": torch.tensor(self.rate, device=mean.device)}
 
-    def losses(self, segment: Segment, rows: Tensor, advantage: Tensor, returns: Tensor,
+    def losses(self, segment: Segment, agents: Tensor, advantage: Tensor, returns: Tensor,
                count: int) -> tuple[Losses, Tensor]:
-        """Losses of some rows, of whose kept steps all ranks together have `count`, and their log ratios."""
-        part = segment.rows(rows)
-        prefix = self.collector.cache.before(rows, part.start_head, part.start_position)
+        """Losses of some agents, of whose kept steps all ranks together have `count`, and their log ratios."""
+        part = segment.agents(agents)
+        prefix = self.collector.cache.before(agents, part.start_head, part.start_position)
         actor = self.policy.actor
         parameters, values = self.policy(part.observations, part.previous, part.first, ~part.waits, prefix, part.kept)
         log_probs = actor.log_prob(parameters, torch.where(part.kept[..., None], part.actions, 0))
@@ -252,22 +252,22 @@ class Learner:
             group["lr"] = self.rate
 
     def _report(self) -> dict[str, float]:
-        """The env's own figures of this rank's worlds, each the mean over its rows, with their number."""
+        """The env's own figures of this rank's worlds, each the mean over its agents, with their number."""
         return with_counts(joined([batch.metrics() for batch in self.collector.batches]))
 
-    def _times(self, kept: int, rows: int, seconds: float) -> dict[str, float]:
+    def _times(self, kept: int, agents: int, seconds: float) -> dict[str, float]:
         shares = self.watch.take()
         for fleet in self.collector.fleets:
             for name, spent in fleet.seconds.items():
                 shares[name] = shares.get(name, 0.0) + spent
                 fleet.seconds[name] = 0.0
-        return {"agent_steps_per_s": kept / seconds, "env_rows_per_s": rows / seconds,
+        return {"agent_steps_per_s": kept / seconds, "env_steps_per_s": agents / seconds,
                 **{f"time_{name}": spent / seconds for name, spent in shares.items()}}
 
 
 def _evaluate(kind: str, make_act, config: TrainConfig, device: torch.device, scenes: list[Scene], counters,
               log: Log) -> None:
-    """Plays every scene once, uncompiled, since its rows are others; if it fails, says why, and training goes on."""
+    """Plays every scene once, uncompiled, since its agents are others; if it fails, says why, and training goes on."""
     random_state = torch.get_rng_state()
     try:
         with torch.compiler.set_stance("force_eager") if compiles(config, device) else nullcontext():

@@ -23,7 +23,7 @@ from .attention import attend_segment, attend_segment_plainly
 from .cache import Cache, sight
 from .config import EnvConfig, TrainConfig
 from .dist import Ranks, join
-from .evaluate import by_chance
+from .evaluate import random_policy
 from .ppo import make_policy, train
 from .rollout import Collector
 from .worlds import open_batches, scenes_of
@@ -70,20 +70,20 @@ def matmul_agrees(ranks: Ranks) -> Finding:
 def attention_agrees(ranks: Ranks) -> Finding:
     """Gradients of a segment's attention in bfloat16 against the plain one in float32."""
     torch.manual_seed(0)
-    rows, heads, steps, size, context = 4, 4, 32, 32, 65
+    agents, heads, steps, size, context = 4, 4, 32, 32, 65
     make = lambda *shape: torch.randn(*shape, device=ranks.device)
-    parts = [make(rows, steps, heads, size) for _ in range(3)]
-    weight = make(rows, steps, heads, size)
-    start = torch.full((rows,), context, device=ranks.device)
-    kept = torch.rand(rows, steps, device=ranks.device) < 0.8
+    parts = [make(agents, steps, heads, size) for _ in range(3)]
+    weight = make(agents, steps, heads, size)
+    start = torch.full((agents,), context, device=ranks.device)
+    kept = torch.rand(agents, steps, device=ranks.device) < 0.8
     seen = sight(torch.zeros_like(kept), kept, start, context)
-    older = make(2, 1, rows, heads, context + steps, size)
+    older = make(2, 1, agents, heads, context + steps, size)
     found = []
     for dtype, attend in ((torch.float32, attend_segment_plainly), (torch.bfloat16, attend_segment)):
-        cache = Cache(1, rows, heads, size, context, steps, dtype, ranks.device)
+        cache = Cache(1, agents, heads, size, context, steps, dtype, ranks.device)
         cache.keys.copy_(older[0])
         cache.values.copy_(older[1])
-        prefix = cache.before(torch.arange(rows, device=ranks.device), start, start)
+        prefix = cache.before(torch.arange(agents, device=ranks.device), start, start)
         leaves = [part.to(dtype, copy=True).requires_grad_() for part in parts]
         (attend(*leaves, prefix, 0, seen).float() * weight).sum().backward()
         found.append([leaf.grad for leaf in leaves])
@@ -116,49 +116,49 @@ def copy_rate(ranks: Ranks) -> Finding:
 
 
 def env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
-    with Batch(scenes_of(config), worlds=config.worlds, config=config.drive, threads=config.threads) as batch:
-        act = by_chance(0)(batch)
+    with Batch(scenes_of(config), num_worlds=config.num_worlds, config=config.drive, threads=config.threads) as batch:
+        act = random_policy(0)(batch)
         batch.reset()
         actions = act(batch)
         kept, start = 0, time.perf_counter()
         while (spent := time.perf_counter() - start) < seconds:
             batch.step(actions)
-            kept += batch.row_count - int(batch.invalid_step.sum())
-    return Finding("env alone", f"{kept / spent:,.0f} agent-steps/s, {config.worlds} worlds")
+            kept += batch.num_agents - int(batch.invalid_step.sum())
+    return Finding("env alone", f"{kept / spent:,.0f} agent-steps/s, {config.num_worlds} worlds")
 
 
 def laws_hold(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
     """The channels' laws that a learner leans on, over real steps of random play."""
-    with Batch(scenes_of(config), worlds=min(config.worlds, 8), config=config.drive) as batch:
-        act = by_chance(0)(batch)
+    with Batch(scenes_of(config), num_worlds=min(config.num_worlds, 8), config=config.drive) as batch:
+        act = random_policy(0)(batch)
         batch.reset()
         for step in range(steps):
             before = {name: getattr(batch, name).copy() for name in ("waits", "trial_ended", "trial_index")}
             batch.step(act(batch))
             for law, broken in broken_laws(batch, before).items():
                 if broken.any():
-                    return Finding("channels", f"step {step}, row {int(broken.argmax())}: not so: {law}", False)
-    return Finding("channels", f"all laws hold over {steps} steps of {batch.row_count} rows")
+                    return Finding("channels", f"step {step}, agent {int(broken.argmax())}: not so: {law}", False)
+    return Finding("channels", f"all laws hold over {steps} steps of {batch.num_agents} agents")
 
 
 def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """(R,) bool by law: the rows on which the last step broke it."""
+    """(R,) bool by law: the agents on which the last step broke it."""
     last = before["trial_index"] == batch.config.max_trials - 1
-    of_world = batch.trial_ended.reshape(batch.world_count, -1)
-    spread = np.repeat(of_world.any(1) != of_world.all(1), batch.rows_per_world)
+    of_world = batch.trial_ended.reshape(batch.num_worlds, -1)
+    spread = np.repeat(of_world.any(1) != of_world.all(1), batch.agents_per_world)
     outside = ~(np.abs(batch.observations) <= 1).all(1)  # also where it is NaN
     return {
         "truncation implies trial_ended": batch.truncation & ~batch.trial_ended,
         "truncations is truncation in the last trial": batch.truncations != (batch.truncation & last),
         "terminations come in the last trial": batch.terminations & ~last,
         "terminations and truncations never meet": batch.terminations & batch.truncations,
-        "trial_ended is equal on all rows of a world": spread,
+        "trial_ended is equal on all agents of a world": spread,
         "invalid_step implies reward 0": batch.invalid_step & (batch.rewards != 0),
         "invalid_step is the waits of the step before": batch.invalid_step != before["waits"],
         "waits is removed, stopped or trial_ended":
             batch.waits != (batch.removed | batch.stopped | batch.trial_ended),
         "first opens what follows the last trial": batch.first != (before["trial_ended"] & last),
-        "a removed row sees exactly zero": batch.removed & batch.observations.any(1),
+        "a removed agent sees exactly zero": batch.removed & batch.observations.any(1),
         "observations are finite and inside the space": outside,
     }
 
@@ -169,15 +169,15 @@ def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.nda
 def parity_holds(config: TrainConfig, ranks: Ranks) -> Finding:
     """What was played is learned with the same probability, over three segments."""
     alone = Ranks(0, 1, ranks.device)
-    config = config.changed(env={"worlds": 4, "scene_count": 4, "fleets": 1})
+    config = config.changed(env={"num_worlds": 4, "scene_count": 4, "fleets": 1})
     batches, mirrors = open_batches(config.env, scenes_of(config.env), alone, 0)
     policy = make_policy(config, batches[0], alone)
     collector = Collector(batches, mirrors, policy, config.ppo.segment)
     gap = 0.0
     for _ in range(3):
         segment = collector.collect()
-        rows = torch.arange(len(segment.first), device=ranks.device)
-        prefix = collector.cache.before(rows, segment.start_head, segment.start_position)
+        agents = torch.arange(len(segment.first), device=ranks.device)
+        prefix = collector.cache.before(agents, segment.start_head, segment.start_position)
         with torch.no_grad():
             parameters, _ = policy(segment.observations, segment.previous, segment.first, ~segment.waits, prefix,
                                    segment.kept)

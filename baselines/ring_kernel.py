@@ -1,6 +1,6 @@
 """How does a GPU read a ring of keys and values? Each token once, and only the tokens that are seen (Triton).
 
-One program a row and head of keys. It goes from the oldest token that the row sees to the row's own, in blocks, and
+One program an agent and head of keys. It goes from the oldest token that the agent sees to the agent's own, in blocks, and
 keeps the softmax running (Milakov and Gimelshein 2018); sums are in float32.
 """
 
@@ -16,15 +16,15 @@ BLOCK_TOKENS = 64
 
 
 @triton.jit
-def _attend_ring(query, keys, values, slot, length, out, slots, key_row_stride, key_head_stride, scale,
+def _attend_ring(query, keys, values, slot, length, out, slots, key_agent_stride, key_head_stride, scale,
                  size: tl.constexpr, groups: tl.constexpr, shared: tl.constexpr, block: tl.constexpr):
-    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    own, seen = tl.load(slot + row), tl.load(length + row) + 1
+    agent, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    own, seen = tl.load(slot + agent), tl.load(length + agent) + 1
     number = tl.arange(0, size)
     member = tl.arange(0, shared)  # the query heads that share this head of keys
-    place = (row * groups + head) * shared * size + member[:, None] * size + number[None, :]
+    place = (agent * groups + head) * shared * size + member[:, None] * size + number[None, :]
     asked = tl.load(query + place).to(tl.float32) * scale
-    ring = row * key_row_stride + head * key_head_stride
+    ring = agent * key_agent_stride + head * key_head_stride
     oldest = own - seen + 1
     most = tl.full([shared], float("-inf"), tl.float32)
     total = tl.zeros([shared], tl.float32)
@@ -49,7 +49,7 @@ def _attend_ring(query, keys, values, slot, length, out, slots, key_row_stride, 
 
 
 def fits(query: Tensor, keys: Tensor) -> bool:
-    """Whether the kernel can: sizes that are powers of 2, and rows that lie close together."""
+    """Whether the kernel can: sizes that are powers of 2, and agents that lie close together."""
     power = lambda n: n & (n - 1) == 0
     return power(query.shape[-1]) and power(query.shape[1] // keys.shape[1]) and keys.stride()[2:] == (
         keys.shape[3], 1)
@@ -57,11 +57,11 @@ def fits(query: Tensor, keys: Tensor) -> bool:
 
 def attend_ring(query: Tensor, keys: Tensor, values: Tensor, slot: Tensor, length: Tensor) -> Tensor:
     """As `attention.attend_ring`."""
-    rows, heads, size = query.shape
+    agents, heads, size = query.shape
     groups, slots = keys.shape[1:3]
     query = query.contiguous()
     out = torch.empty_like(query)
-    _attend_ring[(rows, groups)](query, keys, values, slot, length, out, slots, keys.stride(0), keys.stride(1),
+    _attend_ring[(agents, groups)](query, keys, values, slot, length, out, slots, keys.stride(0), keys.stride(1),
                                  size**-0.5, size=size, groups=groups, shared=heads // groups, block=BLOCK_TOKENS,
                                  num_warps=2)
     return out

@@ -55,24 +55,24 @@ class Captured:
 
 
 class Fleet:
-    """One batch, its rows of the memory and of the segment, and what the policy does with it in a step.
+    """One batch, its agents of the memory and of the segment, and what the policy does with it in a step.
 
     Args:
-        batch: just reset. mirror: its arrays on the device. cache, segment: the rows of this batch.
+        batch: just reset. mirror: its arrays on the device. cache, segment: the agents of this batch.
         ages: (W,) driving steps that the clocks of the first trials have behind them.
     """
 
     def __init__(self, batch: Batch, mirror: Mirror, policy: Policy, cache: Cache, segment: Segment,
                  ages: np.ndarray):
         self.batch, self.mirror, self.policy, self.cache, self.segment = batch, mirror, policy, cache, segment
-        device, rows = mirror.device, batch.row_count
-        self.previous = torch.zeros(rows, policy.actor.components, dtype=policy.actor.dtype, device=device)
+        device, agents = mirror.device, batch.num_agents
+        self.previous = torch.zeros(agents, policy.actor.components, dtype=policy.actor.dtype, device=device)
         self.actions = mirror.actions
-        self.world_of_row = torch.from_numpy(batch.world_of_row).long().to(device)
-        self.trial_steps = torch.tensor([cast.trial_steps for cast in batch.casts], dtype=torch.int32, device=device)
-        self.clock = torch.from_numpy(ages.astype(np.int32)).to(device)[self.world_of_row]
+        self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
+        self.trial_steps = torch.tensor([roles.trial_steps for roles in batch.roles], dtype=torch.int32, device=device)
+        self.clock = torch.from_numpy(ages.astype(np.int32)).to(device)[self.world_of_agent]
         self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
-        self.restarts = torch.zeros(rows, dtype=torch.bool, device=device)
+        self.restarts = torch.zeros(agents, dtype=torch.bool, device=device)
         self.seconds = {"env": 0.0, "wait": 0.0}
         self.think, self.absorb = self._think, self._absorb
 
@@ -91,7 +91,7 @@ class Fleet:
         now, policy = self.mirror.now, self.policy
         kept = ~now["waits"]
         self.cache.open(now["first"])
-        steps_left = self.trial_steps[now["scene_index"].long()][self.world_of_row] - self.clock
+        steps_left = self.trial_steps[now["scene_index"].long()][self.world_of_agent] - self.clock
         self._store(observations=now["observations"], first=now["first"], waits=now["waits"],
                     trial_index=now["trial_index"], previous=self.previous, steps_left=steps_left)
         self.restarts.copy_(now["trial_ended"])
@@ -148,21 +148,21 @@ class Collector:
                  staggered: bool = True, keep_history: bool = False):
         device, observations = mirrors[0].device, mirrors[0].now["observations"]
         self.batches, self.policy, self.steps, self.device = batches, policy, steps, device
-        rows = sum(batch.row_count for batch in batches)
-        self.cache = policy.make_cache(rows, steps, device)
-        self.segment = Segment.empty(rows, steps, observations, policy.actor.components, policy.actor.dtype)
+        agents = sum(batch.num_agents for batch in batches)
+        self.cache = policy.make_cache(agents, steps, device)
+        self.segment = Segment.empty(agents, steps, observations, policy.actor.components, policy.actor.dtype)
         self.history = History(policy, self.segment) if keep_history else None
         self.fleets: list[Fleet] = []
         start = 0
         for batch, mirror in zip(batches, mirrors):
             if batch.restart != "auto":
                 raise ValueError(f"restart is {batch.restart!r}; the collector wants 'auto'")
-            ages = staggered_ages(batch) if staggered else np.zeros(batch.world_count, np.int64)
+            ages = staggered_ages(batch) if staggered else np.zeros(batch.num_worlds, np.int64)
             batch.reset(initial_ages=ages)
             mirror.show()
-            chosen = slice(start, start + batch.row_count)
-            start += batch.row_count
-            self.fleets.append(Fleet(batch, mirror, policy, self.cache.rows(chosen), self.segment.rows(chosen), ages))
+            chosen = slice(start, start + batch.num_agents)
+            start += batch.num_agents
+            self.fleets.append(Fleet(batch, mirror, policy, self.cache.agents(chosen), self.segment.agents(chosen), ages))
         for fleet in self.fleets:
             fleet.capture()
 
@@ -190,7 +190,7 @@ class Collector:
             tensor.copy_(state[name])
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The memory, the history and what each batch's rows did last."""
+        """The memory, the history and what each batch's agents did last."""
         cache = {f"cache.{name}": getattr(self.cache, name) for name in ("keys", "values", "head", "position")}
         history = {f"history.{name}": getattr(self.history, name) for name in ("observations", "previous")
                    if self.history}
@@ -230,5 +230,5 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 def staggered_ages(batch: Batch) -> np.ndarray:
     """(W,) ages spread evenly over the shortest trial of the batch; a world's depends on its id alone."""
-    shortest = min(cast.trial_steps for cast in batch.casts)
+    shortest = min(roles.trial_steps for roles in batch.roles)
     return (batch.world_ids * GOLDEN_RATIO % 1.0 * shortest).astype(np.int64)

@@ -27,7 +27,7 @@ KEYS = {1: ("schema", "config", "counters", "semantics"),
         2: ("schema", "config", "counters", "semantics", "ranks", "precision", "files")}
 """What the config.json of a version has."""
 
-COUNTERS = ("update", "agent_steps", "env_rows")
+COUNTERS = ("update", "agent_steps", "env_steps")
 
 RANK_LIMIT = 1 << 20
 

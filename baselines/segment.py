@@ -1,4 +1,4 @@
-"""What does a rollout leave for learning? One segment of every row, written in place and used again."""
+"""What does a rollout leave for learning? One segment of every agent, written in place and used again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .gae import Steps
 
 @dataclass
 class Segment:
-    """R rows of T steps. Beside observation t stands what describes it, behind it what came of action t."""
+    """R agents of T steps. Beside observation t stands what describes it, behind it what came of action t."""
 
     # Of the observation.
     observations: Tensor
     """(R, T, O)."""
     previous: Tensor
-    """(R, T, A) action of the last kept row of the episode; anything at its start."""
+    """(R, T, A) action of the last kept agent of the episode; anything at its start."""
     first: Tensor
     waits: Tensor
     trial_index: Tensor
@@ -50,7 +50,7 @@ class Segment:
     restart_value: Tensor
 
     @classmethod
-    def empty(cls, rows: int, steps: int, observations: Tensor, components: int, action_dtype: torch.dtype) -> Segment:
+    def empty(cls, agents: int, steps: int, observations: Tensor, components: int, action_dtype: torch.dtype) -> Segment:
         """Room for segments whose observations are like these, (any, O)."""
         types = {name: torch.bool for name in (
             "first", "waits", "invalid", "terminations", "truncations", "truncation", "trial_ended", "last_waits",
@@ -59,14 +59,14 @@ class Segment:
                   "start_position": torch.int64, "actions": action_dtype, "previous": action_dtype,
                   "observations": observations.dtype}
         widths = {"observations": observations.shape[1:], "actions": (components,), "previous": (components,)}
-        of_row = ("start_head", "start_position", "last_value", "last_waits", "last_first", "restart_value")
+        of_agent = ("start_head", "start_position", "last_value", "last_waits", "last_first", "restart_value")
         return cls(**{
-            field.name: torch.zeros((rows,) if field.name in of_row else (rows, steps, *widths.get(field.name, ())),
+            field.name: torch.zeros((agents,) if field.name in of_agent else (agents, steps, *widths.get(field.name, ())),
                                     dtype=types.get(field.name, torch.float32), device=observations.device)
             for field in fields(cls)})
 
-    def rows(self, chosen: slice | Tensor) -> Segment:
-        """Some rows: a view for a slice, a copy for a tensor of indices."""
+    def agents(self, chosen: slice | Tensor) -> Segment:
+        """Some agents: a view for a slice, a copy for a tensor of indices."""
         return Segment(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
     @property
@@ -76,7 +76,7 @@ class Segment:
 
     @property
     def read(self) -> Tensor:
-        """(R, T) observations that matter: of kept rows, and those right behind a `truncation`, whose value is the
+        """(R, T) observations that matter: of valid agent-steps, and those right behind a `truncation`, whose value is the
         bootstrap."""
         behind = torch.nn.functional.pad(self.truncation[:, :-1], (1, 0))
         return self.kept | behind

@@ -1,6 +1,6 @@
 """How does a GPU attend to whole segments, forwards and backwards? It reads the prefix where it stands (Triton).
 
-One program takes a block of one row's queries that share a head of keys, as the lines of one matrix. It starts from
+One program takes a block of one agent's queries that share a head of keys, as the lines of one matrix. It starts from
 each query's own key, goes in blocks over the tokens that the earliest of its steps sees, those in the ring and then
 those of the segment, and keeps the softmax running (Milakov and Gimelshein 2018). The way back computes the weights
 again from the logarithms of the softmax's sums (FlashAttention-2, Dao 2023): one kernel for the gradients of the
@@ -33,12 +33,12 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _attend(query, keys, values, ring_keys, ring_values, rows, head, token, oldest, kept, answers, log_sums, parts,
-            steps, slots, row_stride, head_stride, scale, groups: tl.constexpr, shared: tl.constexpr,
+def _attend(query, keys, values, ring_keys, ring_values, agents, head, token, oldest, kept, answers, log_sums, parts,
+            steps, slots, agent_stride, head_stride, scale, groups: tl.constexpr, shared: tl.constexpr,
             size: tl.constexpr, block: tl.constexpr):
-    row, group, part = _share(parts, groups)
-    first = row * steps
-    there, step, line = _queries(part * block, row, group, steps, groups, shared, block)
+    agent, group, part = _share(parts, groups)
+    first = agent * steps
+    there, step, line = _queries(part * block, agent, group, steps, groups, shared, block)
     at, mask = _vectors(line, there, size)
     asked = tl.load(query + at, mask, other=0.0)
     own, _ = _vectors((first + step) * groups + group, there, size)
@@ -50,7 +50,7 @@ def _attend(query, keys, values, ring_keys, ring_values, rows, head, token, olde
     upto = tl.load(token + first + step, there, other=0).to(tl.int32)
     since = tl.load(oldest + first + step, there, other=0).to(tl.int32)
     start = tl.load(oldest + first + part * block // shared).to(tl.int32)  # later steps see nothing older
-    ring, next_slot = _ring_of(rows, head, row, group, slots, row_stride, head_stride)
+    ring, next_slot = _ring_of(agents, head, agent, group, slots, agent_stride, head_stride)
     for at_token in range(start, 0, block):
         key, value, visible = _of_ring(ring_keys + ring, ring_values + ring, at_token, next_slot, slots, since, size,
                                        block)
@@ -80,12 +80,12 @@ def _take_in(asked, key, value, visible, most, total, answer, scale):
 
 
 @triton.jit
-def _query_gradients(query, keys, values, ring_keys, ring_values, rows, head, token, oldest, kept, answers, log_sums,
-                     answer_gradients, gradients, deltas, parts, steps, slots, row_stride, head_stride, scale,
+def _query_gradients(query, keys, values, ring_keys, ring_values, agents, head, token, oldest, kept, answers, log_sums,
+                     answer_gradients, gradients, deltas, parts, steps, slots, agent_stride, head_stride, scale,
                      groups: tl.constexpr, shared: tl.constexpr, size: tl.constexpr, block: tl.constexpr):
-    row, group, part = _share(parts, groups)
-    first = row * steps
-    there, step, line = _queries(part * block, row, group, steps, groups, shared, block)
+    agent, group, part = _share(parts, groups)
+    first = agent * steps
+    there, step, line = _queries(part * block, agent, group, steps, groups, shared, block)
     at, mask = _vectors(line, there, size)
     asked = tl.load(query + at, mask, other=0.0)
     answer_gradient = tl.load(answer_gradients + at, mask, other=0.0)
@@ -101,7 +101,7 @@ def _query_gradients(query, keys, values, ring_keys, ring_values, rows, head, to
     upto = tl.load(token + first + step, there, other=0).to(tl.int32)
     since = tl.load(oldest + first + step, there, other=0).to(tl.int32)
     start = tl.load(oldest + first + part * block // shared).to(tl.int32)
-    ring, next_slot = _ring_of(rows, head, row, group, slots, row_stride, head_stride)
+    ring, next_slot = _ring_of(agents, head, agent, group, slots, agent_stride, head_stride)
     for at_token in range(start, 0, block):
         key, value, visible = _of_ring(ring_keys + ring, ring_values + ring, at_token, next_slot, slots, since, size,
                                        block)
@@ -139,8 +139,8 @@ def _own_terms(asked, answer_gradient, key, value, log_sum, delta, scale):
 def _key_gradients(query, keys, values, token, oldest, kept, log_sums, answer_gradients, deltas, key_gradients,
                    value_gradients, parts, steps, scale, groups: tl.constexpr, shared: tl.constexpr,
                    size: tl.constexpr, block: tl.constexpr):
-    row, group, part = _share(parts, groups)
-    first = row * steps
+    agent, group, part = _share(parts, groups)
+    first = agent * steps
     step = part * block + tl.arange(0, block)
     there = step < steps
     line = (first + step) * groups + group
@@ -156,7 +156,7 @@ def _key_gradients(query, keys, values, token, oldest, kept, log_sums, answer_gr
             value_gradient, scale, size)
     for start in range(part * block * shared, steps * shared, block):
         key_gradient, value_gradient = _from_later_queries(
-            query, answer_gradients, log_sums, deltas, token, oldest, start, row, group, steps, key, value, number,
+            query, answer_gradients, log_sums, deltas, token, oldest, start, agent, group, steps, key, value, number,
             is_token, key_gradient, value_gradient, scale, groups, shared, size, block)
     tl.store(key_gradients + at, (key_gradient * scale).to(key_gradients.dtype.element_ty), mask)
     tl.store(value_gradients + at, value_gradient.to(value_gradients.dtype.element_ty), mask)
@@ -176,16 +176,16 @@ def _from_own_query(query, answer_gradients, log_sums, deltas, line, there, key,
 
 
 @triton.jit
-def _from_later_queries(query, answer_gradients, log_sums, deltas, token, oldest, start, row, group, steps, key, value,
+def _from_later_queries(query, answer_gradients, log_sums, deltas, token, oldest, start, agent, group, steps, key, value,
                         number, is_token, key_gradient, value_gradient, scale, groups: tl.constexpr,
                         shared: tl.constexpr, size: tl.constexpr, block: tl.constexpr):
     """The gradients of keys and values with what a block of queries adds. Scores lie on their side: keys are lines."""
-    there, step, line = _queries(start, row, group, steps, groups, shared, block)
+    there, step, line = _queries(start, agent, group, steps, groups, shared, block)
     at, mask = _vectors(line, there, size)
     asked, answer_gradient = tl.load(query + at, mask, other=0.0), tl.load(answer_gradients + at, mask, other=0.0)
     log_sum, delta = tl.load(log_sums + line, there, other=0.0), tl.load(deltas + line, there, other=0.0)
-    upto = tl.load(token + row * steps + step, there, other=0).to(tl.int32)
-    since = tl.load(oldest + row * steps + step, there, other=0).to(tl.int32)
+    upto = tl.load(token + agent * steps + step, there, other=0).to(tl.int32)
+    since = tl.load(oldest + agent * steps + step, there, other=0).to(tl.int32)
     visible = is_token[:, None] & (number[:, None] >= since[None, :]) & (number[:, None] < upto[None, :])
     visible = visible & (log_sum < float("inf"))[None, :]  # not so where a step's own key is NaN
     score = tl.dot(key, tl.trans(asked), input_precision="ieee") * (scale * LOG2_E)
@@ -201,17 +201,17 @@ def _from_later_queries(query, answer_gradients, log_sums, deltas, token, oldest
 
 @triton.jit
 def _share(parts, groups):
-    """This program's row, head of keys and part of it; parts of one prefix are read one after the other."""
+    """This program's agent, head of keys and part of it; parts of one prefix are read one after the other."""
     program = tl.program_id(0)
     return (program // (parts * groups)).to(tl.int64), program // parts % groups, program % parts
 
 
 @triton.jit
-def _queries(start, row, group, steps, groups: tl.constexpr, shared: tl.constexpr, block: tl.constexpr):
+def _queries(start, agent, group, steps, groups: tl.constexpr, shared: tl.constexpr, block: tl.constexpr):
     """A block of the queries that share a head of keys, step by step: which exist, their steps and their lines."""
     place = start + tl.arange(0, block)
     step = place // shared
-    return place < steps * shared, step, ((row * steps + step) * groups + group) * shared + place % shared
+    return place < steps * shared, step, ((agent * steps + step) * groups + group) * shared + place % shared
 
 
 @triton.jit
@@ -221,9 +221,9 @@ def _vectors(line, there, size: tl.constexpr):
 
 
 @triton.jit
-def _ring_of(rows, head, row, group, slots, row_stride, head_stride):
-    """Where a row's ring begins, and the slot of token 0."""
-    return tl.load(rows + row) * row_stride + group * head_stride, (tl.load(head + row) % slots).to(tl.int32)
+def _ring_of(agents, head, agent, group, slots, agent_stride, head_stride):
+    """Where an agent's ring begins, and the slot of token 0."""
+    return tl.load(agents + agent) * agent_stride + group * head_stride, (tl.load(head + agent) % slots).to(tl.int32)
 
 
 @triton.jit
@@ -269,17 +269,17 @@ def fits(query: Tensor, ring_keys: Tensor) -> bool:
 
 def attend_segment(query: Tensor, keys: Tensor, values: Tensor, prefix: Prefix, layer: int, seen: Sight) -> Tensor:
     """As `attention.attend_segment`."""
-    close = (part.contiguous() for part in (prefix.rows, prefix.head, seen.token, seen.oldest, seen.kept))
+    close = (part.contiguous() for part in (prefix.agents, prefix.head, seen.token, seen.oldest, seen.kept))
     return _Attention.apply(query.contiguous(), keys.contiguous(), values.contiguous(), prefix.keys[layer],
                             prefix.values[layer], *close)
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, query, keys, values, ring_keys, ring_values, rows, head, token, oldest, kept):
+    def forward(ctx, query, keys, values, ring_keys, ring_values, agents, head, token, oldest, kept):
         answers = torch.empty_like(query)
         log_sums = torch.empty(query.shape[:3], dtype=torch.float32, device=query.device)
-        read = (query, keys, values, ring_keys, ring_values, rows, head, token, oldest, kept, answers, log_sums)
+        read = (query, keys, values, ring_keys, ring_values, agents, head, token, oldest, kept, answers, log_sums)
         grid, parts, compiled_for = _launch(query, keys, query.shape[1] * query.shape[2] // keys.shape[2])
         _attend[grid](*read, parts, query.shape[1], ring_keys.shape[2], *ring_keys.stride()[:2], query.shape[3]**-0.5,
                       **compiled_for)
@@ -304,9 +304,9 @@ class _Attention(torch.autograd.Function):
 
 
 def _launch(query: Tensor, keys: Tensor, lines: int):
-    """The grid for so many lines of each row and head of keys, its parts of them, and the constants of a kernel."""
-    rows, _, heads, size = query.shape
+    """The grid for so many lines of each agent and head of keys, its parts of them, and the constants of a kernel."""
+    agents, _, heads, size = query.shape
     groups, block = keys.shape[2], BLOCK[query.dtype]
     parts = triton.cdiv(lines, block)
-    return (rows * groups * parts,), parts, {"groups": groups, "shared": heads // groups, "size": size, "block": block,
+    return (agents * groups * parts,), parts, {"groups": groups, "shared": heads // groups, "size": size, "block": block,
                                              "num_warps": 4, "num_stages": 2}

@@ -25,21 +25,21 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int) -
     """This rank's batches and their mirrors.
 
     Raises:
-        ValueError: the worlds do not divide by ranks and fleets, or observations are index rows.
+        ValueError: the worlds do not divide by ranks and fleets, or observations are index observations.
     """
     if env.drive.observation_type == "index":
         raise ValueError("observation_type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
     fleets = fleet_count(env, ranks.device)
-    worlds = ranks.share("worlds", env.worlds)
+    worlds = ranks.share("num_worlds", env.num_worlds)
     if worlds % fleets:
-        raise ValueError(f"worlds is {env.worlds}, {worlds} for this process; it must divide by its {fleets} fleets")
+        raise ValueError(f"num_worlds is {env.num_worlds}, {worlds} for this process; it must divide by its {fleets} fleets")
     batches, mirrors = [], []
     for fleet in range(fleets):
         start = ranks.rank * worlds + fleet * (worlds // fleets)
-        chosen = {"scenes": scenes, "worlds": worlds // fleets, "config": env.drive, "seed": seed,
+        chosen = {"scenes": scenes, "num_worlds": worlds // fleets, "config": env.drive, "seed": seed,
                   "threads": env.threads, "world_ids": range(start, start + worlds // fleets)}
         if ranks.device.type == "cuda":
-            with Batch(**{**chosen, "worlds": 1, "world_ids": None}) as like:
+            with Batch(**{**chosen, "num_worlds": 1, "world_ids": None}) as like:
                 host = PinnedArrays(like, worlds // fleets)
             batches.append(Batch(**chosen, arrays=host.for_batch()))
             mirrors.append(PinnedMirror(batches[-1], host, ranks.device))

@@ -23,16 +23,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from dict_face import measure as of_dict_face
 from open_scenes import opening_s
 from pages import put_measured, table
+from pettingzoo_dicts import measure as of_pettingzoo_dicts
 from reference import Reference
 
 from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
-"""Nobody leaves, so that every step has all rows: the most work."""
+"""Nobody leaves, so that every step has all agents: the most work."""
 
 ROUNDS = 5
 DRAWS = 32
@@ -42,11 +42,11 @@ DRAWS = 32
 class Case:
     """Something that is stepped: `run(seconds)` gives agent-steps a second."""
 
-    def __init__(self, name: str, step: Callable[[np.ndarray], None], rows: int, close: Callable[[], None],
+    def __init__(self, name: str, step: Callable[[np.ndarray], None], agents: int, close: Callable[[], None],
                  kept: Callable[[], int]):
         self.name, self.step, self.close, self.kept = name, step, close, kept
         rng = np.random.default_rng(0)
-        self.draws = [rng.integers(0, 91, rows) for _ in range(DRAWS)]
+        self.draws = [rng.integers(0, 91, agents) for _ in range(DRAWS)]
         self.rates: list[float] = []
 
     def run(self, seconds: float) -> float:
@@ -62,15 +62,15 @@ class Case:
 
 
 def of_batch(name: str, batch: Batch) -> Case:
-    batch.reset(initial_ages=np.arange(batch.world_count) * 7 % min(cast.trial_steps for cast in batch.casts))
-    return Case(name, batch.step, batch.row_count, batch.close,
-                lambda: batch.row_count - int(np.count_nonzero(batch.invalid_step)))
+    batch.reset(initial_ages=np.arange(batch.num_worlds) * 7 % min(roles.trial_steps for roles in batch.roles))
+    return Case(name, batch.step, batch.num_agents, batch.close,
+                lambda: batch.num_agents - int(np.count_nonzero(batch.invalid_step)))
 
 
 def of_reference(batch: Batch) -> Case:
     reference = Reference(batch)
-    rows = batch.row_count
-    return Case("reference", reference.step, rows, reference.close, lambda: rows)
+    agents = batch.num_agents
+    return Case("reference", reference.step, agents, reference.close, lambda: agents)
 
 
 def in_turn(cases: list[Case], seconds: float) -> dict[str, list[float]]:
@@ -103,10 +103,10 @@ def copies(scene: Scene, count: int) -> list[Scene]:
 
 def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     """Name, agent-steps a second, times the reference."""
-    worlds = 64
+    num_worlds = 64
 
-    def batch(threads=1, scenes=None, worlds=worlds, **config):
-        return Batch(scenes or [scene], worlds=worlds, config=GOES_ON.replace(**config), seed=0, threads=threads)
+    def batch(threads=1, scenes=None, num_worlds=num_worlds, **config):
+        return Batch(scenes or [scene], num_worlds=num_worlds, config=GOES_ON.replace(**config), seed=0, threads=threads)
 
     best = batch()
     cases = [of_reference(best), of_batch(f"31 + 128 slots, float32 ({best.instruction_set})", best)]
@@ -119,23 +119,23 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     larger.name = "reference, 63 + 200"
     many = copies(scene, 400)
     cases += [of_batch("near roads", batch(road_selection="near")),
-              of_batch("float16 rows", batch(observation_type="float16")),
-              of_batch("index rows", batch(observation_type="index")),
-              of_batch("index rows, near roads", batch(observation_type="index", road_selection="near")),
+              of_batch("float16 agents", batch(observation_type="float16")),
+              of_batch("index observations", batch(observation_type="index")),
+              of_batch("index observations, near roads", batch(observation_type="index", road_selection="near")),
               larger, of_batch("63 + 200 slots", more),
               of_batch("63 + 200 slots, near roads", batch(partners=63, roads=200, road_selection="near")),
-              of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, worlds=400, scene_order="cycle")),
+              of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, num_worlds=400, scene_order="cycle")),
               of_batch("400 distinct scenes, near roads",
-                       batch(scenes=many, worlds=400, scene_order="cycle", road_selection="near"))]
+                       batch(scenes=many, num_worlds=400, scene_order="cycle", road_selection="near"))]
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
     rates = in_turn(cases, seconds)
-    rows = []
+    agents = []
     for name, found in rates.items():
         against = "reference, 63 + 200" if "63 + 200" in name else "reference"
         ratio = statistics.median(a / b for a, b in zip(found, rates[against]))
-        rows.append((name, statistics.median(found), ratio))
-    return rows
+        agents.append((name, statistics.median(found), ratio))
+    return agents
 
 
 def sweep(make: Callable[[int], Batch], values: list[int], seconds: float) -> list[tuple[int, float]]:
@@ -154,32 +154,32 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
         return [generate_scene("town", seed=0, agents=agents)]
 
     def many(count):
-        return Batch(copies(scene, count), worlds=max(count, 16), threads=1,
+        return Batch(copies(scene, count), num_worlds=max(count, 16), threads=1,
                      config=GOES_ON.replace(scene_order="cycle"))
 
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
         "agents of a town, 16 worlds": sweep(
-            lambda agents: Batch(town(agents), worlds=16, config=GOES_ON.replace(agents_per_world=agents), threads=1),
+            lambda agents: Batch(town(agents), num_worlds=16, config=GOES_ON.replace(agents_per_world=agents), threads=1),
             [1, 2, 4, 8, 16, 32, 64], seconds),
         "worlds of the map": sweep(
-            lambda worlds: Batch([scene], worlds=worlds, config=GOES_ON, threads=1), [1, 4, 16, 64, 256, 1024, 4096],
+            lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=GOES_ON, threads=1), [1, 4, 16, 64, 256, 1024, 4096],
             seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
         "road slots": sweep(
-            lambda roads: Batch([scene], worlds=64, config=GOES_ON.replace(roads=roads), threads=1),
+            lambda roads: Batch([scene], num_worlds=64, config=GOES_ON.replace(roads=roads), threads=1),
             [0, 16, 32, 64, 128, 256], seconds),
         "partner slots": sweep(
-            lambda partners: Batch([scene], worlds=64, config=GOES_ON.replace(partners=partners), threads=1),
+            lambda partners: Batch([scene], num_worlds=64, config=GOES_ON.replace(partners=partners), threads=1),
             [0, 8, 16, 31, 63], seconds),
         "threads, 64 worlds": sweep(
-            lambda count: Batch([scene], worlds=64, config=GOES_ON, threads=count), threads, seconds),
+            lambda count: Batch([scene], num_worlds=64, config=GOES_ON, threads=count), threads, seconds),
     }
 
 
 def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     """Nanoseconds of an agent-step by phase."""
-    batch = Batch([scene], worlds=64, config=GOES_ON, seed=0, threads=1)
+    batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1)
     case = of_batch("phases", batch)
     case.run(seconds / 4)
     batch.phase_times(True)
@@ -193,7 +193,7 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, less the core's own time there."""
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
-    batch = Batch([small], worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
+    batch = Batch([small], num_worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
     batch.reset()
     foreign = batch.actions.copy()
 
@@ -219,15 +219,15 @@ def boundary(scene: Scene) -> list[tuple[str, float]]:
             ("a foreign array, likewise", max(copied - empty - core, 0.0))]
 
 
-def dict_face_us(copy: bool) -> float:
+def pettingzoo_dicts_us(copy: bool) -> float:
     """What a step of the PettingZoo face with 64 agents takes beyond the core's."""
-    face_us, core_us = of_dict_face(64, copy, episodes=10)
+    face_us, core_us = of_pettingzoo_dicts(64, copy, episodes=10)
     return face_us - core_us
 
 
 def restart_us(scene: Scene) -> float:
     """Median time of a step in which one world of one restarts, into a scene that was used before."""
-    batch = Batch([scene], worlds=1, config=GOES_ON.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
+    batch = Batch([scene], num_worlds=1, config=GOES_ON.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
     batch.reset()
     times = []
     for step in range(3000):
@@ -245,10 +245,10 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
     The learner takes as long as a step and needs no processor here, as one that waits for a GPU.
     """
-    batch = Batch([scene], worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
+    batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
     batch.reset()
     first, second = batch.parts
-    draws = [np.random.default_rng(draw).integers(0, 91, batch.row_count) for draw in range(DRAWS)]
+    draws = [np.random.default_rng(draw).integers(0, 91, batch.num_agents) for draw in range(DRAWS)]
 
     def one_after_the_other(actions: np.ndarray) -> None:
         batch.step(actions)
@@ -263,7 +263,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
         """Chooses for one part while the other, begun before, is in flight."""
         for begins, ends in ((second, first), (first, second)):
             time.sleep(step_s / 2)
-            begins.step_async(actions[begins.row_slice])
+            begins.step_async(actions[begins.agent_slice])
             ends.wait()
 
     def mean_s(take: Callable[[np.ndarray], None]) -> float:
@@ -280,7 +280,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
         step_s = mean_s(batch.step)
         apart_s = mean_s(one_after_the_other)
         flown_s = mean_s(whole_in_flight)
-        first.step_async(draws[0][first.row_slice])
+        first.step_async(draws[0][first.agent_slice])
         halves_s = mean_s(half_by_half)
         first.wait()
         for found, spent_s in zip(ratios.values(), (flown_s, halves_s)):
@@ -301,7 +301,7 @@ def resident():  # the most there ever was would count what the process that beg
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 before = resident()
-batch = Batch(scenes, worlds=1024, config=DriveConfig())
+batch = Batch(scenes, num_worlds=1024, config=DriveConfig())
 batch.reset()
 batch.step(batch.actions)
 print(resident() - before)
@@ -378,8 +378,8 @@ def main() -> None:
         return
     found |= {"phases": phases(scene, choices.seconds), "sweeps": sweeps(scene, choices.seconds), "also": [
         *((name, f"{us:.2f} us") for name, us in boundary(scene)),
-        ("PettingZoo's dicts for 64 agents, beyond the core", f"{dict_face_us(copy=False):.1f} us"),
-        ("the same with copies of the observations", f"{dict_face_us(copy=True):.1f} us"),
+        ("PettingZoo's dicts for 64 agents, beyond the core", f"{pettingzoo_dicts_us(copy=False):.1f} us"),
+        ("the same with copies of the observations", f"{pettingzoo_dicts_us(copy=True):.1f} us"),
         ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
         ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),

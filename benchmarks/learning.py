@@ -38,12 +38,12 @@ def at(updates: list[dict], seconds: float) -> dict:
 
 
 def summary(runs: dict[str, list[dict]]) -> str:
-    head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps", "env rows/s"]
+    head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps", "all agent-steps/s"]
     rows = []
     for name, updates in runs.items():
         cells = [" / ".join(f"{100 * at(updates, seconds)[rate]:.1f}%" for rate in RATES) for seconds in TIMES_S]
         late = updates[len(updates) // 2 :]
-        speed = sum(line["env_rows_per_s"] for line in late) / len(late)
+        speed = sum(line["env_steps_per_s"] for line in late) / len(late)
         rows.append([name, *cells, f"{updates[-1]['agent_steps'] / 1e6:.0f} M", f"{speed / 1e3:.0f} k"])
     return table(head, rows)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pages import table
 
 from baselines.config import EnvConfig
-from baselines.evaluate import by_chance, evaluate
+from baselines.evaluate import evaluate, random_policy
 from baselines.worlds import scenes_of
 from drive_env.drivers import LaneDriver
 
@@ -30,7 +30,7 @@ def main() -> None:
     for name in ("town", *sys.argv[1:]):
         config = EnvConfig(scenes=(name,))
         scenes = scenes_of(config)
-        for player, make_act in (("random play", by_chance(0)), ("LaneDriver", by_rule)):
+        for player, make_act in (("random play", random_policy(0)), ("LaneDriver", by_rule)):
             report = evaluate(make_act, scenes * (1 if name == "town" else EPISODES), config.drive)
             rates = [f"{100 * report[rate].value:.1f}%" for rate in RATES]
             rows.append([Path(name).name, player, report["goal"].n, *rates])

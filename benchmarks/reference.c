@@ -48,7 +48,7 @@ typedef struct reference {
     int worlds, agents, experts, vehicles, frames, trial_steps, partners, roads;
     float dt;
     const float *start; /* vehicles x 8: x, y, heading, speed, length, width, goal x, goal y */
-    const float *log;   /* frames x experts x 5: x, y, heading, speed, valid */
+    const float *log;   /* frames x log-replay vehicles x 5: x, y, heading, speed, valid */
     world *states;
     float *observations, *rewards;
 } reference;
@@ -196,7 +196,7 @@ static bool lines_cross(const float a[2], const float b[2], const segment *s) {
            (side_of(from, to, a[0], a[1]) > 0.0f) != (side_of(from, to, b[0], b[1]) > 0.0f);
 }
 
-static bool over_edge(const map *map, const vehicle *car) {
+static bool on_road_edge(const map *map, const vehicle *car) {
     float box[4][2];
     corners(car, box);
     const int cell = cell_of(map, car->x, car->y), column = cell % map->columns, row = cell / map->columns;
@@ -289,7 +289,7 @@ void reference_step(reference *all, const int64_t *actions) {
             bool hit = false;
             for (int other = 0; other < all->vehicles && !hit; other++)
                 hit = other != i && state->vehicles[other].on_map && boxes_meet(car, &state->vehicles[other]);
-            const bool off_road = over_edge(&all->map, car);
+            const bool off_road = on_road_edge(&all->map, car);
             const float dx = car->x - car->goal_x, dy = car->y - car->goal_y;
             const bool at_goal = sqrtf(dx * dx + dy * dy) < 2.0f;
             all->rewards[first + i] = (at_goal && !car->at_goal ? 1.0f : 0.0f) - (hit && !car->hit ? 0.5f : 0.0f) -

@@ -14,7 +14,7 @@ from drive_env import Batch
 
 DECLARATIONS = """
 typedef struct reference reference;
-reference *reference_open(int worlds, int agents, int experts, int vehicles, int frames, int trial_steps, int partners,
+reference *reference_open(int worlds, int agents, int log-replay vehicles, int vehicles, int frames, int trial_steps, int partners,
                           int roads, float dt, const float *start, const float *log, const float *segments,
                           int segment_count, float *observations, float *rewards);
 void reference_step(reference *all, const int64_t *actions);
@@ -38,15 +38,15 @@ class Reference:
             source = Path(__file__).with_name("reference.c")
             subprocess.run([compiler, *FLAGS, "-o", library, source, "-lm"], check=True)
             self._lib = self._ffi.dlopen(str(library))
-        cast, config = batch.casts[0], batch.config
-        start, log, segments = _vehicles(cast), _log(cast), _segments(cast.scene.roads)
-        self.observations = np.zeros((batch.row_count, batch.observation_size), np.float32)
-        self.rewards = np.zeros(batch.row_count, np.float32)
+        roles, config = batch.roles[0], batch.config
+        start, log, segments = _vehicles(roles), _log(roles), _segments(roles.scene.roads)
+        self.observations = np.zeros((batch.num_agents, batch.observation_size), np.float32)
+        self.rewards = np.zeros(batch.num_agents, np.float32)
         self._kept = [self._ffi.from_buffer("float[]", array)
                       for array in (start, log, segments, self.observations, self.rewards)]
         self._handle = self._lib.reference_open(
-            batch.world_count, cast.row_count, cast.expert_count, len(cast.objects), len(cast.frames.valid),
-            cast.trial_steps, config.partners, config.roads, cast.dt_s, self._kept[0], self._kept[1], self._kept[2],
+            batch.num_worlds, roles.num_agents, roles.log_replay_count, len(roles.objects), len(roles.frames.valid),
+            roles.trial_steps, config.partners, config.roads, roles.dt_s, self._kept[0], self._kept[1], self._kept[2],
             len(segments), self._kept[3], self._kept[4])
 
     def step(self, actions: np.ndarray) -> None:
@@ -56,18 +56,18 @@ class Reference:
         self._lib.reference_close(self._handle)
 
 
-def _vehicles(cast) -> np.ndarray:
+def _vehicles(roles) -> np.ndarray:
     """(vehicles, 8): x, y, heading, speed, length, width, goal x, goal y."""
-    frames, objects, who = cast.frames, cast.scene.objects, cast.objects
+    frames, objects, who = roles.frames, roles.scene.objects, roles.objects
     speed = np.hypot(frames.vx_mps[0, who], frames.vy_mps[0, who])
     columns = (frames.x_m[0, who], frames.y_m[0, who], frames.heading_rad[0, who], speed, objects.length_m[who],
                objects.width_m[who], objects.goal_m[who, 0], objects.goal_m[who, 1])
     return np.ascontiguousarray(np.stack(columns, axis=1), np.float32)
 
 
-def _log(cast) -> np.ndarray:
-    """(frames, experts, 5): x, y, heading, speed, valid."""
-    frames, who = cast.frames, cast.objects[cast.row_count : cast.row_count + cast.expert_count]
+def _log(roles) -> np.ndarray:
+    """(frames, log-replay vehicles, 5): x, y, heading, speed, valid."""
+    frames, who = roles.frames, roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
     speed = np.hypot(frames.vx_mps[:, who], frames.vy_mps[:, who])
     columns = (frames.x_m[:, who], frames.y_m[:, who], frames.heading_rad[:, who], speed, frames.valid[:, who])
     return np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=2)), np.float32)

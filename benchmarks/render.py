@@ -1,7 +1,7 @@
 """How many pictures a second are drawn on one core? The scene and the follow view, at 720p and 1080p.
 
-Two worlds are drawn while they are played with random actions: a town of 64 rows, and, where a file is given,
-its scene with a row for everything that can have one. Only the time of `frame` counts. The step is timed
+Two worlds are drawn while they are played with random actions: a town of 64 agents, and, where a file is given,
+its scene with an agent for everything that can have one. Only the time of `frame` counts. The step is timed
 before and after views were made, which must not differ. Run it on a quiet machine:
 
     python benchmarks/render.py [SCENE]
@@ -80,8 +80,8 @@ def main() -> None:
     one_core()
     print(f"{processor()}, one core, Python {platform.python_version()}, OpenCV {cv2.__version__}")
     for name, batch in worlds(choices.scene):
-        rows = batch.casts[0].row_count
-        print(f"{name}: {rows} rows and {len(batch.casts[0].objects) - rows} others")
+        agents = batch.roles[0].num_agents
+        print(f"{name}: {agents} agents and {len(batch.roles[0].objects) - agents} others")
         before_us = step_us(batch)
         for kind in ("scene", "follow"):
             for size in SIZES:

@@ -1,14 +1,14 @@
 """How fast does the reference trainer learn, and what does each part of it cost? All rates side by side.
 
-    python benchmarks/trainer.py                     the wide case: a transformer of context 402 on 16,384 rows
+    python benchmarks/trainer.py                     the wide case: a transformer of context 402 on 16,384 agents
     python benchmarks/trainer.py --case towns        the default towns, two trials an episode
     python benchmarks/trainer.py --case deep         twice as wide and deep, context 804
     python benchmarks/trainer.py --case grouped      the same, four heads of queries to each of keys
     python benchmarks/trainer.py --case small        what two cores can do
 
 `env` steps the batches with the policy standing still, `forward` is the rollout's step without the env, `update` the
-epoch over one segment, `full` all of it, every cost included. A rate is given in kept rows (agent steps that a loss may
-use) and in all rows. The GPU waits whenever its stream has nothing to do during rollout: for the env, for the copy, or
+epoch over one segment, `full` all of it, every cost included. A rate is given in valid agent-steps (agent steps that a loss may
+use) and in all agents. The GPU waits whenever its stream has nothing to do during rollout: for the env, for the copy, or
 for Python.
 """
 
@@ -34,17 +34,17 @@ from drive_env.machine import processor
 
 ALWAYS_DRIVING = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore",
                              observation_type="float16")
-"""Every row is kept but in restarts: one step in 201."""
+"""Every agent is kept but in restarts: one step in 201."""
 
 CASES = {
     "wide": TrainConfig(
-        env=EnvConfig(worlds=512, drive=ALWAYS_DRIVING), model=ModelConfig(context=402),
+        env=EnvConfig(num_worlds=512, drive=ALWAYS_DRIVING), model=ModelConfig(context=402),
         ppo=PPOConfig(epochs=1, minibatches=16)),
     "towns": TrainConfig(
-        env=EnvConfig(worlds=512, drive=DriveConfig(max_trials=2, observation_type="float16")),
+        env=EnvConfig(num_worlds=512, drive=DriveConfig(max_trials=2, observation_type="float16")),
         model=ModelConfig(context=402), ppo=PPOConfig(epochs=1, minibatches=16)),
     "deep": TrainConfig(
-        env=EnvConfig(worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
+        env=EnvConfig(num_worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),
         model=ModelConfig(width=256, layers=4, heads=8, context=804), ppo=PPOConfig(epochs=1, minibatches=16)),
     "small": SMALL,
 }
@@ -53,10 +53,10 @@ CASES["grouped"] = CASES["deep"].changed(model={"kv_heads": 2})
 
 @dataclass
 class Rate:
-    """Rows a second, those kept and all."""
+    """Agents a second, those kept and all."""
 
     kept: float
-    rows: float
+    agents: float
 
 
 class Busy:
@@ -91,16 +91,16 @@ def synchronize(ranks: Ranks) -> None:
 
 
 def repeated(run: Callable[[], tuple[int, int]], seconds: float, ranks: Ranks) -> Rate:
-    """The median rate of a piece of work that says how many rows it kept and had."""
+    """The median rate of a piece of work that says how many agents it kept and had."""
     run()
     rates, started = [], time.perf_counter()
     while not rates or time.perf_counter() - started < seconds:
         synchronize(ranks)
         start = time.perf_counter()
-        kept, rows = run()
+        kept, agents = run()
         synchronize(ranks)
         spent = time.perf_counter() - start
-        rates.append((kept / spent, rows / spent))
+        rates.append((kept / spent, agents / spent))
     return Rate(*map(statistics.median, zip(*rates)))
 
 
@@ -114,13 +114,13 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
     policy = make_policy(config, batches[0], ranks)
     collector = Collector(batches, mirrors, policy, config.ppo.segment)
     learner = Learner(policy, make_optimizer(policy, config.ppo), config.ppo, ranks, collector)
-    counters = {"update": 0, "agent_steps": 0, "env_rows": 0}
-    rows = len(collector.segment.first)
+    counters = {"update": 0, "agent_steps": 0, "env_steps": 0}
+    agents = len(collector.segment.first)
 
     def full() -> tuple[int, int]:
         before = counters["agent_steps"]
         learner.update(counters)
-        return counters["agent_steps"] - before, rows * config.ppo.segment
+        return counters["agent_steps"] - before, agents * config.ppo.segment
 
     start = time.perf_counter()
     for _ in range(3):
@@ -145,7 +145,7 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
         scaled, _, _ = normalised(advantage, segment.kept, ranks)
         order, counts = learner._order(segment)
         learner._learn(segment, scaled, returns, order, counts)
-        return kept, rows * config.ppo.segment
+        return kept, agents * config.ppo.segment
 
     def forward() -> tuple[int, int]:
         for fleet in collector.fleets:
@@ -155,15 +155,15 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
                 fleet.absorb()
                 if step + 1 < config.ppo.segment:
                     fleet.think()
-        return kept, rows * config.ppo.segment
+        return kept, agents * config.ppo.segment
 
     def env() -> tuple[int, int]:
         moved = 0
         for _ in range(config.ppo.segment):
             for batch in batches:
                 batch.step(batch.bound_actions)
-                moved += batch.row_count - int(batch.invalid_step.sum())
-        return moved, rows * config.ppo.segment
+                moved += batch.num_agents - int(batch.invalid_step.sum())
+        return moved, agents * config.ppo.segment
 
     rates["update"] = repeated(update, seconds / 2, ranks)
     rates["forward"] = repeated(forward, seconds / 2, ranks)
@@ -171,7 +171,7 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
     memory = f"{torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if ranks.device.type == "cuda" else "-"
     for batch in batches:
         batch.close()
-    return rates, {"rows": f"{rows:,}", "kept share": f"{kept / segment.first.numel():.3f}",
+    return rates, {"agents": f"{agents:,}", "kept share": f"{kept / segment.first.numel():.3f}",
                    "GPU waits in rollout": waited, "graphs compiled after warm-up": str(again),
                    "warm-up": f"{warm_up_s:.0f} s", "GPU memory": memory, "precision": policy.precision}
 
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--no-compile", action="store_true")
     choices = parser.parse_args()
     config = CASES[choices.case]
-    changed = {"env": {"worlds": choices.worlds or config.env.worlds, "fleets": choices.fleets},
+    changed = {"env": {"num_worlds": choices.worlds or config.env.num_worlds, "fleets": choices.fleets},
                "ppo": {"minibatches": choices.minibatches or config.ppo.minibatches},
                "run": {"compile": False if choices.no_compile else None}}
     config = config.changed(**changed)
@@ -199,9 +199,9 @@ def main() -> None:
     print(f"{choices.case}: {where}; {processor()}, {platform.system()}, Python {platform.python_version()}, "
           f"torch {torch.__version__}")
     print(", ".join(f"{name} {value}" for name, value in said.items()))
-    print(f"\n| {'part':7} | kept rows/s | all rows/s |\n| --- | ---: | ---: |")
+    print(f"\n| {'part':7} | valid agent-steps/s | all agent-steps/s |\n| --- | ---: | ---: |")
     for name in ("env", "forward", "update", "full"):
-        print(f"| {name:7} | {rates[name].kept:,.0f} | {rates[name].rows:,.0f} |")
+        print(f"| {name:7} | {rates[name].kept:,.0f} | {rates[name].agents:,.0f} |")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ ALIGNMENT_BYTES = 64
 
 @dataclass(frozen=True)
 class Shared:
-    """One shared array: `shape` is made of R rows, W worlds, O entries an observation, A numbers an action, V vehicles
+    """One shared array: `shape` is made of R agents, W worlds, O entries an observation, A numbers an action, V vehicles
     a world and nobody before them, 8 numbers a record."""
 
     name: str

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import aligned_block, allocate, shared_table
-from .cast import cast_scene
 from .config import ConfigSource, checked_config
 from .core import OF_THREAD, NativeBatch, check, ffi, lib, native_config, native_scene
-from .errors import ConfigError, shown, whole
-from .index_rows import SceneTable, float_rows
+from .errors import ConfigError, checked_int, shown
+from .index_observations import SceneTable, float_agents
 from .layout import Feature, observation_layout
 from .machine import usable_threads
 from .part import SEED_LIMIT, BatchPart, as_array
+from .roles import assign_roles
 from .scenes import Report, Scenes, resolve_scenes
 from .spaces import action_space, observation_space
 from .state import checked_state, scenes_hash
@@ -36,23 +36,23 @@ OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
 
 
 class Figure(NamedTuple):
-    """A figure of a report: the mean over `n` rows, NaN while n is 0."""
+    """A figure of a report: the mean over `n` agents, NaN while n is 0."""
 
     value: float
     n: int
 
 
 class Batch(BatchPart):
-    """Many worlds stepped together; every array has one entry a row, and a row's index never changes.
+    """Many worlds stepped together; every array has one entry an agent, and an agent's index never changes.
 
-    A world is a running copy of a scene, a row a controlled agent of a world. Episodes are made of
+    A world is a running copy of a scene, an agent a controlled agent of a world. Episodes are made of
     `config.max_trials` trials of the same scene. The step that ends a trial returns its true last observations; the
     next step ignores the actions of that world and returns the first observations of the next trial or episode. What
     each channel says stands in docs/channels.md.
 
     Args:
         scenes: a generator's name ("town": seeds 0 to 63), a path, a `Scene`, or a list of these.
-        worlds: how many worlds.
+        num_worlds: how many worlds.
         config: a `DriveConfig`, or a mapping of its fields; None takes the defaults.
         seed: a whole number from 0 to 2**64 - 1; None draws a fresh one, readable as `seed`.
         threads: threads that step worlds, the caller's included; 0 takes as many as this process may use. A step in
@@ -64,33 +64,33 @@ class Batch(BatchPart):
         parts: in how many parts the worlds can be called apart, from 1 to 16 and at most one a world. The threads are
             at whichever part has work.
 
-    Arrays are views of shared memory that the next call overwrites. R is the number of rows, W that of worlds.
+    Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 
     Attributes:
         actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`. Fill it; who
             puts another array in its place steps with that one (`bound_actions` stays).
-        observations: (R, observation size) float32 or float16; or index rows, (R, bytes) uint8 with `vehicle_table`
-            beside them, (W, 1 + vehicles, 8) float32 (see docs/index_rows.md).
+        observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8 with `vehicle_table`
+            beside them, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         rewards: (R,) float32.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
-        outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the row's trial, else 0.
+        outcome: (R,) uint8, index into `OUTCOMES` on the step that decides the agent's trial, else 0.
         first, removed, stopped, waits: (R,) bool, of the observation just returned.
         trial_index: (R,) int32, the trial it belongs to, from 0.
-        code: (R,) uint16, the flags of a row in one number.
+        code: (R,) uint16, the flags of an agent in one number.
         scene_index: (W,) int32, which of `scenes` each world plays.
-        world_of_row: (R,) int32.
-        row_count, rows_per_world, world_count: R, R / W and W.
-        observation_size: floats of one row.
+        world_of_agent: (R,) int32.
+        num_agents, agents_per_world, num_worlds: R, R / W and W.
+        observation_size: floats of one agent.
         seed: of the constructor, or of the last `reset(seed=one)` of all worlds at once; `seeds` has each world's.
         scenes, casts: the scenes in play, and who plays which part in each.
         parts: as many `BatchPart` as asked for: consecutive worlds, in numbers that differ by one at most.
-        single_observation_space, single_action_space: Gymnasium spaces of one row.
+        single_observation_space, single_action_space: Gymnasium spaces of one agent.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range, or a scene has nobody who could drive.
     """
 
-    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: ConfigSource | None = None,
+    def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1) -> None:
         self._handle = ffi.NULL
@@ -98,13 +98,13 @@ class Batch(BatchPart):
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
             raise ConfigError(f"restart is {shown(restart)}; it must be 'auto' or 'caller'")
         self.config, self.restart = config, restart
-        self.world_count = whole("worlds", worlds, 1, WORLD_LIMIT)
-        self.seed = secrets.randbits(64) if seed is None else whole("seed", seed, 0, SEED_LIMIT)
-        self.threads: int = whole("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
-        self.world_ids = _world_ids(world_ids, self.world_count)
-        part_count = whole("parts", parts, 1, min(self.world_count, lib.DRV_PART_LIMIT))
+        self.num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
+        self.seed = secrets.randbits(64) if seed is None else checked_int("seed", seed, 0, SEED_LIMIT)
+        self.threads: int = checked_int("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
+        self.world_ids = _world_ids(world_ids, self.num_worlds)
+        part_count = checked_int("parts", parts, 1, min(self.num_worlds, lib.DRV_PART_LIMIT))
         self.scenes = resolve_scenes(scenes, config.agents_per_world)
-        self.casts = tuple(cast_scene(scene, config) for scene in self.scenes)
+        self.roles = tuple(assign_roles(scene, config) for scene in self.scenes)
         self._begin(arrays, part_count)
 
     def _begin(self, arrays, part_count: int) -> None:
@@ -112,19 +112,19 @@ class Batch(BatchPart):
         config, message = self.config, OF_THREAD.message
         native = native_config(config, self.restart)
         self._scene_table: SceneTable | None = None
-        self._scene_handles = [native_scene(cast, native) for cast in self.casts]
-        self.rows_per_world = config.agents_per_world or max(cast.row_count for cast in self.casts)
+        self._scene_handles = [native_scene(roles, native) for roles in self.roles]
+        self.agents_per_world = config.agents_per_world or max(roles.num_agents for roles in self.roles)
         setup = ffi.new("drv_batch_setup *", dict(
-            config=native[0], world_count=self.world_count, rows_per_world=self.rows_per_world,
+            config=native[0], num_worlds=self.num_worlds, agents_per_world=self.agents_per_world,
             scene_count=len(self.scenes), seed=self.seed, part_count=part_count,
-            thread_count=min(self.threads, self.world_count + 1),  # one more than worlds, whose caller may be elsewhere
+            thread_count=min(self.threads, self.num_worlds + 1),  # one more than worlds, whose caller may be elsewhere
             scenes=(scene_list := ffi.new("drv_scene *[]", self._scene_handles)),
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids),
             instruction_set=(isa := ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, ""))))))
         needs = ffi.new("drv_batch_needs *")
         check(lib.drv_batch_plan(setup, needs, message), message)
-        self.row_count, self.observation_size = needs.row_count, needs.observation_size
-        self.world_slice, self.row_slice = slice(0, self.world_count), slice(0, self.row_count)
+        self.num_agents, self.observation_size = needs.num_agents, needs.observation_size
+        self.world_slice, self.agent_slice = slice(0, self.num_worlds), slice(0, self.num_agents)
         self._block = aligned_block(needs.block_bytes)
         out = ffi.new("drv_batch **")
         check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
@@ -133,8 +133,8 @@ class Batch(BatchPart):
         self._bind(arrays, needs)
         self._core = NativeBatch(self._handle, (self._block, self._shared))
         self._fields = _state_fields(self._handle)
-        self._state = _state_views(self._fields, self._block, self.world_count)
-        self.world_of_row = np.repeat(np.arange(self.world_count, dtype=np.int32), self.rows_per_world)
+        self._state = _state_views(self._fields, self._block, self.num_worlds)
+        self.world_of_agent = np.repeat(np.arange(self.num_worlds, dtype=np.int32), self.agents_per_world)
         self.single_observation_space = observation_space(config, self.observations.shape[1])
         self.single_action_space = action_space(config)
         self.parts = tuple(self._part(index) for index in range(part_count))
@@ -142,7 +142,7 @@ class Batch(BatchPart):
     def _bind(self, arrays, needs) -> None:
         table = shared_table(self.config)
         in_bytes = self.config.observation_type == "index"
-        sizes = {"R": needs.row_count, "W": self.world_count, "A": needs.action_width,
+        sizes = {"R": needs.num_agents, "W": self.num_worlds, "A": needs.action_width,
                  "V": 1 + needs.vehicles_per_world,
                  "O": needs.observation_bytes if in_bytes else needs.observation_size}
         self._shared = allocate(table, sizes, arrays)
@@ -157,16 +157,16 @@ class Batch(BatchPart):
         part = BatchPart.__new__(BatchPart)
         of_core = lib.drv_batch_part(self._handle, index)
         worlds = slice(of_core.first, of_core.first + of_core.count)
-        rows = slice(worlds.start * self.rows_per_world, worlds.stop * self.rows_per_world)
+        agents = slice(worlds.start * self.agents_per_world, worlds.stop * self.agents_per_world)
         part._core, part._handle, part._index = self._core, self._handle, index
-        for name in ("config", "restart", "scenes", "casts", "rows_per_world", "observation_size",
+        for name in ("config", "restart", "scenes", "roles", "agents_per_world", "observation_size",
                      "seed", "single_observation_space", "single_action_space"):
             setattr(part, name, getattr(self, name))
-        part.world_slice, part.world_count = worlds, of_core.count
-        part.row_slice, part.row_count = rows, rows.stop - rows.start
-        part.world_ids, part.world_of_row = self.world_ids[worlds], self.world_of_row[: part.row_count]
+        part.world_slice, part.num_worlds = worlds, of_core.count
+        part.agent_slice, part.num_agents = agents, agents.stop - agents.start
+        part.world_ids, part.world_of_agent = self.world_ids[worlds], self.world_of_agent[: part.num_agents]
         for shared in shared_table(self.config):
-            setattr(part, shared.name, self._shared[shared.name][worlds if shared.shape.startswith("W") else rows])
+            setattr(part, shared.name, self._shared[shared.name][worlds if shared.shape.startswith("W") else agents])
         part._bind_actions(part.actions)
         return part
 
@@ -183,9 +183,9 @@ class Batch(BatchPart):
     # ---- calls ----
 
     def metrics(self) -> dict[str, Figure]:
-        """The report of docs/metrics.md: each figure the mean over the rows that have data. Resets nothing.
+        """The report of docs/metrics.md: each figure the mean over the agents that have data. Resets nothing.
 
-        It holds whole trials of a world: all its rows enter in the step that ends the trial, none before.
+        It holds whole trials of a world: all its agents enter in the step that ends the trial, none before.
 
         Raises:
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
@@ -229,11 +229,11 @@ class Batch(BatchPart):
     # ---- looking ----
 
     def observation_layout(self) -> dict[str, Feature]:
-        """Where each feature of a row stands, its unit and scale, by name."""
+        """Where each feature of an agent stands, its unit and scale, by name."""
         return observation_layout(self.config)
 
     def scene_table(self) -> SceneTable:
-        """What index rows name on the map: the road segments of all scenes. It never changes."""
+        """What index observations name on the map: the road segments of all scenes. It never changes."""
         if self._scene_table is None:
             self._check_open()
             counts = [1 + lib.drv_scene_describe(scene).segment_count for scene in self._scene_handles]
@@ -244,23 +244,23 @@ class Batch(BatchPart):
             self._scene_table = SceneTable(records, (ends - counts).astype(np.int64))
         return self._scene_table
 
-    def float_observations(self, rows: Any = slice(None)) -> npt.NDArray[np.float32]:
-        """A copy of the observations of some rows as float32, (n, observation size), whatever their type.
+    def float_observations(self, agents: Any = slice(None)) -> npt.NDArray[np.float32]:
+        """A copy of the observations of some agents as float32, (n, observation size), whatever their type.
 
-        It reads the arrays as anybody does: not while a step of these rows is in flight.
+        It reads the arrays as anybody does: not while a step of these agents is in flight.
 
         Args:
-            rows: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
+            agents: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
 
         Raises:
-            IndexError: there is no such row.
+            IndexError: there is no such agent.
         """
         if self.config.observation_type == "index":
-            return float_rows(self, rows)
-        return self.observations[rows].astype(np.float32)
+            return float_agents(self, agents)
+        return self.observations[agents].astype(np.float32)
 
     def vehicles(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
-        """A copy of the vehicles of a world as they are now; vehicle i is row i of the world, then experts, statics.
+        """A copy of the vehicles of a world as they are now; vehicle i is agent i of the world, then log-replay vehicles, static vehicles.
 
         Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
@@ -270,18 +270,18 @@ class Batch(BatchPart):
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
-        cast = self.casts[state["scene_index"][0]]
-        count, objects = len(cast.objects), cast.scene.objects
+        roles = self.roles[state["scene_index"][0]]
+        count, objects = len(roles.objects), roles.scene.objects
         moving = {name: state[name][:count] for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
         return moving | {
-            "length_m": objects.length_m[cast.objects], "width_m": objects.width_m[cast.objects],
-            "kind": objects.kind[cast.objects], "present": state["present"][:count].astype(bool)}
+            "length_m": objects.length_m[roles.objects], "width_m": objects.width_m[roles.objects],
+            "kind": objects.kind[roles.objects], "present": state["present"][:count].astype(bool)}
 
     def trial_state(self, world: int = 0) -> dict[str, Any]:
-        """A copy of where a world is in its episode, and of what this trial has brought its rows.
+        """A copy of where a world is in its episode, and of what this trial has brought its agents.
 
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial; what `initial_ages` put before
-        it counts) as int; for each row of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and
+        it counts) as int; for each agent of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and
         had_goal, had_collision, had_offroad (bool).
 
         Raises:
@@ -289,24 +289,24 @@ class Batch(BatchPart):
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
-        rows = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
+        agents = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
-                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **rows}
+                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **agents}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
-        """A copy of what began for the rows of a world in the last step: goal, collision, offroad (bool), and
-        hit_vehicle (int32: the lowest index into `vehicles` of those it began to touch, -1 for none), all (rows,).
+        """A copy of what began for the agents of a world in the last step: goal, collision, offroad (bool), and
+        collision_vehicle (int32: the lowest index into `vehicles` of those it began to touch, -1 for none), all (agents,).
 
-        All False and -1 for rows that did not act.
+        All False and -1 for agents that did not act.
 
         Raises:
             ConfigError: there is no such world.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
-        facts = {"goal": "reached", "collision": "hit", "offroad": "crossed"}
+        facts = {"goal": "goal_onset", "collision": "collision_onset", "offroad": "offroad_onset"}
         events = {name: state[fact].astype(bool) for name, fact in facts.items()}
-        return events | {"hit_vehicle": np.where(events["collision"], state["hit_vehicle"], -1)}
+        return events | {"collision_vehicle": np.where(events["collision"], state["collision_vehicle"], -1)}
 
     def scene_report(self, scene: int = 0) -> Report:
         """Who got which part in a scene and why, and what overlaps already at its start (no event until apart).
@@ -317,14 +317,14 @@ class Batch(BatchPart):
         Raises:
             ConfigError: there is no such scene.
         """
-        cast = self.casts[whole("scene", scene, 0, len(self.scenes) - 1)]
-        with_start = Report(dict(cast.report.dropped), dict(cast.report.made_up), list(cast.report.notes))
-        with Batch(scenes=[cast.scene], config=self.config, threads=1) as alone:
+        roles = self.roles[checked_int("scene", scene, 0, len(self.scenes) - 1)]
+        with_start = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
+        with Batch(scenes=[roles.scene], config=self.config, threads=1) as alone:
             alone.reset()
-            contacts = alone._state["touching"].reshape(alone.rows_per_world, -1).any(axis=1)
-            starts = (("in contact with a vehicle", contacts), ("over a road edge", alone._state["over_edge"]),
+            contacts = alone._state["overlapping"].reshape(alone.agents_per_world, -1).any(axis=1)
+            starts = (("in contact with a vehicle", contacts), ("over a road edge", alone._state["on_road_edge"]),
                       ("inside its goal", alone._state["goal_spent"]))
-            with_start.notes += [f"rows that start {what}: {int(rows.sum())}" for what, rows in starts]
+            with_start.notes += [f"agents that start {what}: {int(agents.sum())}" for what, agents in starts]
         return with_start
 
     def phase_times(self, on: bool) -> dict[str, float]:
@@ -351,8 +351,8 @@ class Batch(BatchPart):
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         block, arrays = self._copy()
-        state = _state_views(self._fields, block, self.world_count)
-        return {"seed": np.array([of.seed for of in (self, *self.parts)], np.uint64), "scenes": scenes_hash(self.casts),
+        state = _state_views(self._fields, block, self.num_worlds)
+        return {"seed": np.array([of.seed for of in (self, *self.parts)], np.uint64), "scenes": scenes_hash(self.roles),
                 **{f"arrays/{name}": array for name, array in arrays.items()},
                 **{f"state/{name}": view.copy() for name, view in state.items()}}
 
@@ -388,8 +388,8 @@ class Batch(BatchPart):
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, all of one moment, by the core's names."""
-        world = whole("world", world, 0, self.world_count - 1)
-        stride = len(self._block) // self.world_count
+        world = checked_int("world", world, 0, self.num_worlds - 1)
+        stride = len(self._block) // self.num_worlds
         copy, message = aligned_block(stride), OF_THREAD.message
         check(lib.drv_batch_copy_world(self._handle, world, ffi.from_buffer(copy), message), message)
         return {name: view[0] for name, view in _state_views(self._fields, copy, 1).items()}
@@ -406,7 +406,7 @@ class Batch(BatchPart):
         self.close()
 
     def __repr__(self) -> str:
-        return (f"Batch({self.world_count} worlds x {self.rows_per_world} rows on {len(self.scenes)} scenes, "
+        return (f"Batch({self.num_worlds} worlds x {self.agents_per_world} agents on {len(self.scenes)} scenes, "
                 f"max_trials={self.config.max_trials})")
 
     def __getstate__(self) -> dict:
@@ -415,7 +415,7 @@ class Batch(BatchPart):
         Raises:
             CallError: a step is in flight, or the batch is closed.
         """
-        kept = ("config", "restart", "world_count", "seed", "threads", "world_ids", "scenes", "casts")
+        kept = ("config", "restart", "num_worlds", "seed", "threads", "world_ids", "scenes", "roles")
         block, arrays = self._copy()
         part_seeds = [part.seed for part in self.parts]
         return {**{name: getattr(self, name) for name in kept}, "part_seeds": part_seeds, "block": block,
@@ -432,13 +432,13 @@ class Batch(BatchPart):
             self._shared[name][...] = array
 
 
-def _world_ids(world_ids, world_count: int) -> np.ndarray:
+def _world_ids(world_ids, num_worlds: int) -> np.ndarray:
     if world_ids is None:
-        return np.arange(world_count, dtype=np.int64)
+        return np.arange(num_worlds, dtype=np.int64)
     found = as_array("world_ids", world_ids, ConfigError)
-    if not np.issubdtype(found.dtype, np.integer) or found.shape != (world_count,):
+    if not np.issubdtype(found.dtype, np.integer) or found.shape != (num_worlds,):
         raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; "
-                          f"it must be whole numbers of shape ({world_count},)")
+                          f"it must be whole numbers of shape ({num_worlds},)")
     if found.min() < 0 or found.max() > np.iinfo(np.int64).max:
         worst = found.min() if found.min() < 0 else found.max()
         raise ConfigError(f"world_ids has {worst}; ids must be 0 to 2**63 - 1")
@@ -454,7 +454,7 @@ def _state_fields(handle) -> list:
              field.world_stride, field.count) for field in fields]
 
 
-def _state_views(fields: list, block: np.ndarray, world_count: int) -> dict[str, np.ndarray]:
+def _state_views(fields: list, block: np.ndarray, num_worlds: int) -> dict[str, np.ndarray]:
     """The arrays of a block as numpy views, (W, n) each, by the names the core gives them."""
-    return {name: np.ndarray((world_count, count), dtype, block.data, offset, (stride, dtype.itemsize))
+    return {name: np.ndarray((num_worlds, count), dtype, block.data, offset, (stride, dtype.itemsize))
             for name, dtype, offset, stride, count in fields}

@@ -12,8 +12,8 @@ from .errors import ConfigError, plain, shown
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-ANSWERS = ("ignore", "stop", "remove")
-"""What may become of a row after an event."""
+EVENT_RESPONSES = ("ignore", "stop", "remove")
+"""What may become of an agent after an event."""
 
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named answers to `control`; a tuple of object ids is the other way to answer it."""
@@ -153,51 +153,51 @@ class DriveConfig(_Checked):
         _count(1, 1_000_000, none="the frames a log has left after start_step; 200 without a log"))
     start_step: int = _setting(0, "frames", "frame of the log at which every trial starts", _count(0, 1_000_000))
     agents_per_world: int | None = _setting(
-        None, "rows", "rows of each world: a cap for files, exact for generated scenes",
+        None, "agents", "agents of each world: a cap for files, exact for generated scenes",
         _count(1, 4096, none="as many as the largest scene needs"))
-    control: str | tuple[int, ...] = _setting("vehicles", "", "which objects of a scene get a row", _control)
+    control: str | tuple[int, ...] = _setting("vehicles", "", "which objects of a scene get an agent", _control)
     others: str = _setting(
-        "replay", "", "what objects without a row do: replay their log, or stand at their start",
+        "replay", "", "what objects without an agent do: replay their log, or stand at their start",
         _choice("replay", "static"))
-    dynamics: str = _setting("bicycle", "", "vehicle model of the rows", _choice("bicycle"))
+    dynamics: str = _setting("bicycle", "", "vehicle model of the agents", _choice("bicycle"))
     action_type: str = _setting(
         "discrete", "", "form of an action", _choice("discrete", "multi_discrete", "continuous"))
     max_acceleration_mps2: float = _setting(
         4.0, "m/s2", "acceleration and braking at full throttle", _number(0.01, 50.0))
     max_steering_rad: float = _setting(
         0.6, "rad", "front wheel angle at full steering", _number(0.01, 1.2))
-    max_speed_mps: float = _setting(40.0, "m/s", "speed above which a row does not go", _number(0.1, 150.0))
+    max_speed_mps: float = _setting(40.0, "m/s", "speed above which an agent does not go", _number(0.1, 150.0))
     min_speed_mps: float = _setting(
-        0.0, "m/s", "speed below which a row does not go; negative allows reverse", _number(-50.0, 0.0))
+        0.0, "m/s", "speed below which an agent does not go; negative allows reverse", _number(-50.0, 0.0))
     goal_radius_m: float = _setting(
         2.0, "m", "distance from the goal at which it is reached", _number(0.01, 100.0))
     goal_max_speed_mps: float | None = _setting(
         None, "m/s", "speed above which passing the goal does not reach it", _number(0.0, 150.0, none="any speed"))
-    on_goal: str = _setting("remove", "", "what becomes of a row that reaches its goal", _choice(*ANSWERS))
-    on_collision: str = _setting("stop", "", "what becomes of a row that collides", _choice(*ANSWERS))
-    on_offroad: str = _setting("stop", "", "what becomes of a row that leaves the road", _choice(*ANSWERS))
+    on_goal: str = _setting("remove", "", "what becomes of an agent that reaches its goal", _choice(*EVENT_RESPONSES))
+    on_collision: str = _setting("stop", "", "what becomes of an agent that collides", _choice(*EVENT_RESPONSES))
+    on_offroad: str = _setting("stop", "", "what becomes of an agent that leaves the road", _choice(*EVENT_RESPONSES))
     stopped_share_limit: float | None = _setting(
-        None, "1", "share of stopped rows at which a trial ends", _number(1e-6, 1.0, none="off"))
-    partners: int = _setting(31, "slots", "nearest vehicles a row sees", _count(0, 255))
-    roads: int = _setting(128, "slots", "nearest road segments a row sees", _count(0, 1024))
+        None, "1", "share of stopped agents at which a trial ends", _number(1e-6, 1.0, none="off"))
+    partners: int = _setting(31, "slots", "nearest vehicles an agent sees", _count(0, 255))
+    roads: int = _setting(128, "slots", "nearest road segments an agent sees", _count(0, 1024))
     road_selection: str = _setting(
-        "exact", "", "which road segments a row sees: those nearest to it, or, in less time, those nearest to the "
+        "exact", "", "which road segments an agent sees: those nearest to it, or, in less time, those nearest to the "
         "middle of the small cell it is in", _choice("exact", "near"))
     road_memory_mib: int = _setting(
         256, "MiB", "memory of a batch for what it keeps of the roads around each small cell; without room a cell "
         "takes more time", _count(0, 1_048_576))
     observation_type: str = _setting(
-        "float32", "", "what a row of observations is: floats, half floats, or indices into tables (`Batch` alone)",
+        "float32", "", "what an observation is: floats, half floats, or indices into tables (`Batch` alone)",
         _choice("float32", "float16", "index"))
     view_radius_m: float = _setting(
-        100.0, "m", "distance beyond which a row sees nothing", _number(1.0, 1000.0))
+        100.0, "m", "distance beyond which an agent sees nothing", _number(1.0, 1000.0))
     time_left: str = _setting(
         "off", "", "who sees the share of the trial's time that is left", _choice("off", "actor"))
     scene_order: str = _setting(
         "random", "", "how a world picks the scene of its next episode", _choice("random", "cycle"))
     reward: RewardConfig = _setting(RewardConfig(), "", "what events are worth", _reward)
     log_ema_alpha: float = _setting(
-        0.707, "1", "weight of the past in each row's moving averages", _number(0.0, 0.999999))
+        0.707, "1", "weight of the past in each agent's moving averages", _number(0.0, 0.999999))
 
     def __post_init__(self) -> None:
         if isinstance(self.control, (list, tuple)) or getattr(self.control, "ndim", 0) == 1:
@@ -212,11 +212,11 @@ ConfigSource = DriveConfig | Mapping[str, Any]
 
 
 def face_config(config: ConfigSource | None) -> DriveConfig:
-    """A config for an env face, whose observations stand alone: index rows need tables beside them."""
+    """A config for an env face, whose observations stand alone: index observations need tables beside them."""
     config = checked_config(config)
     if config.observation_type == "index":
         raise ConfigError("observation_type is 'index'; an env's observations stand alone, so it must be 'float32' or "
-                          "'float16' (index rows are for Batch)")
+                          "'float16' (index observations are for Batch)")
     return config
 
 

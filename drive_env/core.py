@@ -22,7 +22,7 @@ from .config import DriveConfig
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
 if TYPE_CHECKING:  # a cast is made of scenes, and their file format asks the core
-    from .cast import Cast
+    from .roles import Roles
 
 __all__ = ["OF_THREAD", "NativeBatch", "check", "ffi", "lib", "native_config", "native_scene"]
 
@@ -120,14 +120,14 @@ _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDicti
 """The core's scenes by a digest of all that they are made of: they never change, so batches can share them."""
 
 
-def native_scene(cast: Cast, config):
+def native_scene(roles: Roles, config):
     """Hands a cast scene to the core, with the core's own form of the config; the result frees itself.
 
     Where another batch uses a scene that is made of the same, it is that one.
     """
-    scene, objects, frames = cast.scene, cast.scene.objects, cast.frames
-    rows = cast.objects[: cast.row_count]
-    experts = cast.objects[cast.row_count : cast.row_count + cast.expert_count]
+    scene, objects, frames = roles.scene, roles.scene.objects, roles.frames
+    agents = roles.objects[: roles.num_agents]
+    log_replays = roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
     kept = []  # the core copies; until then the arrays must live
     digest = hashlib.sha256(ffi.buffer(config))
 
@@ -139,11 +139,11 @@ def native_scene(cast: Cast, config):
         return ffi.from_buffer(f"{kind}[]", array) if array.size else ffi.NULL
 
     numbers = dict(
-        dt_s=cast.dt_s,
-        trial_steps=cast.trial_steps,
-        row_count=cast.row_count,
-        expert_count=cast.expert_count,
-        vehicle_count=len(cast.objects),
+        dt_s=roles.dt_s,
+        trial_steps=roles.trial_steps,
+        num_agents=roles.num_agents,
+        log_replay_count=roles.log_replay_count,
+        vehicle_count=len(roles.objects),
         frame_count=len(frames.valid),
         road_count=scene.roads.count,
         point_count=len(scene.roads.x_m),
@@ -152,22 +152,22 @@ def native_scene(cast: Cast, config):
     source = ffi.new("drv_scene_input *", dict(
         **numbers,
         name=(name := ffi.new("char[]", scene.name.encode())),
-        kind=pointer("uint8_t", objects.kind[cast.objects]),
-        length_m=pointer("float", objects.length_m[cast.objects]),
-        width_m=pointer("float", objects.width_m[cast.objects]),
-        start_x_m=pointer("float", frames.x_m[0, cast.objects]),
-        start_y_m=pointer("float", frames.y_m[0, cast.objects]),
-        start_heading_rad=pointer("float", frames.heading_rad[0, cast.objects]),
-        start_vx_mps=pointer("float", frames.vx_mps[0, cast.objects]),
-        start_vy_mps=pointer("float", frames.vy_mps[0, cast.objects]),
-        goal_x_m=pointer("float", objects.goal_m[rows, 0]),
-        goal_y_m=pointer("float", objects.goal_m[rows, 1]),
-        log_x_m=pointer("float", frames.x_m[:, experts]),
-        log_y_m=pointer("float", frames.y_m[:, experts]),
-        log_heading_rad=pointer("float", frames.heading_rad[:, experts]),
-        log_vx_mps=pointer("float", frames.vx_mps[:, experts]),
-        log_vy_mps=pointer("float", frames.vy_mps[:, experts]),
-        log_valid=pointer("uint8_t", frames.valid[:, experts]),
+        kind=pointer("uint8_t", objects.kind[roles.objects]),
+        length_m=pointer("float", objects.length_m[roles.objects]),
+        width_m=pointer("float", objects.width_m[roles.objects]),
+        start_x_m=pointer("float", frames.x_m[0, roles.objects]),
+        start_y_m=pointer("float", frames.y_m[0, roles.objects]),
+        start_heading_rad=pointer("float", frames.heading_rad[0, roles.objects]),
+        start_vx_mps=pointer("float", frames.vx_mps[0, roles.objects]),
+        start_vy_mps=pointer("float", frames.vy_mps[0, roles.objects]),
+        goal_x_m=pointer("float", objects.goal_m[agents, 0]),
+        goal_y_m=pointer("float", objects.goal_m[agents, 1]),
+        log_x_m=pointer("float", frames.x_m[:, log_replays]),
+        log_y_m=pointer("float", frames.y_m[:, log_replays]),
+        log_heading_rad=pointer("float", frames.heading_rad[:, log_replays]),
+        log_vx_mps=pointer("float", frames.vx_mps[:, log_replays]),
+        log_vy_mps=pointer("float", frames.vy_mps[:, log_replays]),
+        log_valid=pointer("uint8_t", frames.valid[:, log_replays]),
         road_start=pointer("int32_t", scene.roads.start),
         road_kind=pointer("uint8_t", scene.roads.kind),
         road_width_m=pointer("float", scene.roads.width_m),
@@ -184,5 +184,5 @@ def native_scene(cast: Cast, config):
         _scenes_in_use[digest.digest()] = handle
     if clipped := lib.drv_scene_describe(handle).clipped_start_speeds:
         # Set, not added: a cast may be handed over again, to a copy of its batch.
-        cast.report.made_up["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
+        roles.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
     return handle

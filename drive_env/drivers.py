@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .batch import Batch
-from .cast import Cast
 from .config import DriveConfig
 from .core import lib
-from .errors import whole
+from .errors import checked_int
 from .part import SEED_LIMIT, check_whole
+from .roles import Roles
 from .scenes.routes import lane_route
 
 __all__ = ["LaneDriver", "RandomDriver"]
@@ -23,7 +23,7 @@ PITCH_M = 1.0
 """Ways are points this far apart: fine enough for the sharpest bend a car can drive."""
 
 RUN_OUT_M = 80.0
-"""Ways go on straight behind the goal, so that a row which misses it still has something to look along."""
+"""Ways go on straight behind the goal, so that an agent which misses it still has something to look along."""
 
 OFF_LANE_M = 1.0
 """A goal farther than this from the end of its lane is driven to straight on from there."""
@@ -93,25 +93,25 @@ lies up to so many points behind a car's middle still counts."""
 
 
 class Path(NamedTuple):
-    """The next `SIGHT_POINTS` points of every row, (rows, points, 2), and their headings, (rows, points)."""
+    """The next `SIGHT_POINTS` points of every agent, (agents, points, 2), and their headings, (agents, points)."""
 
     xy_m: np.ndarray
     heading_rad: np.ndarray
 
 
 class Pairs(NamedTuple):
-    """A driving row and a vehicle near it, (pairs,) each."""
+    """A driving agent and a vehicle near it, (pairs,) each."""
 
     own: np.ndarray
     other: np.ndarray
     ahead_m: np.ndarray
-    """How far ahead of the row the vehicle is."""
+    """How far ahead of the agent the vehicle is."""
     turn_cos: np.ndarray
     """Cosine of the angle between their headings."""
 
 
 class LaneDriver:
-    """Drives the rows of a batch by rule: on a lane's centre, at a speed that suits the bend and with a gap.
+    """Drives the agents of a batch by rule: on a lane's centre, at a speed that suits the bend and with a gap.
 
     The way is the shortest one along lanes; where no lanes lead to the goal, the object's own logged track;
     where it has none, the straight line. Where two ways cross, who gets there first goes first. The driver
@@ -127,7 +127,7 @@ class LaneDriver:
         self._ways: dict[int, _Ways] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the rows of one world, in the form of `batch.actions`; rows that wait get any.
+        """Actions for the agents of one world, in the form of `batch.actions`; agents that wait get any.
 
         Raises:
             ConfigError: there is no such world.
@@ -136,21 +136,21 @@ class LaneDriver:
         batch, cars = self.batch, self.batch.vehicles(world)
         scene_index = int(batch.scene_index[world])
         if scene_index not in self._ways:
-            self._ways[scene_index] = _Ways(batch.casts[scene_index], batch.config)
+            self._ways[scene_index] = _Ways(batch.roles[scene_index], batch.config)
         ways = self._ways[scene_index]
-        waits = batch.waits[world * batch.rows_per_world :][: ways.count]
+        waits = batch.waits[world * batch.agents_per_world :][: ways.count]
         acceleration_mps2, steering_rad = _decide(ways, cars, ~waits)
-        actions = np.zeros((batch.rows_per_world, *batch.actions.shape[1:]), batch.actions.dtype)
+        actions = np.zeros((batch.agents_per_world, *batch.actions.shape[1:]), batch.actions.dtype)
         actions[: ways.count] = _as_actions(acceleration_mps2, steering_rad, batch.config)
         return actions
 
     def act_all(self) -> np.ndarray:
-        """Actions for every row of the batch, in the form of `batch.actions`.
+        """Actions for every agent of the batch, in the form of `batch.actions`.
 
         Raises:
             CallError: the batch is closed.
         """
-        return np.concatenate([self.act(world) for world in range(self.batch.world_count)])
+        return np.concatenate([self.act(world) for world in range(self.batch.num_worlds)])
 
 
 class RandomDriver:
@@ -166,28 +166,28 @@ class RandomDriver:
 
     def __init__(self, batch: Batch, seed: int = 0) -> None:
         self.batch = batch
-        self._dice = np.random.default_rng(whole("seed", seed, 0, SEED_LIMIT))
+        self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the rows of one world, in the form of `batch.actions`; which world makes no difference.
+        """Actions for the agents of one world, in the form of `batch.actions`; which world makes no difference.
 
         Raises:
             ConfigError: there is no such world.
         """
-        whole("world", world, 0, self.batch.world_count - 1)
-        return self._draw(self.batch.rows_per_world)
+        checked_int("world", world, 0, self.batch.num_worlds - 1)
+        return self._draw(self.batch.agents_per_world)
 
     def act_all(self) -> np.ndarray:
-        """Actions for every row of the batch, in the form of `batch.actions`."""
-        return self._draw(self.batch.row_count)
+        """Actions for every agent of the batch, in the form of `batch.actions`."""
+        return self._draw(self.batch.num_agents)
 
     def _draw(self, count):
-        action_type, dice = self.batch.config.action_type, self._dice
+        action_type, rng = self.batch.config.action_type, self._rng
         if action_type == "continuous":
-            return dice.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
+            return rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
         if action_type == "multi_discrete":
-            return dice.integers(0, [lib.DRV_ACCELERATION_BINS, lib.DRV_STEERING_BINS], (count, 2))
-        return dice.integers(0, lib.DRV_ACCELERATION_BINS * lib.DRV_STEERING_BINS, count)
+            return rng.integers(0, [lib.DRV_ACCELERATION_BINS, lib.DRV_STEERING_BINS], (count, 2))
+        return rng.integers(0, lib.DRV_ACCELERATION_BINS * lib.DRV_STEERING_BINS, count)
 
 
 def _as_actions(acceleration_mps2, steering_rad, config):
@@ -208,30 +208,30 @@ def _as_actions(acceleration_mps2, steering_rad, config):
 
 
 class _Ways:
-    """The paths of the rows of one scene, as points `PITCH_M` apart, all of one length.
+    """The paths of the agents of one scene, as points `PITCH_M` apart, all of one length.
 
     Attributes:
-        xy_m: (rows, points, 2).
-        heading_rad: (rows, points), to the next point.
-        speed_mps: (rows, points), what suits the bends to come.
+        xy_m: (agents, points, 2).
+        heading_rad: (agents, points), to the next point.
+        speed_mps: (agents, points), what suits the bends to come.
     """
 
-    def __init__(self, cast: Cast, config: DriveConfig):
-        self.count, self.expert_count, self.dt_s = cast.row_count, cast.expert_count, cast.dt_s
-        polylines = [_way(cast, row) for row in range(cast.row_count)]
+    def __init__(self, roles: Roles, config: DriveConfig):
+        self.count, self.log_replay_count, self.dt_s = roles.num_agents, roles.log_replay_count, roles.dt_s
+        polylines = [_way(roles, agent) for agent in range(roles.num_agents)]
         lengths_m = [float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in polylines]
         points = int((max(lengths_m) + RUN_OUT_M) / PITCH_M) + 1
         self.xy_m = np.stack([_resampled(line, points) for line in polylines])
         self.heading_rad = _headings(self.xy_m)
-        trial_s = cast.trial_steps * cast.dt_s
+        trial_s = roles.trial_steps * roles.dt_s
         cruise_mps = np.clip(HASTE * np.array(lengths_m) / trial_s, CRUISE_MPS, FASTEST_MPS)
         self.speed_mps = _suitable_speed(self.heading_rad, cruise_mps, np.array(lengths_m), config)
 
 
-def _way(cast, row):
-    """(n, 2) float64, n at least 2: from where a row starts to its goal."""
-    scene, item = cast.scene, cast.objects[row]
-    frames, goal_m = cast.frames, scene.objects.goal_m[item].astype(np.float64)
+def _way(roles, agent):
+    """(n, 2) float64, n at least 2: from where an agent starts to its goal."""
+    scene, item = roles.scene, roles.objects[agent]
+    frames, goal_m = roles.frames, scene.objects.goal_m[item].astype(np.float64)
     start_m = np.array([frames.x_m[0, item], frames.y_m[0, item]], np.float64)
     line = lane_route(scene, start_m, float(frames.heading_rad[0, item]), goal_m)
     if line is None:
@@ -252,7 +252,7 @@ def _way(cast, row):
 
 
 def _headings(xy_m):
-    """(rows, points) directions from each point to the next."""
+    """(agents, points) directions from each point to the next."""
     step_m = np.diff(xy_m, axis=1, append=2 * xy_m[:, -1:] - xy_m[:, -2:-1])
     return np.arctan2(step_m[..., 1], step_m[..., 0])
 
@@ -267,7 +267,7 @@ def _resampled(line, points):
 
 
 def _suitable_speed(heading_rad, cruise_mps, length_m, config):
-    """(rows, points): cruise, less in a bend, and less before it than braking in time asks for."""
+    """(agents, points): cruise, less in a bend, and less before it than braking in time asks for."""
     reach = BEND_POINTS // 2
     curvature = np.full_like(heading_rad, STRAIGHT_PER_M)
     turn_rad = _wrapped(heading_rad[:, 2 * reach :] - heading_rad[:, : -2 * reach])
@@ -287,12 +287,12 @@ def _suitable_speed(heading_rad, cruise_mps, length_m, config):
 
 
 def _decide(ways, cars, drives):
-    """(rows,) acceleration, m/s2, and steering, rad; `drives` tells the rows that are not waiting."""
-    rows = np.arange(ways.count)
-    speed_mps = cars["speed_mps"][rows]
+    """(agents,) acceleration, m/s2, and steering, rad; `drives` tells the agents that are not waiting."""
+    agents = np.arange(ways.count)
+    speed_mps = cars["speed_mps"][agents]
     at = _places(ways, cars)
     path = _path_ahead(ways, cars, drives, at)
-    wanted_mps = ways.speed_mps[rows, at + 1]
+    wanted_mps = ways.speed_mps[agents, at + 1]
     acceleration_mps2 = np.clip(
         (wanted_mps - speed_mps) / max(SETTLE_S, ways.dt_s), -HARDEST_BRAKING_MPS2, PULL_MPS2)
     pairs = _pairs(cars, drives, ways.count)
@@ -305,7 +305,7 @@ def _decide(ways, cars, drives):
 
 
 def _places(ways, cars):
-    """(rows,) index of the point of its way that each row is at."""
+    """(agents,) index of the point of its way that each agent is at."""
     x_m, y_m, heading_rad = (cars[name][: ways.count, None] for name in ("x_m", "y_m", "heading_rad"))
     away_m = np.hypot(ways.xy_m[..., 0] - x_m, ways.xy_m[..., 1] - y_m)
     away_m = away_m + WRONG_WAY_M * (1.0 - np.cos(ways.heading_rad - heading_rad))
@@ -313,13 +313,13 @@ def _places(ways, cars):
 
 
 def _path_ahead(ways, cars, drives, at):
-    """The ways from the rows' places on, moved to the left round whoever will never drive on."""
-    rows, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
+    """The ways from the agents' places on, moved to the left round whoever will never drive on."""
+    agents, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
     here = at[:, None] + points
-    xy_m, heading_rad = ways.xy_m[rows, here], ways.heading_rad[rows, here]
+    xy_m, heading_rad = ways.xy_m[agents, here], ways.heading_rad[agents, here]
     stands = cars["present"].copy()
     stands[: ways.count] &= ~drives
-    stands[ways.count : ways.count + ways.expert_count] = False
+    stands[ways.count : ways.count + ways.log_replay_count] = False
     if not stands.any():
         return Path(xy_m, heading_rad)
     moved_m = _passing_shift(ways, cars, at, np.flatnonzero(stands))
@@ -328,14 +328,14 @@ def _path_ahead(ways, cars, drives, at):
 
 
 def _passing_shift(ways, cars, at, stands):
-    """(rows, points) metres to the left that clear the vehicles of index `stands`."""
-    rows, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
+    """(agents, points) metres to the left that clear the vehicles of index `stands`."""
+    agents, points = np.arange(ways.count)[:, None], np.arange(SIGHT_POINTS)
     around = np.maximum(at[:, None] + np.arange(-PASSING_POINTS, SIGHT_POINTS), 0)
-    dx_m = cars["x_m"][stands][:, None] - ways.xy_m[rows, around, 0][:, None]
-    dy_m = cars["y_m"][stands][:, None] - ways.xy_m[rows, around, 1][:, None]
+    dx_m = cars["x_m"][stands][:, None] - ways.xy_m[agents, around, 0][:, None]
+    dy_m = cars["y_m"][stands][:, None] - ways.xy_m[agents, around, 1][:, None]
     nearest = np.argmin(dx_m * dx_m + dy_m * dy_m, axis=2)[..., None]
     dx_m, dy_m = (np.take_along_axis(offset, nearest, axis=2)[..., 0] for offset in (dx_m, dy_m))
-    facing_rad = ways.heading_rad[rows, around[rows, nearest[..., 0]]]
+    facing_rad = ways.heading_rad[agents, around[agents, nearest[..., 0]]]
     left_m = dy_m * np.cos(facing_rad) - dx_m * np.sin(facing_rad)
     ahead_m = dx_m * np.cos(facing_rad) + dy_m * np.sin(facing_rad)
 
@@ -350,13 +350,13 @@ def _passing_shift(ways, cars, at, stands):
 
 
 def _pursuit(path, cars, dt_s):
-    """(rows,) steering that leads through the aim: pure pursuit (Coulter 1992) with the bicycle's own arc."""
-    rows = np.arange(len(path.xy_m))
-    aim_m = np.clip(max(AIM_S, 2 * dt_s) * cars["speed_mps"][rows], NEAREST_AIM_M, FARTHEST_AIM_M)
-    aim = path.xy_m[rows, np.rint(aim_m / PITCH_M).astype(np.int64)]
-    dx_m, dy_m = aim[:, 0] - cars["x_m"][rows], aim[:, 1] - cars["y_m"][rows]
-    bearing_rad = np.arctan2(dy_m, dx_m) - cars["heading_rad"][rows]
-    wheelbase_m = WHEELBASE_SHARE * cars["length_m"][rows]
+    """(agents,) steering that leads through the aim: pure pursuit (Coulter 1992) with the bicycle's own arc."""
+    agents = np.arange(len(path.xy_m))
+    aim_m = np.clip(max(AIM_S, 2 * dt_s) * cars["speed_mps"][agents], NEAREST_AIM_M, FARTHEST_AIM_M)
+    aim = path.xy_m[agents, np.rint(aim_m / PITCH_M).astype(np.int64)]
+    dx_m, dy_m = aim[:, 0] - cars["x_m"][agents], aim[:, 1] - cars["y_m"][agents]
+    bearing_rad = np.arctan2(dy_m, dx_m) - cars["heading_rad"][agents]
+    wheelbase_m = WHEELBASE_SHARE * cars["length_m"][agents]
     # The middle sets out at the slip angle, tan(slip) = tan(steering) / 2, on an arc of curvature
     # 2 sin(slip) / wheelbase; it meets the aim where sin(bearing - slip) = distance sin(slip) / wheelbase.
     ahead_m = np.maximum(np.hypot(dx_m, dy_m) + wheelbase_m * np.cos(bearing_rad), 0.1)
@@ -377,7 +377,7 @@ def _pairs(cars, drives, count):
 
 
 def _taken(path, cars, drives, wanted_mps, pairs):
-    """(pairs, points, times) bool: the other's box at that time covers that point of the row's path."""
+    """(pairs, points, times) bool: the other's box at that time covers that point of the agent's path."""
     xy_m, heading_rad = _foreseen(path, cars, drives, wanted_mps)
     points_m = path.xy_m[:, ::LOOK_STEP].astype(np.float32)[pairs.own]
     dx_m = points_m[:, :, None, 0] - xy_m[pairs.other][:, None, :, 0]
@@ -392,22 +392,22 @@ def _taken(path, cars, drives, wanted_mps, pairs):
 def _foreseen(path, cars, drives, wanted_mps):
     """Where every vehicle will be at the times of `FORESIGHT_S`: (vehicles, times, 2) and headings, float32.
 
-    Rows that drive pull up to their speed along their paths, all others go straight on.
+    Agents that drive pull up to their speed along their paths, all others go straight on.
     """
     heading_rad = np.repeat(cars["heading_rad"][:, None], len(FORESIGHT_S), axis=1)
     way_m = cars["speed_mps"][:, None] * FORESIGHT_S
     xy_m = np.stack([cars["x_m"][:, None] + way_m * np.cos(heading_rad),
                      cars["y_m"][:, None] + way_m * np.sin(heading_rad)], axis=2)
-    rows, later = np.flatnonzero(drives)[:, None], np.arange(1, len(FORESIGHT_S))
-    reach_m = _reach(cars["speed_mps"][rows], wanted_mps[rows], FORESIGHT_S[later])
+    agents, later = np.flatnonzero(drives)[:, None], np.arange(1, len(FORESIGHT_S))
+    reach_m = _reach(cars["speed_mps"][agents], wanted_mps[agents], FORESIGHT_S[later])
     # Who reverses is taken to stand: a path has nothing behind its start.
     point = np.clip(np.rint(reach_m / PITCH_M), 0, SIGHT_POINTS - 1).astype(np.int64)
-    xy_m[rows, later], heading_rad[rows, later] = path.xy_m[rows, point], path.heading_rad[rows, point]
+    xy_m[agents, later], heading_rad[agents, later] = path.xy_m[agents, point], path.heading_rad[agents, point]
     return xy_m, heading_rad
 
 
 def _is_ahead(cars, pairs, taken):
-    """(pairs,) bool: the other is on the row's path already and does not come the other way."""
+    """(pairs,) bool: the other is on the agent's path already and does not come the other way."""
     comes = (pairs.turn_cos < -ALONG_COS) & (cars["speed_mps"][pairs.other] > RESTING_MPS)
     return taken[:, :, 0].any(axis=1) & (pairs.ahead_m > 0) & ~comes
 
@@ -421,17 +421,17 @@ def _follow(cars, pairs, taken):
 
 
 def _give_way(cars, wanted_mps, pairs, taken):
-    """(pairs,) acceleration that lets pass who is there first; infinite where that is the row."""
+    """(pairs,) acceleration that lets pass who is there first; infinite where that is the agent."""
     own, other = pairs.own, pairs.other
-    follows_the_row = (pairs.ahead_m < 0) & (pairs.turn_cos > ALONG_COS)
-    meets = taken.any(axis=(1, 2)) & ~_is_ahead(cars, pairs, taken) & ~follows_the_row
+    follows_the_agent = (pairs.ahead_m < 0) & (pairs.turn_cos > ALONG_COS)
+    meets = taken.any(axis=(1, 2)) & ~_is_ahead(cars, pairs, taken) & ~follows_the_agent
 
     times, point = taken.any(axis=1), np.argmax(taken.any(axis=2), axis=1)
     leaves_s = np.where(times[:, -1], np.inf, FORESIGHT_S[::-1][np.argmax(times[:, ::-1], axis=1)])
     gap_m = point * LOOK_PITCH_M - 0.5 * cars["length_m"][own]
     arrives_s = _arrival(cars["speed_mps"][own], wanted_mps[own], np.maximum(gap_m, 0.0))
 
-    # Two rows compare the arrivals that both foresee, so that exactly one of them goes first.
+    # Two agents compare the arrivals that both foresee, so that exactly one of them goes first.
     count = len(wanted_mps)
     arrivals_s = np.full((count, len(cars["x_m"])), np.nan)
     arrivals_s[own[meets], other[meets]] = arrives_s[meets]

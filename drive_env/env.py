@@ -21,7 +21,7 @@ from pettingzoo.utils import parallel_to_aec
 from .batch import OUTCOMES, Batch
 from .config import ConfigSource, DriveConfig, face_config
 from .core import lib
-from .errors import ActionError, CallError, ConfigError, shown, whole
+from .errors import ActionError, CallError, ConfigError, checked_int, shown
 from .render.screen import RENDER_MODES, Screen
 from .scenes import Scenes
 from .spaces import action_space, observation_space
@@ -75,13 +75,13 @@ def _with_max_cycles(config, max_cycles) -> DriveConfig:
     if config.max_trials > 1 or config.trial_steps is not None:
         raise ConfigError(f"max_cycles is {shown(max_cycles)} beside max_trials {config.max_trials} and trial_steps "
                           f"{config.trial_steps}; it must be None where the config says either")
-    return config.replace(trial_steps=whole("max_cycles", max_cycles, 1, 1_000_000))
+    return config.replace(trial_steps=checked_int("max_cycles", max_cycles, 1, 1_000_000))
 
 
 class DriveParallelEnv(ParallelEnv):
     """One world as a PettingZoo `ParallelEnv`.
 
-    Agent `agent_i` is row i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
+    Agent `agent_i` is index i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not come back before `reset`. An agent that waits for the next trial of the episode
     stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. A `reset` after
     `close` opens the env again. Observations are float32, or float16 where `config.observation_type` says so.
@@ -114,11 +114,11 @@ class DriveParallelEnv(ParallelEnv):
             raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
-        self.batch = Batch(scenes, worlds=1, config=face_config(config), seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, num_worlds=1, config=face_config(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
-        self.possible_agents: list[str] = [f"agent_{row}" for row in range(self.batch.rows_per_world)]
+        self.possible_agents: list[str] = [f"agent_{index}" for index in range(self.batch.agents_per_world)]
         self.agents: list[str] = []
         config, size = self.batch.config, self.batch.observation_size
         self.observation_spaces = {agent: observation_space(config, size) for agent in self.possible_agents}
@@ -127,8 +127,8 @@ class DriveParallelEnv(ParallelEnv):
         self._was_reset = False
         self._np_random: np.random.Generator | None = None
         self._whole = True
-        self._rows = np.empty(0, np.intp)
-        self._flagged = np.zeros(self.batch.rows_per_world, bool)
+        self._indices = np.empty(0, np.intp)
+        self._flagged = np.zeros(self.batch.agents_per_world, bool)
         self._look()
 
     def _look(self) -> None:
@@ -140,7 +140,7 @@ class DriveParallelEnv(ParallelEnv):
         self._info_of_agent: list[tuple[str, dict[str, bool | int]]] = []
         self._packed_infos: bytes | None = None
         self._acting: list[str] = []
-        self._acting_rows = self._rows
+        self._acting_indices = self._indices
         self._pick: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
 
     # ---- calls ----
@@ -250,7 +250,7 @@ class DriveParallelEnv(ParallelEnv):
         return self._np_random
 
     def state(self) -> npt.NDArray[Any]:
-        """The observations of all possible agents in one row, for learners that look at the whole world at once.
+        """The observations of all possible agents in one index, for learners that look at the whole world at once.
 
         Returns:
             (possible agents * observation size,) in the type of the observations.
@@ -273,7 +273,7 @@ class DriveParallelEnv(ParallelEnv):
         if pick is None:
             drives = ~batch.waits
             self._all_act = bool(drives.all())
-            self._acting_rows = np.flatnonzero(drives)
+            self._acting_indices = np.flatnonzero(drives)
             self._acting = list(compress(self.possible_agents, drives))
             self._packer = struct.Struct(f"{len(self._acting)}q")
             self._pick = pick = _picker(self._acting)
@@ -294,11 +294,11 @@ class DriveParallelEnv(ParallelEnv):
                 if self._all_act:
                     self._packer.pack_into(self._bound_bytes, 0, *values)
                 else:
-                    bound[self._acting_rows] = np.frombuffer(self._packer.pack(*values), np.int64)
+                    bound[self._acting_indices] = np.frombuffer(self._packer.pack(*values), np.int64)
             except (struct.error, TypeError):
                 raise ActionError(self._what_is_misshapen(values)) from None
         else:
-            bound[self._acting_rows] = self._stacked(values, bound)
+            bound[self._acting_indices] = self._stacked(values, bound)
 
     def _stacked(self, values, bound: np.ndarray) -> np.ndarray:
         """Pairs of numbers as an array in the type of the bound one."""
@@ -330,9 +330,9 @@ class DriveParallelEnv(ParallelEnv):
     # ---- out ----
 
     def _keep(self, stays: np.ndarray) -> None:
-        """Makes the rows that are marked the agents that can still act."""
-        self._rows = np.flatnonzero(stays)
-        self._all = len(self._rows) == len(stays)
+        """Makes the indices that are marked the agents that can still act."""
+        self._indices = np.flatnonzero(stays)
+        self._all = len(self._indices) == len(stays)
         self.agents = list(compress(self.possible_agents, stays))
         # Most steps pay nothing and end nobody: copies of these are what they return.
         self._codes_seen = None
@@ -342,7 +342,7 @@ class DriveParallelEnv(ParallelEnv):
         self._all_views = dict(zip(self.agents, compress(self._views, stays)))
 
     def _per_agent(self, channel: np.ndarray) -> dict:
-        return dict(zip(self.agents, (channel if self._all else channel[self._rows]).tolist()))
+        return dict(zip(self.agents, (channel if self._all else channel[self._indices]).tolist()))
 
     def _rewards(self) -> dict:
         rewards = self.batch.rewards
@@ -352,7 +352,7 @@ class DriveParallelEnv(ParallelEnv):
         if not self.copy:
             return self._all_views.copy()
         observations = self.batch.observations
-        return dict(zip(self.agents, observations.copy() if self._all else observations[self._rows]))
+        return dict(zip(self.agents, observations.copy() if self._all else observations[self._indices]))
 
     def _see(self) -> None:
         """Brings what is said of each agent up to date; most steps change nothing of it."""
@@ -364,8 +364,8 @@ class DriveParallelEnv(ParallelEnv):
         self._packed_infos = None
         self._infos_of_code.open(trial)
         self._pick = None  # who waits is written in the codes
-        of_row = self.batch.code[self._rows].tolist()
-        self._info_of_agent = [(agent, self._infos_of_code[code]) for agent, code in zip(self.agents, of_row)]
+        of_index = self.batch.code[self._indices].tolist()
+        self._info_of_agent = [(agent, self._infos_of_code[code]) for agent, code in zip(self.agents, of_index)]
         self._decides = bool((self.batch.code >> lib.DRV_CODE_OUTCOME_SHIFT).any())
         self._codes_seen = codes
 
@@ -388,7 +388,7 @@ class DriveParallelEnv(ParallelEnv):
                 return self._per_agent(self._flagged), self._per_agent(truncated)
         elif terminated.any() or truncated.any():
             self._staying = np.zeros_like(terminated)
-            self._staying[self._rows] = ~(terminated | truncated)[self._rows]
+            self._staying[self._indices] = ~(terminated | truncated)[self._indices]
             return self._per_agent(terminated), self._per_agent(truncated)
         return self._all_false.copy(), self._all_false.copy()
 
@@ -397,7 +397,7 @@ class DriveParallelEnv(ParallelEnv):
     def _mend(self) -> None:
         """After an exception in the middle of a call, such as Ctrl-C: the batch is whole, so all follows from it."""
         trial = self.batch.trial_state()
-        present = np.arange(self.batch.rows_per_world) < self.batch.casts[self.batch.scene_index[0]].row_count
+        present = np.arange(self.batch.agents_per_world) < self.batch.roles[self.batch.scene_index[0]].num_agents
         last = trial["trial"] + 1 == self.batch.config.max_trials
         decided = present & (trial["outcome"] != 0) if last else np.zeros_like(present)
         over = decided.sum() == present.sum()
@@ -408,26 +408,26 @@ class DriveParallelEnv(ParallelEnv):
 
     def __getstate__(self) -> dict:
         derived = {"_views", "_bound_bytes", "_packer", "_all_act", "_all_views", "_infos_of_code", "_info_of_agent",
-                   "_packed_infos", "_decides", "_codes_seen", "_acting", "_acting_rows", "_pick"}
+                   "_packed_infos", "_decides", "_codes_seen", "_acting", "_acting_indices", "_pick"}
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self._look()
-        self._all_views = {agent: self._views[row] for agent, row in zip(self.agents, self._rows)}
+        self._all_views = {agent: self._views[index] for agent, index in zip(self.agents, self._indices)}
 
     def __repr__(self) -> str:
         return f"DriveParallelEnv({len(self.possible_agents)} agents on {len(self.batch.scenes)} scenes)"
 
 
 def info_of(code: int, trial: int) -> dict[str, bool | int]:
-    """What the info of a row says, by the row's code and the index of its trial."""
+    """What the info of a index says, by the index's code and the index of its trial."""
     info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
     return info | {"trial_index": trial, "outcome": code >> lib.DRV_CODE_OUTCOME_SHIFT}
 
 
 class _InfoTemplates(dict):
-    """What an info says, by the row's code; made when first met in a trial, copied for each agent."""
+    """What an info says, by the index's code; made when first met in a trial, copied for each agent."""
 
     trial = -1
 

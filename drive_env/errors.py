@@ -85,7 +85,7 @@ def plain(value: Any) -> Any:
     return value.item()
 
 
-def whole(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
+def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
     """`value` as a plain int from `low` to `high`; anything else is an error that says both."""
     try:
         is_scalar = not isinstance(value, bool) and getattr(value, "ndim", 0) == 0

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from .batch import WORLD_LIMIT, Batch
 from .config import ConfigSource, DriveConfig, face_config
 from .env import INFO_FLAGS
-from .errors import ActionError, CallError, ConfigError, shown, whole
+from .errors import ActionError, CallError, ConfigError, checked_int, shown
 from .part import SEED_LIMIT
 from .render.screen import RENDER_MODES, Screen
 from .scenes import Scenes
@@ -27,7 +27,7 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 
 
 def one_ego(config, more="Batch or parallel_env") -> DriveConfig:
-    """The config with one row a world; `more` is what has more."""
+    """The config with one agent a world; `more` is what has more."""
     config = face_config(config)
     if config.agents_per_world not in (None, 1):
         raise ConfigError(f"agents_per_world is {config.agents_per_world}; this face has 1, use {more} for more")
@@ -42,7 +42,7 @@ def open_episodes(batch: Batch, seeds: list, worlds: np.ndarray | None, began: b
         worlds: (W,) bool, which to reset; None for all.
         began: whether the batch was reset before; else a world without a seed begins a fresh stream.
     """
-    chosen = np.ones(batch.world_count, bool) if worlds is None else worlds
+    chosen = np.ones(batch.num_worlds, bool) if worlds is None else worlds
     given = np.array([seed is not None for seed in seeds])
     fresh = [secrets.randbits(64) if seed is None else seed for seed in seeds]
     if not began:
@@ -75,7 +75,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None
                  ) -> None:
-        self.batch = Batch(scenes, worlds=1, config=one_ego(config), seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, num_worlds=1, config=one_ego(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
@@ -172,7 +172,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None) -> None:
-        num_envs = whole("num_envs", num_envs, 1, WORLD_LIMIT)
+        num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
         if max_episode_steps is not None:
@@ -187,11 +187,11 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         self.copy = copy
         self.num_envs = num_envs
         self.batch = Batch(
-            scenes, worlds=num_envs, config=one_ego(config), seed=None, threads=threads,
+            scenes, num_worlds=num_envs, config=one_ego(config), seed=None, threads=threads,
             world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
-        self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.casts[0].dt_s)),
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.roles[0].dt_s)),
                          "autoreset_mode": mode}
         self.single_observation_space = self.batch.single_observation_space
         self.single_action_space = self.batch.single_action_space
@@ -300,9 +300,9 @@ def _seeds(seed, num_envs: int) -> list | None:
     if seed is None:
         return None
     if not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0:
-        first = whole("seed", seed, 0, SEED_LIMIT - num_envs + 1)
+        first = checked_int("seed", seed, 0, SEED_LIMIT - num_envs + 1)
         return [first + env for env in range(num_envs)]
     if len(seed) != num_envs:
         raise ConfigError(f"seed has {len(seed)} entries; "
                           f"it must be a whole number, or one entry for each of {num_envs}")
-    return [entry if entry is None else whole("seed", entry, 0, SEED_LIMIT) for entry in seed]
+    return [entry if entry is None else checked_int("seed", entry, 0, SEED_LIMIT) for entry in seed]

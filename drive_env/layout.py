@@ -10,7 +10,7 @@ from .core import ffi, lib, native_config
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature of a row, by `name`; `slots` of them, `stride` floats apart, from `offset` on.
+    """One feature of an agent, by `name`; `slots` of them, `stride` floats apart, from `offset` on.
 
     `meaning` says what it is. The value shown is the quantity, in `unit`, times `scale`, clipped to [`low`, 1].
     """
@@ -26,14 +26,14 @@ class Feature:
 
     @property
     def slice(self) -> slice:
-        """What picks this feature out of a row: one float a slot."""
+        """What picks this feature out of an agent: one float a slot."""
         if not self.slots:
             return slice(0, 0)
         return slice(self.offset, self.offset + (self.slots - 1) * self.stride + 1, self.stride)
 
 
 def observation_layout(config: DriveConfig) -> dict[str, Feature]:
-    """The features of a row under this config, in order of their place."""
+    """The features of an agent under this config, in order of their place."""
     native = native_config(config)
     count = lib.drv_observation_layout(native, ffi.NULL, 0)
     table = ffi.new("drv_feature[]", count)

@@ -12,22 +12,22 @@ from gymnasium import spaces
 from numpy import ndarray  # by name: step is a microsecond's matter
 
 from .arrays import aligned_block, shared_table
-from .cast import Cast
 from .config import DriveConfig
 from .core import OF_THREAD, NativeBatch, check, ffi, lib
-from .errors import ActionError, CallError, ConfigError, shown, whole
+from .errors import ActionError, CallError, ConfigError, checked_int, shown
+from .roles import Roles
 from .scenes import Scene
 
 SEED_LIMIT = (1 << 64) - 1
 
 
-class _OfIndexRows:
-    """What a batch of floats has in the place of an array that only index rows need; the array itself hides it."""
+class _OfIndexObservations:
+    """What a batch of floats has in the place of an array that only index observations need; the array itself hides it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, batch: BatchPart | None, owner: type) -> _OfIndexRows:
+    def __get__(self, batch: BatchPart | None, owner: type) -> _OfIndexObservations:
         if batch is None:
             return self
         raise AttributeError(f"a Batch has {self._name} with observation_type 'index' only; that of this one is "
@@ -39,36 +39,36 @@ class BatchPart:
 
     Different parts can be called in any order, with steps of several in flight at once, from one thread or from
     several; every world plays as it would in a call of the whole batch. What shares a world with a step in flight, or
-    with a call in another thread, is a `CallError` that changes nothing. Worlds and rows are numbered from 0 within the
+    with a call in another thread, is a `CallError` that changes nothing. Worlds and agents are numbered from 0 within the
     part. A `Batch` is itself the part of all its worlds.
 
     A part plays on for as long as its batch is not closed, also where nobody holds the batch any more. It has no
     copies: pickle the batch, whose copy has parts of its own.
 
     Attributes:
-        world_slice, row_slice: where its worlds and rows stand in the arrays of the batch.
+        world_slice, agent_slice: where its worlds and agents stand in the arrays of the batch.
         seed: of the constructor, or of the last `reset(seed=one)` of this part or of the whole batch.
         config, restart, scenes, casts: those of the batch.
-        rows_per_world, observation_size, single_observation_space, single_action_space: those of the batch.
-        world_count, row_count, world_ids, world_of_row: of these worlds and rows alone.
+        agents_per_world, observation_size, single_observation_space, single_action_space: those of the batch.
+        num_worlds, num_agents, world_ids, world_of_agent: of these worlds and agents alone.
         actions, bound_actions, observations, vehicle_table, scene_index: views of those of the batch, as are all arrays
-            with one entry a row: rewards, terminations and the other channels.
+            with one entry an agent: rewards, terminations and the other channels.
     """
 
     config: DriveConfig
     restart: str
     scenes: tuple[Scene, ...]
-    casts: tuple[Cast, ...]
+    roles: tuple[Roles, ...]
     seed: int
     parts: tuple[BatchPart, ...] = ()
     world_slice: slice
-    row_slice: slice
-    world_count: int
-    row_count: int
-    rows_per_world: int
+    agent_slice: slice
+    num_worlds: int
+    num_agents: int
+    agents_per_world: int
     observation_size: int
     world_ids: npt.NDArray[np.int64]
-    world_of_row: npt.NDArray[np.int32]
+    world_of_agent: npt.NDArray[np.int32]
     single_observation_space: spaces.Box
     single_action_space: spaces.Space[Any]
     bound_actions: npt.NDArray[Any]
@@ -92,7 +92,7 @@ class BatchPart:
     scene_index: npt.NDArray[np.int32]
 
     if not TYPE_CHECKING:
-        vehicle_table = _OfIndexRows()
+        vehicle_table = _OfIndexObservations()
 
     _core: NativeBatch
     _handle: Any
@@ -119,9 +119,9 @@ class BatchPart:
                 has changed.
             ConfigError: the seed does not fit; nothing has changed.
         """
-        seeds = None if seed is None else _seeds(seed, self.world_count)
-        worlds = _per_world("worlds", worlds, self.world_count, np.bool_)
-        ages = _per_world("initial_ages", initial_ages, self.world_count, np.int32)
+        seeds = None if seed is None else _seeds(seed, self.num_worlds)
+        worlds = _per_world("worlds", worlds, self.num_worlds, np.bool_)
+        ages = _per_world("initial_ages", initial_ages, self.num_worlds, np.int32)
         message = OF_THREAD.message
         check(lib.drv_batch_reset(
             self._handle, self._index, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
@@ -135,11 +135,11 @@ class BatchPart:
         """Advances every world by one step, or restarts those whose trial has ended.
 
         Args:
-            actions: one a row, in the form of `actions`; filling that array and passing it copies nothing. Entries of
-                rows that wait may be anything.
+            actions: one an agent, in the form of `actions`; filling that array and passing it copies nothing. Entries of
+                agents that wait may be anything.
 
         Raises:
-            ActionError: the action of a driving row is not finite or out of range, or the array has the wrong
+            ActionError: the action of a driving agent is not finite or out of range, or the array has the wrong
                 shape or type. Nothing has moved.
             CallError: before `reset`, after `close`, while a step is in flight, or where the caller owes a
                 `reset(worlds=mask)`.
@@ -184,7 +184,7 @@ class BatchPart:
         if type(actions) is ndarray and actions.dtype is dtype and actions.shape == shape:
             try:
                 return ffi.from_buffer(actions)
-            except (BufferError, ValueError):  # its rows do not lie one after the other
+            except (BufferError, ValueError):  # its agents do not lie one after the other
                 pass
         return ffi.from_buffer(np.ascontiguousarray(self._like_the_bound(actions)))
 
@@ -199,7 +199,7 @@ class BatchPart:
             raise ActionError(f"actions are a {type(given).__name__}, which numpy cannot read: {error}") from error
         if actions is not given and np.ma.is_masked(given):
             raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked; none may be, what "
-                              "stands in rows that wait is not read")
+                              "stands in agents that wait is not read")
         if actions.shape != bound.shape:
             what = f"actions are {shown(given)}" if actions.dtype == object else f"actions have shape {actions.shape}"
             raise ActionError(f"{what}; they must be an array of shape {bound.shape}")
@@ -214,11 +214,11 @@ class BatchPart:
         return actions
 
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """What each row that waits will see at its world's next inner restart, (R, observation size) floats.
+        """What each agent that waits will see at its world's next inner restart, (R, observation size) floats.
 
-        The floats are of the type of `observations`, float32 where those are index rows.
+        The floats are of the type of `observations`, float32 where those are index observations.
 
-        Zeros for rows that drive, for absent rows and in the last trial. What comes after a wait can so be valued
+        Zeros for agents that drive, for absent agents and in the last trial. What comes after a wait can so be valued
         before the wait is over.
 
         Args:
@@ -230,7 +230,7 @@ class BatchPart:
         """
         self._check_open()
         dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
-        shape = (self.row_count, self.observation_size)
+        shape = (self.num_agents, self.observation_size)
         if out is None:
             out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
         elif not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
@@ -250,7 +250,7 @@ class BatchPart:
 
     def __repr__(self) -> str:
         return (f"BatchPart(worlds {self.world_slice.start} to {self.world_slice.stop - 1} of a batch, "
-                f"{self.rows_per_world} rows each)")
+                f"{self.agents_per_world} agents each)")
 
     def __getstate__(self) -> dict:
         raise CallError("a part has no copies; copy or pickle its batch, whose copy has parts of its own")
@@ -260,13 +260,13 @@ def _is_one_seed(seed: Any) -> bool:
     return not isinstance(seed, (list, tuple, np.ndarray)) or getattr(seed, "ndim", 1) == 0
 
 
-def _seeds(seed: Any, world_count: int) -> np.ndarray:
+def _seeds(seed: Any, num_worlds: int) -> np.ndarray:
     if _is_one_seed(seed):
-        return np.full(world_count, whole("seed", seed, 0, SEED_LIMIT), np.uint64)
-    if len(seed) != world_count:
+        return np.full(num_worlds, checked_int("seed", seed, 0, SEED_LIMIT), np.uint64)
+    if len(seed) != num_worlds:
         raise ConfigError(f"seed has {len(seed)} entries; "
-                          f"it must be one whole number, or one for each of {world_count} worlds")
-    return np.array([whole("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
+                          f"it must be one whole number, or one for each of {num_worlds} worlds")
+    return np.array([checked_int("seed", entry, 0, SEED_LIMIT) for entry in seed], np.uint64)
 
 
 def check_whole(batch: BatchPart) -> None:
@@ -287,15 +287,15 @@ def as_array(name: str, values, error) -> np.ndarray:
         raise error(f"{name} is {shown(values)}; it must form an array") from None
 
 
-def _per_world(name: str, values, world_count: int, dtype) -> np.ndarray | None:
+def _per_world(name: str, values, num_worlds: int, dtype) -> np.ndarray | None:
     if values is None:
         return None
     found = as_array(name, values, CallError)
     fits = found.dtype == np.bool_ if dtype is np.bool_ else np.issubdtype(found.dtype, np.integer)
-    if not fits or found.shape != (world_count,):
+    if not fits or found.shape != (num_worlds,):
         wanted = "bool" if dtype is np.bool_ else "whole numbers"
         raise CallError(f"{name} is {found.dtype} of shape {found.shape}; "
-                        f"it must be {wanted} of shape ({world_count},)")
+                        f"it must be {wanted} of shape ({num_worlds},)")
     if dtype is not np.bool_ and (found.min() < 0 or found.max() > np.iinfo(dtype).max):
         worst = found.min() if found.min() < 0 else found.max()
         raise CallError(f"{name} has {worst}; every entry must be 0 or more and below the trial's steps")

@@ -13,7 +13,7 @@ from .errors import ConfigError, shown
 __all__ = ["Policy", "Progress"]
 
 Policy = str | Callable[[Batch], np.ndarray]
-"""A name, or a function that is given the batch and returns actions for every row, also where the step is a restart."""
+"""A name, or a function that is given the batch and returns actions for every agent, also where the step is a restart."""
 
 Progress = Callable[[int, int], None]
 """Called after every step with the steps done and the most there can be."""
@@ -30,7 +30,7 @@ def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
 
 
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
-    """What gives the actions of all rows at each call."""
+    """What gives the actions of all agents at each call."""
     if callable(policy):
         return lambda: policy(batch)
     return (RandomDriver(batch, seed) if policy == "random" else LaneDriver(batch)).act_all
@@ -39,7 +39,7 @@ def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
                 progress: Progress | None = None) -> Iterator[bool]:
     """Steps until so many trials of world 0 have ended; yields after each step whether it ended one."""
-    calls = max(cast.trial_steps for cast in batch.casts) + 1  # a restart is a step of its own
+    calls = max(roles.trial_steps for roles in batch.roles) + 1  # a restart is a step of its own
     done = ended = 0
     while ended < trials:
         batch.step(act())

@@ -13,7 +13,7 @@ from .arrays import SHARED
 from .batch import WORLD_LIMIT, Batch
 from .config import ConfigSource, face_config
 from .env import info_of
-from .errors import ActionError, CallError, ConfigError, MissingExtraError, shown, whole
+from .errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
 from .gym import one_ego, open_episodes
 from .part import SEED_LIMIT
 from .render.screen import Screen
@@ -31,7 +31,7 @@ Indices = int | Iterable[int] | None
 """Which envs: one, some, or all for None."""
 
 TRIAL_SHIFT = 16
-"""A key of an info holds the row's code in this many bits, the trial's index above them."""
+"""A key of an info holds the agent's code in this many bits, the trial's index above them."""
 
 KNOWN_INFOS = 4096
 """So many different infos are remembered; more can only come from thousands of trials."""
@@ -48,11 +48,11 @@ class DriveVecEnv(VecEnv):
 
     Args:
         scenes, config, threads: as for `Batch`.
-        worlds: how many worlds.
-        rows: "ego", or "all".
-            With "ego" env i is the only row of world i. After `seed(s)` it plays what the Gymnasium env plays that is
+        num_worlds: how many worlds.
+        agents: "ego", or "all".
+            With "ego" env i is the only agent of world i. After `seed(s)` it plays what the Gymnasium env plays that is
             reset with seed s + i, bit for bit.
-            With "all" every row of every world is an env, those of a world side by side. All rows of a world are done
+            With "all" every agent of every world is an env, those of a world side by side. All agents of a world are done
             in the step that ends its episode, however early one stopped driving: until then it has `invalid_step` in
             its info, a reward of 0, and its action is ignored. SB3 has no mask, so its losses count these steps: a
             bias that grows with the wait, and a reason to prefer "ego", or a learner that reads the channels.
@@ -68,24 +68,24 @@ class DriveVecEnv(VecEnv):
 
     metadata: dict[str, Any]
 
-    def __init__(self, scenes: Scenes = "town", worlds: int = 1, config: ConfigSource | None = None, threads: int = 0,
-                 rows: str = "ego", render_mode: str | None = None) -> None:
-        worlds = whole("worlds", worlds, 1, WORLD_LIMIT)
-        if not isinstance(rows, str) or rows not in ("ego", "all"):
-            raise ConfigError(f"rows is {shown(rows)}; it must be 'ego' or 'all'")
+    def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None, threads: int = 0,
+                 agents: str = "ego", render_mode: str | None = None) -> None:
+        num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
+        if not isinstance(agents, str) or agents not in ("ego", "all"):
+            raise ConfigError(f"agents is {shown(agents)}; it must be 'ego' or 'all'")
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
-        config = one_ego(config, "rows='all'") if rows == "ego" else face_config(config)
-        self.rows = rows
-        self.batch = Batch(scenes, worlds=worlds, config=config, seed=None, threads=threads,
-                           world_ids=np.zeros(worlds, np.int64), restart="caller")
-        self._screens = [Screen(self.batch, render_mode, world) for world in range(worlds)]
-        self._envs = [SubEnv(self, index) for index in range(self.batch.row_count)]
+        config = one_ego(config, "agents='all'") if agents == "ego" else face_config(config)
+        self.agents = agents
+        self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,
+                           world_ids=np.zeros(num_worlds, np.int64), restart="caller")
+        self._screens = [Screen(self.batch, render_mode, world) for world in range(num_worlds)]
+        self._envs = [SubEnv(self, index) for index in range(self.batch.num_agents)]
         self._render_mode = render_mode
         self._was_reset = False
         self._actions: npt.ArrayLike | None = None
         self._known_infos: dict[int, dict] = {}
-        super().__init__(self.batch.row_count, self.batch.single_observation_space, self.batch.single_action_space)
+        super().__init__(self.batch.num_agents, self.batch.single_observation_space, self.batch.single_action_space)
         self.metadata["render_fps"] = max(1, round(self._screens[0].fps))
 
     # ---- calls ----
@@ -98,7 +98,7 @@ class DriveVecEnv(VecEnv):
         Returns:
             (envs, observation size).
         """
-        seeds = self._seeds[::self.batch.rows_per_world]
+        seeds = self._seeds[::self.batch.agents_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
         self._was_reset = True
         self._actions = None  # those of an episode that is over
@@ -119,10 +119,10 @@ class DriveVecEnv(VecEnv):
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - worlds.
         """
-        worlds = self.batch.world_count
+        worlds = self.batch.num_worlds
         first = np.random.randint(2**32 - 1, dtype=np.uint32) if seed is None else seed
-        first = whole("seed", first, 0, SEED_LIMIT - worlds + 1)
-        self._seeds = [first + int(world) for world in self.batch.world_of_row]
+        first = checked_int("seed", first, 0, SEED_LIMIT - worlds + 1)
+        self._seeds = [first + int(world) for world in self.batch.world_of_agent]
         return self._seeds
 
     def step_async(self, actions: npt.ArrayLike) -> None:
@@ -160,7 +160,7 @@ class DriveVecEnv(VecEnv):
             ended = np.flatnonzero(dones).tolist()
             for env in ended:
                 infos[env]["terminal_observation"] = batch.observations[env].copy()
-            batch.reset(worlds=dones[::batch.rows_per_world])
+            batch.reset(worlds=dones[::batch.agents_per_world])
             begun = self._infos()
             for env in ended:
                 self.reset_infos[env] = begun[env]
@@ -205,7 +205,7 @@ class DriveVecEnv(VecEnv):
             AttributeError: the name is that of something the world says.
             ConfigError: there is no such env.
         """
-        if attr_name in PER_ROW or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
+        if attr_name in PER_AGENT or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
             raise AttributeError(f"{attr_name} is the world's own and cannot be set")
         for env in self._chosen(indices):
             setattr(env, attr_name, value)
@@ -243,10 +243,10 @@ class DriveVecEnv(VecEnv):
             some = list(indices)
         except TypeError:
             some = [indices]
-        return [self._envs[whole("indices", index, 0, self.num_envs - 1)] for index in some]
+        return [self._envs[checked_int("indices", index, 0, self.num_envs - 1)] for index in some]
 
     def _infos(self) -> list[dict]:
-        """A fresh info for each env; rows say few different things, so they are copies of known ones."""
+        """A fresh info for each env; agents say few different things, so they are copies of known ones."""
         batch, known = self.batch, self._known_infos
         if len(known) > KNOWN_INFOS:
             known.clear()
@@ -261,14 +261,14 @@ class DriveVecEnv(VecEnv):
         return info
 
 
-PER_ROW = frozenset(shared.name for shared in SHARED if shared.shape.startswith("R"))
+PER_AGENT = frozenset(shared.name for shared in SHARED if shared.shape.startswith("R"))
 """Arrays of a batch of which an env has one entry."""
 
 
 class SubEnv:
     """One env of a `DriveVecEnv`, as `get_attr`, `set_attr` and `env_method` see it.
 
-    By their names in `Batch` it also has what the arrays say of its row: `trial_index`, `invalid_step`, ...
+    By their names in `Batch` it also has what the arrays say of its agent: `trial_index`, `invalid_step`, ...
 
     Args:
         owner: the adapter.
@@ -276,7 +276,7 @@ class SubEnv:
 
     Attributes:
         batch: the owner's.
-        index: its row there.
+        index: its agent there.
     """
 
     def __init__(self, owner: DriveVecEnv, index: int) -> None:
@@ -287,7 +287,7 @@ class SubEnv:
     @property
     def world(self) -> int:
         """The index of its world."""
-        return self.index // self.batch.rows_per_world
+        return self.index // self.batch.agents_per_world
 
     @property
     def render_mode(self) -> str | None:
@@ -301,12 +301,12 @@ class SubEnv:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """That of one row."""
+        """That of one agent."""
         return self.batch.single_observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """That of one row."""
+        """That of one agent."""
         return self.batch.single_action_space
 
     def vehicles(self) -> dict[str, npt.NDArray[Any]]:
@@ -326,7 +326,7 @@ class SubEnv:
         return self._owner._screens[self.world].picture()
 
     def __getattr__(self, name: str) -> Any:
-        if name not in PER_ROW:
+        if name not in PER_AGENT:
             raise AttributeError(f"an env of DriveVecEnv has no attribute {name!r}")
         value = getattr(self.batch, name)[self.index]
         return value.item() if value.ndim == 0 else value.copy()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cast import Cast
 from .errors import CallError, shown
+from .roles import Roles
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -25,20 +25,20 @@ LONGEST = 1 << 62
 """Far above any count of episodes or trials, far below where int64 overflows."""
 
 ABSENT = 3
-"""`status` of a row that the scene has no agent for."""
+"""`status` of an agent that the scene has no agent for."""
 
 
 def ranges(batch: Batch) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of every integer array of the core's state, by its name."""
-    steps = (0, max(cast.trial_steps for cast in batch.casts))
-    vehicles = max(batch.rows_per_world, *(len(cast.objects) for cast in batch.casts))
-    flags = ("present", "before_present", "hit", "crossed", "reached", "over_edge", "goal_spent", "booked", "had_goal",
+    steps = (0, max(roles.trial_steps for roles in batch.roles))
+    vehicles = max(batch.agents_per_world, *(len(roles.objects) for roles in batch.roles))
+    flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge", "goal_spent", "recorded", "had_goal",
              "had_collision", "had_offroad", "scored")
     return {
-        "seed": ANY, "id": ANY, "touching": ANY,  # the last two are compared below
+        "seed": ANY, "id": ANY, "overlapping": ANY,  # the last two are compared below
         "episode": (-1, LONGEST), "scene_index": (0, len(batch.scenes) - 1), "trial": (0, batch.config.max_trials - 1),
         "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
-        "outcome": (0, 5), "previous_outcome": (0, 5), "hit_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
+        "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         **dict.fromkeys(flags, FLAG)}
 
 
@@ -87,27 +87,27 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
 def _check_absent(batch: Batch, given: Mapping[str, np.ndarray]) -> None:
     """What the scene of a world has no agent or no vehicle for must be absent: there is nothing of it to read."""
     played = given["state/episode"][:, 0] >= 0  # before its first reset a world is all zeros
-    of_world = [batch.casts[index] for index in given["state/scene_index"][:, 0]]
-    rows = np.array([cast.row_count for cast in of_world])[:, None]
-    vehicles = np.array([len(cast.objects) for cast in of_world])[:, None]
+    of_world = [batch.roles[index] for index in given["state/scene_index"][:, 0]]
+    agents = np.array([roles.num_agents for roles in of_world])[:, None]
+    vehicles = np.array([len(roles.objects) for roles in of_world])[:, None]
     status = given["state/status"]
-    absent = np.arange(status.shape[1]) >= rows
-    words = np.ascontiguousarray(given["state/touching"], "<u8").view(np.uint8)
-    touching = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
-    beyond = np.arange(touching.shape[1]) >= vehicles
+    absent = np.arange(status.shape[1]) >= agents
+    words = np.ascontiguousarray(given["state/overlapping"], "<u8").view(np.uint8)
+    overlapping = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
+    beyond = np.arange(overlapping.shape[1]) >= vehicles
     count = given["state/present"].shape[1]
     for name, wrong in (
             ("status", ((status == ABSENT) != absent) & played[:, None]),
             ("present", given["state/present"].astype(bool) & beyond[:, :count]),
-            ("touching", touching & beyond)):
+            ("overlapping", overlapping & beyond)):
         if wrong.any():
             world, index = (int(place[0]) for place in np.nonzero(wrong))
             raise CallError(f"state['state/{name}'] of world {world} does not fit its scene "
-                            f"{of_world[world].scene.name}, which has {int(rows[world, 0])} agents and "
+                            f"{of_world[world].scene.name}, which has {int(agents[world, 0])} agents and "
                             f"{int(vehicles[world, 0])} vehicles, at index {index}")
 
 
-def scenes_hash(casts: tuple[Cast, ...]) -> np.ndarray:
+def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
     """(32,) uint8, the SHA-256 of everything the core reads of the scenes: another one is another world."""
     digest = hashlib.sha256()
 
@@ -121,8 +121,8 @@ def scenes_hash(casts: tuple[Cast, ...]) -> np.ndarray:
         else:
             digest.update(f"{value!r};".encode())
 
-    for cast in casts:
-        for part in (cast.objects, cast.row_count, cast.expert_count, cast.static_count, cast.frames, cast.dt_s,
-                     cast.trial_steps, cast.scene.objects, cast.scene.roads):
+    for roles in roles:
+        for part in (roles.objects, roles.num_agents, roles.log_replay_count, roles.static_count, roles.frames, roles.dt_s,
+                     roles.trial_steps, roles.scene.objects, roles.scene.roads):
             add(part)
     return np.frombuffer(digest.digest(), np.uint8).copy()

@@ -1,7 +1,7 @@
-"""How does a trainer of one's own use `Batch`? Many worlds, fixed rows, arrays: here it fills a rollout buffer.
+"""How does a trainer of one's own use `Batch`? Many worlds, fixed agents, arrays: here it fills a rollout buffer.
 
 What a step says belongs to two things: the action just taken, and the observation just returned. A buffer that keeps
-them in step stores, in row t, what described o_t *before* the call and what came of action t after it.
+them in step stores, in agent t, what described o_t *before* the call and what came of action t after it.
 
     python examples/flat_batch.py --steps 200
 """
@@ -18,7 +18,7 @@ parser.add_argument("--worlds", type=int, default=16)
 options = parser.parse_args()
 
 config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, on_collision="remove", on_offroad="remove")
-batch = Batch("town", worlds=options.worlds, config=config, seed=0)
+batch = Batch("town", num_worlds=options.worlds, config=config, seed=0)
 rng = np.random.default_rng(0)
 
 OF_OBSERVATION = ("observations", "first", "waits", "trial_index")
@@ -32,7 +32,7 @@ batch.reset()
 for t in range(options.steps):
     for name in OF_OBSERVATION:
         buffer[name][t] = getattr(batch, name)  # a copy: the batch's arrays are overwritten by the next call
-    batch.actions[:] = rng.integers(batch.single_action_space.n, size=batch.row_count)  # a policy goes here
+    batch.actions[:] = rng.integers(batch.single_action_space.n, size=batch.num_agents)  # a policy goes here
     batch.step(batch.actions)  # passing the bound array copies nothing
     for name in OF_ACTION:
         buffer[name][t] = getattr(batch, name)
@@ -42,5 +42,5 @@ kept = ~buffer["invalid_step"]
 print(f"steps {kept.size}, of which {kept.sum()} count; reward a step {buffer['rewards'][kept].mean():.4f}")
 decided = buffer["outcome"][buffer["outcome"] > 0]
 print("trials ended by", {OUTCOMES[code]: int((decided == code).sum()) for code in np.unique(decided)})
-print("mean score of rows", batch.metrics()["score"])
+print("mean score of agents", batch.metrics()["score"])
 batch.close()

@@ -161,13 +161,13 @@ def main():
     options = parser.parse_args()
 
     torch.manual_seed(options.seed)
-    batch = Batch(SCENES, worlds=options.worlds, config=CONFIG, seed=options.seed)
+    batch = Batch(SCENES, num_worlds=options.worlds, config=CONFIG, seed=options.seed)
     agent = Agent(batch.observation_size, batch.single_action_space.n)
     optimiser = torch.optim.Adam(agent.parameters(), lr=1e-3)
     # Worlds begin at different ages, so that their time limits do not fall together. There is no other reset: a world
     # restarts by itself.
     batch.reset(initial_ages=np.random.default_rng(options.seed).integers(CONFIG.trial_steps, size=options.worlds))
-    memory = torch.zeros(batch.row_count, agent.width)
+    memory = torch.zeros(batch.num_agents, agent.width)
     done = 0
     while done < options.steps:
         segment, memory = collect(batch, agent, memory, options.segment)

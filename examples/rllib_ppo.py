@@ -22,7 +22,7 @@ options = parser.parse_args()
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
 config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
                      on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
-# The wrapper makes its spaces of the agents that the first reset shows: every scene must fill all rows.
+# The wrapper makes its spaces of the agents that the first reset shows: every scene must fill all agents.
 register_env("drive", lambda _: ParallelPettingZooEnv(parallel_env(scenes, config)))
 
 algorithm = (

@@ -15,7 +15,7 @@ from drive_env import DriveConfig, RewardConfig, generate_scene
 from drive_env.sb3 import DriveVecEnv
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--face", choices=("gymnasium", "adapter", "all-rows"), default="adapter")
+parser.add_argument("--face", choices=("gymnasium", "adapter", "all-agents"), default="adapter")
 parser.add_argument("--steps", type=int, default=100_000)
 parser.add_argument("--worlds", type=int, default=32)
 options = parser.parse_args()
@@ -30,7 +30,7 @@ if options.face == "gymnasium":
 elif options.face == "adapter":  # one `Batch` and its threads instead of one env at a time
     env = VecMonitor(DriveVecEnv(scenes, options.worlds, config))
 else:  # every vehicle is an env; those that are done early wait for their world, see docs/clients/sb3.md
-    env = VecMonitor(DriveVecEnv(scenes, options.worlds // 4, config, rows="all"))
+    env = VecMonitor(DriveVecEnv(scenes, options.worlds // 4, config, agents="all"))
 
 model = PPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=4, learning_rate=1e-3, gamma=0.98, ent_coef=0.01,
             policy_kwargs={"net_arch": [64, 64]}, seed=0, verbose=1)

@@ -5,7 +5,7 @@ simulated or seen, and say so in the commit. `python tests/golden.py --core LIBR
 hashes that another build of the core gives, as JSON.
 
 A play has three hashes: `shown`, of every array at every step; `told`, of what a batch tells when asked (metrics, what
-waiting rows would meet); `state`, of the rest of the core's state at every step. A change that adds to the state and
+waiting agents would meet); `state`, of the rest of the core's state at every step. A change that adds to the state and
 nothing else leaves the first two as they are.
 """
 
@@ -60,7 +60,7 @@ WORLD_IDS = (0, 1, 2, 3)
 STEPS = 100
 SEED = 20
 ASKED_EVERY = 7
-"""A batch is asked at every so many steps what waiting rows would meet."""
+"""A batch is asked at every so many steps what waiting agents would meet."""
 
 PARTS = ("shown", "told", "state")
 
@@ -68,7 +68,7 @@ SHOWN = ("observations", "rewards", "terminations", "truncations", "trial_ended"
          "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
          "scene_index")
 SHOWN_BY_SOME = ("vehicle_table",)
-"""What only batches with index rows have."""
+"""What only batches with index observations have."""
 
 REPORTED = ("average", "trials")
 """Fields of the state that make the report, and which outlive a reset."""
@@ -105,16 +105,16 @@ def bits(*numbers) -> np.ndarray:
 
 
 def draw(batch, step: int) -> np.ndarray:
-    """Actions by (world id, step, row of the world): any throttle, and gentle steering, to get somewhere."""
-    ids = batch.world_ids[batch.world_of_row]
-    rows = np.arange(batch.row_count) % batch.rows_per_world
-    push = bits(ids, step, rows, 1) % np.uint64(7)
-    turn = np.uint64(3) + bits(ids, step, rows, 2) % np.uint64(7)
+    """Actions by (world id, step, agent of the world): any throttle, and gentle steering, to get somewhere."""
+    ids = batch.world_ids[batch.world_of_agent]
+    agents = np.arange(batch.num_agents) % batch.agents_per_world
+    push = bits(ids, step, agents, 1) % np.uint64(7)
+    turn = np.uint64(3) + bits(ids, step, agents, 2) % np.uint64(7)
     if batch.config.action_type == "discrete":
         return (push * np.uint64(13) + turn).astype(np.int64)
     if batch.config.action_type == "multi_discrete":
         return np.stack([push, turn], axis=1).astype(np.int64)
-    shares = bits(ids[:, None], step, rows[:, None], np.array([3, 4]))
+    shares = bits(ids[:, None], step, agents[:, None], np.array([3, 4]))
     # 24 bits fit a float32 exactly: all of this is exact.
     whole = (shares >> np.uint64(40)).astype(np.float32)
     return (whole * np.float32(2**-23) - np.float32(1)) * np.float32(0.5)
@@ -136,7 +136,7 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         scenes = [generate_scene(scene, seed=number, agents=12) for number in range(3)]
     choices = dict(PLAYS[play])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
-    return Batch(scenes=scenes, worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
+    return Batch(scenes=scenes, num_worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
                  world_ids=world_ids, parts=parts)
 
 
@@ -150,7 +150,7 @@ class Look(NamedTuple):
     reported: list[np.ndarray]
     state: list[np.ndarray]
     ahead: np.ndarray | None = None
-    """What waiting rows would meet, where the batch was asked."""
+    """What waiting agents would meet, where the batch was asked."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def look_of(shown: dict, state: dict, ahead: np.ndarray | None) -> Look:
 
 
 def look_at(batch, asked: bool) -> Look:
-    by_world = (batch.world_count, -1)
+    by_world = (batch.num_worlds, -1)
     shown = {name: getattr(batch, name).reshape(by_world) for name in (*SHOWN, *SHOWN_BY_SOME) if hasattr(batch, name)}
     return look_of(shown, batch._state, batch.restart_observations().reshape(by_world) if asked else None)
 

@@ -44,7 +44,7 @@ class Record:
     config: object
     trial_steps: object
     restart: str
-    world_of_row: np.ndarray
+    world_of_agent: np.ndarray
     layout: dict
     space: object
     shown: list = field(default_factory=list)
@@ -58,7 +58,7 @@ class Record:
             config=config,
             trial_steps=config.trial_steps if trial_steps is None else trial_steps,
             restart=restart,
-            world_of_row=np.array(batch.world_of_row),
+            world_of_agent=np.array(batch.world_of_agent),
             layout=dict(batch.observation_layout()),
             space=batch.single_observation_space,
         )
@@ -84,7 +84,7 @@ class Record:
 
 
 class WorldPlay:
-    """What one world showed in the calls that touched it, (calls, rows) each; entry 0 is a reset."""
+    """What one world showed in the calls that touched it, (calls, agents) each; entry 0 is a reset."""
 
     def __init__(self, record, world):
         self.config = record.config
@@ -92,13 +92,13 @@ class WorldPlay:
         self.layout = record.layout
         self.space = record.space
         touched = [t for t, did in enumerate(record.did) if did[world] != UNTOUCHED]
-        rows = np.flatnonzero(record.world_of_row == world)
+        agents = np.flatnonzero(record.world_of_agent == world)
         for name in SHOWN:
-            values = np.stack([record.shown[t][name][rows] for t in touched])
+            values = np.stack([record.shown[t][name][agents] for t in touched])
             setattr(self, name, values.astype(bool) if name in FLAGS else values)
         self.scene_index = np.array([record.shown[t]["scene_index"][world] for t in touched])
         self.is_reset = np.array([record.did[t][world] == RESET for t in touched])
-        self.call_count, self.row_count = self.rewards.shape
+        self.call_count, self.num_agents = self.rewards.shape
         self.last_trial = self.trial_index == self.config.max_trials - 1
         self.gone = self.removed | self.stopped
 
@@ -117,15 +117,15 @@ class WorldPlay:
         self.clock = self.age + count - self.trial_start
         steps = np.asarray(record.trial_steps)
         self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
-        # An absent row is off the map from the first observation of its episode on.
+        # An absent agent is off the map from the first observation of its episode on.
         self.absent = self.removed[self.episode_start]
-        waits_before = np.concatenate([np.zeros((1, self.row_count), bool), self.waits[:-1]])
+        waits_before = np.concatenate([np.zeros((1, self.num_agents), bool), self.waits[:-1]])
         self.acted = self.is_driving_step[:, None] & ~waits_before
         self.stopped_driving = self.acted & self.gone
         self.events = self._events_from_rewards()
 
     def _events_from_rewards(self):
-        """(calls, rows) sets of events, or None if the weights do not tell all sets apart."""
+        """(calls, agents) sets of events, or None if the weights do not tell all sets apart."""
         worth = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
                  "offroad": self.config.reward.offroad}
         sums = {}
@@ -154,8 +154,8 @@ class WorldPlay:
         return list(itertools.pairwise(starts))
 
     def where(self, bad):
-        """The first places where a law is broken, as (entry, row)."""
-        return f"at (call, row) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
+        """The first places where a law is broken, as (entry, agent)."""
+        return f"at (call, agent) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
 
     def must(self, holds, law):
         holds = np.asarray(holds)
@@ -169,12 +169,12 @@ def law_1_flags_agree(play):
     )
     play.must(~(play.terminations & play.truncations), "terminations and truncations never meet")
     play.must(play.truncation == (play.trial_ended & play.acted & ~play.gone),
-              "truncation closes a trial on a row that still drives")
+              "truncation closes a trial on an agent that still drives")
     play.must(play.terminations == (play.stopped_driving & play.last_trial),
-              "terminations marks the event that ends a row in the last trial")
+              "terminations marks the event that ends an agent in the last trial")
 
 
-def law_2_each_row_ends_once_an_episode(play):
+def law_2_each_agent_ends_once_an_episode(play):
     ends = play.terminations.astype(int) + play.truncations
     play.must(play.trial_index >= 0, "trials count from 0")
     play.must(play.trial_index < play.config.max_trials, "there are max_trials trials")
@@ -187,16 +187,16 @@ def law_2_each_row_ends_once_an_episode(play):
             assert closed == play.config.max_trials, (
                 f"{closed} trials in the episode of calls {start}..{stop - 1}"
             )
-            play.must(flags == has_vehicle, "each row with a vehicle gets exactly one flag an episode")
+            play.must(flags == has_vehicle, "each agent with a vehicle gets exactly one flag an episode")
         else:
             assert closed <= play.config.max_trials
-            play.must(flags <= has_vehicle, "no row gets two flags in an episode, an absent one none")
+            play.must(flags <= has_vehicle, "no agent gets two flags in an episode, an absent one none")
     play.must(play.last_trial | (ends == 0), "no flag before the last trial")
 
 
-def law_3_a_trial_ends_for_all_rows_when_its_world_says(play):
-    play.must(play.trial_ended == play.trial_ended[:, :1], "trial_ended is equal on all rows")
-    play.must(play.trial_index == play.trial_index[:, :1], "trial_index is equal on all rows")
+def law_3_a_trial_ends_for_all_agents_when_its_world_says(play):
+    play.must(play.trial_ended == play.trial_ended[:, :1], "trial_ended is equal on all agents")
+    play.must(play.trial_index == play.trial_index[:, :1], "trial_index is equal on all agents")
     play.must(~play.trial_ended | play.is_driving_step[:, None], "only a driving step ends a trial")
     none_drives = play.gone.all(axis=1)
     out_of_time = play.clock >= play.trial_steps
@@ -207,7 +207,7 @@ def law_3_a_trial_ends_for_all_rows_when_its_world_says(play):
         share_full = play.stopped.sum(axis=1) / had_vehicle >= limit
     due = play.is_driving_step & (none_drives | out_of_time | share_full)
     play.must(
-        play.trial_ended[:, 0] == due, "a trial ends when no row drives, by its clock or by the stopped share"
+        play.trial_ended[:, 0] == due, "a trial ends when no agent drives, by its clock or by the stopped share"
     )
 
 
@@ -215,18 +215,18 @@ def law_4_invalid_steps_pay_nothing_and_trials_are_booked_once(play):
     play.must(~play.invalid_step | (play.rewards == 0), "invalid_step implies reward 0")
     play.must(~play.opens_trial[:, None] | (play.rewards == 0), "a restart pays nothing")
     play.must(play.outcome <= OTHER, "outcome is one of its codes")
-    booked = play.outcome != NONE
-    play.must(booked == (play.stopped_driving | play.truncation),
-              "outcome stands where a row stops driving, else where its trial ends")
+    recorded = play.outcome != NONE
+    play.must(recorded == (play.stopped_driving | play.truncation),
+              "outcome stands where an agent stops driving, else where its trial ends")
     for start, stop in play.trials():
         ended = bool(play.trial_ended[start:stop].any())
         has_vehicle = ~play.absent[start]
-        count = booked[start:stop].sum(axis=0)
-        play.must(count == has_vehicle if ended else count <= has_vehicle, "a trial is booked once a row")
-    play.must((play.outcome == TIMEOUT) == play.truncation, "a row that drives at the close timed out")
+        count = recorded[start:stop].sum(axis=0)
+        play.must(count == has_vehicle if ended else count <= has_vehicle, "a trial is recorded once an agent")
+    play.must((play.outcome == TIMEOUT) == play.truncation, "an agent that drives at the close timed out")
 
 
-def law_5_a_row_waits_and_then_its_step_is_invalid(play):
+def law_5_an_agent_waits_and_then_its_step_is_invalid(play):
     play.must(play.waits == (play.gone | play.trial_ended), "waits is removed, stopped or trial_ended")
     after_step = ~play.is_reset[1:, None]
     play.must(
@@ -239,13 +239,13 @@ def law_5_a_row_waits_and_then_its_step_is_invalid(play):
             flag = getattr(play, name)[start:stop]
             play.must(flag[1:] >= flag[:-1], f"{name} lasts until the restart")
         gone = play.gone[start] & ~play.absent[start]
-        assert not gone.any(), f"a row with a vehicle does not drive after the restart of call {start}"
-    play.must(play.absent <= play.removed, "an absent row is removed")
+        assert not gone.any(), f"an agent with a vehicle does not drive after the restart of call {start}"
+    play.must(play.absent <= play.removed, "an absent agent is removed")
     zero = (play.observations == 0).all(axis=2)
-    play.must(~play.removed | zero, "a removed row sees exactly zero")
+    play.must(~play.removed | zero, "a removed agent sees exactly zero")
     stays = play.stopped[1:] & play.stopped[:-1] & ~play.opens_trial[1:, None]
     same = (play.observations[1:] == play.observations[:-1]).all(axis=2)
-    play.must(~stays | same, "a stopped row keeps its last observation until the restart")
+    play.must(~stays | same, "a stopped agent keeps its last observation until the restart")
 
 
 def columns_outside(layout, width, prefixes):
@@ -260,7 +260,7 @@ def columns_outside(layout, width, prefixes):
 def law_6_a_restart_is_a_step_that_shows_trial_0_again(play):
     inner = play.is_restart & ~play.opens_episode
     restart = play.is_restart[:, None]
-    play.must(~restart | play.invalid_step, "a restart step is invalid on every row")
+    play.must(~restart | play.invalid_step, "a restart step is invalid on every agent")
     for name in ("terminations", "truncations", "trial_ended", "truncation"):
         play.must(~play.opens_trial[:, None] | ~getattr(play, name), f"a restart or reset raises no {name}")
     play.must(~play.opens_trial[:, None] | (play.outcome == NONE), "a restart or reset books nothing")
@@ -293,16 +293,16 @@ def law_8_events_are_paid_where_they_happen(play):
         "offroad": play.config.on_offroad,
     }
     codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
-    met_goal = np.array([["goal" in events for events in row] for row in play.events])
+    met_goal = np.array([["goal" in events for events in agent] for agent in play.events])
     for start, stop in play.trials():
         play.must(met_goal[start:stop].sum(axis=0) <= 1, "the goal is paid once a trial")
     for (t, r), events in np.ndenumerate(play.events):
         ending = [
             name for name in ("collision", "offroad", "goal") if name in events and answers[name] != "ignore"
         ]
-        place = f"call {t}, row {r}: paid {sorted(events)}"
+        place = f"call {t}, agent {r}: paid {sorted(events)}"
         assert bool(ending) == bool(play.stopped_driving[t, r]), (
-            f"{place}, but that is not how the row went on"
+            f"{place}, but that is not how the agent went on"
         )
         if ending:
             assert play.outcome[t, r] == codes[ending[0]], f"{place}, outcome {play.outcome[t, r]}"
@@ -334,15 +334,15 @@ def trial_features_tell_how_the_last_trial_went(play):
              if name.startswith("trial/")}
     expected = {name: np.zeros(shown[name].shape) for name in shown}
     for start, stop in play.episodes():
-        reward = np.zeros(play.row_count)
-        outcome = np.full(play.row_count, NONE)
-        share = np.zeros(play.row_count)
-        driven = np.zeros(play.row_count)
-        ended_as = np.full(play.row_count, NONE)
+        reward = np.zeros(play.num_agents)
+        outcome = np.full(play.num_agents, NONE)
+        share = np.zeros(play.num_agents)
+        driven = np.zeros(play.num_agents)
+        ended_as = np.full(play.num_agents, NONE)
         for t in range(start, stop):
             if play.opens_trial[t] and t > start:
                 outcome, share = ended_as, driven / play.trial_steps[t]
-                ended_as, driven = np.full(play.row_count, NONE), np.zeros(play.row_count)
+                ended_as, driven = np.full(play.num_agents, NONE), np.zeros(play.num_agents)
             reward = np.where(play.acted[t], play.rewards[t], reward)
             driven = driven + play.acted[t]
             ended_as = np.where(play.outcome[t] != NONE, play.outcome[t], ended_as)
@@ -358,10 +358,10 @@ def trial_features_tell_how_the_last_trial_went(play):
 
 LAWS = (
     law_1_flags_agree,
-    law_2_each_row_ends_once_an_episode,
-    law_3_a_trial_ends_for_all_rows_when_its_world_says,
+    law_2_each_agent_ends_once_an_episode,
+    law_3_a_trial_ends_for_all_agents_when_its_world_says,
     law_4_invalid_steps_pay_nothing_and_trials_are_booked_once,
-    law_5_a_row_waits_and_then_its_step_is_invalid,
+    law_5_an_agent_waits_and_then_its_step_is_invalid,
     law_6_a_restart_is_a_step_that_shows_trial_0_again,
     law_7_first_opens_an_episode_and_nothing_else,
     law_8_events_are_paid_where_they_happen,
@@ -373,9 +373,9 @@ LAWS = (
 def a_masked_reset_touches_no_other_world(record):
     for t, did in enumerate(record.did[1:], start=1):
         others = did == UNTOUCHED
-        rows = others[record.world_of_row]
+        agents = others[record.world_of_agent]
         for name in SHOWN:
-            assert np.array_equal(record.shown[t][name][rows], record.shown[t - 1][name][rows]), (
+            assert np.array_equal(record.shown[t][name][agents], record.shown[t - 1][name][agents]), (
                 f"{name} of a world that call {t} did not reset has changed")
         assert np.array_equal(
             record.shown[t]["scene_index"][others], record.shown[t - 1]["scene_index"][others]
@@ -398,34 +398,34 @@ def check(record):
 
 
 def idle_actions(batch):
-    """Coast straight, one action a row."""
+    """Coast straight, one action an agent."""
     if batch.actions.dtype == np.float32:
         return np.zeros(batch.actions.shape, np.float32)
     if batch.actions.ndim == 2:
-        return np.tile(np.array([3, 6], np.int64), (batch.row_count, 1))
-    return np.full(batch.row_count, 3 * 13 + 6, np.int64)
+        return np.tile(np.array([3, 6], np.int64), (batch.num_agents, 1))
+    return np.full(batch.num_agents, 3 * 13 + 6, np.int64)
 
 
 def constant_actions(batch, acceleration_bin, steering_bin=6):
-    """Every row presses and steers alike; bins 0 .. 6 and 0 .. 12."""
+    """Every agent presses and steers alike; bins 0 .. 6 and 0 .. 12."""
     if batch.actions.dtype == np.float32:
         values = np.array([acceleration_bin / 3 - 1, steering_bin / 6 - 1], np.float32)
-        return np.tile(values, (batch.row_count, 1))
+        return np.tile(values, (batch.num_agents, 1))
     if batch.actions.ndim == 2:
-        return np.tile(np.array([acceleration_bin, steering_bin], np.int64), (batch.row_count, 1))
-    return np.full(batch.row_count, acceleration_bin * 13 + steering_bin, np.int64)
+        return np.tile(np.array([acceleration_bin, steering_bin], np.int64), (batch.num_agents, 1))
+    return np.full(batch.num_agents, acceleration_bin * 13 + steering_bin, np.int64)
 
 
 def random_actions(batch, rng):
     if batch.actions.dtype == np.float32:
         return rng.uniform(-1, 1, batch.actions.shape).astype(np.float32)
     if batch.actions.ndim == 2:
-        return np.stack([rng.integers(0, 7, batch.row_count), rng.integers(0, 13, batch.row_count)], axis=1)
-    return rng.integers(0, 91, batch.row_count)
+        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], axis=1)
+    return rng.integers(0, 91, batch.num_agents)
 
 
-def with_garbage_where_rows_wait(batch, actions, rng):
-    """The same actions, with nonsense for the rows that will not act."""
+def with_garbage_where_agents_wait(batch, actions, rng):
+    """The same actions, with nonsense for the agents that will not act."""
     waits = np.asarray(batch.waits, bool)
     nonsense = (
         np.array([np.nan, np.inf, -np.inf, 1e30, -7.0], np.float32) if actions.dtype == np.float32
@@ -442,7 +442,7 @@ POLICIES = {
     "turn_hard": lambda batch, rng: constant_actions(batch, 5, 12),
     "random": random_actions,
     "forward_mostly": lambda batch, rng: np.where(
-        _per_row(batch, rng.random(batch.row_count) < 0.7),
+        _per_agent(batch, rng.random(batch.num_agents) < 0.7),
         constant_actions(batch, 5),
         random_actions(batch, rng),
     ),
@@ -450,30 +450,30 @@ POLICIES = {
 """name -> function of (batch, random generator) to actions."""
 
 
-def _per_row(batch, choice):
+def _per_agent(batch, choice):
     return choice[:, None] if batch.actions.ndim == 2 else choice
 
 
 def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
-    """Drives a batch with a policy, garbage for rows that wait, and records all it shows.
+    """Drives a batch with a policy, garbage for agents that wait, and records all it shows.
 
     reset_share: chance, at each call, that some worlds are reset before it, a third of the time with ages.
     """
     rng = np.random.default_rng(seed)
-    world_count = len(batch.scene_index)
+    num_worlds = len(batch.scene_index)
     record = Record.of(batch, config, trial_steps, restart)
     batch.reset()
     record.after_reset(batch)
     for _ in range(calls):
         if rng.random() < reset_share:
-            worlds = rng.random(world_count) < 0.5
+            worlds = rng.random(num_worlds) < 0.5
             reset_and_record(batch, record, worlds, rng)
         if restart == "caller":
             worlds = worlds_at_their_end(batch, config)
             if worlds.any():
                 batch.reset(worlds=worlds)
                 record.after_reset(batch, worlds)
-        batch.step(with_garbage_where_rows_wait(batch, policy(batch, rng), rng))
+        batch.step(with_garbage_where_agents_wait(batch, policy(batch, rng), rng))
         record.after_step(batch)
     return record
 
@@ -482,7 +482,7 @@ def worlds_at_their_end(batch, config):
     """(worlds,) bool: whose last trial has ended."""
     worlds = np.zeros(len(batch.scene_index), bool)
     over = np.asarray(batch.trial_ended, bool) & (np.asarray(batch.trial_index) == config.max_trials - 1)
-    worlds[np.asarray(batch.world_of_row)[over]] = True
+    worlds[np.asarray(batch.world_of_agent)[over]] = True
     return worlds
 
 
@@ -501,15 +501,15 @@ def reset_and_record(batch, record, worlds, rng):
 def learner_numbers(record, credit, replace=None):
     """What a small recurrent learner computes from a play by the table "what a learner does with it".
 
-    Context, values and one-step advantages, read from the channels alone. It steps over rows that wait.
+    Context, values and one-step advantages, read from the channels alone. It steps over agents that wait.
 
     Args:
         credit: "through" trials, or "per trial". replace: None, or a value put in place of every observation
-        of a waiting row, save the one right after a
+        of a waiting agent, save the one right after a
             truncation.
 
     Returns:
-        (calls, rows) advantages, 0 where no action was taken.
+        (calls, agents) advantages, 0 where no action was taken.
     """
     observations = record.stacked("observations").astype(np.float64)
     shown = {name: record.stacked(name) for name in SHOWN if name != "observations"}
@@ -524,11 +524,11 @@ def learner_numbers(record, credit, replace=None):
         rng.normal(size=width),
     )
 
-    calls, rows = shown["rewards"].shape
-    advantages = np.zeros((calls, rows))
-    was_reset = np.stack([did[record.world_of_row] == RESET for did in record.did])
-    untouched = np.stack([did[record.world_of_row] == UNTOUCHED for did in record.did])
-    for r in range(rows):
+    calls, agents = shown["rewards"].shape
+    advantages = np.zeros((calls, agents))
+    was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
+    untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
+    for r in range(agents):
         memory = np.zeros(4)
         open_step = None  # (entry, value) of the last acting step, which waits for the value of its successor
         value = None

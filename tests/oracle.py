@@ -1,7 +1,7 @@
 """What should every channel of every step say? The trial logic once more, slow and plain, written from the
 contract.
 
-The tests feed a `World` the *facts* of each step (which row met its goal, a vehicle, a road edge) and get
+The tests feed a `World` the *facts* of each step (which agent met its goal, a vehicle, a road edge) and get
 back all channels the product must show. It knows nothing of geometry, observations or the choice of scenes,
 and shares nothing with the core.
 """
@@ -43,7 +43,7 @@ class OutOfOrder(Exception):
 
 
 class Facts(NamedTuple):
-    """What met one row in one step: onsets, true in the step in which they begin."""
+    """What met one agent in one step: onsets, true in the step in which they begin."""
 
     goal: bool = False
     collision: bool = False
@@ -99,34 +99,34 @@ class Figure(NamedTuple):
 
 
 class Metrics:
-    """Moving averages per row and trial index, of whole trials of a world; a report is a mean, one weight a row."""
+    """Moving averages per agent and trial index, of whole trials of a world; a report is a mean, one weight an agent."""
 
-    def __init__(self, row_count, ema_alpha):
-        self.row_count = row_count
+    def __init__(self, num_agents, ema_alpha):
+        self.num_agents = num_agents
         self.ema_alpha = ema_alpha
         self.averages = {}
         self.trials = 0
 
-    def book(self, row, trial, figures):
+    def book(self, agent, trial, figures):
         self.trials += 1
         for name, value in figures.items():
-            key = (name, row, trial)
+            key = (name, agent, trial)
             past = self.averages.get(key)
             self.averages[key] = (
                 value if past is None else self.ema_alpha * past + (1.0 - self.ema_alpha) * value)
 
-    def _of_row(self, name, row):
-        return {trial: value for (n, r, trial), value in self.averages.items() if (n, r) == (name, row)}
+    def _of_agent(self, name, agent):
+        return {trial: value for (n, r, trial), value in self.averages.items() if (n, r) == (name, agent)}
 
     @staticmethod
     def _mean(values):
         return Figure(math.fsum(values) / len(values) if values else math.nan, len(values))
 
     def figure(self, name, trial=None):
-        """Over all trial indices of a row, or over one."""
+        """Over all trial indices of an agent, or over one."""
         values = []
-        for row in range(self.row_count):
-            of_trials = self._of_row(name, row)
+        for agent in range(self.num_agents):
+            of_trials = self._of_agent(name, agent)
             if trial is not None:
                 of_trials = {k: value for k, value in of_trials.items() if k == trial}
             if of_trials:
@@ -134,18 +134,18 @@ class Metrics:
         return self._mean(values)
 
     def adaptation(self, trial):
-        """Score in `trial` minus score in trial 0, over the rows that have both."""
+        """Score in `trial` minus score in trial 0, over the agents that have both."""
         differences = []
-        for row in range(self.row_count):
-            of_trials = self._of_row("score", row)
+        for agent in range(self.num_agents):
+            of_trials = self._of_agent("score", agent)
             if 0 in of_trials and trial in of_trials:
                 differences.append(of_trials[trial] - of_trials[0])
         return self._mean(differences)
 
 
 @dataclass
-class Row:
-    """One row: what it is in its episode, and what has happened to it in its trial."""
+class Agent:
+    """One agent: what it is in its episode, and what has happened to it in its trial."""
 
     present: bool
     state: str = "driving"
@@ -168,29 +168,29 @@ class Row:
 
 
 class World:
-    """One world; its row 0 is row `first_row` of the batch that `metrics` belongs to."""
+    """One world; its agent 0 is agent `first_row` of the batch that `metrics` belongs to."""
 
-    def __init__(self, rules, row_count, metrics=None, first_row=0):
+    def __init__(self, rules, num_agents, metrics=None, first_row=0):
         self.rules = rules
-        self.row_count = row_count
-        self.metrics = Metrics(first_row + row_count, rules.ema_alpha) if metrics is None else metrics
+        self.num_agents = num_agents
+        self.metrics = Metrics(first_row + num_agents, rules.ema_alpha) if metrics is None else metrics
         self.first_row = first_row
-        self.rows = None
+        self.agents = None
 
     # -- calls
 
     def reset(self, present, age=0):
-        """Opens an episode. present: a bool a row; age: steps its first clock has behind it."""
+        """Opens an episode. present: a bool an agent; age: steps its first clock has behind it."""
         if not any(present):
-            raise OutOfOrder("no row could drive")
+            raise OutOfOrder("no agent could drive")
         if not 0 <= age < self.rules.trial_steps:
             raise OutOfOrder(f"age {age}")
         self._open_episode(present, age)
         return self._channels(first=True)
 
     def step(self, facts, present=None):
-        """One call. facts: one `Facts` a row; present: rows of the next episode, if this call opens one."""
-        if self.rows is None:
+        """One call. facts: one `Facts` an agent; present: agents of the next episode, if this call opens one."""
+        if self.agents is None:
             raise OutOfOrder("step before reset")
         if not self.ended:
             return self._drive(facts)
@@ -214,34 +214,34 @@ class World:
 
     @property
     def present(self):
-        return [row.present for row in self.rows]
+        return [agent.present for agent in self.agents]
 
     @property
     def drives(self):
-        return [row.drives for row in self.rows]
+        return [agent.drives for agent in self.agents]
 
     @property
     def on_map(self):
-        return [row.on_map for row in self.rows]
+        return [agent.on_map for agent in self.agents]
 
     @property
     def time_left(self):
         return (self.rules.trial_steps - self.clock) / self.rules.trial_steps
 
     def trial_features(self, r):
-        """What row r is shown of its trials, unscaled; None while its observation is all zero."""
-        row = self.rows[r]
-        if not row.on_map:
+        """What agent r is shown of its trials, unscaled; None while its observation is all zero."""
+        agent = self.agents[r]
+        if not agent.on_map:
             return None
-        return self._features(self.trial, row.last_reward, row.previous_outcome, row.previous_share)
+        return self._features(self.trial, agent.last_reward, agent.previous_outcome, agent.previous_share)
 
     def restart_features(self, r):
-        """The same after the next inner restart; None for rows that will not meet one or do not wait."""
-        row = self.rows[r]
-        if not row.present or self.last_trial or (row.drives and not self.ended):
+        """The same after the next inner restart; None for agents that will not meet one or do not wait."""
+        agent = self.agents[r]
+        if not agent.present or self.last_trial or (agent.drives and not self.ended):
             return None
         return self._features(
-            self.trial + 1, row.last_reward, row.ended_as, row.steps_driven / self.rules.trial_steps
+            self.trial + 1, agent.last_reward, agent.ended_as, agent.steps_driven / self.rules.trial_steps
         )
 
     @staticmethod
@@ -252,19 +252,19 @@ class World:
     # -- how it goes on
 
     def _open_episode(self, present, age):
-        self.rows = [Row(present=bool(p)) for p in present]
-        assert len(self.rows) == self.row_count
+        self.agents = [Agent(present=bool(p)) for p in present]
+        assert len(self.agents) == self.num_agents
         self._begin(trial=0, age=age)
 
     def _open_trial(self, trial):
-        self.rows = [
-            Row(
-                present=row.present,
-                last_reward=row.last_reward,
-                previous_outcome=row.ended_as,
-                previous_share=row.steps_driven / self.rules.trial_steps,
+        self.agents = [
+            Agent(
+                present=agent.present,
+                last_reward=agent.last_reward,
+                previous_outcome=agent.ended_as,
+                previous_share=agent.steps_driven / self.rules.trial_steps,
             )
-            for row in self.rows
+            for agent in self.agents
         ]
         self._begin(trial, age=0)
 
@@ -276,50 +276,50 @@ class World:
 
     def _drive(self, facts):
         rules = self.rules
-        waited = [not row.drives for row in self.rows]
-        rewards = [0.0] * self.row_count
-        ended_by_event = [False] * self.row_count
-        outcomes = ["none"] * self.row_count
+        waited = [not agent.drives for agent in self.agents]
+        rewards = [0.0] * self.num_agents
+        ended_by_event = [False] * self.num_agents
+        outcomes = ["none"] * self.num_agents
         self.clock += 1
 
-        for r, row in enumerate(self.rows):
-            if not row.drives:
+        for r, agent in enumerate(self.agents):
+            if not agent.drives:
                 continue
-            row.steps_driven += 1
+            agent.steps_driven += 1
             events = {event for event in EVENTS if getattr(facts[r], event)}
-            if "goal" in row.events:
+            if "goal" in agent.events:
                 events.discard("goal")
-            row.events |= events
+            agent.events |= events
             rewards[r] = math.fsum(rules.worth(event) for event in events)
-            row.last_reward = rewards[r]
+            agent.last_reward = rewards[r]
             for event in events:
-                row.paid[event] += rules.worth(event)
-            if "goal" in events and not row.events & {"collision", "offroad"}:
-                row.scored = True
+                agent.paid[event] += rules.worth(event)
+            if "goal" in events and not agent.events & {"collision", "offroad"}:
+                agent.scored = True
             ending = [event for event in EVENTS if event in events and rules.answer(event) != "ignore"]
             if ending:
                 removes = any(rules.answer(event) == "remove" for event in ending)
-                row.state = "removed" if removes else "stopped"
+                agent.state = "removed" if removes else "stopped"
                 ended_by_event[r] = True
                 outcomes[r] = ending[0]
 
-        had_vehicle = sum(row.present for row in self.rows)
-        stopped = sum(row.present and row.state == "stopped" for row in self.rows)
+        had_vehicle = sum(agent.present for agent in self.agents)
+        stopped = sum(agent.present and agent.state == "stopped" for agent in self.agents)
         limit = rules.stopped_share_limit
         self.ended = (
-            not any(row.drives for row in self.rows)
+            not any(agent.drives for agent in self.agents)
             or self.clock == rules.trial_steps
             or (limit is not None and stopped / had_vehicle >= limit)
         )
-        cut = [self.ended and row.drives for row in self.rows]
-        for r, row in enumerate(self.rows):
+        cut = [self.ended and agent.drives for agent in self.agents]
+        for r, agent in enumerate(self.agents):
             if cut[r]:
                 outcomes[r] = "timeout"
             if outcomes[r] != "none":
-                row.ended_as = outcomes[r]
+                agent.ended_as = outcomes[r]
         if self.ended and not self.shortened:
-            for r, row in enumerate(self.rows):
-                if row.present:
+            for r, agent in enumerate(self.agents):
+                if agent.present:
                     self._book(r)
         return self._channels(
             rewards=rewards,
@@ -332,27 +332,27 @@ class World:
         )
 
     def _book(self, r):
-        row = self.rows[r]
+        agent = self.agents[r]
         self.metrics.book(self.first_row + r, self.trial, {
-            "score": float(row.scored),
-            "goal": float("goal" in row.events),
-            "collision": float("collision" in row.events),
-            "offroad": float("offroad" in row.events),
-            "timeout": float(row.ended_as == "timeout"),
-            "trial_length": float(row.steps_driven),
-            "reward": math.fsum(row.paid.values()),
-            **{f"reward_{event}": paid for event, paid in row.paid.items()},
+            "score": float(agent.scored),
+            "goal": float("goal" in agent.events),
+            "collision": float("collision" in agent.events),
+            "offroad": float("offroad" in agent.events),
+            "timeout": float(agent.ended_as == "timeout"),
+            "trial_length": float(agent.steps_driven),
+            "reward": math.fsum(agent.paid.values()),
+            **{f"reward_{event}": paid for event, paid in agent.paid.items()},
         })
 
     def _channels(self, **said):
-        """All channels, one list each. What is not said is 0; one value stands for all rows."""
+        """All channels, one list each. What is not said is 0; one value stands for all agents."""
         channels = {}
         for name in CHANNELS:
             value = said.get(name, 0.0 if name == "rewards" else 0 if name == "outcome" else False)
-            channels[name] = list(value) if isinstance(value, list) else [value] * self.row_count
-        channels["trial_index"] = [self.trial] * self.row_count
-        channels["removed"] = [not row.on_map for row in self.rows]
-        channels["stopped"] = [row.present and row.state == "stopped" for row in self.rows]
+            channels[name] = list(value) if isinstance(value, list) else [value] * self.num_agents
+        channels["trial_index"] = [self.trial] * self.num_agents
+        channels["removed"] = [not agent.on_map for agent in self.agents]
+        channels["stopped"] = [agent.present and agent.state == "stopped" for agent in self.agents]
         channels["waits"] = [
             removed or stopped or ended for removed, stopped, ended in
             zip(channels["removed"], channels["stopped"], channels["trial_ended"])]

@@ -7,7 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 
-MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_rows", "drive_env.playing",
+MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_observations", "drive_env.playing",
            "drive_env.render", "drive_env.replay", "drive_env.scenes")
 
 WITH_EXTRAS = ("drive_env.sb3",)

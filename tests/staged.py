@@ -70,10 +70,10 @@ class Wall:
 
 @dataclass(frozen=True)
 class Stage:
-    """Cars that are rows, cars that stand, walls; all turned about the origin by `turn_rad`."""
+    """Cars that are agents, cars that stand, walls; all turned about the origin by `turn_rad`."""
 
-    rows: tuple[Car, ...]
-    statics: tuple[Car, ...] = ()
+    agents: tuple[Car, ...]
+    static_vehicles: tuple[Car, ...] = ()
     walls: tuple[Wall, ...] = ()
     turn_rad: float = 0.0
     name: str = "staged"
@@ -83,13 +83,13 @@ class Stage:
         return along_m * cos - across_m * sin, along_m * sin + across_m * cos
 
     def scene(self):
-        """The `Scene` that shows this stage: rows first, so that row r is object r."""
-        cars = self.rows + self.statics
+        """The `Scene` that shows this stage: agents first, so that agent r is object r."""
+        cars = self.agents + self.static_vehicles
         lane_of = [car.lane * LANE_GAP_M for car in cars]
         at = np.array([self.place(car.at * NOTCH_M, y) for car, y in zip(cars, lane_of)])
-        goals = [(car.goal + 0.5) * NOTCH_M for car in self.rows]
-        # A car that stands on its own goal is eligible for no row: it has no log and stands.
-        goals += [car.at * NOTCH_M for car in self.statics]
+        goals = [(car.goal + 0.5) * NOTCH_M for car in self.agents]
+        # A car that stands on its own goal is eligible for no agent: it has no log and stands.
+        goals += [car.at * NOTCH_M for car in self.static_vehicles]
         goal = np.array([self.place(x, y) for x, y in zip(goals, lane_of)])
         speed = np.array([car.speed * NOTCH_MPS for car in cars])
         forward = np.array(self.place(1.0, 0.0))
@@ -158,7 +158,7 @@ class Motion:
 
     def __init__(self, stage):
         self.stage = stage
-        self.cars = stage.rows + stage.statics
+        self.cars = stage.agents + stage.static_vehicles
         self.restart()
 
     def restart(self):
@@ -166,29 +166,29 @@ class Motion:
         self.speed = [car.speed for car in self.cars]
 
     def advance(self, pushes, drives, on_map):
-        """Moves the driving rows one step and returns the facts of every row, judged from that one snapshot.
+        """Moves the driving agents one step and returns the facts of every agent, judged from that one snapshot.
 
-        pushes: one acceleration bin (0 .. 6) a row; those of rows that do not drive are not read.
-        drives, on_map: one bool a row, as they are before the step.
+        pushes: one acceleration bin (0 .. 6) an agent; those of agents that do not drive are not read.
+        drives, on_map: one bool an agent, as they are before the step.
         """
-        row_count = len(self.stage.rows)
+        num_agents = len(self.stage.agents)
         before = list(self.at)
-        for r in range(row_count):
+        for r in range(num_agents):
             if drives[r]:
                 self.speed[r] = min(max(self.speed[r] + pushes[r] - COAST, 0), FASTEST)
                 self.at[r] += self.speed[r]
-        there = [*on_map[:row_count], *([True] * len(self.stage.statics))]
+        there = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
         return [
             Facts(
                 goal=self._meets_goal(r, before[r]),
                 collision=self._meets_car(r, before, there),
                 offroad=self._meets_wall(r, before[r]),
             ) if drives[r] else NOTHING
-            for r in range(row_count)
+            for r in range(num_agents)
         ]
 
     def _meets_goal(self, r, before):
-        goal = self.stage.rows[r].goal + 0.5
+        goal = self.stage.agents[r].goal + 0.5
         return before - GOAL_RADIUS <= goal <= self.at[r] + GOAL_RADIUS
 
     def _meets_wall(self, r, before):
@@ -216,35 +216,35 @@ class Motion:
 
 
 def coasting_car(lane, speed=60, length=LONG, goal_step=None, wall_step=None, car_step=None):
-    """A row that coasts from notch 0 and what must stand on its lane for the events it is to meet.
+    """An agent that coasts from notch 0 and what must stand on its lane for the events it is to meet.
 
     Each step is the step of the trial, from 1, in which the coasting car meets its goal, a wall, a standing
     car.
 
     Returns:
-        (row, statics, walls).
+        (agent, static vehicles, walls).
     """
     midway = lambda step: speed * (step - 1) + speed // 2
     goal = FAR_GOAL if goal_step is None else GOAL_RADIUS + midway(goal_step)
     half = (length + 1) // 2
     walls = () if wall_step is None else (Wall(lane, half + midway(wall_step)),)
-    statics = () if car_step is None else (Car(lane, at=length + 1 + midway(car_step), length=length),)
-    return Car(lane, speed=speed, goal=goal, length=length), statics, walls
+    static_vehicles = () if car_step is None else (Car(lane, at=length + 1 + midway(car_step), length=length),)
+    return Car(lane, speed=speed, goal=goal, length=length), static_vehicles, walls
 
 
 def coasting_stage(schedule, speed=60, length=LONG, **more):
-    """A stage with one lane a row; schedule: one dict of `goal_step`, `wall_step`, `car_step` a row."""
-    rows, statics, walls = [], [], []
+    """A stage with one lane an agent; schedule: one dict of `goal_step`, `wall_step`, `car_step` an agent."""
+    agents, static_vehicles, walls = [], [], []
     for lane, steps in enumerate(schedule):
-        row, more_statics, more_walls = coasting_car(lane, speed, length, **steps)
-        rows.append(row)
-        statics += more_statics
+        agent, more_static_vehicles, more_walls = coasting_car(lane, speed, length, **steps)
+        agents.append(agent)
+        static_vehicles += more_static_vehicles
         walls += more_walls
-    return Stage(tuple(rows), tuple(statics), tuple(walls), **more)
+    return Stage(tuple(agents), tuple(static_vehicles), tuple(walls), **more)
 
 
 def actions_for(action_type, pushes):
-    """The actions that accelerate each row by its bin, 0 .. 6, and steer it straight."""
+    """The actions that accelerate each agent by its bin, 0 .. 6, and steer it straight."""
     pushes = np.asarray(pushes, np.int64)
     if action_type == "discrete":
         return pushes * 13 + STRAIGHT
@@ -262,20 +262,20 @@ class StagedBatch:
     be tried on.
     """
 
-    def __init__(self, stages, config, world_count, rows_per_world=None, restart="auto"):
+    def __init__(self, stages, config, num_worlds, agents_per_world=None, restart="auto"):
         self.stages = stages
         self.config = config
-        self.rows_per_world = rows_per_world or max(len(stage.rows) for stage in stages)
-        self.row_count = world_count * self.rows_per_world
-        self.world_of_row = np.repeat(np.arange(world_count), self.rows_per_world)
+        self.agents_per_world = agents_per_world or max(len(stage.agents) for stage in stages)
+        self.num_agents = num_worlds * self.agents_per_world
+        self.world_of_agent = np.repeat(np.arange(num_worlds), self.agents_per_world)
         rules = Rules.of(config, restart=restart)
-        self.figures = Metrics(self.row_count, rules.ema_alpha)
-        self.worlds = [World(rules, self.rows_per_world, self.figures, w * self.rows_per_world)
-                       for w in range(world_count)]
-        self.motions = [None] * world_count
-        self.scene_index = np.full(world_count, -1, np.int32)
-        self.episodes = np.full(world_count, -1)
-        self.actions = np.zeros(self.row_count, np.int64)
+        self.figures = Metrics(self.num_agents, rules.ema_alpha)
+        self.worlds = [World(rules, self.agents_per_world, self.figures, w * self.agents_per_world)
+                       for w in range(num_worlds)]
+        self.motions = [None] * num_worlds
+        self.scene_index = np.full(num_worlds, -1, np.int32)
+        self.episodes = np.full(num_worlds, -1)
+        self.actions = np.zeros(self.num_agents, np.int64)
         self._empty_arrays()
 
     # -- calls
@@ -288,20 +288,20 @@ class StagedBatch:
                 self._show(w, self.worlds[w].reset(self._present(w), age))
 
     def step(self, actions, scene_index=None):
-        """actions: discrete ones; those of rows that wait are not read."""
+        """actions: discrete ones; those of agents that wait are not read."""
         for world in self.worlds:
-            if world.rows is None or (
+            if world.agents is None or (
                     world.next_call_restarts and world.last_trial and world.rules.restart == "caller"):
                 world.step(None)
         for w, world in enumerate(self.worlds):
             if not world.next_call_restarts:
-                first = w * self.rows_per_world
+                first = w * self.agents_per_world
                 pushes = [
                     int(actions[first + r]) // 13 if drives else COAST
                     for r, drives in enumerate(world.drives)
                 ]
                 facts = self.motions[w].advance(pushes, world.drives, world.on_map)
-                facts += [NOTHING] * (self.rows_per_world - len(facts))
+                facts += [NOTHING] * (self.agents_per_world - len(facts))
                 self._show(w, world.step(facts))
                 continue
             if world.last_trial:
@@ -309,11 +309,11 @@ class StagedBatch:
             self.motions[w].restart()
             self._show(w, world.step(None, self._present(w)))
 
-    def trial_features(self, row):
-        return self.worlds[row // self.rows_per_world].trial_features(row % self.rows_per_world)
+    def trial_features(self, agent):
+        return self.worlds[agent // self.agents_per_world].trial_features(agent % self.agents_per_world)
 
-    def restart_features(self, row):
-        return self.worlds[row // self.rows_per_world].restart_features(row % self.rows_per_world)
+    def restart_features(self, agent):
+        return self.worlds[agent // self.agents_per_world].restart_features(agent % self.agents_per_world)
 
     # -- what law checks ask of a batch
 
@@ -329,29 +329,29 @@ class StagedBatch:
         self.motions[w] = Motion(self.stages[chosen])
 
     def _present(self, w):
-        count = len(self.stages[self.scene_index[w]].rows)
-        return [r < count for r in range(self.rows_per_world)]
+        count = len(self.stages[self.scene_index[w]].agents)
+        return [r < count for r in range(self.agents_per_world)]
 
     def _empty_arrays(self):
         for name in CHANNELS:
             dtype = {"rewards": np.float32, "trial_index": np.int32, "outcome": np.uint8}.get(name, bool)
-            setattr(self, name, np.zeros(self.row_count, dtype))
+            setattr(self, name, np.zeros(self.num_agents, dtype))
         names = ["ego/at", "ego/speed", "trial/index", "trial/reward", "trial/steps_share",
                  *(f"trial/outcome_{name}" for name in OUTCOMES)]
         scales = {"ego/at": 1e-4, "ego/speed": 1 / FASTEST, "trial/index": 1 / self.config.max_trials}
         self.layout = {
             name: SimpleNamespace(offset=i, slots=1, stride=0, scale=scales.get(name, 1.0), low=-1.0)
             for i, name in enumerate(names)}
-        self.observations = np.zeros((self.row_count, len(names)), np.float32)
+        self.observations = np.zeros((self.num_agents, len(names)), np.float32)
         self.single_observation_space = SimpleNamespace(low=np.float32(-1), high=np.float32(1))
 
     def _show(self, w, channels):
-        rows = slice(w * self.rows_per_world, (w + 1) * self.rows_per_world)
+        agents = slice(w * self.agents_per_world, (w + 1) * self.agents_per_world)
         for name, values in channels.items():
-            getattr(self, name)[rows] = values
-        for r in range(self.rows_per_world):
+            getattr(self, name)[agents] = values
+        for r in range(self.agents_per_world):
             features = self.worlds[w].trial_features(r)
-            shown = self.observations[w * self.rows_per_world + r]
+            shown = self.observations[w * self.agents_per_world + r]
             shown[:] = 0
             if features is None:
                 continue

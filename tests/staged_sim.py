@@ -1,7 +1,7 @@
 """How do tests stage one exact meeting? Scenes made of actors with poses, goals and logs, and of polylines.
 
 Actors become objects in the order given. One without a goal stands on its own goal, so that with
-`control="vehicles"` it gets no row: it stands, or replays its log where the scene has logs.
+`control="vehicles"` it gets no agent: it stands, or replays its log where the scene has logs.
 """
 
 from __future__ import annotations
@@ -106,27 +106,27 @@ def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(
 IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 
 
-def batch_of(scenes, worlds=1, seed=0, threads=1, **choices):
+def batch_of(scenes, num_worlds=1, seed=0, threads=1, **choices):
     """A batch that was reset. Where nothing else is chosen: few slots, and trials longer than any test."""
     scenes = [scenes] if isinstance(scenes, Scene) else scenes
     config = DriveConfig(**{"partners": 8, "roads": 8, "trial_steps": 10_000, **choices})
-    batch = drive_env.Batch(scenes=scenes, worlds=worlds, config=config, seed=seed, threads=threads)
+    batch = drive_env.Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=seed, threads=threads)
     batch.reset()
     return batch
 
 
 def discrete(batch, acceleration_bin=COAST, steering_bin=STRAIGHT):
-    """The discrete actions of all rows; each bin may be one number or one a row."""
+    """The discrete actions of all agents; each bin may be one number or one an agent."""
     action = np.asarray(acceleration_bin) * 13 + steering_bin
-    return np.broadcast_to(action, (batch.row_count,)).astype(np.int64)
+    return np.broadcast_to(action, (batch.num_agents,)).astype(np.int64)
 
 
 def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
-    """Steps with held controls; what each step paid, said and led to, as arrays (steps, rows) by name.
+    """Steps with held controls; what each step paid, said and led to, as arrays (steps, agents) by name.
 
-    `x_m` has all vehicles of all worlds, rows first.
+    `x_m` has all vehicles of all worlds, agents first.
     """
-    inside, shown = ("hit", "crossed", "reached", "hit_vehicle", "x_m"), ("rewards", "outcome", "removed")
+    inside, shown = ("collision_onset", "offroad_onset", "goal_onset", "collision_vehicle", "x_m"), ("rewards", "outcome", "removed")
     seen = {name: [] for name in (*inside, *shown)}
     for _ in range(steps):
         batch.step(discrete(batch, acceleration_bin, steering_bin))
@@ -137,9 +137,9 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
     return {name: np.array(values) for name, values in seen.items()}
 
 
-def onsets(seen, name, row=0):
-    """The steps, from 0, in which a fact began for a row."""
-    return list(np.flatnonzero(seen[name][:, row]))
+def onsets(seen, name, agent=0):
+    """The steps, from 0, in which a fact began for an agent."""
+    return list(np.flatnonzero(seen[name][:, agent]))
 
 
 def sample(name):

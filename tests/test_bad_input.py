@@ -57,7 +57,7 @@ def choice(*offered):
     return (*NOT_CHOICES, None), offered
 
 
-ANSWERS = choice("ignore", "stop", "remove")
+EVENT_RESPONSES = choice("ignore", "stop", "remove")
 FIELDS = {
     "dt_s": number(0.001, 2.0, none=True),
     "max_trials": count(1, 10_000),
@@ -75,7 +75,7 @@ FIELDS = {
     "min_speed_mps": number(-50.0, 0.0),
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
-    "on_goal": ANSWERS, "on_collision": ANSWERS, "on_offroad": ANSWERS,
+    "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "partners": count(0, 255),
     "roads": count(0, 1024),
@@ -177,7 +177,7 @@ def test_a_number_of_thousands_of_digits_is_told_like_any_other():
 
 
 @pytest.mark.parametrize("argument, bad", [
-    *(("worlds", value) for value in (0, -1, (1 << 20) + 1, 1.0, "1", None, True, math.nan, [1], 10**30)),
+    *(("num_worlds", value) for value in (0, -1, (1 << 20) + 1, 1.0, "1", None, True, math.nan, [1], 10**30)),
     *(("seed", value) for value in (-1, 1 << 64, 1.5, "1", True, math.nan, [1, 2])),
     *(("threads", value) for value in (-1, 1025, 1.5, "1", None, True, math.inf)),
     *(("restart", value) for value in ("later", None, 1, "", b"auto", ["auto"])),
@@ -189,17 +189,17 @@ def test_a_number_of_thousands_of_digits_is_told_like_any_other():
 ])
 def test_a_bad_argument_of_a_batch_is_told_by_name(argument, bad):
     with pytest.raises(DriveError) as told:
-        Batch(**{"scenes": [SCENE], "worlds": 2, argument: bad})
+        Batch(**{"scenes": [SCENE], "num_worlds": 2, argument: bad})
     assert isinstance(told.value, ValueError) and argument in str(told.value), str(told.value)
 
 
 @pytest.mark.parametrize("argument, bad", [
-    ("worlds", np.array([1])), ("worlds", int), ("worlds", np.array(1.0)), ("world_ids", [[0], [1, 2]]),
+    ("num_worlds", np.array([1])), ("num_worlds", int), ("num_worlds", np.array(1.0)), ("world_ids", [[0], [1, 2]]),
     ("restart", np.array(["auto", "caller"])), ("arrays", 5), ("arrays", [1]), ("arrays", {1: 2, "x": 3}),
 ])
 def test_an_argument_of_an_unlikely_type_is_told_like_any_other(argument, bad):
     with pytest.raises(ConfigError, match=argument):
-        Batch(**{"scenes": [SCENE], "worlds": 2, argument: bad})
+        Batch(**{"scenes": [SCENE], "num_worlds": 2, argument: bad})
 
 
 def test_an_instruction_set_that_is_not_on_offer_is_told(monkeypatch):
@@ -210,7 +210,7 @@ def test_an_instruction_set_that_is_not_on_offer_is_told(monkeypatch):
 
 def test_a_batch_larger_than_memory_is_an_error():
     with pytest.raises(drive_env.DriveMemoryError, match="bytes"):
-        Batch(scenes=[SCENE], worlds=1 << 20, config=DriveConfig(max_trials=10_000))
+        Batch(scenes=[SCENE], num_worlds=1 << 20, config=DriveConfig(max_trials=10_000))
 
 
 # ---- arrays of one's own ----
@@ -224,9 +224,9 @@ NAMES = ("actions", *SHOWN)
 
 
 def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
-    plain = Batch(scenes=[SCENE], worlds=3)
+    plain = Batch(scenes=[SCENE], num_worlds=3)
     given = {name: array_like(plain, name) for name in NAMES}
-    own = Batch(scenes=[SCENE], worlds=3, arrays=dict(given))
+    own = Batch(scenes=[SCENE], num_worlds=3, arrays=dict(given))
     play(plain, 30), play(own, 30)
     for name in NAMES:
         assert getattr(own, name) is given[name]
@@ -235,7 +235,7 @@ def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_array_the_core_could_not_write_to_is_told_by_name(name):
-    right = array_like(Batch(scenes=[SCENE], worlds=2), name)
+    right = array_like(Batch(scenes=[SCENE], num_worlds=2), name)
     wide = np.zeros((*right.shape[:-1], right.shape[-1] * 2), right.dtype)
     read_only = right.copy()
     read_only.flags.writeable = False
@@ -250,7 +250,7 @@ def test_an_array_the_core_could_not_write_to_is_told_by_name(name):
     assert len(wrong) >= 9
     for array in wrong:
         with pytest.raises(ConfigError, match=f"arrays\\['{name}'\\]"):
-            Batch(scenes=[SCENE], worlds=2, arrays={name: array})
+            Batch(scenes=[SCENE], num_worlds=2, arrays={name: array})
 
 
 def test_an_array_of_an_unknown_name_is_told():
@@ -269,26 +269,26 @@ def state_of(batch):
     return digest.hexdigest()
 
 
-def draw(batch, dice):
+def draw(batch, rng):
     if batch.config.action_type == "discrete":
-        return dice.integers(0, 91, batch.row_count)
+        return rng.integers(0, 91, batch.num_agents)
     if batch.config.action_type == "multi_discrete":
-        return np.stack([dice.integers(0, 7, batch.row_count), dice.integers(0, 13, batch.row_count)], 1)
-    return dice.uniform(-1, 1, (batch.row_count, 2)).astype(np.float32)
+        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], 1)
+    return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
 
 
 def play(batch, steps, seed=0):
     """Resets a batch that was not, drives it by seeded actions, and returns the hash of where it got to."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     if batch._state["episode"][0, 0] < 0:
         batch.reset()
     for _ in range(steps):
-        batch.step(draw(batch, dice))
+        batch.step(draw(batch, rng))
     return state_of(batch)
 
 
-def make(worlds=3, threads=1, scenes=(SCENE,), **choices):
-    return Batch(scenes=list(scenes), worlds=worlds, threads=threads, seed=5,
+def make(num_worlds=3, threads=1, scenes=(SCENE,), **choices):
+    return Batch(scenes=list(scenes), num_worlds=num_worlds, threads=threads, seed=5,
                  config=DriveConfig(**{"max_trials": 2, "trial_steps": 15, **choices}))
 
 
@@ -304,7 +304,7 @@ def refused(batch, call, kind=CallError):
 
 def test_step_before_reset_is_told():
     batch = make()
-    assert "reset" in refused(batch, lambda: batch.step(np.zeros(batch.row_count, np.int64)))
+    assert "reset" in refused(batch, lambda: batch.step(np.zeros(batch.num_agents, np.int64)))
     batch = make()
     assert "reset" in refused(batch, batch.restart_observations)
     batch = make()
@@ -326,7 +326,7 @@ def test_a_bad_argument_of_reset_moves_nothing(arguments):
 def test_an_action_that_is_masked_is_no_action():
     batch = make()
     play(batch, 7)
-    actions = np.ma.array(np.zeros(batch.row_count, np.int64))
+    actions = np.ma.array(np.zeros(batch.num_agents, np.int64))
     batch.step(actions)  # nothing is masked
     actions[1] = np.ma.masked
     assert "1 masked" in refused(batch, lambda: batch.step(actions), ActionError)
@@ -375,7 +375,7 @@ def test_a_closed_batch_says_so_and_keeps_its_arrays_readable():
 
 
 def test_a_restart_left_to_the_caller_is_owed():
-    batch = Batch(scenes=[SCENE], worlds=2, config=DriveConfig(trial_steps=3), restart="caller")
+    batch = Batch(scenes=[SCENE], num_worlds=2, config=DriveConfig(trial_steps=3), restart="caller")
     play(batch, 3)
     before = state_of(batch)
     for _ in range(2):
@@ -386,7 +386,7 @@ def test_a_restart_left_to_the_caller_is_owed():
     with pytest.raises(CallError, match="world 1"):
         batch.step(batch.actions)
     batch.reset(worlds=np.array([False, True]))
-    batch.step(np.zeros(batch.row_count, np.int64))
+    batch.step(np.zeros(batch.num_agents, np.int64))
 
 
 # ---- actions ----
@@ -404,16 +404,16 @@ ACTION_TYPES = tuple(BAD_VALUES)
 
 @pytest.mark.parametrize("threads", (1, 2))
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
-def test_an_action_out_of_its_table_names_its_row_and_moves_nothing(action_type, threads):
-    for row, value in enumerate(BAD_VALUES[action_type]):
+def test_an_action_out_of_its_table_names_its_agent_and_moves_nothing(action_type, threads):
+    for agent, value in enumerate(BAD_VALUES[action_type]):
         batch = make(threads=threads, action_type=action_type)
         play(batch, 2)
         driving = np.flatnonzero(~batch.waits)
-        row = int(driving[row % len(driving)])
+        agent = int(driving[agent % len(driving)])
         actions = draw(batch, np.random.default_rng(1))
-        actions[row] = value
+        actions[agent] = value
         said = refused(batch, lambda batch=batch, actions=actions: batch.step(actions), ActionError)
-        assert f"row {row} " in said and f"world {row // batch.rows_per_world}" in said, said
+        assert f"agent {agent} " in said and f"world {agent // batch.agents_per_world}" in said, said
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
@@ -488,13 +488,13 @@ def test_actions_that_numpy_cannot_bring_into_form_are_refused_like_any_other(ac
         batch.step(actions)
 
 
-def test_rows_that_wait_may_have_garbage():
+def test_agents_that_wait_may_have_garbage():
     batch, other = make(action_type="continuous"), make(action_type="continuous")
     batch.reset(), other.reset()
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     waited = 0
     for _ in range(60):
-        actions = draw(batch, dice)
+        actions = draw(batch, rng)
         garbled = actions.copy()
         garbled[batch.waits] = (math.nan, 1e30)
         waited += batch.waits.sum()
@@ -517,7 +517,7 @@ def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_t
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
     scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), replayer(log)],
                            [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
-    batch = make(worlds=4, threads=2, scenes=scenes, action_type=action_type)
+    batch = make(num_worlds=4, threads=2, scenes=scenes, action_type=action_type)
     for length in (0, 1, 7, 8, 20):
         play(batch, length, seed=length)
         other = copied(batch)
@@ -542,26 +542,26 @@ def test_a_copy_of_a_batch_that_was_not_reset_was_not_reset_either():
 
 
 def test_a_copy_keeps_seed_ids_and_restart():
-    batch = Batch(scenes=[SCENE], worlds=2, seed=11, world_ids=[7, 3], restart="caller", threads=2)
+    batch = Batch(scenes=[SCENE], num_worlds=2, seed=11, world_ids=[7, 3], restart="caller", threads=2)
     batch.reset()
     other = pickle.loads(pickle.dumps(batch))
     assert (other.seed, other.restart, other.threads) == (11, "caller", 2)
-    assert other.world_ids.tolist() == [7, 3] and other.world_of_row.tolist() == batch.world_of_row.tolist()
+    assert other.world_ids.tolist() == [7, 3] and other.world_of_agent.tolist() == batch.world_of_agent.tolist()
 
 
 # ---- threads and processes ----
 
 
 def test_two_batches_in_two_threads_play_as_each_does_alone():
-    alone = [play(make(worlds=8, threads=2), 200, seed) for seed in (1, 2)]
+    alone = [play(make(num_worlds=8, threads=2), 200, seed) for seed in (1, 2)]
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(play, (make(worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
+        assert list(pool.map(play, (make(num_worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
 
 
 def test_one_batch_in_two_threads_steps_or_is_told_and_never_tears():
-    batch = make(worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
+    batch = make(num_worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
     batch.reset()
-    actions = np.full(batch.row_count, 45)
+    actions = np.full(batch.num_agents, 45)
 
     def step_often():
         done = 0
@@ -576,8 +576,8 @@ def test_one_batch_in_two_threads_steps_or_is_told_and_never_tears():
     with ThreadPoolExecutor(3) as pool:
         done = sum(future.result() for future in [pool.submit(step_often) for _ in range(3)])
     assert done > 0 and (batch._state["clock_steps"] == done).all()
-    # Every row did the same thing, so it stands where one thread alone would have brought it.
-    reference = make(worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
+    # Every agent did the same thing, so it stands where one thread alone would have brought it.
+    reference = make(num_worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
     reference.reset()
     for _ in range(done):
         reference.step(actions)
@@ -587,9 +587,9 @@ def test_one_batch_in_two_threads_steps_or_is_told_and_never_tears():
 CRASHES = {
     "closing_while_another_thread_steps": """
         for _ in range(60):
-            batch = Batch([SCENE], worlds=64, threads=2)
+            batch = Batch([SCENE], num_worlds=64, threads=2)
             batch.reset()
-            actions = np.full(batch.row_count, 45)
+            actions = np.full(batch.num_agents, 45)
             def run():
                 try:
                     for _ in range(50):
@@ -607,9 +607,9 @@ CRASHES = {
     """,
     "reading_while_another_thread_steps_and_closes": """
         for _ in range(40):
-            batch = Batch([SCENE], worlds=256, threads=2, config=DriveConfig(max_trials=20))
+            batch = Batch([SCENE], num_worlds=256, threads=2, config=DriveConfig(max_trials=20))
             batch.reset()
-            actions = np.full(batch.row_count, 45)
+            actions = np.full(batch.num_agents, 45)
             def repeat(call):
                 while True:
                     try:
@@ -628,11 +628,11 @@ CRASHES = {
                 thread.join()
     """,
     "bad_actions_while_another_thread_steps": """
-        batch = Batch([SCENE], worlds=64, threads=1,
+        batch = Batch([SCENE], num_worlds=64, threads=1,
                       config=DriveConfig(action_type="continuous", **IGNORE_ALL))
         batch.reset()
-        good = np.zeros((batch.row_count, 2), np.float32)
-        bad = np.full((batch.row_count, 2), np.nan, np.float32)
+        good = np.zeros((batch.num_agents, 2), np.float32)
+        bad = np.full((batch.num_agents, 2), np.nan, np.float32)
         def run(actions):
             for _ in range(1000):
                 try:
@@ -673,7 +673,7 @@ def play_and_send(batch, steps, pipe):
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this platform")
 def test_a_forked_child_and_its_parent_both_go_on():
-    batch, reference = make(worlds=6, threads=3), make(worlds=6, threads=3)
+    batch, reference = make(num_worlds=6, threads=3), make(num_worlds=6, threads=3)
     play(batch, 10), play(reference, 10)
     alone = play(reference, 30)
     context = multiprocessing.get_context("fork")
@@ -707,7 +707,7 @@ def test_a_batch_that_is_dropped_gives_its_memory_and_threads_back():
     gc.collect()
     before = threads()
     for _ in range(10):
-        batch = make(worlds=8, threads=4)
+        batch = make(num_worlds=8, threads=4)
         play(batch, 2)
         assert threads() == before + 3
         left = weakref.ref(batch)
@@ -727,7 +727,7 @@ def test_errors_are_one_family_and_their_plain_kinds():
 def test_another_array_in_the_place_of_the_bound_one_is_what_steps():
     plain, other = make(**IGNORE_ALL), make(**IGNORE_ALL)
     plain.reset(), other.reset()
-    full = np.full(plain.row_count, 90)
+    full = np.full(plain.num_agents, 90)
     plain.step(full)
     other.actions = full.copy()
     other.step(other.actions)
@@ -742,20 +742,20 @@ def test_refused_actions_leave_the_bound_ones_as_they_were():
     batch.reset()
     batch.actions[:] = 45
     with pytest.raises(ActionError, match="99"):
-        batch.step(np.full(batch.row_count, 99))
+        batch.step(np.full(batch.num_agents, 99))
     assert (batch.actions == 45).all()
     with pytest.raises(ActionError, match=str(2**63 - 1)):
-        batch.step(np.full(batch.row_count, 2**64 - 1, np.uint64))
+        batch.step(np.full(batch.num_agents, 2**64 - 1, np.uint64))
 
 
 def test_two_channels_cannot_share_an_array():
-    one = np.zeros(make().row_count, bool)
+    one = np.zeros(make().num_agents, bool)
     with pytest.raises(ConfigError, match="share memory"):
-        Batch(scenes=[SCENE], worlds=3, arrays={"terminations": one, "truncations": one})
+        Batch(scenes=[SCENE], num_worlds=3, arrays={"terminations": one, "truncations": one})
 
 
 def test_a_copy_made_while_another_thread_steps_is_of_one_moment():
-    batch = make(worlds=16, trial_steps=10_000, **IGNORE_ALL)
+    batch = make(num_worlds=16, trial_steps=10_000, **IGNORE_ALL)
     batch.reset()
     going = True
 

@@ -21,7 +21,7 @@ ENDED_BY_MEMCHECK = {
     "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
     "a_step_in_flight_is_played_in_no_callers_mode",
 }
-SEARCH = tuple(build_core.ROOT / "c" / "src" / name for name in ("grid.c", "nearest.c"))
+SEARCH = tuple(build_core.ROOT / "c" / "src" / "math" / name for name in ("grid.c", "k_nearest.c"))
 
 
 def names_in(program):
@@ -96,7 +96,7 @@ def test_the_nearest_are_found_by_every_instruction_set(instruction_set):
         pytest.skip(f"this processor does not run {instruction_set}")
     flags, _ = INSTRUCTION_SETS[instruction_set]
     compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
-    for program in ("test_grid.c", "test_nearest.c"):
+    for program in ("test_grid.c", "test_k_nearest.c"):
         run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH))
 
 

@@ -38,19 +38,19 @@ from drive_env.errors import ActionError, CallError, DriveError, SceneError
 from drive_env.scenes import scene as scene_module
 
 BLIND = {"partners": 2, "roads": 2}
-"""Few slots: these tests ask what a step means, not what a row sees."""
+"""Few slots: these tests ask what a step means, not what an agent sees."""
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
-ANSWERS = ("ignore", "stop", "remove")
+EVENT_RESPONSES = ("ignore", "stop", "remove")
 
 thorough = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
-def make_batch(stages, worlds=1, *, seed=0, threads=1, restart="auto", world_ids=None, **choices):
+def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world_ids=None, **choices):
     stages = [stages] if isinstance(stages, Stage) else stages
     config = DriveConfig(**{**BLIND, **choices})
     return drive_env.Batch(
         scenes=[stage.scene() for stage in stages],
-        worlds=worlds,
+        num_worlds=num_worlds,
         config=config,
         seed=seed,
         threads=threads,
@@ -65,14 +65,14 @@ def step(batch, times=1):
         batch.step(laws.idle_actions(batch))
 
 
-def flags(batch, row=0):
-    """The four end flags of a row, in the order of the contract's table."""
+def flags(batch, agent=0):
+    """The four end flags of an agent, in the order of the contract's table."""
     names = ("terminations", "truncations", "trial_ended", "truncation")
-    return tuple(int(getattr(batch, name)[row]) for name in names)
+    return tuple(int(getattr(batch, name)[agent]) for name in names)
 
 
-def state(batch, row=0):
-    names = [name for name in ("removed", "stopped") if getattr(batch, name)[row]]
+def state(batch, agent=0):
+    names = [name for name in ("removed", "stopped") if getattr(batch, name)[agent]]
     return names[0] if len(names) == 1 else "driving" if not names else "both"
 
 
@@ -81,9 +81,9 @@ def same_bits(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def assert_same_arrays(a, b, rows_a=slice(None), rows_b=slice(None)):
+def assert_same_arrays(a, b, agents_a=slice(None), agents_b=slice(None)):
     for name in laws.SHOWN:
-        left, right = getattr(a, name)[rows_a], getattr(b, name)[rows_b]
+        left, right = getattr(a, name)[agents_a], getattr(b, name)[agents_b]
         assert same_bits(left, right), f"{name}: {left} against {right}"
 
 
@@ -93,14 +93,14 @@ def assert_same_arrays(a, b, rows_a=slice(None), rows_b=slice(None)):
 class Lockstep:
     """A `Batch` and a `StagedBatch` that make the same calls; every call compares all they show."""
 
-    def __init__(self, stages, config, worlds=1, *, seed=0, threads=1, restart="auto"):
+    def __init__(self, stages, config, num_worlds=1, *, seed=0, threads=1, restart="auto"):
         self.config = config
-        self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], worlds=worlds, config=config,
+        self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], num_worlds=num_worlds, config=config,
                                      seed=seed, threads=threads, restart=restart)
-        self.expected = StagedBatch(stages, config, worlds, self.batch.rows_per_world, restart)
+        self.expected = StagedBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
         self.record = laws.Record.of(self.batch, config, restart=restart)
         self.garbage = np.random.default_rng(seed)
-        self.foretold = [[] for _ in range(worlds)]
+        self.foretold = [[] for _ in range(num_worlds)]
 
     def reset(self, worlds=None, ages=None, **seed):
         self.batch.reset(worlds=worlds, initial_ages=ages, **seed)
@@ -113,7 +113,7 @@ class Lockstep:
 
     def step(self, pushes):
         actions = actions_for(self.config.action_type, pushes)
-        actions = laws.with_garbage_where_rows_wait(self.batch, actions, self.garbage)
+        actions = laws.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
         restarts = [world.next_call_restarts for world in self.expected.worlds]
         self.batch.step(actions)
         self.expected.step(actions_for("discrete", pushes), self.batch.scene_index)
@@ -127,12 +127,12 @@ class Lockstep:
     def worlds_at_their_end(self):
         return np.array([world.next_call_restarts and world.last_trial for world in self.expected.worlds])
 
-    def _rows(self, w):
-        return slice(w * self.batch.rows_per_world, (w + 1) * self.batch.rows_per_world)
+    def _agents(self, w):
+        return slice(w * self.batch.agents_per_world, (w + 1) * self.batch.agents_per_world)
 
     def _what_was_foretold_came(self, w):
-        for rows, foretold in self.foretold[w]:
-            assert same_bits(self.batch.observations[rows], foretold), (
+        for agents, foretold in self.foretold[w]:
+            assert same_bits(self.batch.observations[agents], foretold), (
                 f"world {w}: another restart was foretold"
             )
         self.foretold[w] = []
@@ -155,16 +155,16 @@ class Lockstep:
 
     def _compare_features(self):
         layout = self.batch.observation_layout()
-        for row in range(self.batch.row_count):
-            features = self.expected.trial_features(row)
+        for agent in range(self.batch.num_agents):
+            features = self.expected.trial_features(agent)
             if features is None:
-                assert not self.batch.observations[row].any(), f"row {row} is off the map and sees something"
+                assert not self.batch.observations[agent].any(), f"agent {agent} is off the map and sees something"
                 continue
-            self._shows(self.batch.observations[row], features, layout)
-            world = self.expected.worlds[self.batch.world_of_row[row]]
-            waited = self.batch.stopped[row] and self.batch.invalid_step[row]
+            self._shows(self.batch.observations[agent], features, layout)
+            world = self.expected.worlds[self.batch.world_of_agent[agent]]
+            waited = self.batch.stopped[agent] and self.batch.invalid_step[agent]
             if self.config.time_left == "actor" and not waited:
-                shown = self.batch.observations[row, layout["ego/time_left"].offset]
+                shown = self.batch.observations[agent, layout["ego/time_left"].offset]
                 assert shown == pytest.approx(world.time_left * layout["ego/time_left"].scale, abs=1e-6)
 
     @staticmethod
@@ -177,27 +177,27 @@ class Lockstep:
     def _compare_places(self):
         for w, motion in enumerate(self.expected.motions):
             vehicles = self.batch.vehicles(w)
-            for r, car in enumerate(motion.stage.rows):
-                if not self.expected.worlds[w].rows[r].on_map:
+            for r, car in enumerate(motion.stage.agents):
+                if not self.expected.worlds[w].agents[r].on_map:
                     continue
                 x, y = motion.stage.place(motion.at[r] * NOTCH_M, car.lane * 12.0)
                 assert math.hypot(vehicles["x_m"][r] - x, vehicles["y_m"][r] - y) < 1e-3, (
-                    f"world {w}, row {r}"
+                    f"world {w}, agent {r}"
                 )
 
     def _compare_restart_observations(self):
         foretold = self.batch.restart_observations()
         layout = self.batch.observation_layout()
         for w in range(len(self.foretold)):
-            rows = self._rows(w)
+            agents = self._agents(w)
             waiting = [
-                row for row in range(rows.start, rows.stop) if self.expected.restart_features(row) is not None
+                agent for agent in range(agents.start, agents.stop) if self.expected.restart_features(agent) is not None
             ]
-            for row in range(rows.start, rows.stop):
-                if row in waiting:
-                    self._shows(foretold[row], self.expected.restart_features(row), layout)
+            for agent in range(agents.start, agents.stop):
+                if agent in waiting:
+                    self._shows(foretold[agent], self.expected.restart_features(agent), layout)
                 else:
-                    assert not foretold[row].any(), f"row {row} will meet no inner restart"
+                    assert not foretold[agent].any(), f"agent {agent} will meet no inner restart"
             if waiting:
                 self.foretold[w].append((waiting, foretold[waiting].copy()))
 
@@ -209,7 +209,7 @@ class Lockstep:
             if k:
                 pairs[f"ada_delta_trial_{k}_minus_0"] = due.adaptation(k)
         for name, (value, n) in pairs.items():
-            assert shown[name].n == n, f"{name} speaks of {shown[name].n} rows, due {n}"
+            assert shown[name].n == n, f"{name} speaks of {shown[name].n} agents, due {n}"
             assert shown[name].value == pytest.approx(value, abs=1e-5, nan_ok=True), name
         assert shown["trials"].value == due.trials
 
@@ -229,10 +229,10 @@ def drive(lockstep, calls, choose_pushes, rng=None, reset_share=0.0):
             lockstep.reset(rng.random(count) < 0.5, ages)
         if lockstep.record.restart == "caller" and lockstep.worlds_at_their_end.any():
             lockstep.reset(lockstep.worlds_at_their_end)
-        lockstep.step(choose_pushes(lockstep.batch.row_count))
+        lockstep.step(choose_pushes(lockstep.batch.num_agents))
 
 
-# -- the table, row by row
+# -- the table, agent by agent
 
 INNER_AND_LAST = pytest.mark.parametrize("last", [False, True], ids=["inner", "last"])
 
@@ -288,7 +288,7 @@ def test_table_the_event_of_the_last_driving_ego(last):
 
 
 @INNER_AND_LAST
-def test_table_the_clock_on_a_driving_and_on_a_waiting_row(last):
+def test_table_the_clock_on_a_driving_and_on_a_waiting_agent(last):
     batch = table_batch([{}, {"car_step": 2}, {"goal_step": 4}], last)
     step(batch, 4)
     assert flags(batch) == (0, 0, 0, 0)
@@ -301,7 +301,7 @@ def test_table_the_clock_on_a_driving_and_on_a_waiting_row(last):
 
 
 @INNER_AND_LAST
-def test_table_the_share_limit_on_a_driving_and_on_a_waiting_row(last):
+def test_table_the_share_limit_on_a_driving_and_on_a_waiting_agent(last):
     batch = table_batch(
         [{}, {"car_step": 1}, {"wall_step": 3}, {"goal_step": 2}], last, stopped_share_limit=0.5
     )
@@ -352,10 +352,10 @@ def test_table_a_restart_step(last):
 
 
 @INNER_AND_LAST
-def test_table_an_absent_row(last):
+def test_table_an_absent_agent(last):
     stages = [coasting_stage([{"wall_step": 3}])]
     batch = make_batch(stages, max_trials=2, trial_steps=5, agents_per_world=3)
-    assert (batch.rows_per_world, batch.row_count) == (3, 3)
+    assert (batch.agents_per_world, batch.num_agents) == (3, 3)
     batch.reset()
     assert (batch.removed[1], batch.stopped[1], batch.waits[1], batch.first[1]) == (True, False, True, True)
     assert not batch.invalid_step.any()
@@ -373,8 +373,8 @@ def test_table_after_reset():
     batch = make_batch(coasting_stage([{"wall_step": 1}, {"goal_step": 1}, {}]), max_trials=2, trial_steps=3)
     for calls in (0, 1, 2, 3):
         batch.reset()
-        for row in range(3):
-            assert (flags(batch, row), state(batch, row)) == ((0, 0, 0, 0), "driving")
+        for agent in range(3):
+            assert (flags(batch, agent), state(batch, agent)) == ((0, 0, 0, 0), "driving")
         assert batch.first.all() and not batch.invalid_step.any() and not batch.waits.any()
         assert not batch.rewards.any() and not batch.trial_index.any() and not batch.outcome.any()
         step(batch, calls)
@@ -382,7 +382,7 @@ def test_table_after_reset():
 
 # -- the same-step order
 
-@pytest.mark.parametrize("on_goal, on_collision, on_offroad", list(itertools.product(ANSWERS, repeat=3)))
+@pytest.mark.parametrize("on_goal, on_collision, on_offroad", list(itertools.product(EVENT_RESPONSES, repeat=3)))
 def test_remove_wins_over_stop_over_ignore_and_all_facts_of_the_step_are_paid(
     on_goal, on_collision, on_offroad
 ):
@@ -398,17 +398,17 @@ def test_remove_wins_over_stop_over_ignore_and_all_facts_of_the_step_are_paid(
                        on_offroad=on_offroad, reward=RewardConfig(goal=4.0, collision=-2.0, offroad=-1.0))
     batch.reset()
     step(batch, 2)
-    for row, events in enumerate(batches):
+    for agent, events in enumerate(batches):
         given = [answers[event] for event in events]
         after = "removed" if "remove" in given else "stopped" if "stop" in given else "driving"
         ending = [codes[event] for event in codes if event in events and answers[event] != "ignore"]
-        assert state(batch, row) == after, events
-        assert batch.outcome[row] == (ending[0] if ending else 0), events
-        assert batch.rewards[row] == sum(weights[event] for event in events), events
+        assert state(batch, agent) == after, events
+        assert batch.outcome[agent] == (ending[0] if ending else 0), events
+        assert batch.rewards[agent] == sum(weights[event] for event in events), events
 
 
-def test_a_stopped_row_that_is_hit_gets_no_event_and_the_driver_does():
-    stage = Stage(rows=(Car(0, at=900, speed=60), Car(0, at=0, speed=90)), walls=(Wall(0, 900 + 150 + 30),))
+def test_a_stopped_agent_that_is_hit_gets_no_event_and_the_driver_does():
+    stage = Stage(agents=(Car(0, at=900, speed=60), Car(0, at=0, speed=90)), walls=(Wall(0, 900 + 150 + 30),))
     batch = make_batch(stage, trial_steps=30)
     batch.reset()
     step(batch)
@@ -421,22 +421,22 @@ def test_a_stopped_row_that_is_hit_gets_no_event_and_the_driver_does():
     assert batch.vehicles(0)["x_m"][1] == pytest.approx(8 * 90 * NOTCH_M, abs=1e-3)
 
 
-def test_a_removed_row_is_hit_by_nobody_and_seen_by_nobody():
-    stage = Stage(rows=(Car(0, at=600, speed=0), Car(0, at=0, speed=60), Car(1, at=0, speed=60)),
-                  statics=(Car(0, at=900),))
+def test_a_removed_agent_is_hit_by_nobody_and_seen_by_nobody():
+    stage = Stage(agents=(Car(0, at=600, speed=0), Car(0, at=0, speed=60), Car(1, at=0, speed=60)),
+                  static_vehicles=(Car(0, at=900),))
     batch = make_batch(stage, trial_steps=15, on_collision="remove")
     batch.reset()
     kind = batch.observation_layout()["partners/kind"]
     seen = lambda: np.count_nonzero(batch.observations[2, laws.columns_of(kind)])
-    # Row 1 meets row 0 in step 5: both are gone, and row 2 is left with the standing car.
+    # Agent 1 meets agent 0 in step 5: both are gone, and agent 2 is left with the standing car.
     assert seen() == 2
     step(batch, 5)
-    assert [state(batch, row) for row in range(3)] == ["removed", "removed", "driving"]
+    assert [state(batch, agent) for agent in range(3)] == ["removed", "removed", "driving"]
     assert list(batch.outcome) == [COLLISION, COLLISION, 0]
     assert seen() == 1
 
 
-def test_a_stopped_row_keeps_what_it_saw_after_the_step_that_stopped_it_until_the_restart():
+def test_a_stopped_agent_keeps_what_it_saw_after_the_step_that_stopped_it_until_the_restart():
     batch = make_batch(
         coasting_stage([{"wall_step": 2}, {"goal_step": 4}]), max_trials=2, trial_steps=6, time_left="actor"
     )
@@ -459,7 +459,7 @@ def test_a_stopped_row_keeps_what_it_saw_after_the_step_that_stopped_it_until_th
 
 def test_what_overlaps_at_the_start_is_no_event_until_it_has_separated():
     stage = Stage(
-        rows=(
+        agents=(
             Car(0, at=0, speed=60),
             Car(0, at=200, speed=60),
             Car(1, at=0, speed=60),
@@ -472,7 +472,7 @@ def test_what_overlaps_at_the_start_is_no_event_until_it_has_separated():
         batch.reset()
         step(batch, 17)
         assert not batch.rewards.any() and not batch.stopped.any()
-        # Row 2 has left the wall it stood on and meets the next one when its front reaches notch 1200.5.
+        # Agent 2 has left the wall it stood on and meets the next one when its front reaches notch 1200.5.
         step(batch)
         assert (state(batch, 2), batch.rewards[2]) == ("stopped", np.float32(-0.2))
 
@@ -485,7 +485,7 @@ lanes_of_events = st.fixed_dictionaries({}, optional={
 
 @st.composite
 def schedules(draw):
-    """Every row has its lane and meets there what the schedule says, while it coasts."""
+    """Every agent has its lane and meets there what the schedule says, while it coasts."""
     return coasting_stage(
         draw(st.lists(lanes_of_events, min_size=1, max_size=5)),
         speed=draw(st.sampled_from((60, 75, 260))),
@@ -496,17 +496,17 @@ def schedules(draw):
 
 @st.composite
 def crowds(draw):
-    """Rows share lanes, may overlap at the start, run into each other, into what stands and over walls."""
+    """Agents share lanes, may overlap at the start, run into each other, into what stands and over walls."""
     lane_count = draw(st.integers(1, 3))
     lanes = st.integers(0, lane_count - 1)
     lengths = st.sampled_from((LONG, SHORT))
-    rows = []
+    agents = []
     for _ in range(draw(st.integers(1, 5))):
         at = draw(st.sampled_from((0, -330, -200, 260, 400, 700)))
         goal = draw(st.one_of(st.just(FAR_GOAL), st.integers(160, 1200)))
         speed = draw(st.sampled_from((0, 20, 60, 130)))
-        rows.append(Car(draw(lanes), at, speed, FAR_GOAL if goal == FAR_GOAL else at + goal, draw(lengths)))
-    statics = [Car(draw(lanes), draw(st.integers(100, 1500)), length=draw(lengths))
+        agents.append(Car(draw(lanes), at, speed, FAR_GOAL if goal == FAR_GOAL else at + goal, draw(lengths)))
+    static_vehicles = [Car(draw(lanes), draw(st.integers(100, 1500)), length=draw(lengths))
                for _ in range(draw(st.integers(0, 2)))]
     # Walls of a lane stand so far apart that no step touches two.
     walls = []
@@ -514,12 +514,12 @@ def crowds(draw):
         for block in range(draw(st.integers(0, 2))):
             walls.append(Wall(lane, 1000 * block + draw(st.integers(-100, 250))))
     return Stage(
-        tuple(rows), tuple(statics), tuple(walls), turn_rad=draw(st.sampled_from((0.0, math.pi, 0.7)))
+        tuple(agents), tuple(static_vehicles), tuple(walls), turn_rad=draw(st.sampled_from((0.0, math.pi, 0.7)))
     )
 
 
 stages = st.one_of(schedules(), crowds())
-answers = st.sampled_from(ANSWERS)
+answers = st.sampled_from(EVENT_RESPONSES)
 configs = st.builds(
     lambda **choices: DriveConfig(**BLIND, **choices),
     max_trials=st.one_of(st.integers(1, 4), st.just(32)),
@@ -533,11 +533,11 @@ configs = st.builds(
     reward=st.sampled_from((RewardConfig(), RewardConfig(goal=0.75, collision=-3.0, offroad=0.5))),
 )
 pushes = {
-    "coast": lambda rng: lambda rows: np.full(rows, COAST),
-    "throttle": lambda rng: lambda rows: np.full(rows, FULL_THROTTLE),
-    "brake": lambda rng: lambda rows: np.full(rows, FULL_BRAKE),
-    "any": lambda rng: lambda rows: rng.integers(0, 7, rows),
-    "forward": lambda rng: lambda rows: rng.choice([3, 3, 4, 6], rows),
+    "coast": lambda rng: lambda agents: np.full(agents, COAST),
+    "throttle": lambda rng: lambda agents: np.full(agents, FULL_THROTTLE),
+    "brake": lambda rng: lambda agents: np.full(agents, FULL_BRAKE),
+    "any": lambda rng: lambda agents: rng.integers(0, 7, agents),
+    "forward": lambda rng: lambda agents: rng.choice([3, 3, 4, 6], agents),
 }
 
 
@@ -569,22 +569,22 @@ ALL_AT_ONCE = {
 }
 
 
-@pytest.mark.parametrize("rows", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
+@pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
 @pytest.mark.parametrize("max_trials", [1, 3])
-def test_adversarial_plays_follow_the_contract(rows, max_trials):
-    for on_goal, on_collision, on_offroad in itertools.product(ANSWERS, ANSWERS, ANSWERS):
+def test_adversarial_plays_follow_the_contract(agents, max_trials):
+    for on_goal, on_collision, on_offroad in itertools.product(EVENT_RESPONSES, EVENT_RESPONSES, EVENT_RESPONSES):
         config = DriveConfig(**BLIND, max_trials=max_trials, trial_steps=4, on_goal=on_goal,
                              on_collision=on_collision, on_offroad=on_offroad)
-        lockstep = Lockstep([coasting_stage(rows)], config)
+        lockstep = Lockstep([coasting_stage(agents)], config)
         lockstep.reset()
         drive(lockstep, 8 * max_trials, pushes["coast"](None))
         lockstep.close()
 
 
-@pytest.mark.parametrize("rows", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
+@pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 1.0])
-def test_adversarial_plays_with_a_share_limit_follow_the_contract(rows, limit):
-    for on_goal, max_trials in itertools.product(ANSWERS, (1, 3)):
+def test_adversarial_plays_with_a_share_limit_follow_the_contract(agents, limit):
+    for on_goal, max_trials in itertools.product(EVENT_RESPONSES, (1, 3)):
         config = DriveConfig(
             **BLIND,
             max_trials=max_trials,
@@ -593,7 +593,7 @@ def test_adversarial_plays_with_a_share_limit_follow_the_contract(rows, limit):
             agents_per_world=6,
             stopped_share_limit=limit,
         )
-        lockstep = Lockstep([coasting_stage(rows)], config)
+        lockstep = Lockstep([coasting_stage(agents)], config)
         lockstep.reset()
         drive(lockstep, 20, pushes["coast"](None))
         lockstep.close()
@@ -604,45 +604,45 @@ def test_adversarial_plays_with_a_share_limit_follow_the_contract(rows, limit):
 def test_any_number_of_trials_follows_the_contract(max_trials, trial_steps):
     config = DriveConfig(**BLIND, max_trials=max_trials, trial_steps=trial_steps, agents_per_world=5)
     stages = [coasting_stage([{"goal_step": 2}, {"wall_step": 1}]), coasting_stage([{"car_step": 1}, {}, {}])]
-    lockstep = Lockstep(stages, config, worlds=3)
+    lockstep = Lockstep(stages, config, num_worlds=3)
     lockstep.reset()
     drive(lockstep, 2 * max_trials * (trial_steps + 1) + 3, pushes["coast"](None))
     lockstep.close()
 
 
-def test_worlds_with_fewer_vehicles_than_rows_follow_the_contract():
+def test_worlds_with_fewer_vehicles_than_agents_follow_the_contract():
     stages = [coasting_stage([{"goal_step": k + 1} for k in range(count)]) for count in (1, 3, 7)]
     config = DriveConfig(**BLIND, max_trials=2, trial_steps=5, scene_order="cycle")
-    lockstep = Lockstep(stages, config, worlds=4)
-    assert lockstep.batch.rows_per_world == 7
+    lockstep = Lockstep(stages, config, num_worlds=4)
+    assert lockstep.batch.agents_per_world == 7
     lockstep.reset()
     drive(lockstep, 60, pushes["coast"](None))
     lockstep.close()
 
 
-@pytest.mark.parametrize("rows", [1, 3, 7, 10, 12])
-def test_a_share_of_exactly_the_limit_ends_the_trial(rows):
+@pytest.mark.parametrize("agents", [1, 3, 7, 10, 12])
+def test_a_share_of_exactly_the_limit_ends_the_trial(agents):
     """1 of 10 is at least 0.1, whatever precision the limit is kept in."""
-    for count in range(1, rows + 1):
-        batch = make_batch(coasting_stage([{"wall_step": 1 + r} for r in range(rows)]), trial_steps=rows + 1,
-                           stopped_share_limit=count / rows)
+    for count in range(1, agents + 1):
+        batch = make_batch(coasting_stage([{"wall_step": 1 + r} for r in range(agents)]), trial_steps=agents + 1,
+                           stopped_share_limit=count / agents)
         batch.reset()
         for stopped in range(1, count + 1):
             step(batch)
             assert batch.trial_ended.all() == (stopped == count), (
-                f"{stopped} of {rows} stopped, limit {count}/{rows}"
+                f"{stopped} of {agents} stopped, limit {count}/{agents}"
             )
         batch.close()
 
 
-def scene_with_experts(rows, experts, valid):
-    """A log: rows that start in frame 0, and experts given as (lane, notch of every frame)."""
+def scene_with_log_replays(agents, log_replays, valid):
+    """A log: agents that start in frame 0, and log-replay vehicles given as (lane, notch of every frame)."""
     frames, count = valid.shape
     along = np.zeros((frames, count))
-    along[:, len(rows):] = np.array([at for _, at in experts]).T
-    across = np.array([car.lane for car in rows] + [lane for lane, _ in experts]) * 12.0
-    speed = np.array([car.speed for car in rows] + [0] * len(experts)) * 10 * NOTCH_M
-    along[0, :len(rows)] = [car.at for car in rows]
+    along[:, len(agents):] = np.array([at for _, at in log_replays]).T
+    across = np.array([car.lane for car in agents] + [lane for lane, _ in log_replays]) * 12.0
+    speed = np.array([car.speed for car in agents] + [0] * len(log_replays)) * 10 * NOTCH_M
+    along[0, :len(agents)] = [car.at for car in agents]
     full = lambda value: np.full(count, value, np.float32)
     each = lambda values: np.where(valid, np.broadcast_to(values, valid.shape), 0).astype(np.float32)
     objects = scene_module.Objects(
@@ -652,7 +652,7 @@ def scene_with_experts(rows, experts, valid):
         width_m=full(2.0),
         height_m=full(1.5),
         goal_m=np.stack([full(500.0), across.astype(np.float32)], axis=1),
-        marked_expert=np.arange(count) >= len(rows),
+        marked_expert=np.arange(count) >= len(agents),
         x_m=each(along * NOTCH_M),
         y_m=each(across),
         heading_rad=each(0.0),
@@ -661,7 +661,7 @@ def scene_with_experts(rows, experts, valid):
         valid=valid,
     )
     lanes = [("lane", [(-2.0, y), (20.0, y)]) for y in sorted(set(across))]
-    return make_scene("experts", objects, lanes)
+    return make_scene("log_replays", objects, lanes)
 
 
 def two_trials_of_everything(**choices):
@@ -678,9 +678,9 @@ def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
     for call in range(60):
         step(batch)
         for w in range(3):
-            rows = slice(4 * w, 4 * w + 4)
-            if batch.first[rows][0]:
-                episodes[w].append((batch.observations[rows].copy(), int(batch.scene_index[w])))
+            agents = slice(4 * w, 4 * w + 4)
+            if batch.first[agents][0]:
+                episodes[w].append((batch.observations[agents].copy(), int(batch.scene_index[w])))
                 ends[w] = call if ends[w] < 0 else ends[w]
     assert len({scene for world in episodes for _, scene in world}) > 1
     for calls in (0, 1, 5, *sorted(set(ends))):
@@ -690,11 +690,11 @@ def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
         worlds = ends >= calls
         twin.reset(worlds=worlds)
         for w in np.flatnonzero(worlds):
-            rows = slice(4 * w, 4 * w + 4)
+            agents = slice(4 * w, 4 * w + 4)
             observations, scene = episodes[w][0]
             assert twin.scene_index[w] == scene, f"world {w} after {calls} calls"
-            assert same_bits(twin.observations[rows], observations), f"world {w} after {calls} calls"
-            assert twin.first[rows].all() and not twin.invalid_step[rows].any()
+            assert same_bits(twin.observations[agents], observations), f"world {w} after {calls} calls"
+            assert twin.first[agents].all() and not twin.invalid_step[agents].any()
         if worlds.all():
             twin.reset()
             for w in range(3):
@@ -704,24 +704,24 @@ def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
 def test_law_6_an_expert_s_log_rewinds_with_its_world():
     """A log of 13 frames: one expert backs up a notch a frame, the other leaves after 4 frames."""
     frames = 13
-    rows = [Car(0, speed=60), Car(1, speed=60)]
+    agents = [Car(0, speed=60), Car(1, speed=60)]
     ahead, beside = 700 - np.arange(frames), np.full(frames, 560)
     valid = np.ones((frames, 4), bool)
     valid[4:, 3] = False
     valid[1:, :2] = False
-    scene = scene_with_experts(rows, [(0, ahead), (1, beside)], valid)
+    scene = scene_with_log_replays(agents, [(0, ahead), (1, beside)], valid)
     config = DriveConfig(**BLIND, max_trials=3)
-    batch = drive_env.Batch(scenes=[scene], worlds=1, config=config, seed=0)
+    batch = drive_env.Batch(scenes=[scene], num_worlds=1, config=config, seed=0)
     batch.reset()
-    assert batch.row_count == 2
+    assert batch.num_agents == 2
     first = batch.observations.copy()
     for _ in range(3):
         for k in range(1, frames):
             step(batch)
-            experts = [v for v in range(4) if batch.vehicles(0)["present"][v] and v not in (0, 1)]
-            assert len(experts) == (2 if k < 4 else 1)
-            assert batch.vehicles(0)["x_m"][experts[0]] == pytest.approx(ahead[k] * NOTCH_M, abs=1e-3)
-            # 700 - k - 60 k <= 300.5 from k = 7 on; the other expert has left before row 1 comes.
+            log_replays = [v for v in range(4) if batch.vehicles(0)["present"][v] and v not in (0, 1)]
+            assert len(log_replays) == (2 if k < 4 else 1)
+            assert batch.vehicles(0)["x_m"][log_replays[0]] == pytest.approx(ahead[k] * NOTCH_M, abs=1e-3)
+            # 700 - k - 60 k <= 300.5 from k = 7 on; the other expert has left before agent 1 comes.
             assert batch.rewards[0] == (np.float32(-0.5) if k == 7 else 0)
             assert batch.rewards[1] == 0
             assert batch.trial_ended.all() == (k == frames - 1), "a trial lasts as long as the log"
@@ -743,7 +743,7 @@ def test_law_8_the_goal_is_paid_in_its_step_and_a_time_limit_pays_nothing():
 
 
 @pytest.mark.parametrize("credit", ["through", "per trial"])
-def test_law_9_what_waiting_rows_see_moves_no_number_of_a_learner(credit):
+def test_law_9_what_waiting_agents_see_moves_no_number_of_a_learner(credit):
     batch = two_trials_of_everything()
     record = laws.play(batch, DriveConfig(**BLIND, max_trials=2, trial_steps=6), laws.POLICIES["coast"], 60,
                        reset_share=0.05)
@@ -780,8 +780,8 @@ def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch():
             batch.step(actions_for("discrete", np.concatenate([push_of[i][call] for i in world_ids])))
             shown = laws.snapshot(batch)
             for w, i in enumerate(world_ids):
-                rows = slice(4 * w, 4 * w + 4)
-                seen[i].append(b"".join(shown[name][rows].tobytes() for name in laws.SHOWN)
+                agents = slice(4 * w, 4 * w + 4)
+                seen[i].append(b"".join(shown[name][agents].tobytes() for name in laws.SHOWN)
                                + bytes([shown["scene_index"][w]]))
         batch.close()
         return seen
@@ -913,7 +913,7 @@ def test_a_report_holds_all_agents_of_a_trial_or_none_whenever_it_is_read():
 def test_a_world_whose_trial_is_over_waits_for_no_other_world():
     early = coasting_stage([{"goal_step": 2}, {"wall_step": 3}])
     late = coasting_stage([{"goal_step": 2}, {"wall_step": 5}])
-    batch = make_batch([early, late], worlds=2, scene_order="cycle", trial_steps=9)
+    batch = make_batch([early, late], num_worlds=2, scene_order="cycle", trial_steps=9)
     batch.reset()
     step(batch, 3)
     assert batch.metrics()["trial_length"] == (2.5, 2)
@@ -937,14 +937,14 @@ def test_a_trial_that_reset_cuts_enters_no_metric_whoever_was_through_with_it():
 
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
-def test_actions_of_waiting_rows_may_be_anything(action_type):
+def test_actions_of_waiting_agents_may_be_anything(action_type):
     tidy, careless = (two_trials_of_everything(action_type=action_type) for _ in range(2))
     rng = np.random.default_rng(4)
     for batch in (tidy, careless):
         batch.reset()
     for _ in range(60):
         actions = laws.random_actions(tidy, rng)
-        careless.step(laws.with_garbage_where_rows_wait(careless, actions, rng))
+        careless.step(laws.with_garbage_where_agents_wait(careless, actions, rng))
         tidy.step(actions)
         assert_same_arrays(tidy, careless)
 
@@ -959,19 +959,19 @@ BAD_ACTIONS = {
 @pytest.mark.parametrize(
     "action_type, bad", [(k, bad) for k, all_bad in BAD_ACTIONS.items() for bad in all_bad]
 )
-def test_a_bad_action_of_a_driving_row_names_the_row_and_nothing_has_moved(action_type, bad):
+def test_a_bad_action_of_a_driving_agent_names_the_agent_and_nothing_has_moved(action_type, bad):
     batch, twin = (two_trials_of_everything(action_type=action_type) for _ in range(2))
     for b in (batch, twin):
         b.reset()
         step(b)
-    for row in (0, 7, 11):
-        if batch.waits[row]:
+    for agent in (0, 7, 11):
+        if batch.waits[agent]:
             continue
         before, places = laws.snapshot(batch), [batch.vehicles(w) for w in range(3)]
         places = [{name: np.array(values) for name, values in world.items()} for world in places]
         actions = laws.idle_actions(batch)
-        actions[row] = bad
-        with pytest.raises(ActionError, match=rf"row {row}\b"):
+        actions[agent] = bad
+        with pytest.raises(ActionError, match=rf"agent {agent}\b"):
             batch.step(actions)
         for name in laws.SHOWN:
             assert same_bits(getattr(batch, name), before[name]), name
@@ -985,16 +985,16 @@ def test_a_bad_action_of_a_driving_row_names_the_row_and_nothing_has_moved(actio
 
 
 @pytest.mark.parametrize("action_type", list(BAD_ACTIONS))
-def test_a_bad_action_is_found_behind_garbage_of_rows_that_wait(action_type):
+def test_a_bad_action_is_found_behind_garbage_of_agents_that_wait(action_type):
     batch = two_trials_of_everything(action_type=action_type)
     rng, refused = np.random.default_rng(5), 0
     batch.reset()
     for _ in range(60):
         waits, drives = np.flatnonzero(batch.waits), np.flatnonzero(~batch.waits)
         if len(waits) and len(drives) and drives[-1] > waits[0]:
-            actions = laws.with_garbage_where_rows_wait(batch, laws.idle_actions(batch), rng)
+            actions = laws.with_garbage_where_agents_wait(batch, laws.idle_actions(batch), rng)
             actions[drives[-1]] = BAD_ACTIONS[action_type][0]
-            with pytest.raises(ActionError, match=rf"row {drives[-1]}\b"):
+            with pytest.raises(ActionError, match=rf"agent {drives[-1]}\b"):
                 batch.step(actions)
             refused += 1
         step(batch)
@@ -1016,9 +1016,9 @@ def test_actions_of_the_wrong_shape_or_type_are_refused(action_type, shape, dtyp
         assert same_bits(getattr(batch, name), before[name]), name
 
 
-def test_a_scene_in_which_no_row_could_drive_is_named_at_construction():
+def test_a_scene_in_which_no_agent_could_drive_is_named_at_construction():
     good = coasting_stage([{"goal_step": 2}])
-    nobody = Stage(rows=(), statics=(Car(0), Car(1)), name="nobody-drives-here")
+    nobody = Stage(agents=(), static_vehicles=(Car(0), Car(1)), name="nobody-drives-here")
     with pytest.raises(SceneError, match="nobody-drives-here"):
         make_batch([good, nobody], trial_steps=5)
 
@@ -1055,7 +1055,7 @@ def test_caller_restart_leaves_the_last_restart_to_the_caller_and_inner_ones_to_
 def test_caller_restart_shows_the_channels_of_the_contract(max_trials):
     stages = [coasting_stage([{"goal_step": 2}, {"wall_step": 1}]), coasting_stage([{"goal_step": 5}, {}])]
     config = DriveConfig(**BLIND, max_trials=max_trials, trial_steps=6)
-    lockstep = Lockstep(stages, config, worlds=3, restart="caller")
+    lockstep = Lockstep(stages, config, num_worlds=3, restart="caller")
     lockstep.reset()
     drive(lockstep, 70, pushes["coast"](None))
     lockstep.close()
@@ -1115,7 +1115,7 @@ def test_an_age_is_below_the_trial_s_steps(bad):
 # -- restart_observations
 
 
-def test_restart_observations_are_zero_for_rows_that_drive_are_absent_or_in_their_last_trial():
+def test_restart_observations_are_zero_for_agents_that_drive_are_absent_or_in_their_last_trial():
     batch = make_batch(coasting_stage([{"wall_step": 1}, {"goal_step": 3}]), max_trials=2, trial_steps=5,
                        agents_per_world=3)
     batch.reset()

@@ -77,9 +77,9 @@ def facts_table():
         rows = [["id", code(ENV_ID)],
                 ["action space", code(batch.single_action_space)],
                 ["observation space", code(batch.single_observation_space)],
-                ["agents", f"{batch.rows_per_world} in a generated town; `agents_per_world` says how many"],
-                ["steps of a trial", f"{batch.casts[0].trial_steps} in a generated town; "
-                                     "`batch.casts[i].trial_steps` has those of scene i"]]
+                ["agents", f"{batch.agents_per_world} in a generated town; `agents_per_world` says how many"],
+                ["steps of a trial", f"{batch.roles[0].trial_steps} in a generated town; "
+                                     "`batch.roles[i].trial_steps` has those of scene i"]]
     return table(["", ""], rows)
 
 

@@ -40,11 +40,11 @@ def two_way_street(objects):
 
 
 def play_trial(batch, driver=None, each_step=lambda: None):
-    """One trial; the outcome of every row by name."""
+    """One trial; the outcome of every agent by name."""
     driver = LaneDriver(batch) if driver is None else driver
-    outcomes = np.zeros(batch.row_count, int)
+    outcomes = np.zeros(batch.num_agents, int)
     batch.reset()
-    for _ in range(batch.casts[0].trial_steps):
+    for _ in range(batch.roles[0].trial_steps):
         batch.step(driver.act_all())
         outcomes += batch.outcome
         each_step()
@@ -53,8 +53,8 @@ def play_trial(batch, driver=None, each_step=lambda: None):
     return [OUTCOMES[outcome] for outcome in outcomes]
 
 
-class LastRowCoasts(LaneDriver):
-    """The last row keeps its speed and its heading."""
+class LastAgentCoasts(LaneDriver):
+    """The last agent keeps its speed and its heading."""
 
     def act(self, world=0):
         actions = super().act(world)
@@ -72,7 +72,7 @@ def distance_to_line(points, line):
 
 
 def test_most_cars_of_full_towns_reach_their_goals_on_the_road():
-    with Batch([generate_scene("town", seed=seed) for seed in range(4)], worlds=4,
+    with Batch([generate_scene("town", seed=seed) for seed in range(4)], num_worlds=4,
                config=DriveConfig(scene_order="cycle")) as batch:
         outcomes = play_trial(batch)
     assert outcomes.count("goal") >= 0.85 * len(outcomes)
@@ -117,7 +117,7 @@ def test_forms_of_action_say_the_same():
 
 
 def test_the_same_state_gives_the_same_actions():
-    with Batch("town", worlds=2, seed=3) as batch:
+    with Batch("town", num_worlds=2, seed=3) as batch:
         used = LaneDriver(batch)
         play_trial(batch, used)
         batch.reset(seed=3)
@@ -134,7 +134,7 @@ def test_a_slow_car_ahead_is_followed_and_not_hit():
     gaps_m = []
     with Batch(two_way_street(objects), config=DriveConfig(trial_steps=200)) as batch:
         see = lambda: gaps_m.append(np.diff(batch.vehicles()["x_m"])[0] - 4.5)
-        assert play_trial(batch, LastRowCoasts(batch), see) == ["timeout", "timeout"]
+        assert play_trial(batch, LastAgentCoasts(batch), see) == ["timeout", "timeout"]
     assert min(gaps_m) > 1.0
     assert max(gaps_m[100:]) < 6.0
 
@@ -148,7 +148,7 @@ def test_a_car_that_stands_for_ever_is_passed_when_the_other_lane_is_free(oncomi
     objects.heading_rad[0, 2:] = -math.pi
     objects.vx_mps[0, 2:] = -9.0
     with Batch(two_way_street(objects), config=DriveConfig(trial_steps=300)) as batch:
-        assert batch.casts[0].static_count == 1
+        assert batch.roles[0].static_count == 1
         assert play_trial(batch) == ["goal"] * (len(places) - 1)
 
 
@@ -192,14 +192,14 @@ def test_braking_ends_at_rest_where_cars_could_back(action_type):
     speeds_mps = []
     with Batch(two_way_street(objects), config=config) as batch:
         see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"][0])
-        assert play_trial(batch, LastRowCoasts(batch), see) == ["timeout", "timeout"]
+        assert play_trial(batch, LastAgentCoasts(batch), see) == ["timeout", "timeout"]
     assert min(speeds_mps) >= 0.0
     assert max(speeds_mps[-20:]) < 0.1
 
 
-def test_absent_rows_get_an_action_and_a_world_out_of_range_is_refused():
+def test_absent_agents_get_an_action_and_a_world_out_of_range_is_refused():
     scenes = [generate_scene("town", seed=0, agents=4), generate_scene("town", seed=1, agents=7)]
-    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle")) as batch:
+    with Batch(scenes, num_worlds=2, config=DriveConfig(scene_order="cycle")) as batch:
         batch.reset()
         driver = LaneDriver(batch)
         assert [len(driver.act(world)) for world in (0, 1)] == [7, 7]
@@ -215,7 +215,7 @@ def test_a_driver_of_something_else_is_refused(given):
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_random_actions_fill_the_space_and_follow_their_seed(action_type):
-    with Batch("town", worlds=3, config=DriveConfig(action_type=action_type)) as batch:
+    with Batch("town", num_worlds=3, config=DriveConfig(action_type=action_type)) as batch:
         draws = np.stack([RandomDriver(batch, seed=5).act_all(), RandomDriver(batch, seed=5).act_all()])
         assert (draws[0] == draws[1]).all()
         assert draws[0].shape == batch.actions.shape and draws.dtype == batch.actions.dtype

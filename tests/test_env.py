@@ -181,7 +181,7 @@ def test_a_seed_decides_the_scene():
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_every_number_is_the_batch_s(action_type, max_trials):
     env = make(max_trials=max_trials, action_type=action_type)
-    batch = Batch(TOWNS, worlds=1, config=env.batch.config, seed=3)
+    batch = Batch(TOWNS, num_worlds=1, config=env.batch.config, seed=3)
     rng = np.random.default_rng(0)
     observations, infos = env.reset(seed=3)
     batch.reset(seed=3)
@@ -196,13 +196,13 @@ def test_every_number_is_the_batch_s(action_type, max_trials):
         for given in (observations, rewards, terminations, truncations, infos):
             assert list(given) == acting
         for agent in acting:
-            row = int(agent.split("_")[1])
-            assert observations[agent].tobytes() == batch.observations[row].tobytes()
-            assert rewards[agent] == batch.rewards[row]
-            assert terminations[agent] == batch.terminations[row] and truncations[agent] == batch.truncations[row]
+            index = int(agent.split("_")[1])
+            assert observations[agent].tobytes() == batch.observations[index].tobytes()
+            assert rewards[agent] == batch.rewards[index]
+            assert terminations[agent] == batch.terminations[index] and truncations[agent] == batch.truncations[index]
             assert infos[agent].keys() == INFO_KEYS
             for name in INFO_KEYS:
-                assert infos[agent][name] == getattr(batch, name)[row], name
+                assert infos[agent][name] == getattr(batch, name)[index], name
     assert steps > max_trials
 
 
@@ -240,7 +240,7 @@ def test_copies_outlive_the_step_and_views_do_not():
     for keeps in (True, False):
         env = make(copy=keeps)
         observations, _ = env.reset(seed=0)
-        before = {agent: row.copy() for agent, row in observations.items()}
+        before = {agent: index.copy() for agent, index in observations.items()}
         env.step({agent: 90 for agent in env.agents})
         unchanged = all(np.array_equal(observations[agent], before[agent]) for agent in before)
         assert unchanged is keeps
@@ -304,17 +304,17 @@ def test_a_waiting_agent_stays_and_its_action_is_not_read():
     while env.agents:
         waits = env.batch.waits
         actions = {}
-        for row, agent in enumerate(env.possible_agents):
-            if agent in env.agents and not waits[row]:
+        for index, agent in enumerate(env.possible_agents):
+            if agent in env.agents and not waits[index]:
                 actions[agent] = int(rng.integers(91))
-            elif agent in env.agents and row % 2:
+            elif agent in env.agents and index % 2:
                 actions[agent] = "rubbish"
                 waited = True
         env.step(actions)
     assert waited
 
 
-def test_absent_rows_are_no_agents():
+def test_absent_agents_are_no_agents():
     few, many = generate_scene("town", seed=0, agents=3), generate_scene("town", seed=1, agents=8)
     env = make(scenes=[few, many])
     assert len(env.possible_agents) == 8

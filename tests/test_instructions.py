@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from drive_env import Batch
 
 RECORD = Path(__file__).with_name("instructions.json")
@@ -28,12 +29,12 @@ import sys
 import numpy as np
 from drive_env import Batch, DriveConfig
 config = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
-with Batch("town", worlds=16, config=config, seed=0, threads=1) as batch:
+with Batch("town", num_worlds=16, config=config, seed=0, threads=1) as batch:
     batch.reset(seed=0)
-    actions = np.random.default_rng(0).integers(0, batch.single_action_space.n, (8, batch.row_count))
+    actions = np.random.default_rng(0).integers(0, batch.single_action_space.n, (8, batch.num_agents))
     for step in range(int(sys.argv[1])):
         batch.step(actions[step % 8])
-    print(batch.row_count)
+    print(batch.num_agents)
 """
 
 
@@ -44,7 +45,7 @@ def compiler() -> str:
 
 
 def instructions(steps: int) -> tuple[int, int]:
-    """Instructions in the core of a run of so many steps, and its rows."""
+    """Instructions in the core of a run of so many steps, and its agents."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         done = subprocess.run(
@@ -78,8 +79,8 @@ def counted_in(profile: str, library: str) -> int:
 
 def per_agent_step() -> float:
     """The difference of two runs, so that all that happens once falls out."""
-    (few, rows), (many, _) = instructions(10), instructions(40)
-    return (many - few) / (30 * rows)
+    (few, agents), (many, _) = instructions(10), instructions(40)
+    return (many - few) / (30 * agents)
 
 
 @pytest.mark.slow

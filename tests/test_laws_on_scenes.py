@@ -30,9 +30,9 @@ def scenes_of(sample_path):
     return find
 
 
-def make_batch(scenes, worlds, threads=1, seed=0, world_ids=None, restart="auto", **choices):
+def make_batch(scenes, num_worlds, threads=1, seed=0, world_ids=None, restart="auto", **choices):
     config = DriveConfig(**{**FEW_SLOTS, **choices})
-    batch = drive_env.Batch(scenes=scenes, worlds=worlds, config=config, seed=seed, threads=threads,
+    batch = drive_env.Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=seed, threads=threads,
                             world_ids=world_ids, restart=restart)
     return batch, config
 
@@ -40,7 +40,7 @@ def make_batch(scenes, worlds, threads=1, seed=0, world_ids=None, restart="auto"
 RULES = {
     "default": {"max_trials": 1, "trial_steps": 60},
     "three_trials": {"max_trials": 3, "trial_steps": 25},
-    "nothing_ends_a_row": {
+    "nothing_ends_an_agent": {
         "max_trials": 2,
         "trial_steps": 30,
         "on_goal": "ignore",
@@ -88,7 +88,7 @@ def test_every_law_holds_under_every_policy(name, rules, scenes_of):
 def test_every_law_holds_where_a_rule_drives(name, action_type, scenes_of):
     batch, config = make_batch(scenes_of(name), 2, action_type=action_type, max_trials=2)
     driver = LaneDriver(batch)
-    trial_steps = [cast.trial_steps for cast in batch.casts]
+    trial_steps = [roles.trial_steps for roles in batch.roles]
     record = laws.play(batch, config, lambda *_: driver.act_all(), 200, trial_steps=trial_steps)
     laws.check(record)
     reached = record.stacked("outcome") == laws.GOAL
@@ -105,7 +105,7 @@ def test_a_trial_of_a_log_lasts_as_long_as_the_log(name, scenes_of):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_law_9_what_waiting_rows_see_moves_no_number_of_a_learner(name, scenes_of):
+def test_law_9_what_waiting_agents_see_moves_no_number_of_a_learner(name, scenes_of):
     batch, config = make_batch(scenes_of(name), 1, max_trials=2, trial_steps=40)
     record = laws.play(batch, config, laws.POLICIES["random"], 100)
     for credit in ("through", "per trial"):
@@ -122,15 +122,15 @@ def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch(name, scene
     def play(world_ids, threads):
         batch, _ = make_batch(scenes, len(world_ids), threads, seed=3, world_ids=world_ids, max_trials=2,
                               trial_steps=20)
-        dice = [np.random.default_rng(i) for i in world_ids]
+        rng = [np.random.default_rng(i) for i in world_ids]
         batch.reset()
         seen = {i: b"" for i in world_ids}
         for _ in range(60):
-            batch.step(np.concatenate([die.integers(0, 91, batch.rows_per_world) for die in dice]))
+            batch.step(np.concatenate([die.integers(0, 91, batch.agents_per_world) for die in rng]))
             shown = laws.snapshot(batch)
             for w, i in enumerate(world_ids):
-                rows = batch.world_of_row == w
-                seen[i] += b"".join(shown[channel][rows].tobytes() for channel in laws.SHOWN)
+                agents = batch.world_of_agent == w
+                seen[i] += b"".join(shown[channel][agents].tobytes() for channel in laws.SHOWN)
         batch.close()
         return seen
 
@@ -141,7 +141,7 @@ def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch(name, scene
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_restart_observations_are_what_the_rows_then_meet(name, scenes_of):
+def test_restart_observations_are_what_the_agents_then_meet(name, scenes_of):
     batch, _ = make_batch(scenes_of(name), 2, max_trials=3, trial_steps=25)
     rng = np.random.default_rng(0)
     batch.reset()
@@ -149,15 +149,15 @@ def test_restart_observations_are_what_the_rows_then_meet(name, scenes_of):
     met = 0
     for _ in range(120):
         told = np.array(batch.restart_observations())
-        closing = [bool(batch.trial_ended[batch.world_of_row == w].all()) for w in range(2)]
+        closing = [bool(batch.trial_ended[batch.world_of_agent == w].all()) for w in range(2)]
         batch.step(laws.random_actions(batch, rng))
         for w in range(2):
-            rows = batch.world_of_row == w
-            if closing[w] and not batch.first[rows].any():
-                assert batch.observations[rows].tobytes() == told[rows].tobytes()
-                met += rows.sum()
+            agents = batch.world_of_agent == w
+            if closing[w] and not batch.first[agents].any():
+                assert batch.observations[agents].tobytes() == told[agents].tobytes()
+                met += agents.sum()
                 if foretold[w] is not None:
                     waited = foretold[w].any(axis=1)
-                    assert batch.observations[rows][waited].tobytes() == foretold[w][waited].tobytes()
-            foretold[w] = None if closing[w] else told[rows]
+                    assert batch.observations[agents][waited].tobytes() == foretold[w][waited].tobytes()
+            foretold[w] = None if closing[w] else told[agents]
     assert met > 0

@@ -1,4 +1,4 @@
-"""What does a row see? The whole row once more in float64, from the poses and the map, by brute force.
+"""What does an agent see? The whole agent once more in float64, from the poses and the map, by brute force.
 
 The names, places and scales come from `observation_layout()`; which vehicles and segments must be seen, and
 where they are, comes from nothing but `vehicles()`, the scene and the contract.
@@ -81,8 +81,8 @@ def gap_between(a, b):
             size = math.hypot(*side)
             if size > 0:
                 across = np.array([-side[1], side[0]]) / size
-                shadow_a, shadow_b = a @ across, b @ across
-                widest = max(widest, shadow_b.min() - shadow_a.max(), shadow_a.min() - shadow_b.max())
+                projection_a, projection_b = a @ across, b @ across
+                widest = max(widest, projection_b.min() - projection_a.max(), projection_a.min() - projection_b.max())
     return widest
 
 
@@ -91,11 +91,11 @@ def surely(gap):
     return None if abs(gap) < 2e-3 else gap < 0
 
 
-# ---- one row by hand ----
+# ---- one agent by hand ----
 
 
 class Eye:
-    """Expects one world's rows, and remembers what a row's own features need from the steps before."""
+    """Expects one world's agents, and remembers what an agent's own features need from the steps before."""
 
     def __init__(self, batch, world=0):
         self.batch, self.world = batch, world
@@ -105,63 +105,63 @@ class Eye:
         self.looks = 0
 
     def open(self):
-        cast = self.batch.casts[self.batch.scene_index[self.world]]
-        self.scene, self.cast = cast.scene, cast
+        roles = self.batch.roles[self.batch.scene_index[self.world]]
+        self.scene, self.roles = roles.scene, roles
         self.segments, self.edges = split(self.scene.roads), edge_lines(self.scene.roads)
         _, first, counts = np.unique(self.segments, axis=0, return_index=True, return_counts=True)
         self.twins = set(np.flatnonzero(~np.isin(np.arange(len(self.segments)), first[counts == 1])))
         self.before = self.batch.vehicles(self.world)
-        self.steering = np.zeros(self.batch.rows_per_world)
-        self.reward = np.zeros(self.batch.rows_per_world)
-        self.previous = [("none", 0.0)] * self.batch.rows_per_world
-        self.outcome = [("none", 0)] * self.batch.rows_per_world
-        self.driven = np.zeros(self.batch.rows_per_world, int)
+        self.steering = np.zeros(self.batch.agents_per_world)
+        self.reward = np.zeros(self.batch.agents_per_world)
+        self.previous = [("none", 0.0)] * self.batch.agents_per_world
+        self.outcome = [("none", 0)] * self.batch.agents_per_world
+        self.driven = np.zeros(self.batch.agents_per_world, int)
         self.clock = 0
 
-    def rows(self):
-        first = self.world * self.batch.rows_per_world
-        return range(first, first + self.batch.rows_per_world)
+    def agents(self):
+        first = self.world * self.batch.agents_per_world
+        return range(first, first + self.batch.agents_per_world)
 
     def step(self, push, turn):
-        """Steps every row with its bins, then looks through all rows that acted or drive."""
+        """Steps every agent with its bins, then looks through all agents that acted or drive."""
         batch = self.batch
         self.before = batch.vehicles(self.world)
         batch.step(np.asarray(push) * 13 + turn)
-        acted = ~batch.invalid_step[self.rows()]
-        if batch.first[self.rows()[0]]:
+        acted = ~batch.invalid_step[self.agents()]
+        if batch.first[self.agents()[0]]:
             self.open()
-        elif batch.invalid_step[self.rows()].all():
+        elif batch.invalid_step[self.agents()].all():
             self.before = batch.vehicles(self.world)
-            self.previous = [(name, driven / self.cast.trial_steps) for name, driven in self.outcome]
+            self.previous = [(name, driven / self.roles.trial_steps) for name, driven in self.outcome]
             self.steering[:], self.driven[:], self.clock = 0, 0, 0
         else:
             self.clock += 1
         self.steering[acted] = np.linspace(-0.6, 0.6, 13)[np.asarray(turn)[acted]]
         self.driven[acted] += 1
-        self.reward[acted] = batch.rewards[self.rows()][acted]
+        self.reward[acted] = batch.rewards[self.agents()][acted]
         names = ("none", "goal", "collision", "offroad", "timeout", "other")
-        for row, code in enumerate(batch.outcome[self.rows()]):
+        for agent, code in enumerate(batch.outcome[self.agents()]):
             if code:
-                self.outcome[row] = names[code], self.driven[row]
+                self.outcome[agent] = names[code], self.driven[agent]
         self.acted = acted
 
     def look(self):
         batch = self.batch
         now = batch.vehicles(self.world)
-        for row, index in enumerate(self.rows()):
+        for agent, index in enumerate(self.agents()):
             seen = batch.observations[index]
             if batch.removed[index]:
-                assert not seen.any(), f"row {index} is off the map and sees"
-            elif not batch.stopped[index] or self.acted[row]:
-                self.look_through(row, seen, now, bool(batch.stopped[index]))
+                assert not seen.any(), f"agent {index} is off the map and sees"
+            elif not batch.stopped[index] or self.acted[agent]:
+                self.look_through(agent, seen, now, bool(batch.stopped[index]))
                 self.looks += 1
 
-    def look_through(self, row, seen, now, stopped):
-        pose = tuple(float(now[name][row]) for name in ("x_m", "y_m", "heading_rad"))
-        self.check_ego(row, seen, now, pose, stopped)
-        self.check_trial(row, seen)
-        self.check_contacts(row, seen, now)
-        self.check_partners(row, seen, now, pose)
+    def look_through(self, agent, seen, now, stopped):
+        pose = tuple(float(now[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
+        self.check_ego(agent, seen, now, pose, stopped)
+        self.check_trial(agent, seen)
+        self.check_contacts(agent, seen, now)
+        self.check_partners(agent, seen, now, pose)
         self.check_roads(seen, pose)
 
     # -- the parts
@@ -176,57 +176,57 @@ class Eye:
         tolerance = 2e-4 if name in ("ego/yaw_rate", "ego/acceleration") else SHOWN_TOLERANCE
         assert self.value(seen, name) == pytest.approx(wanted, abs=tolerance), name
 
-    def check_ego(self, row, seen, now, pose, stopped):
-        goal = self.scene.objects.goal_m[self.cast.objects[row]].astype(float)
+    def check_ego(self, agent, seen, now, pose, stopped):
+        goal = self.scene.objects.goal_m[self.roles.objects[agent]].astype(float)
         ahead, left = into_frame(goal - pose[:2], pose[2])
         away = math.hypot(ahead, left)
-        speed, dt_s = float(now["speed_mps"][row]), self.cast.dt_s
-        drives = self.acted[row] and not stopped
-        turned = math.remainder(pose[2] - float(self.before["heading_rad"][row]), 2 * math.pi)
+        speed, dt_s = float(now["speed_mps"][agent]), self.roles.dt_s
+        drives = self.acted[agent] and not stopped
+        turned = math.remainder(pose[2] - float(self.before["heading_rad"][agent]), 2 * math.pi)
         quantities = {
             "present": 1.0, "speed": 0.0 if stopped else speed,
-            "length": float(now["length_m"][row]), "width": float(now["width_m"][row]),
-            "steering": self.steering[row] if self.acted[row] else 0.0,
-            "acceleration": (speed - float(self.before["speed_mps"][row])) / dt_s if drives else 0.0,
+            "length": float(now["length_m"][agent]), "width": float(now["width_m"][agent]),
+            "steering": self.steering[agent] if self.acted[agent] else 0.0,
+            "acceleration": (speed - float(self.before["speed_mps"][agent])) / dt_s if drives else 0.0,
             "yaw_rate": turned / dt_s if drives else 0.0,
             "goal_x": ahead, "goal_y": left, "goal_distance": away,
             "goal_direction_x": ahead / away if away else 0.0,
             "goal_direction_y": left / away if away else 0.0,
-            "time_left": 1.0 - self.clock / self.cast.trial_steps if self.sees_time else 0.0,
+            "time_left": 1.0 - self.clock / self.roles.trial_steps if self.sees_time else 0.0,
         }
         for name, quantity in quantities.items():
             self.check_value(seen, f"ego/{name}", quantity)
 
-    def check_trial(self, row, seen):
-        outcome, share = self.previous[row]
-        self.check_value(seen, "trial/index", float(self.batch.trial_index[self.rows()[row]]))
-        self.check_value(seen, "trial/reward", float(self.reward[row]))
+    def check_trial(self, agent, seen):
+        outcome, share = self.previous[agent]
+        self.check_value(seen, "trial/index", float(self.batch.trial_index[self.agents()[agent]]))
+        self.check_value(seen, "trial/reward", float(self.reward[agent]))
         self.check_value(seen, "trial/steps_share", share)
         for name in ("none", "goal", "collision", "offroad", "timeout", "other"):
             assert self.value(seen, f"trial/outcome_{name}") == (name == outcome), name
 
-    def check_contacts(self, row, seen, now):
-        own = self.box_of(row, now)
+    def check_contacts(self, agent, seen, now):
+        own = self.box_of(agent, now)
         pose = own.mean(axis=0)
         sizes = np.hypot(now["length_m"], now["width_m"]) / 2
         away = np.hypot(now["x_m"] - pose[0], now["y_m"] - pose[1])
-        close = now["present"] & (away < sizes + sizes[row] + 0.1)
-        close[row] = False
+        close = now["present"] & (away < sizes + sizes[agent] + 0.1)
+        close[agent] = False
         gaps = [gap_between(own, self.box_of(other, now)) for other in np.flatnonzero(close)]
         middles, halves = (self.edges[:, :2] + self.edges[:, 2:]) / 2, self.edges[:, :2] - self.edges[:, 2:]
-        reach = np.hypot(*halves.T) / 2 + sizes[row] + 0.1
+        reach = np.hypot(*halves.T) / 2 + sizes[agent] + 0.1
         lines = self.edges[np.hypot(*(middles - pose).T) < reach].reshape(-1, 2, 2)
         for name, gap in (("in_contact", min(gaps, default=math.inf)),
-                          ("over_edge", min((gap_between(own, line) for line in lines), default=math.inf))):
+                          ("on_road_edge", min((gap_between(own, line) for line in lines), default=math.inf))):
             if surely(gap) is not None:
-                assert self.value(seen, f"ego/{name}") == surely(gap), f"{name} of row {row}: {gap} m apart"
+                assert self.value(seen, f"ego/{name}") == surely(gap), f"{name} of agent {agent}: {gap} m apart"
 
     def box_of(self, vehicle, now):
         names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
         return corners(*(float(now[name][vehicle]) for name in names))
 
-    def check_partners(self, row, seen, now, pose):
-        others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != row))
+    def check_partners(self, agent, seen, now, pose):
+        others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != agent))
         heading = now["heading_rad"].astype(float)
         objects = np.stack([now["x_m"], now["y_m"], np.cos(heading), np.sin(heading), now["length_m"],
                             now["width_m"], now["speed_mps"], now["kind"]], axis=1).astype(float)[others]
@@ -255,7 +255,7 @@ class Eye:
         return table[filled].astype(float)
 
     def as_seen(self, things, pose, block, names):
-        """Rows of (x, y, direction, four numbers) in the scene's frame, as the row must see them."""
+        """Agents of (x, y, direction, four numbers) in the scene's frame, as the agent must see them."""
         x, y = into_frame((things[:, :2] - pose[:2]).T, pose[2])
         dx, dy = into_frame(things[:, 2:4].T, pose[2])
         quantities = np.stack([x, y, dx, dy, *things[:, 4:].T], axis=1)
@@ -264,7 +264,7 @@ class Eye:
         return np.clip(quantities * scales, lows, 1.0)
 
     def check_order(self):
-        """All rows at all times show segments in one and the same order."""
+        """All agents at all times show segments in one and the same order."""
         tuple(graphlib.TopologicalSorter(self.order).static_order())
 
 
@@ -323,15 +323,15 @@ VIEWS = {
 
 
 def play(batch, steps, every, seed=0, push=None):
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     eye = Eye(batch)
     batch.reset()
     eye.open()
-    eye.acted = np.zeros(batch.rows_per_world, bool)
+    eye.acted = np.zeros(batch.agents_per_world, bool)
     eye.look()
     for step in range(1, steps + 1):
-        pushes = dice.integers(0, 7, batch.row_count) if push is None else np.full(batch.row_count, push)
-        turns = dice.integers(0, 13, batch.row_count) if push is None else np.full(batch.row_count, 6)
+        pushes = rng.integers(0, 7, batch.num_agents) if push is None else np.full(batch.num_agents, push)
+        turns = rng.integers(0, 13, batch.num_agents) if push is None else np.full(batch.num_agents, 6)
         eye.step(pushes, turns)
         assert (np.abs(batch.observations) <= 1.0).all()
         if step % every == 0:
@@ -342,14 +342,14 @@ def play(batch, steps, every, seed=0, push=None):
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", SCENES)
-def test_a_row_is_what_float64_and_brute_force_say(name, view):
+def test_an_agent_is_what_float64_and_brute_force_say(name, view):
     config = DriveConfig(max_trials=2, trial_steps=25, on_goal="ignore", on_offroad="ignore", **VIEWS[view])
     eye = play(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
     assert eye.looks >= 3
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_rows_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(name):
+def test_agents_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(name):
     config = DriveConfig(max_trials=3, trial_steps=40, on_collision="remove", on_goal="stop",
                          on_offroad="remove",
                          reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5), partners=40, roads=30)
@@ -358,15 +358,15 @@ def test_rows_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(na
 
 @pytest.mark.parametrize("radius_m", (100.0, 1000.0))
 @pytest.mark.parametrize("name", SCENES)
-def test_a_row_far_outside_the_map_sees_what_is_there_and_nothing_else(name, radius_m):
+def test_an_agent_far_outside_the_map_sees_what_is_there_and_nothing_else(name, radius_m):
     config = DriveConfig(dt_s=2.0, trial_steps=30, view_radius_m=radius_m, roads=64, **IGNORE_ALL)
     batch = Batch(scenes=[scene_of(name)], config=config)
     play(batch, steps=16, every=2, push=6)
     place = batch.vehicles()
-    assert (np.hypot(place["x_m"], place["y_m"])[: batch.casts[0].row_count] > 600).any()
+    assert (np.hypot(place["x_m"], place["y_m"])[: batch.roles[0].num_agents] > 600).any()
 
 
-def test_values_stay_inside_the_space_however_far_a_row_drives():
+def test_values_stay_inside_the_space_however_far_an_agent_drives():
     batch = batch_of(generate_scene("town", 0, 4), dt_s=2.0, max_speed_mps=150.0, **IGNORE_ALL)
     for _ in range(2000):
         batch.step(discrete(batch, 6))
@@ -391,7 +391,7 @@ def test_the_scales_are_the_documented_ones():
         "ego/present": 1, "ego/speed": 0.25, "ego/length": 0.2, "ego/width": 0.4, "ego/steering": 0,
         "ego/acceleration": 0, "ego/yaw_rate": 0, "ego/goal_x": 0.6, "ego/goal_y": 0.8,
         "ego/goal_direction_x": 0.6, "ego/goal_direction_y": 0.8, "ego/goal_distance": 0.25,
-        "ego/in_contact": 0, "ego/over_edge": 0, "ego/time_left": 0,
+        "ego/in_contact": 0, "ego/on_road_edge": 0, "ego/time_left": 0,
         "trial/index": 0, "trial/reward": 0, "trial/outcome_none": 1, "trial/outcome_goal": 0,
         "trial/outcome_collision": 0, "trial/outcome_offroad": 0, "trial/outcome_timeout": 0,
         "trial/outcome_other": 0, "trial/steps_share": 0,
@@ -480,7 +480,7 @@ def test_the_view_ends_at_its_radius(away_m, seen):
     assert bool(batch.observations[0, layout["roads/kind"].slice].any()) == seen
 
 
-def test_a_row_never_sees_itself_and_sees_one_that_stands_on_it():
+def test_an_agent_never_sees_itself_and_sees_one_that_stands_on_it():
     batch = batch_of(stage([driver(), driver(), driver(500.0, 0.0)]))
     kinds = batch.observations[:, batch.observation_layout()["partners/kind"].slice]
     assert (kinds > 0).sum(axis=1).tolist() == [1, 1, 0]
@@ -515,7 +515,7 @@ def test_an_expert_is_seen_at_its_logged_speed_along_its_heading():
         batch.step(discrete(batch, 0))
 
 
-def test_a_stopped_row_keeps_its_last_observation_until_the_restart():
+def test_a_stopped_agent_keeps_its_last_observation_until_the_restart():
     batch = batch_of(stage([driver(speed_mps=10.0), driver(0.0, 50.0, speed_mps=5.0)],
                            [("edge", [(4.5, -3.0), (4.5, 3.0)])]),
                      trial_steps=20, max_trials=2)
@@ -523,7 +523,7 @@ def test_a_stopped_row_keeps_its_last_observation_until_the_restart():
     assert batch.stopped[0]
     last = batch.observations[0].copy()
     assert last[batch.observation_layout()["ego/speed"].slice][0] == 0.0
-    assert last[batch.observation_layout()["ego/over_edge"].slice][0] == 1.0
+    assert last[batch.observation_layout()["ego/on_road_edge"].slice][0] == 1.0
     for _ in range(10):
         drive(batch, 1)
         assert np.array_equal(batch.observations[0], last)
@@ -556,9 +556,9 @@ def test_who_left_the_map_is_touched_by_nobody():
     scene = stage([driver(speed_mps=10.0), driver(0.0, 1.5, speed_mps=10.0, goal_m=(4.5, 1.5)),
                    driver(0.0, 500.0)])
     batch = batch_of(scene, on_collision="ignore")
-    touching = batch.observation_layout()["ego/in_contact"].slice
-    assert batch.observations[0, touching][0] == 1.0
+    overlapping = batch.observation_layout()["ego/in_contact"].slice
+    assert batch.observations[0, overlapping][0] == 1.0
     drive(batch, 3)
     assert batch.removed[1]
     assert not batch.observations[0, batch.observation_layout()["partners/kind"].slice].any()
-    assert batch.observations[0, touching][0] == 0.0
+    assert batch.observations[0, overlapping][0] == 0.0

@@ -16,20 +16,20 @@ LEAVE = Facts(offroad=True)
 GOAL_CODE, COLLISION_CODE, OFFROAD_CODE, TIMEOUT_CODE = 1, 2, 3, 4
 
 
-def opened(rows=2, age=0, present=None, **rules):
-    world = World(Rules(**rules), rows)
-    world.reset([True] * rows if present is None else present, age)
+def opened(agents=2, age=0, present=None, **rules):
+    world = World(Rules(**rules), agents)
+    world.reset([True] * agents if present is None else present, age)
     return world
 
 
 def says(channels, **expected):
     """Compares the named channels, and wants every unnamed one but waits, trial_index and rewards to be 0."""
-    rows = len(channels["waits"])
+    agents = len(channels["waits"])
     for name in CHANNELS:
         if name in expected:
             assert channels[name] == expected[name], name
         elif name not in ("waits", "trial_index", "rewards"):
-            assert channels[name] == [0] * rows, name
+            assert channels[name] == [0] * agents, name
 
 
 def test_after_reset_everything_is_false_but_first():
@@ -44,7 +44,7 @@ def test_after_reset_everything_is_false_but_first():
 
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
-def test_an_event_while_others_drive_ends_the_row_alone(trials, last):
+def test_an_event_while_others_drive_ends_the_agent_alone(trials, last):
     world = opened(max_trials=trials)
     says(world.step([CRASH, NOTHING]), terminations=[last, False], stopped=[True, False], waits=[True, False],
          rewards=[-0.5, 0], outcome=[COLLISION_CODE, 0])
@@ -78,7 +78,7 @@ def test_the_event_of_the_last_driver_ends_the_trial_for_all(trials, last):
 
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
-def test_the_clock_cuts_rows_that_drive_and_leaves_rows_that_wait(trials, last):
+def test_the_clock_cuts_agents_that_drive_and_leaves_agents_that_wait(trials, last):
     world = opened(max_trials=trials, trial_steps=2)
     world.step([CRASH, NOTHING])
     says(
@@ -102,7 +102,7 @@ def test_an_event_wins_over_the_clock(trials, last):
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_an_ignored_event_at_the_clock_is_a_timeout(trials, last):
-    world = opened(rows=1, max_trials=trials, trial_steps=1, on_collision="ignore")
+    world = opened(agents=1, max_trials=trials, trial_steps=1, on_collision="ignore")
     says(
         world.step([CRASH]),
         truncations=[last],
@@ -121,14 +121,14 @@ def test_the_event_that_fills_the_share_ends_the_trial(trials, last):
          outcome=[OFFROAD_CODE, TIMEOUT_CODE])
 
 
-def test_removed_and_absent_rows_fill_no_share():
-    world = opened(rows=4, present=[True, True, True, False], stopped_share_limit=0.5)
+def test_removed_and_absent_agents_fill_no_share():
+    world = opened(agents=4, present=[True, True, True, False], stopped_share_limit=0.5)
     assert not any(world.step([GOAL, LEAVE, NOTHING, NOTHING])["trial_ended"])
-    world = opened(rows=4, present=[True, True, False, False], stopped_share_limit=0.5)
+    world = opened(agents=4, present=[True, True, False, False], stopped_share_limit=0.5)
     assert all(world.step([LEAVE, NOTHING, NOTHING, NOTHING])["trial_ended"])
 
 
-def test_an_absent_row_follows_its_world():
+def test_an_absent_agent_follows_its_world():
     world = opened(present=[True, False], max_trials=2, trial_steps=1)
     says(world.step([NOTHING, NOTHING]), trial_ended=[True, True], truncation=[True, False],
          invalid_step=[False, True], removed=[False, True], waits=[True, True], outcome=[TIMEOUT_CODE, 0])
@@ -153,7 +153,7 @@ def test_an_absent_row_follows_its_world():
 )
 def test_remove_over_stop_over_ignore_and_collision_over_offroad_over_goal(
         answers, facts, removed, stopped, outcome):
-    world = opened(rows=1, **dict(zip(("on_goal", "on_collision", "on_offroad"), answers)))
+    world = opened(agents=1, **dict(zip(("on_goal", "on_collision", "on_offroad"), answers)))
     channels = world.step([Facts(*facts)])
     assert (channels["removed"], channels["stopped"], channels["outcome"]) == (
         [removed],
@@ -164,14 +164,14 @@ def test_remove_over_stop_over_ignore_and_collision_over_offroad_over_goal(
 
 
 def test_the_goal_is_paid_once_a_trial():
-    world = opened(rows=1, on_goal="ignore")
+    world = opened(agents=1, on_goal="ignore")
     assert [world.step([GOAL])["rewards"][0] for _ in range(3)] == [1.0, 0.0, 0.0]
 
 
 def test_a_score_needs_a_goal_with_no_infraction_before_or_with_it():
     def score(*facts):
         world = opened(
-            rows=1, trial_steps=len(facts), on_goal="ignore", on_collision="ignore", on_offroad="ignore"
+            agents=1, trial_steps=len(facts), on_goal="ignore", on_collision="ignore", on_offroad="ignore"
         )
         for fact in facts:
             world.step([fact])
@@ -208,7 +208,7 @@ def test_trial_features_change_at_restarts_and_the_reward_with_every_acting_step
 
 
 def test_an_episode_clears_what_was_shown_of_trials():
-    world = opened(rows=1, trial_steps=1)
+    world = opened(agents=1, trial_steps=1)
     world.step([CRASH])
     world.step(None)
     assert world.trial_features(0) == {"index": 0, "reward": 0, "steps_share": 0,
@@ -216,7 +216,7 @@ def test_an_episode_clears_what_was_shown_of_trials():
 
 
 def test_an_age_shortens_the_first_trial_and_keeps_it_out_of_the_metrics():
-    world = opened(rows=1, max_trials=2, trial_steps=3, age=2)
+    world = opened(agents=1, max_trials=2, trial_steps=3, age=2)
     assert world.step([NOTHING])["trial_ended"] == [True]
     world.step(None)
     assert world.trial_features(0)["steps_share"] == pytest.approx(1 / 3)
@@ -225,7 +225,7 @@ def test_an_age_shortens_the_first_trial_and_keeps_it_out_of_the_metrics():
     assert world.metrics.figure("trial_length", trial=0).n == 0
 
 
-def test_an_average_is_seeded_by_its_first_trial_and_every_row_weighs_one():
+def test_an_average_is_seeded_by_its_first_trial_and_every_agent_weighs_one():
     metrics = Metrics(3, ema_alpha=0.75)
     for score in (1.0, 0.0):
         metrics.book(0, 0, {"score": score})
@@ -246,8 +246,8 @@ def test_calls_out_of_order_are_errors():
     with pytest.raises(OutOfOrder):
         World(Rules(), 2).reset([False, False])
     with pytest.raises(OutOfOrder):
-        opened(rows=1, trial_steps=5, age=5)
-    world = opened(rows=1, restart="caller", trial_steps=1, max_trials=2)
+        opened(agents=1, trial_steps=5, age=5)
+    world = opened(agents=1, restart="caller", trial_steps=1, max_trials=2)
     world.step([NOTHING])
     world.step(None)
     world.step([NOTHING])
@@ -260,12 +260,12 @@ def test_calls_out_of_order_are_errors():
 # -- laws and oracle were written apart: each is held against the other
 
 
-def staged_play(config, restart="auto", calls=60, seed=0, worlds=3):
+def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
     stages = [
         coasting_stage([{"goal_step": 4}, {"wall_step": 3}, {"car_step": 5}, {}]),
         coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
     ]
-    batch = StagedBatch(stages, config, worlds, restart=restart)
+    batch = StagedBatch(stages, config, num_worlds, restart=restart)
     return laws.play(
         batch, config, laws.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
     )
@@ -294,9 +294,9 @@ def test_the_oracle_obeys_the_laws(choices, restart):
 
 @pytest.mark.parametrize("name", [name for name in laws.SHOWN if name != "observations"])
 def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
-    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, worlds=2)
+    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, num_worlds=2)
     for t in range(len(record.shown)):
-        for r in range(len(record.world_of_row)):
+        for r in range(len(record.world_of_agent)):
             values = record.shown[t][name]
             right = values[r]
             values[r] = not right if values.dtype == bool else right + 1
@@ -306,7 +306,7 @@ def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
     laws.check(record)
 
 
-def test_a_wrong_observation_of_a_restart_or_a_removed_row_breaks_a_law():
+def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
     record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=40)
     for t, shown in enumerate(record.shown):
         for r in np.flatnonzero(shown["removed"] | (shown["invalid_step"] & ~shown["stopped"])):

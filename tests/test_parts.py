@@ -32,8 +32,8 @@ ENDLESS = {**IGNORE_ALL, "trial_steps": 10_000}
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 
 
-def make(parts=1, threads=2, worlds=7, restart="auto", scenes=SCENES, **choices):
-    return Batch(scenes=scenes, worlds=worlds, threads=threads, parts=parts, seed=5, restart=restart,
+def make(parts=1, threads=2, num_worlds=7, restart="auto", scenes=SCENES, **choices):
+    return Batch(scenes=scenes, num_worlds=num_worlds, threads=threads, parts=parts, seed=5, restart=restart,
                  config=DriveConfig(**{"max_trials": 2, "trial_steps": 9, **choices}))
 
 
@@ -45,10 +45,10 @@ def opened(*arguments, **choices):
 
 def draw(batch, step):
     """Actions of a step, the same for every batch of this size."""
-    dice = np.random.default_rng(step)
+    rng = np.random.default_rng(step)
     if batch.config.action_type == "continuous":
-        return dice.uniform(-1, 1, (batch.row_count, 2)).astype(np.float32)
-    pairs = np.stack([dice.integers(0, 7, batch.row_count), dice.integers(0, 13, batch.row_count)], 1)
+        return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
+    pairs = np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], 1)
     return pairs if batch.config.action_type == "multi_discrete" else pairs[:, 0] * 13 + pairs[:, 1]
 
 
@@ -119,7 +119,7 @@ def test_a_step_in_flight_has_one_thread_less_than_a_step_but_at_least_one(threa
 
 CALLS = {
     "reset": lambda batch: batch.reset(),
-    "reset of some": lambda batch: batch.reset(worlds=np.arange(batch.world_count) == 0),
+    "reset of some": lambda batch: batch.reset(worlds=np.arange(batch.num_worlds) == 0),
     "step": lambda batch: batch.step(batch.actions),
     "step with others": lambda batch: batch.step(batch.actions.copy()),
     "step_async": lambda batch: batch.step_async(batch.actions),
@@ -152,13 +152,13 @@ def test_a_call_beside_a_step_in_flight_is_told_and_changes_nothing(name):
         batch.wait()
         actions = draw(batch, step + 1)
         for part in batch.parts[:2]:
-            part.step_async(actions[part.row_slice])
+            part.step_async(actions[part.agent_slice])
         with pytest.raises(CallError, match="a step of part 0 is in flight"):
             call(batch)
         if name in CALLS:
             with pytest.raises(CallError, match="a step is in flight; call wait first"):
                 call(batch.parts[1])
-        batch.parts[2].step(actions[batch.parts[2].row_slice])
+        batch.parts[2].step(actions[batch.parts[2].agent_slice])
         for part in batch.parts[:2]:
             part.wait()
     assert all_of(batch) == all_of(played(30))
@@ -189,19 +189,19 @@ def test_a_refused_action_puts_no_step_in_flight(bad):
     batch = opened(parts=2)
     first, second = batch.parts
     before, actions = all_of(batch), draw(batch, 0)
-    actions[second.row_slice.start + 8] = bad
-    with pytest.raises(ActionError, match=f"row {second.row_slice.start + 8} "):
+    actions[second.agent_slice.start + 8] = bad
+    with pytest.raises(ActionError, match=f"agent {second.agent_slice.start + 8} "):
         batch.step_async(actions)
-    with pytest.raises(ActionError, match=r"row 8 \(world 1\)"):  # counted within the part
-        second.step_async(actions[second.row_slice])
+    with pytest.raises(ActionError, match=r"agent 8 \(world 1\)"):  # counted within the part
+        second.step_async(actions[second.agent_slice])
     for wrong in (actions, actions[:3], None, "nonsense", actions.astype(float), [[1], [2, 3]]):
         with pytest.raises(ActionError):
             second.step_async(wrong)
     assert all_of(batch) == before
     with pytest.raises(CallError, match="before step_async"):
         second.wait()
-    first.step(actions[first.row_slice])
-    second.step(draw(batch, 0)[second.row_slice])
+    first.step(actions[first.agent_slice])
+    second.step(draw(batch, 0)[second.agent_slice])
     assert all_of(batch) == all_of(played(1))
 
 
@@ -227,7 +227,7 @@ def test_a_step_before_reset_and_after_close_is_told():
 @pytest.mark.parametrize("bad", (0, -1, 17, 3, 1.0, "2", None, True, [2], 10**30))
 def test_a_bad_number_of_parts_is_told(bad):
     with pytest.raises(ConfigError, match="parts"):
-        Batch(scenes=SCENES, worlds=20 if bad == 17 else 2, parts=bad)
+        Batch(scenes=SCENES, num_worlds=20 if bad == 17 else 2, parts=bad)
 
 
 def test_a_part_is_not_made_by_itself():
@@ -237,7 +237,7 @@ def test_a_part_is_not_made_by_itself():
 
 @pytest.mark.parametrize("looks", [LaneDriver, Recorder, SceneView])
 def test_what_looks_at_single_worlds_wants_the_whole_batch(looks):
-    batch = Batch("town", worlds=4, parts=2)
+    batch = Batch("town", num_worlds=4, parts=2)
     with pytest.raises(ConfigError, match=r"batch is a part, worlds 2 to 3; it must be the whole batch"):
         looks(batch.parts[1])
     looks(batch)
@@ -245,28 +245,28 @@ def test_what_looks_at_single_worlds_wants_the_whole_batch(looks):
 
 @pytest.mark.parametrize("observation_type", ("float32", "float16", "index"))
 @pytest.mark.parametrize("parts", (1, 2, 3, 7))
-def test_parts_show_consecutive_rows_and_worlds_of_the_batch(parts, observation_type):
+def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observation_type):
     batch = make(parts=parts, observation_type=observation_type)
     assert len(batch.parts) == parts and all(part.config is batch.config for part in batch.parts)
-    places = np.arange(batch.world_count), np.arange(batch.row_count)
+    places = np.arange(batch.num_worlds), np.arange(batch.num_agents)
     assert np.array_equal(np.concatenate([places[0][part.world_slice] for part in batch.parts]), places[0])
-    assert np.array_equal(np.concatenate([places[1][part.row_slice] for part in batch.parts]), places[1])
-    assert max(part.world_count for part in batch.parts) <= min(part.world_count for part in batch.parts) + 1
+    assert np.array_equal(np.concatenate([places[1][part.agent_slice] for part in batch.parts]), places[1])
+    assert max(part.num_worlds for part in batch.parts) <= min(part.num_worlds for part in batch.parts) + 1
     batch.reset()
     batch.step(draw(batch, 0))
     by_world = ["scene_index", "world_ids", *(["vehicle_table"] if observation_type == "index" else [])]
     for part in batch.parts:
         for name in ("actions", *SHOWN, *by_world):
-            whole = getattr(batch, name)[part.world_slice if name in by_world else part.row_slice]
+            whole = getattr(batch, name)[part.world_slice if name in by_world else part.agent_slice]
             assert np.array_equal(getattr(part, name), whole) and np.shares_memory(getattr(part, name), whole)
-        assert (part.row_count, part.world_count) == (len(part.rewards), len(part.scene_index))
-        assert np.array_equal(part.world_of_row, batch.world_of_row[part.row_slice] - part.world_slice.start)
+        assert (part.num_agents, part.num_worlds) == (len(part.rewards), len(part.scene_index))
+        assert np.array_equal(part.world_of_agent, batch.world_of_agent[part.agent_slice] - part.world_slice.start)
         assert repr(part).startswith(f"BatchPart(worlds {part.world_slice.start} to ")
 
 
 def test_parts_show_arrays_of_ones_own():
     given = {name: np.empty_like(getattr(make(), name)) for name in ("actions", "observations", "scene_index")}
-    batch = Batch(scenes=SCENES, worlds=7, parts=2, arrays=dict(given), config=make().config, seed=5)
+    batch = Batch(scenes=SCENES, num_worlds=7, parts=2, arrays=dict(given), config=make().config, seed=5)
     batch.reset()
     for name, array in given.items():
         assert all(np.shares_memory(getattr(part, name), array) for part in batch.parts)
@@ -278,14 +278,14 @@ def test_parts_show_arrays_of_ones_own():
 def test_a_learner_that_computes_for_one_half_while_the_other_is_stepped(threads):
     batch = opened(parts=2, threads=threads)
     first, second = batch.parts
-    first.step_async(draw(batch, 0)[first.row_slice])
+    first.step_async(draw(batch, 0)[first.agent_slice])
     for step in range(40):
-        second.step_async(draw(batch, step)[second.row_slice])
+        second.step_async(draw(batch, step)[second.agent_slice])
         first.wait()
-        first.step_async(draw(batch, step + 1)[first.row_slice])
+        first.step_async(draw(batch, step + 1)[first.agent_slice])
         second.wait()
     first.wait()
-    second.step(draw(batch, 40)[second.row_slice])
+    second.step(draw(batch, 40)[second.agent_slice])
     assert all_of(batch) == all_of(played(41))
 
 
@@ -296,7 +296,7 @@ def test_parts_in_threads_of_their_own(threads):
     def play(part, flies):
         try:
             for step in range(40):
-                actions = draw(batch, step)[part.row_slice]
+                actions = draw(batch, step)[part.agent_slice]
                 if flies:
                     part.step_async(actions)
                     part.wait()
@@ -345,16 +345,16 @@ def test_a_restart_left_to_the_caller_is_owed_part_by_part():
     with pytest.raises(CallError, match="world 0.*reset"):
         second.step_async(second.actions)
     first.step_async(first.actions)
-    second.reset(worlds=second.trial_ended[:: batch.rows_per_world])
+    second.reset(worlds=second.trial_ended[:: batch.agents_per_world])
     first.wait()
     batch.step(batch.actions)
 
 
-def test_what_waiting_rows_of_a_part_will_meet():
+def test_what_waiting_agents_of_a_part_will_meet():
     batch = played(9, parts=2, on_goal="ignore", on_collision="ignore", on_offroad="ignore")
     whole = batch.restart_observations()
     for part in batch.parts:
-        assert np.array_equal(part.restart_observations(), whole[part.row_slice])
+        assert np.array_equal(part.restart_observations(), whole[part.agent_slice])
         with pytest.raises(CallError, match="out is"):
             part.restart_observations(np.empty_like(whole))
     assert whole.any()
@@ -368,7 +368,7 @@ def test_a_copy_has_parts_of_its_own():
     other = pickle.loads(pickle.dumps(batch))
     assert [part.world_slice for part in other.parts] == [part.world_slice for part in batch.parts]
     for part in other.parts:
-        part.step(draw(batch, 4)[part.row_slice])
+        part.step(draw(batch, 4)[part.agent_slice])
     assert all_of(other) == all_of(played(5)) and all_of(batch) == all_of(played(4))
 
 
@@ -382,7 +382,7 @@ def test_a_part_has_no_copies():
 @pytest.mark.parametrize("threads", (1, 3))
 def test_closing_ends_the_steps_in_flight(threads):
     for _ in range(20):
-        batch = opened(parts=2, threads=threads, worlds=40, **ENDLESS)
+        batch = opened(parts=2, threads=threads, num_worlds=40, **ENDLESS)
         for part in batch.parts:
             part.step_async(part.actions)
         batch.close()
@@ -396,7 +396,7 @@ def test_closing_ends_the_steps_in_flight(threads):
 @pytest.mark.parametrize("threads", (1, 3))
 def test_a_batch_that_is_dropped_ends_its_step_before_its_memory_goes(threads, in_a_cycle):
     for _ in range(20):
-        batch = opened(threads=threads, worlds=40, **ENDLESS)
+        batch = opened(threads=threads, num_worlds=40, **ENDLESS)
         if in_a_cycle:
             batch.itself = batch
         left, steps = weakref.ref(batch), steps_of(batch)
@@ -410,18 +410,18 @@ def test_parts_go_on_without_whoever_held_the_batch():
     batch = opened(parts=2)
     first, second = batch.parts
     left = weakref.ref(batch)
-    first.step_async(draw(batch, 0)[first.row_slice])
+    first.step_async(draw(batch, 0)[first.agent_slice])
     actions = [draw(batch, step) for step in range(20)]
     del batch
     assert left() is None
     first.wait()
     for step in range(20):
         if step:
-            first.step(actions[step][first.row_slice])
-        second.step(actions[step][second.row_slice])
+            first.step(actions[step][first.agent_slice])
+        second.step(actions[step][second.agent_slice])
     wanted = played(20)
     for part in (first, second):
-        assert np.array_equal(part.observations, wanted.observations[part.row_slice])
+        assert np.array_equal(part.observations, wanted.observations[part.agent_slice])
     first.step_async(first.actions)
     steps = first.observations
     del first, second, part
@@ -445,10 +445,10 @@ def look_in_child(batch, part, pipe):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this platform")
 @pytest.mark.parametrize("whole", (False, True))
 def test_a_child_forked_with_a_step_in_flight_is_told_and_its_parent_goes_on(whole):
-    batch = opened(parts=2, worlds=7)
+    batch = opened(parts=2, num_worlds=7)
     part = batch if whole else batch.parts[1]
     context = multiprocessing.get_context("fork")
-    part.step_async(draw(batch, 0)[part.row_slice])
+    part.step_async(draw(batch, 0)[part.agent_slice])
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=look_in_child, args=(batch, part, sender))
     with warnings.catch_warnings():
@@ -461,7 +461,7 @@ def test_a_child_forked_with_a_step_in_flight_is_told_and_its_parent_goes_on(who
     assert child.exitcode == 0 and all("forked" in sentence for sentence in said), said
     part.wait()
     if not whole:
-        batch.parts[0].step(draw(batch, 0)[batch.parts[0].row_slice])
+        batch.parts[0].step(draw(batch, 0)[batch.parts[0].agent_slice])
     batch.step(draw(batch, 1))
     assert all_of(batch) == all_of(played(2))
 
@@ -483,7 +483,7 @@ def test_a_child_forked_between_steps_knows_parts_whose_batch_is_gone():
 
 
 def test_a_copy_knows_the_seeds_of_its_parts():
-    batch = Batch("town", worlds=4, parts=2, seed=3)
+    batch = Batch("town", num_worlds=4, parts=2, seed=3)
     batch.reset()
     batch.parts[1].reset(seed=9)
     assert [part.seed for part in pickle.loads(pickle.dumps(batch)).parts] == [3, 9]
@@ -491,8 +491,8 @@ def test_a_copy_knows_the_seeds_of_its_parts():
     assert [batch.seed, *(part.seed for part in batch.parts)] == [11, 11, 11]
 
 
-def test_what_waiting_rows_will_see_goes_to_memory_of_its_own():
-    batch = Batch("town", worlds=4, config=DriveConfig(max_trials=2))
+def test_what_waiting_agents_will_see_goes_to_memory_of_its_own():
+    batch = Batch("town", num_worlds=4, config=DriveConfig(max_trials=2))
     batch.reset()
     with pytest.raises(CallError, match="out shares memory with observations"):
         batch.restart_observations(out=batch.observations)

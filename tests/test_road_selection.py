@@ -7,7 +7,7 @@ import pytest
 from samples import sample
 
 from drive_env import Batch, DriveConfig, generate_scene
-from drive_env.index_rows import parts_of
+from drive_env.index_observations import parts_of
 from drive_env.scenes.scene import ROAD_KIND_CODES
 
 MAP = "pufferdrive/map_942.bin"
@@ -30,22 +30,22 @@ def played(scenes, config, steps=100, **choices):
         batch.reset()
         for _ in range(steps):
             yield batch
-            batch.step(rng.integers(0, batch.single_action_space.n, batch.row_count))
+            batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
 
 
 def seen(batch):
-    """Where each row is, (R, 2), and the sets of road segments it sees, from 1 on."""
-    own = 1 + np.arange(batch.row_count) % batch.rows_per_world
-    place = batch.vehicle_table[batch.world_of_row, own, :2].astype(float)
+    """Where each agent is, (R, 2), and the sets of road segments it sees, from 1 on."""
+    own = 1 + np.arange(batch.num_agents) % batch.agents_per_world
+    place = batch.vehicle_table[batch.world_of_agent, own, :2].astype(float)
     return place, [set(names[names > 0].tolist()) for names in parts_of(batch.config, batch.observations).roads]
 
 
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("view", [{}, {"roads": 9}, {"view_radius_m": 12.0}, {"roads": 1024, "view_radius_m": 30.0}],
                          ids=["default", "few", "short_sighted", "all"])
-def test_a_row_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
+def test_an_agent_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
     config, cut, off_grid = NEAR.replace(**view), 0, 0
-    for batch in played([scene_of(name)], config, worlds=2):
+    for batch in played([scene_of(name)], config, num_worlds=2):
         segments = batch.scene_table().records[1:, :2].astype(float)
         low, high = segments.min(axis=0), segments.max(axis=0)
         cells = np.floor((high - low) / (2 * CELL_M)) * 2 + 2
@@ -81,7 +81,7 @@ def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
     scenes = [scene_of(name), generate_scene("intersection", agents=6)]
     ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
             {"memory": 0, "threads": 3}]
-    plays = [played(scenes, config.replace(road_memory_mib=way["memory"]), worlds=6, threads=way["threads"])
+    plays = [played(scenes, config.replace(road_memory_mib=way["memory"]), num_worlds=6, threads=way["threads"])
              for way in ways]
     for first, *others in zip(*plays):
         for other in others:
@@ -89,23 +89,23 @@ def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
 
 
 def test_room_for_some_lists_is_used_up_and_does_no_harm():
-    """1 MiB holds 1,820 lists of 128 roads; the rows of this play pass through more cells."""
+    """1 MiB holds 1,820 lists of 128 roads; the agents of this play pass through more cells."""
     config = NEAR.replace(road_memory_mib=1)
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
     cells = set()
-    for small, large in zip(played(scenes, config, steps=150, worlds=32, threads=2),
-                            played(scenes, config.replace(road_memory_mib=64), steps=150, worlds=32, threads=2)):
+    for small, large in zip(played(scenes, config, steps=150, num_worlds=32, threads=2),
+                            played(scenes, config.replace(road_memory_mib=64), steps=150, num_worlds=32, threads=2)):
         assert (small.observations == large.observations).all()
         place = np.floor(seen(large)[0] / CELL_M).astype(int)
-        scene = large.scene_index[large.world_of_row]
+        scene = large.scene_index[large.world_of_agent]
         cells.update(zip(scene.tolist(), *place.T.tolist()))
     assert len(cells) > 1820
 
 
-def test_all_types_of_rows_show_the_same_roads():
+def test_all_types_of_agents_show_the_same_roads():
     config = NEAR.replace(observation_type="float32")
     scenes = [generate_scene("town", seed=3, agents=12)]
-    for floats, halves, index in zip(*(played(scenes, config.replace(observation_type=kind), worlds=2)
+    for floats, halves, index in zip(*(played(scenes, config.replace(observation_type=kind), num_worlds=2)
                                        for kind in ("float32", "float16", "index"))):
         assert (floats.observations.view(np.uint32) == index.float_observations().view(np.uint32)).all()
         assert (halves.observations == floats.observations.astype(np.float16)).all()
@@ -115,7 +115,7 @@ def test_all_types_of_rows_show_the_same_roads():
 @pytest.mark.parametrize("name", SCENES)
 def test_where_all_that_is_in_view_has_a_slot_both_ways_are_the_same(name):
     config = NEAR.replace(roads=1024, view_radius_m=10.0, observation_type="float32")
-    for near, exact in zip(*(played([scene_of(name)], config.replace(road_selection=how), worlds=2)
+    for near, exact in zip(*(played([scene_of(name)], config.replace(road_selection=how), num_worlds=2)
                              for how in ("near", "exact"))):
         assert (near.observations.view(np.uint32) == exact.observations.view(np.uint32)).all()
 
@@ -126,7 +126,7 @@ def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
     """What docs/observation.md says of it."""
     missing = total = 0
     farthest_m = 0.0
-    for near, exact in zip(*(played([scene_of(name)], NEAR.replace(road_selection=how), worlds=4)
+    for near, exact in zip(*(played([scene_of(name)], NEAR.replace(road_selection=how), num_worlds=4)
                              for how in ("near", "exact"))):
         segments = near.scene_table().records[:, :2].astype(float)
         for place, shown, nearest in zip(*seen(near), seen(exact)[1]):
@@ -140,7 +140,7 @@ def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
 
 
 def test_roads_too_crowded_for_a_list_are_found_all_the_same():
-    """Heaps of single points where the rows begin: what is within a cell's reach takes more blocks than are kept."""
+    """Heaps of single points where the agents begin: what is within a cell's reach takes more blocks than are kept."""
     scene = generate_scene("town", seed=3, agents=12)
     with Batch([scene], config=NEAR) as batch:
         batch.reset()
@@ -155,7 +155,7 @@ def test_roads_too_crowded_for_a_list_are_found_all_the_same():
     lanes = type(scene.lanes)(np.zeros(count + 1, np.int32), np.zeros(0, np.int32))
     heaped = dataclasses.replace(scene, roads=roads, lanes=lanes)
     config = NEAR.replace(road_selection="exact", roads=8)
-    for kept, window in zip(*(played([heaped], config.replace(road_memory_mib=memory), worlds=2)
+    for kept, window in zip(*(played([heaped], config.replace(road_memory_mib=memory), num_worlds=2)
                               for memory in (256, 0))):
         assert (kept.observations == window.observations).all()
         segments = kept.scene_table().records[1:, :2]

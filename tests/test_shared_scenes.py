@@ -18,7 +18,7 @@ def play(batch, steps=40):
     rng, record = np.random.default_rng(0), []
     batch.reset(seed=1)
     for _ in range(steps):
-        batch.step(rng.integers(91, size=batch.row_count))
+        batch.step(rng.integers(91, size=batch.num_agents))
         record.append((batch.observations.tobytes(), batch.rewards.tobytes(), batch.code.tobytes()))
     return record
 
@@ -76,6 +76,6 @@ def test_every_batch_says_that_start_speeds_were_clipped():
     scene = stage([driver(speed_mps=20.0)])
     for _ in range(2):
         batch = Batch(scene, config=CONFIG.replace(max_speed_mps=9.0), threads=1)
-        assert batch.scene_report().made_up["start speeds brought within min_speed_mps and max_speed_mps"] == 1
+        assert batch.scene_report().imputed["start speeds brought within min_speed_mps and max_speed_mps"] == 1
         kept = batch  # so that the second finds the scene in use
     kept.close()

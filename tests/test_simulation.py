@@ -26,7 +26,7 @@ from staged_sim import (
 )
 
 from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, SceneError, generate_scene
-from drive_env.cast import cast_scene
+from drive_env.roles import assign_roles
 
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 TURNS = [0.0, 0.7, math.pi / 2, 3.0, -2.2]
@@ -56,8 +56,8 @@ def test_a_contact_is_paid_in_the_step_it_begins_and_never_as_offroad(turn_rad):
     scene = stage([driver(speed_mps=10.0), Actor(15.5, 0.0)], turn_rad=turn_rad)
     batch = batch_of(scene, reward=PRICES, trial_steps=20)
     seen = drive(batch, 20)
-    assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == 1
-    assert onsets(seen, "crossed") == onsets(seen, "reached") == []
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == 1
+    assert onsets(seen, "offroad_onset") == onsets(seen, "goal_onset") == []
     assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == -0.5
     assert onsets(seen, "outcome") == [11] and seen["outcome"][11, 0] == COLLISION
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (1, 0, 0, 0, 12)
@@ -69,7 +69,7 @@ def test_a_crossing_is_paid_in_the_step_it_begins_and_never_as_contact(turn_rad)
     batch = batch_of(stage([driver(speed_mps=10.0)], [wall(13.5)], turn_rad=turn_rad), reward=PRICES,
                      trial_steps=20)
     seen = drive(batch, 20)
-    assert onsets(seen, "crossed") == [11] and onsets(seen, "hit") == onsets(seen, "reached") == []
+    assert onsets(seen, "offroad_onset") == [11] and onsets(seen, "collision_onset") == onsets(seen, "goal_onset") == []
     assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == -0.25
     assert seen["outcome"][11, 0] == OFFROAD
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (0, 1, 0, 0, 12)
@@ -81,7 +81,7 @@ def test_a_goal_is_paid_in_the_step_that_reaches_it_and_scores(turn_rad):
     batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad), reward=PRICES,
                      trial_steps=20)
     seen = drive(batch, 20)
-    assert onsets(seen, "reached") == [11] and onsets(seen, "hit") == onsets(seen, "crossed") == []
+    assert onsets(seen, "goal_onset") == [11] and onsets(seen, "collision_onset") == onsets(seen, "offroad_onset") == []
     assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == 1.0
     assert seen["outcome"][11, 0] == GOAL and onsets(seen, "removed") == [11]
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (0, 0, 1, 1, 12)
@@ -95,20 +95,20 @@ def test_only_an_edge_is_the_end_of_the_road(kind):
 
 
 def test_a_contact_that_lasts_is_paid_once():
-    # The row creeps into the other and through it: in touch from 1 m to 9 m, forty steps at 2 m/s.
+    # The agent creeps into the other and through it: in touch from 1 m to 9 m, forty steps at 2 m/s.
     batch = batch_of(stage([driver(speed_mps=2.0), Actor(5.1, 0.0)]), **IGNORE_ALL)
     seen = drive(batch, 80)
-    assert onsets(seen, "hit") == [5] and onsets(seen, "rewards") == [5] and not seen["crossed"].any()
+    assert onsets(seen, "collision_onset") == [5] and onsets(seen, "rewards") == [5] and not seen["offroad_onset"].any()
 
 
 def test_a_crossing_that_lasts_is_paid_once():
     batch = batch_of(stage([driver(speed_mps=2.0)], [wall(3.1)]), **IGNORE_ALL)
     seen = drive(batch, 80)
-    assert onsets(seen, "crossed") == [5] and onsets(seen, "rewards") == [5] and not seen["hit"].any()
+    assert onsets(seen, "offroad_onset") == [5] and onsets(seen, "rewards") == [5] and not seen["collision_onset"].any()
 
 
 def there_and_back(batch, steps=100):
-    """Full throttle below x = 2 m and full reverse above it, so that the row swings; each step's facts."""
+    """Full throttle below x = 2 m and full reverse above it, so that the agent swings; each step's facts."""
     parts = []
     for _ in range(steps):
         parts.append(drive(batch, 1, 6 if batch.vehicles()["x_m"][0] < 2.0 else 0))
@@ -121,8 +121,8 @@ def begins(claim, at_first=False):
 
 
 @pytest.mark.parametrize("what, roads, others", [
-    ("hit", [], [Actor(5.05, 0.0)]),
-    ("crossed", [wall(3.05)], []),
+    ("collision_onset", [], [Actor(5.05, 0.0)]),
+    ("offroad_onset", [wall(3.05)], []),
 ])
 def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
     batch = batch_of(stage([driver(), *others], roads), min_speed_mps=-20.0, **IGNORE_ALL)
@@ -133,25 +133,25 @@ def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
 
 @pytest.mark.parametrize("what, roads, others", [
     # The car starts over the first thing and is clear of it when it meets the second.
-    ("hit", [], [Actor(1.0, 0.0, length_m=0.5), Actor(31.0, 0.0, length_m=0.5)]),
-    ("crossed", [wall(-1.0), wall(39.0)], []),
+    ("collision_onset", [], [Actor(1.0, 0.0, length_m=0.5), Actor(31.0, 0.0, length_m=0.5)]),
+    ("offroad_onset", [wall(-1.0), wall(39.0)], []),
 ])
 def test_over_one_thing_before_a_step_and_over_another_behind_it(what, roads, others):
     """Another vehicle is another contact; a road edge is not, since off-road is one state."""
     seen = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
-    assert onsets(seen, what) == ([0] if what == "hit" else [])
+    assert onsets(seen, what) == ([0] if what == "collision_onset" else [])
 
 
 def test_what_touches_before_and_after_a_step_has_not_parted_in_between():
     # The log overlaps the car in every second frame and is 40 m off between these; steps of two frames do not see that.
-    far, on_row = (40.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-    log = [on_row, far, on_row, far, on_row]
-    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), **IGNORE_ALL), 4), "hit") == [1, 3]
-    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), dt_s=0.2, **IGNORE_ALL), 2), "hit") == []
+    far, on_agent = (40.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+    log = [on_agent, far, on_agent, far, on_agent]
+    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), **IGNORE_ALL), 4), "collision_onset") == [1, 3]
+    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), dt_s=0.2, **IGNORE_ALL), 2), "collision_onset") == []
 
 
 @pytest.mark.parametrize("what, roads, others", [
-    ("hit", [], [Actor(20.0, 0.0, length_m=0.5)]), ("crossed", [wall(20.0)], [])])
+    ("collision_onset", [], [Actor(20.0, 0.0, length_m=0.5)]), ("offroad_onset", [wall(20.0)], [])])
 def test_what_is_met_and_left_within_a_step_is_paid_once_and_again_on_the_next_pass(what, roads, others):
     # 40 m a step, there and back: the speed changes its sign where it would pass zero.
     batch = batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), min_speed_mps=-40.0,
@@ -185,7 +185,7 @@ def test_progress_past_a_goal_aside_is_what_the_distance_says():
                                                                         abs=1e-4)
 
 
-def test_a_row_that_waits_makes_no_progress():
+def test_an_agent_that_waits_makes_no_progress():
     # Stopped by a wall in the twelfth step; the other drives on.
     prices = RewardConfig(progress_per_m=1.0)
     scene = stage([driver(speed_mps=10.0), driver(0.0, 20.0, speed_mps=10.0)], [wall(13.5)])
@@ -197,11 +197,11 @@ def test_a_goal_is_paid_once_a_trial_however_often_it_is_passed():
     batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), min_speed_mps=-20.0, max_trials=2, trial_steps=100,
                      **IGNORE_ALL)
     seen = there_and_back(batch)
-    assert len(onsets(seen, "reached")) == 1 and seen["rewards"].sum() == 1.0
+    assert len(onsets(seen, "goal_onset")) == 1 and seen["rewards"].sum() == 1.0
     drive(batch, 1)
     assert batch.trial_index[0] == 1
     again = there_and_back(batch)
-    assert onsets(again, "reached") == onsets(seen, "reached")
+    assert onsets(again, "goal_onset") == onsets(seen, "goal_onset")
 
 
 def test_all_that_happens_in_one_step_is_paid_in_it():
@@ -219,53 +219,53 @@ def test_both_drivers_of_a_contact_are_in_it():
     batch = batch_of(stage([driver(speed_mps=10.0), driver(15.5, 0.0, math.pi, 10.0)]))
     seen = drive(batch, 10)
     # 15.5 - 4 = 11.5 m to close at 2 m a step.
-    assert onsets(seen, "hit", 0) == onsets(seen, "hit", 1) == [5]
-    assert seen["hit_vehicle"][5, 0] == 1 and seen["hit_vehicle"][5, 1] == 0
+    assert onsets(seen, "collision_onset", 0) == onsets(seen, "collision_onset", 1) == [5]
+    assert seen["collision_vehicle"][5, 0] == 1 and seen["collision_vehicle"][5, 1] == 0
 
 
-def test_a_row_that_is_run_into_by_an_expert_is_in_the_contact():
+def test_an_agent_that_is_run_into_by_an_expert_is_in_the_contact():
     log = [(-20.0 + 1.0 * frame, 0.0, 0.0, 10.0) for frame in range(40)]
     batch = batch_of(stage([driver(), replayer(log)]))
     seen = drive(batch, 30, 0)
     # The expert's bumper is at -18 + n m after step n; it reaches -2 m in step 16.
-    assert onsets(seen, "hit") == [15] and onsets(seen, "rewards") == [15]
+    assert onsets(seen, "collision_onset") == [15] and onsets(seen, "rewards") == [15]
 
 
-def test_a_stopped_row_that_is_hit_gets_no_event_and_the_driver_does():
+def test_a_stopped_agent_that_is_hit_gets_no_event_and_the_driver_does():
     scene = stage([driver(speed_mps=10.0), driver(-30.0, 0.0, 0.0, 20.0)], [wall(4.5)])
     batch = batch_of(scene, on_collision="ignore")
     seen = drive(batch, 16)
-    assert onsets(seen, "crossed", 0) == [2] and onsets(seen, "rewards", 0) == [2]
-    # Row 0 stands at 3 m; the other's bumper, at -28 + 2 n m, passes 1 m in step 15.
-    assert onsets(seen, "hit", 0) == [] and onsets(seen, "hit", 1) == [14]
+    assert onsets(seen, "offroad_onset", 0) == [2] and onsets(seen, "rewards", 0) == [2]
+    # Agent 0 stands at 3 m; the other's bumper, at -28 + 2 n m, passes 1 m in step 15.
+    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [14]
 
 
-def test_a_removed_row_is_hit_by_nobody():
+def test_a_removed_agent_is_hit_by_nobody():
     scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(-30.0, 0.0, 0.0, 20.0)])
     batch = batch_of(scene)
     seen = drive(batch, 30)
-    assert onsets(seen, "reached", 0) == [2] and batch.removed[0] and not seen["hit"].any()
+    assert onsets(seen, "goal_onset", 0) == [2] and batch.removed[0] and not seen["collision_onset"].any()
 
 
-def test_a_row_hits_what_it_did_when_a_row_before_it_has_left():
+def test_an_agent_hits_what_it_did_when_an_agent_before_it_has_left():
     scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(0.0, 20.0, 0.0, 10.0), Actor(15.5, 20.0)])
     seen = drive(batch_of(scene), 12)
-    assert onsets(seen, "reached", 0) == [2] and seen["removed"][11, 0]
-    assert onsets(seen, "hit", 0) == [] and onsets(seen, "hit", 1) == [11] and seen["hit_vehicle"][11, 1] == 2
+    assert onsets(seen, "goal_onset", 0) == [2] and seen["removed"][11, 0]
+    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [11] and seen["collision_vehicle"][11, 1] == 2
 
 
 def test_contacts_with_the_fifth_and_the_seventieth_are_each_paid_once():
     others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(80)]
     others[4], others[69] = Actor(15.5, 1.2), Actor(16.5, -1.2)
     seen = drive(batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL), 40)
-    assert onsets(seen, "hit") == [11, 12] and list(seen["hit_vehicle"][[11, 12], 0]) == [5, 70]
+    assert onsets(seen, "collision_onset") == [11, 12] and list(seen["collision_vehicle"][[11, 12], 0]) == [5, 70]
 
 
 def test_the_lowest_vehicle_of_several_is_named_and_one_contact_is_paid():
     others = [Actor(15.5, 1.2), Actor(15.5, -1.2), Actor(15.4, 3.5)]
     batch = batch_of(stage([driver(speed_mps=10.0), *others]))
     seen = drive(batch, 12)
-    assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == 1 and seen["rewards"][11, 0] == -0.5
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == 1 and seen["rewards"][11, 0] == -0.5
 
 
 @pytest.mark.parametrize("place", (1, 62, 63, 64, 65, 127, 128, 129, 199))
@@ -274,7 +274,7 @@ def test_every_vehicle_can_be_hit_however_many_there_are(place):
     others[place - 1] = Actor(15.5, 0.0)
     batch = batch_of(stage([driver(speed_mps=10.0), *others]))
     seen = drive(batch, 12)
-    assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == place
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
 
 
 @pytest.mark.parametrize("place", (63, 64, 65, 128, 129))
@@ -284,16 +284,16 @@ def test_who_is_hit_is_told_among_many_that_have_not_come_yet(place):
     others[place - 1] = replayer([(15.5, 0.0, 0.0, 0.0)] * 31)
     batch = batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL)
     seen = drive(batch, 29)
-    assert onsets(seen, "hit") == [11] and seen["hit_vehicle"][11, 0] == place
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
 
 
-def test_every_row_can_hit_however_many_there_are():
-    rows = [driver(0.0, 5.0 * i, speed_mps=10.0) for i in range(150)]
+def test_every_agent_can_hit_however_many_there_are():
+    agents = [driver(0.0, 5.0 * i, speed_mps=10.0) for i in range(150)]
     hit = {0: 11, 63: 7, 64: 8, 65: 9, 128: 5, 149: 3}
-    others = [Actor(4.0 + step + 0.5, 5.0 * row) for row, step in hit.items()]
-    seen = drive(batch_of(stage([*rows, *others]), **IGNORE_ALL), 12)
-    for row in range(150):
-        assert onsets(seen, "hit", row) == ([hit[row]] if row in hit else [])
+    others = [Actor(4.0 + step + 0.5, 5.0 * agent) for agent, step in hit.items()]
+    seen = drive(batch_of(stage([*agents, *others]), **IGNORE_ALL), 12)
+    for agent in range(150):
+        assert onsets(seen, "collision_onset", agent) == ([hit[agent]] if agent in hit else [])
 
 
 # ---- what overlaps already is no event ----
@@ -302,36 +302,36 @@ def test_every_row_can_hit_however_many_there_are():
 def test_vehicles_that_overlap_at_the_start_meet_when_they_have_parted():
     seen = there_and_back(batch_of(stage([driver(), Actor(-3.5, 0.0)]), min_speed_mps=-20.0, **IGNORE_ALL))
     began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "hit") == began == onsets(seen, "rewards")
+    assert len(began) >= 1 and onsets(seen, "collision_onset") == began == onsets(seen, "rewards")
 
 
-def test_a_row_that_starts_over_an_edge_leaves_the_road_when_it_has_been_back():
+def test_an_agent_that_starts_over_an_edge_leaves_the_road_when_it_has_been_back():
     seen = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), min_speed_mps=-20.0, **IGNORE_ALL))
     began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "crossed") == began == onsets(seen, "rewards")
+    assert len(began) >= 1 and onsets(seen, "offroad_onset") == began == onsets(seen, "rewards")
 
 
-def test_a_row_that_starts_inside_its_goal_has_to_leave_it_first():
+def test_an_agent_that_starts_inside_its_goal_has_to_leave_it_first():
     batch = batch_of(stage([driver(goal_m=(-1.0, 0.0))]), control="all", min_speed_mps=-20.0, **IGNORE_ALL)
     seen = there_and_back(batch)
     began = begins(np.abs(seen["x_m"][:, 0] + 1.0) <= 2.0, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "reached") == began[:1] == onsets(seen, "rewards")
+    assert len(began) >= 1 and onsets(seen, "goal_onset") == began[:1] == onsets(seen, "rewards")
 
 
-def test_an_expert_that_appears_on_a_row_is_no_contact_until_it_has_parted():
-    # Off the map for ten frames; then it stands on the row, drives off, and comes back.
+def test_an_expert_that_appears_on_an_agent_is_no_contact_until_it_has_parted():
+    # Off the map for ten frames; then it stands on the agent, drives off, and comes back.
     away = [(5.0, 0.0, 0.0, 0.0)] * 5
     log = [None] * 10 + [(1.0, 0.0, 0.0, 0.0)] * 5 + away + [(1.0, 0.0, 0.0, 0.0)] * 5
     batch = batch_of(stage([driver(), replayer(log)]), **IGNORE_ALL)
-    assert onsets(drive(batch, 24), "hit") == [19]
+    assert onsets(drive(batch, 24), "collision_onset") == [19]
 
 
 def test_the_report_counts_what_overlaps_at_the_start():
     scene = stage([driver(), Actor(2.5, 0.0), driver(0.0, 10.0), driver(0.0, 20.0)], [wall(1.0, y_m=10.0)])
     notes = Batch(scenes=[scene], config=DriveConfig(trial_steps=5)).scene_report().notes
-    assert "rows that start in contact with a vehicle: 1" in notes
-    assert "rows that start over a road edge: 1" in notes
-    assert "rows that start inside its goal: 0" in notes
+    assert "agents that start in contact with a vehicle: 1" in notes
+    assert "agents that start over a road edge: 1" in notes
+    assert "agents that start inside its goal: 0" in notes
 
 
 # ---- nothing tunnels ----
@@ -343,10 +343,10 @@ def test_cars_that_change_places_in_one_step_have_met(dt_s, turn_rad):
     gap_m = 40.0 * dt_s + 4.5
     scene = stage([driver(speed_mps=40.0), driver(gap_m, 0.0, math.pi, 40.0)], dt_s=dt_s, turn_rad=turn_rad)
     seen = drive(batch_of(scene), 1)
-    assert seen["hit"][0].all() and not seen["crossed"].any()
+    assert seen["collision_onset"][0].all() and not seen["offroad_onset"].any()
     # Beside each other, 1 cm apart, they have not.
     scene = stage([driver(speed_mps=40.0), driver(gap_m, 2.01, math.pi, 40.0)], dt_s=dt_s, turn_rad=turn_rad)
-    assert not drive(batch_of(scene), 3)["hit"].any()
+    assert not drive(batch_of(scene), 3)["collision_onset"].any()
 
 
 @pytest.mark.parametrize("dt_s", (0.5, 1.0, 2.0))
@@ -354,9 +354,9 @@ def test_cars_that_change_places_in_one_step_have_met(dt_s, turn_rad):
 def test_no_wall_and_no_post_is_thin_enough_to_be_jumped(dt_s, turn_rad):
     halfway = 20.0 * dt_s + 2.0
     for actors, roads, fact in (
-        ([driver(speed_mps=40.0)], [wall(halfway)], "crossed"),
-        ([driver(speed_mps=40.0)], [("edge", [(halfway, 0.3)])], "crossed"),
-        ([driver(speed_mps=40.0), Actor(halfway, 0.9, length_m=0.02, width_m=0.02)], [], "hit"),
+        ([driver(speed_mps=40.0)], [wall(halfway)], "offroad_onset"),
+        ([driver(speed_mps=40.0)], [("edge", [(halfway, 0.3)])], "offroad_onset"),
+        ([driver(speed_mps=40.0), Actor(halfway, 0.9, length_m=0.02, width_m=0.02)], [], "collision_onset"),
     ):
         seen = drive(batch_of(stage(actors, roads, dt_s=dt_s, turn_rad=turn_rad)), 1)
         assert onsets(seen, fact) == [0]
@@ -364,15 +364,15 @@ def test_no_wall_and_no_post_is_thin_enough_to_be_jumped(dt_s, turn_rad):
 
 def test_a_goal_that_is_passed_within_a_step_is_reached():
     scene = stage([driver(speed_mps=40.0, goal_m=(30.0, 1.9))], dt_s=1.0)
-    assert onsets(drive(batch_of(scene), 1), "reached") == [0]
+    assert onsets(drive(batch_of(scene), 1), "goal_onset") == [0]
     scene = stage([driver(speed_mps=40.0, goal_m=(30.0, 2.1))], dt_s=1.0)
-    assert not drive(batch_of(scene), 3)["reached"].any()
+    assert not drive(batch_of(scene), 3)["goal_onset"].any()
 
 
-def test_an_expert_that_jumps_over_a_row_has_met_it():
+def test_an_expert_that_jumps_over_an_agent_has_met_it():
     log = [(-40.0 + 40.0 * frame, 0.0, 0.0, 40.0) for frame in range(3)]
     seen = drive(batch_of(stage([driver(10.0, 0.0), replayer(log)], dt_s=1.0)), 2)
-    assert onsets(seen, "hit") == [1]
+    assert onsets(seen, "collision_onset") == [1]
 
 
 @pytest.mark.parametrize("late_m, meet", [(0.0, True), (5.9, True), (6.1, False), (15.0, False)])
@@ -382,7 +382,7 @@ def test_cars_that_cross_the_same_place_at_different_times_have_not_met(late_m, 
     scene = stage([driver(-20.0, 0.0, speed_mps=40.0), driver(0.0, -20.0 - late_m, math.pi / 2, 40.0)],
                   dt_s=1.0)
     seen = drive(batch_of(scene), 1)
-    assert seen["hit"][0].tolist() == [meet, meet]
+    assert seen["collision_onset"][0].tolist() == [meet, meet]
 
 
 def test_a_car_that_turns_sweeps_with_its_corners():
@@ -403,7 +403,7 @@ def test_a_car_that_turns_sweeps_with_its_corners():
     for clearance_m, crosses in ((-0.02, True), (0.04, False)):
         line = ("edge", [(-15.0, lowest - clearance_m), (15.0, lowest - clearance_m)])
         seen = drive(batch_of(stage([bus], [line]), **config), 20, COAST, 12)
-        assert bool(seen["crossed"].any()) == crosses
+        assert bool(seen["offroad_onset"].any()) == crosses
 
 
 def covers(box_m, heading_rad, centre_m, point_m):
@@ -434,8 +434,8 @@ def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
     met, clear = 0, np.minimum(np.abs(long_way), np.abs(short_way)) > 0.1
     for index in np.flatnonzero(clear & (long_way * short_way < 0))[::10]:
         seen = drive(batch_of(stage([car], [("edge", [tuple(points[:, index])])]), **config), 1, COAST, 12)
-        assert seen["crossed"][0, 0] == (short_way[index] > 0)
-        met += seen["crossed"][0, 0]
+        assert seen["offroad_onset"][0, 0] == (short_way[index] > 0)
+        met += seen["offroad_onset"][0, 0]
     assert met >= 2
 
 
@@ -460,7 +460,7 @@ def test_who_passes_a_long_vehicle_that_turns_about_has_not_met_it(turn_rad, rad
                    width_m=2 * half_bar_m)
     car = driver(radius_m, speed_mps * start_s, math.pi / 2, speed_mps, length_m=0.02, width_m=0.02)
     batch = batch_of(stage([car, bar], dt_s=1.0, turn_rad=turn_rad), max_speed_mps=150.0, **IGNORE_ALL)
-    assert bool(drive(batch, 1)["hit"].any()) == meet
+    assert bool(drive(batch, 1)["collision_onset"].any()) == meet
 
 
 # ---- true sizes ----
@@ -473,7 +473,7 @@ def test_a_pass_at_1_cm_is_no_contact_and_1_cm_of_overlap_is(turn_rad, shift_m):
         for gap_m in (0.01, -0.01):
             other = Actor(20.0, 1.0 + reach_m + gap_m, heading_rad, length_m=4.8, width_m=1.8)
             scene = stage([driver(speed_mps=10.0), other], turn_rad=turn_rad, shift_m=shift_m)
-            assert bool(drive(batch_of(scene), 45)["hit"].any()) == (gap_m < 0), (heading_rad, gap_m)
+            assert bool(drive(batch_of(scene), 45)["collision_onset"].any()) == (gap_m < 0), (heading_rad, gap_m)
 
 
 @pytest.mark.parametrize("turn_rad", TURNS)
@@ -482,11 +482,11 @@ def test_a_pass_at_1_cm_from_an_edge_is_no_crossing_and_1_cm_over_it_is(turn_rad
         scene = stage([driver(speed_mps=10.0)], [("edge", [(-20.0, -1.0 - gap_m), (80.0, -1.0 - gap_m)])],
                       turn_rad=turn_rad)
         batch = batch_of(scene, **IGNORE_ALL)
-        assert bool(batch._state["over_edge"][0, 0]) == (gap_m < 0)
-        assert not drive(batch, 30)["crossed"].any()
+        assert bool(batch._state["on_road_edge"][0, 0]) == (gap_m < 0)
+        assert not drive(batch, 30)["offroad_onset"].any()
         scene = stage([driver(speed_mps=10.0)], [("edge", [(10.0, -1.0 - gap_m), (20.0, -5.0)])],
                       turn_rad=turn_rad)
-        assert bool(drive(batch_of(scene, **IGNORE_ALL), 30)["crossed"].any()) == (gap_m < 0)
+        assert bool(drive(batch_of(scene, **IGNORE_ALL), 30)["offroad_onset"].any()) == (gap_m < 0)
 
 
 @pytest.mark.parametrize("length_m, width_m", [(0.5, 0.5), (4.0, 2.0), (18.0, 2.6), (0.02, 0.02)])
@@ -494,12 +494,12 @@ def test_a_box_is_as_long_and_as_wide_as_the_scene_says(length_m, width_m):
     half = length_m / 2
     # After step n the bumper is at n + half.
     batch = batch_of(stage([driver(speed_mps=10.0, length_m=length_m, width_m=width_m)], [wall(half + 6.5)]))
-    assert onsets(drive(batch, 10), "crossed") == [6]
+    assert onsets(drive(batch, 10), "offroad_onset") == [6]
     for gap_m in (0.005, -0.005):
         post = Actor(half + 3.5, width_m / 2 + 0.01 + gap_m, length_m=0.02, width_m=0.02)
         batch = batch_of(stage([driver(speed_mps=10.0, length_m=length_m, width_m=width_m), post]),
                          **IGNORE_ALL)
-        assert bool(drive(batch, 40)["hit"].any()) == (gap_m < 0)
+        assert bool(drive(batch, 40)["collision_onset"].any()) == (gap_m < 0)
 
 
 # ---- edges everywhere ----
@@ -509,26 +509,26 @@ def test_a_box_is_as_long_and_as_wide_as_the_scene_says(length_m, width_m):
 def test_edges_at_the_border_of_the_map_hold_from_inside_and_from_outside(heading_rad):
     square = ("edge", [(-20.0, -20.0), (20.0, -20.0), (20.0, 20.0), (-20.0, 20.0), (-20.0, -20.0)])
     inside = drive(batch_of(stage([driver(0.0, 0.0, heading_rad, 10.0)], [square])), 30)
-    assert onsets(inside, "crossed") == [17 if heading_rad in (0.0,) else onsets(inside, "crossed")[0]]
-    assert onsets(inside, "crossed")[0] in (17, 18)
+    assert onsets(inside, "offroad_onset") == [17 if heading_rad in (0.0,) else onsets(inside, "offroad_onset")[0]]
+    assert onsets(inside, "offroad_onset")[0] in (17, 18)
     start = (-1000.0 * math.cos(heading_rad) + 3.0, -1000.0 * math.sin(heading_rad) + 3.0)
     outside = drive(batch_of(stage([driver(*start, heading_rad, 40.0)], [square]), roads=0), 260)
     # The bumper has about 978 m to go, 4 m a step.
-    assert 243 <= onsets(outside, "crossed")[0] <= 246
+    assert 243 <= onsets(outside, "offroad_onset")[0] <= 246
 
 
 def test_a_long_edge_holds_along_its_whole_length():
     line = ("edge", [(-2000.0, 30.0), (2000.0, 31.0)])
-    rows = [driver(x, 0.0, math.pi / 2, 20.0) for x in np.linspace(-1990.0, 1990.0, 80)]
-    seen = drive(batch_of(stage(rows, [line]), **IGNORE_ALL), 20)
-    assert all(len(onsets(seen, "crossed", row)) == 1 for row in range(80))
+    agents = [driver(x, 0.0, math.pi / 2, 20.0) for x in np.linspace(-1990.0, 1990.0, 80)]
+    seen = drive(batch_of(stage(agents, [line]), **IGNORE_ALL), 20)
+    assert all(len(onsets(seen, "offroad_onset", agent)) == 1 for agent in range(80))
     seen = drive(batch_of(stage([driver(2003.5, 0.0, math.pi / 2, 20.0)], [line])), 30)
-    assert not seen["crossed"].any()
+    assert not seen["offroad_onset"].any()
 
 
 def test_a_scene_without_roads_is_driven_like_any_other():
     batch = batch_of(stage([driver(speed_mps=10.0), Actor(30.0, 0.0)]))
-    assert onsets(drive(batch, 40), "hit") == [25]
+    assert onsets(drive(batch, 40), "collision_onset") == [25]
     assert not batch.observations[:, batch.observation_layout()["roads/kind"].slice].any()
 
 
@@ -538,21 +538,21 @@ def test_a_scene_without_roads_is_driven_like_any_other():
 def test_a_goal_may_ask_for_a_low_speed():
     scene = stage([driver(speed_mps=5.0, goal_m=(20.0, 0.0))])
     fast = batch_of(scene, goal_max_speed_mps=2.0, **IGNORE_ALL)
-    assert not drive(fast, 100)["reached"].any()
+    assert not drive(fast, 100)["goal_onset"].any()
     slow = batch_of(scene, goal_max_speed_mps=2.0, goal_radius_m=3.0, **IGNORE_ALL)
     drive(slow, 32)
     seen = drive(slow, 40, 0)
     # It brakes by 0.4 m/s a step from 5: 1.8 m/s in the eighth.
-    assert onsets(seen, "reached") == [7]
+    assert onsets(seen, "goal_onset") == [7]
 
 
 def test_the_goal_radius_is_the_config_s():
     for radius_m, step in ((0.4, 15), (4.4, 11), (10.4, 5)):
         batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(16.0, 0.0))]), goal_radius_m=radius_m)
-        assert onsets(drive(batch, step + 1), "reached") == [step]
+        assert onsets(drive(batch, step + 1), "goal_onset") == [step]
 
 
-# ---- who gets a row, who plays the rest ----
+# ---- who gets an agent, who plays the rest ----
 
 
 CONTROLS = {
@@ -565,7 +565,7 @@ CONTROLS = {
 
 
 def object_of(batch, vehicle=0):
-    return int(batch.casts[0].objects[vehicle])
+    return int(batch.roles[0].objects[vehicle])
 
 
 @pytest.mark.parametrize("others", ("replay", "static"))
@@ -575,14 +575,14 @@ def test_what_stands_is_seen_and_hit_in_every_control_mode(control, logs, others
     bystander = standing(30, 15.5, 0.0) if logs else Actor(15.5, 0.0)
     scene = stage([driver(speed_mps=10.0), bystander], sdc=0, tracks=(0,))
     batch = batch_of(scene, others=others, on_collision="ignore", **CONTROLS[control])
-    assert batch.rows_per_world == (2 if control == "all" else 1)
+    assert batch.agents_per_world == (2 if control == "all" else 1)
     feature = batch.observation_layout()["partners/kind"]
     assert batch.observations[0, feature.slice][0] == 0.25
     seen = drive(batch, 12)
-    assert onsets(seen, "hit") == [11] and seen["rewards"][11, 0] == -0.5
+    assert onsets(seen, "collision_onset") == [11] and seen["rewards"][11, 0] == -0.5
 
 
-def test_rows_are_vehicles_with_a_goal_to_reach_that_nobody_marked():
+def test_agents_are_vehicles_with_a_goal_to_reach_that_nobody_marked():
     scene = stage([
         driver(0.0, 0.0),
         Actor(0.0, 10.0),                             # on its goal
@@ -595,22 +595,22 @@ def test_rows_are_vehicles_with_a_goal_to_reach_that_nobody_marked():
         driver(0.0, 80.0, kind="other"),
     ])
     batch = batch_of(scene)
-    assert batch.casts[0].objects[:2].tolist() == [0, 5] and batch.rows_per_world == 2
+    assert batch.roles[0].objects[:2].tolist() == [0, 5] and batch.agents_per_world == 2
     dropped = batch.scene_report().dropped
-    assert dropped["no row: no vehicle"] == 3 and dropped["no row: marked expert"] == 1
-    assert dropped["no row: not valid at the start"] == 1
-    assert dropped["no row: goal within goal_radius_m of the start"] == 2
+    assert dropped["no agent: no vehicle"] == 3 and dropped["no agent: marked expert"] == 1
+    assert dropped["no agent: not valid at the start"] == 1
+    assert dropped["no agent: goal within goal_radius_m of the start"] == 2
 
 
-def test_every_control_names_its_rows_in_object_order():
+def test_every_control_names_its_agents_in_object_order():
     actors = [driver(0.0, 10.0 * i, kind="pedestrian" if i == 3 else "vehicle", expert=i == 4)
               for i in range(6)]
     scene = stage([*actors, replayer([None, (0.0, 99.0, 0.0, 0.0)])], sdc=4, tracks=(5, 3))
-    for control, rows in (("vehicles", [0, 1, 2, 5]), ("all", [0, 1, 2, 3, 4, 5]), ("sdc", [4]),
+    for control, agents in (("vehicles", [0, 1, 2, 5]), ("all", [0, 1, 2, 3, 4, 5]), ("sdc", [4]),
                           ("tracks_to_predict", [3, 5]), ((105, 101), [1, 5]), ([102], [2])):
-        cast = batch_of(scene, control=control).casts[0]
-        assert cast.objects[: cast.row_count].tolist() == rows, control
-        assert sorted(cast.objects.tolist()) == list(range(7))
+        roles = batch_of(scene, control=control).roles[0]
+        assert roles.objects[: roles.num_agents].tolist() == agents, control
+        assert sorted(roles.objects.tolist()) == list(range(7))
 
 
 def test_a_control_that_names_nobody_is_an_error():
@@ -633,19 +633,19 @@ def test_an_id_that_no_object_has_is_an_error_or_reported():
 def test_a_cap_takes_the_nearest_to_the_ego_of_the_scene_and_else_the_first():
     places = [50.0, 10.0, 0.0, 30.0, 20.0, 40.0]
     actors = [driver(0.0, y) for y in places]
-    for cap, rows in ((1, [2]), (3, [1, 2, 4]), (4, [1, 2, 3, 4]), (6, list(range(6)))):
+    for cap, agents in ((1, [2]), (3, [1, 2, 4]), (4, [1, 2, 3, 4]), (6, list(range(6)))):
         batch = batch_of(stage(actors, sdc=2), agents_per_world=cap)
-        assert batch.casts[0].objects[:cap].tolist() == rows
+        assert batch.roles[0].objects[:cap].tolist() == agents
         batch = batch_of(stage(actors), agents_per_world=cap)
-        assert batch.casts[0].objects[:cap].tolist() == list(range(cap))
+        assert batch.roles[0].objects[:cap].tolist() == list(range(cap))
     # An ego that is not there at the start is near to nobody.
     gone = stage([*actors, replayer([None, (0.0, 0.0, 0.0, 0.0)])], sdc=6)
-    assert batch_of(gone, agents_per_world=2).casts[0].objects[:2].tolist() == [0, 1]
+    assert batch_of(gone, agents_per_world=2).roles[0].objects[:2].tolist() == [0, 1]
 
 
-def test_a_cap_above_what_a_file_has_leaves_rows_absent():
+def test_a_cap_above_what_a_file_has_leaves_agents_absent():
     batch = batch_of(stage([driver(), driver(0.0, 10.0)]), agents_per_world=5)
-    assert batch.rows_per_world == 5 and batch.removed.tolist() == [False, False, True, True, True]
+    assert batch.agents_per_world == 5 and batch.removed.tolist() == [False, False, True, True, True]
     assert not batch.observations[2:].any()
     for _ in range(3):
         batch.step(discrete(batch))
@@ -654,17 +654,17 @@ def test_a_cap_above_what_a_file_has_leaves_rows_absent():
 
 def test_a_cap_is_exact_for_generated_scenes():
     scene = generate_scene("intersection", seed=0, agents=6)
-    assert batch_of(scene, agents_per_world=6).rows_per_world == 6
+    assert batch_of(scene, agents_per_world=6).agents_per_world == 6
     capped = batch_of(scene, agents_per_world=2)
-    assert capped.casts[0].row_count == 2 and len(capped.vehicles()["x_m"]) == 6
+    assert capped.roles[0].num_agents == 2 and len(capped.vehicles()["x_m"]) == 6
     with pytest.raises(ConfigError, match="agents_per_world is 7"):
         batch_of(scene, agents_per_world=7)
-    assert batch_of("town", agents_per_world=40, trial_steps=5).casts[0].row_count == 40
+    assert batch_of("town", agents_per_world=40, trial_steps=5).roles[0].num_agents == 40
 
 
-def test_rows_of_a_batch_are_those_of_its_largest_scene():
+def test_agents_of_a_batch_are_those_of_its_largest_scene():
     small, large = stage([driver()]), stage([driver(), driver(0.0, 10.0), driver(0.0, 20.0)])
-    assert batch_of([small, large]).rows_per_world == 3
+    assert batch_of([small, large]).agents_per_world == 3
 
 
 def test_others_that_are_static_stand_where_they_started():
@@ -679,12 +679,12 @@ def test_others_that_are_static_stand_where_they_started():
     assert batch.scene_report().dropped["objects not on the map at the start"] == 1
 
 
-def test_the_real_scenes_give_the_rows_they_are_known_for():
-    for name, rows in (("map_942", 14), ("map_000", 1)):
+def test_the_real_scenes_give_the_agents_they_are_known_for():
+    for name, agents in (("map_942", 14), ("map_000", 1)):
         scene = sample(f"pufferdrive/{name}.bin")
         batch = Batch(scenes=[scene])
-        assert batch.rows_per_world == rows == batch.casts[0].row_count
-        assert batch.casts[0].trial_steps == scene.objects.frame_count - 1 == 90
+        assert batch.agents_per_world == agents == batch.roles[0].num_agents
+        assert batch.roles[0].trial_steps == scene.objects.frame_count - 1 == 90
         kinds = [int((scene.objects.kind == code).sum()) for code in (1, 2, 3)]
         assert kinds == {"map_942": [77, 2, 0], "map_000": [50, 12, 2]}[name]
 
@@ -693,8 +693,8 @@ def test_the_real_scenes_give_the_rows_they_are_known_for():
 
 
 def test_an_expert_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
-    dice = np.random.default_rng(3)
-    log = [None if dice.random() < 0.3 else tuple(dice.uniform((-50, -50, -3, 0), (50, 50, 3, 20)))
+    rng = np.random.default_rng(3)
+    log = [None if rng.random() < 0.3 else tuple(rng.uniform((-50, -50, -3, 0), (50, 50, 3, 20)))
            for _ in range(30)]
     scene = stage([driver(0.0, 500.0), replayer(log)])
     batch = batch_of(scene, max_trials=2, trial_steps=40, **IGNORE_ALL)
@@ -746,7 +746,7 @@ def test_a_trial_lasts_as_long_as_the_log_whatever_the_step(dt_s, steps):
     # A log of 1 s at 0.1 s; 1.0 // 0.1 is 9 in floats.
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(11)]
     batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=None)
-    assert batch.casts[0].trial_steps == steps
+    assert batch.roles[0].trial_steps == steps
     drive(batch, steps - 1)
     assert not batch.trial_ended[0]
     drive(batch, 1)
@@ -763,7 +763,7 @@ def test_the_frames_of_a_log_are_counted_as_on_paper():
             if steps >= 1:
                 for kept_as in (np.float64, np.float32):
                     config = DriveConfig(dt_s=float(kept_as(dt_s)))
-                    assert cast_scene(scene, config).trial_steps == math.floor(steps), (frames, dt_s)
+                    assert assign_roles(scene, config).trial_steps == math.floor(steps), (frames, dt_s)
                 short += (frames - 1) * 0.1 / float(dt_s) < steps == math.floor(steps)
     assert short >= 10
 
@@ -771,14 +771,14 @@ def test_the_frames_of_a_log_are_counted_as_on_paper():
 @pytest.mark.parametrize("dt_s", ("0.1", "0.2", "0.3", "0.7"))
 def test_a_step_of_whole_frames_shows_the_log_itself_though_float32_rounds_it(dt_s):
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(701)]
-    cast = cast_scene(stage([driver(), replayer(log)]), DriveConfig(dt_s=float(np.float32(dt_s))))
+    roles = assign_roles(stage([driver(), replayer(log)]), DriveConfig(dt_s=float(np.float32(dt_s))))
     every = round(float(dt_s) * 10)
-    np.testing.assert_array_equal(cast.frames.x_m[:, 1], np.arange(0, 701, every))
-    assert "poses interpolated between two frames" not in cast.report.made_up
+    np.testing.assert_array_equal(roles.frames.x_m[:, 1], np.arange(0, 701, every))
+    assert "poses interpolated between two frames" not in roles.report.imputed
 
 
 def test_a_scene_without_a_log_lasts_as_long_as_a_generated_one():
-    assert batch_of(stage([driver()]), trial_steps=None).casts[0].trial_steps == 200
+    assert batch_of(stage([driver()]), trial_steps=None).roles[0].trial_steps == 200
 
 
 def test_a_step_longer_than_the_log_is_an_error():
@@ -794,7 +794,7 @@ def test_between_two_frames_a_log_is_interpolated(dt_s):
     batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=None)
     columns = np.array(log).T
     velocity = columns[3] * np.cos(columns[2]), columns[3] * np.sin(columns[2])
-    for step in range(batch.casts[0].trial_steps):
+    for step in range(batch.roles[0].trial_steps):
         now, t = batch.vehicles(), step * dt_s
         x, y, heading, vx, vy = (np.interp(t, times_s, values) for values in (*columns[:3], *velocity))
         assert now["x_m"][1] == pytest.approx(x, abs=1e-4) and now["y_m"][1] == pytest.approx(y, abs=1e-4)
@@ -840,7 +840,7 @@ def test_a_pose_is_made_up_only_between_two_valid_frames():
         seen.append(bool(batch.vehicles()["present"][1]))
         batch.step(discrete(batch, 0))
     assert seen == [True, True, True, False, False, False, True, False, False, False, False, False, True]
-    assert batch.scene_report().made_up["poses interpolated between two frames"] == 1
+    assert batch.scene_report().imputed["poses interpolated between two frames"] == 1
 
 
 def test_start_step_begins_every_trial_at_that_frame():
@@ -848,7 +848,7 @@ def test_start_step_begins_every_trial_at_that_frame():
     own = [(2.0 * frame, 0.0, 0.0, 20.0) for frame in range(12)]
     scene = stage([Actor(log=tuple(own), goal_m=(FAR, 0.0)), replayer(log)])
     batch = batch_of(scene, start_step=4, trial_steps=None, max_trials=2)
-    assert batch.casts[0].trial_steps == 7
+    assert batch.roles[0].trial_steps == 7
     for _ in range(2):
         now = batch.vehicles()
         assert now["x_m"].tolist() == [8.0, 4.0] and now["speed_mps"][0] == pytest.approx(20.0)
@@ -866,16 +866,16 @@ def test_start_step_and_another_step_meet():
     batch = batch_of(stage([driver(), replayer(log)]), start_step=3, dt_s=0.05, trial_steps=None,
                      control="all")
     # The driver's own log ends at frame 0.
-    assert batch.casts[0].row_count == 1 and batch.casts[0].trial_steps == 16
+    assert batch.roles[0].num_agents == 1 and batch.roles[0].trial_steps == 16
     assert batch.vehicles()["x_m"].tolist() == [3.0]
-    assert batch.casts[0].frames.x_m[1, 1] == 3.5
+    assert batch.roles[0].frames.x_m[1, 1] == 3.5
 
 
 def test_a_generated_scene_lasts_200_steps_at_a_tenth_of_a_second():
     batch = Batch(scenes=[generate_scene("intersection", 0, 4)])
-    assert batch.casts[0].trial_steps == 200 and batch.casts[0].dt_s == 0.1
+    assert batch.roles[0].trial_steps == 200 and batch.roles[0].dt_s == 0.1
     slower = Batch(scenes=[generate_scene("intersection", 0, 4)], config=DriveConfig(dt_s=0.2))
-    assert slower.casts[0].trial_steps == 200 and slower.casts[0].dt_s == 0.2
+    assert slower.roles[0].trial_steps == 200 and slower.roles[0].dt_s == 0.2
 
 
 def test_a_report_counts_each_thing_once_however_often_a_batch_is_copied():
@@ -883,8 +883,8 @@ def test_a_report_counts_each_thing_once_however_often_a_batch_is_copied():
 
     batch = batch_of(stage([driver(speed_mps=100.0)]))
     reason = "start speeds brought within min_speed_mps and max_speed_mps"
-    assert batch.casts[0].report.made_up[reason] == 1
-    assert copy.deepcopy(batch).casts[0].report.made_up[reason] == 1
+    assert batch.roles[0].report.imputed[reason] == 1
+    assert copy.deepcopy(batch).roles[0].report.imputed[reason] == 1
 
 
 # ---- motion ----
@@ -904,41 +904,41 @@ def bicycle(state, acceleration, steering, wheelbase, dt_s, low, high):
 
 @pytest.mark.parametrize("dt_s", (0.1, 0.5))
 @pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
-def test_rows_move_as_bicycles_by_every_kind_of_action(action_type, dt_s):
-    dice = np.random.default_rng(5)
+def test_agents_move_as_bicycles_by_every_kind_of_action(action_type, dt_s):
+    rng = np.random.default_rng(5)
     lengths = [2.0, 4.5, 12.0, 7.3]
-    actors = [driver(0.0, 100.0 * i, dice.uniform(-3, 3), dice.uniform(0, 20), length_m=length)
+    actors = [driver(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(0, 20), length_m=length)
               for i, length in enumerate(lengths)]
     batch = batch_of(stage(actors, dt_s=dt_s), action_type=action_type, min_speed_mps=-5.0,
                      max_speed_mps=25.0, **IGNORE_ALL)
     states = [(a.x_m, a.y_m, a.heading_rad, a.speed_mps) for a in actors]
     for _ in range(60):
-        push, turn = dice.integers(0, 7, 4), dice.integers(0, 13, 4)
+        push, turn = rng.integers(0, 7, 4), rng.integers(0, 13, 4)
         accelerations, steerings = ACCELERATIONS_MPS2[push], STEERINGS_RAD[turn]
         if action_type == "discrete":
             batch.step(push * 13 + turn)
         elif action_type == "multi_discrete":
             batch.step(np.stack([push, turn], 1))
         else:
-            shares = dice.uniform(-1, 1, (4, 2)).astype(np.float32)
+            shares = rng.uniform(-1, 1, (4, 2)).astype(np.float32)
             accelerations, steerings = shares[:, 0] * 4.0, shares[:, 1] * 0.6
             batch.step(shares)
         states = [bicycle(state, a, s, 0.6 * length, dt_s, -5.0, 25.0)
                   for state, a, s, length in zip(states, accelerations, steerings, lengths, strict=True)]
         now = batch.vehicles()
-        for row, (x, y, heading, speed) in enumerate(states):
-            assert (now["x_m"][row], now["y_m"][row]) == pytest.approx((x, y), abs=5e-3)
-            assert abs(math.remainder(now["heading_rad"][row] - heading, 2 * math.pi)) < 1e-4
-            assert now["speed_mps"][row] == pytest.approx(speed, abs=1e-4)
+        for agent, (x, y, heading, speed) in enumerate(states):
+            assert (now["x_m"][agent], now["y_m"][agent]) == pytest.approx((x, y), abs=5e-3)
+            assert abs(math.remainder(now["heading_rad"][agent] - heading, 2 * math.pi)) < 1e-4
+            assert now["speed_mps"][agent] == pytest.approx(speed, abs=1e-4)
 
 
 def test_the_three_forms_of_an_action_are_one_action():
     scene = generate_scene("intersection", 1, 6)
     forms = ("discrete", "multi_discrete", "continuous")
     batches = {form: batch_of(scene, action_type=form) for form in forms}
-    dice = np.random.default_rng(6)
+    rng = np.random.default_rng(6)
     for _ in range(40):
-        push, turn = dice.integers(0, 7, 6), dice.integers(0, 13, 6)
+        push, turn = rng.integers(0, 7, 6), rng.integers(0, 13, 6)
         batches["discrete"].step(push * 13 + turn)
         batches["multi_discrete"].step(np.stack([push, turn], 1))
         batches["continuous"].step(np.stack([(push - 3) / 3, (turn - 6) / 6], 1).astype(np.float32))
@@ -966,7 +966,7 @@ def test_speed_is_the_part_along_the_heading_and_within_the_limits_from_the_star
     sideways = changed(scene, vx_mps=scene.objects.vx_mps + np.array([[25.0, 0.0]], np.float32))
     batch = batch_of(sideways)
     assert batch.vehicles()["speed_mps"] == pytest.approx([30.0, 40.0], abs=1e-4)
-    assert batch.scene_report().made_up["start speeds brought within min_speed_mps and max_speed_mps"] == 1
+    assert batch.scene_report().imputed["start speeds brought within min_speed_mps and max_speed_mps"] == 1
 
 
 def test_the_metrics_measure_the_drive():

@@ -17,7 +17,7 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, partners=4, roads=8, on_colli
 
 def make(seed=3, scenes=SCENES, **options):
     changes = {name: options.pop(name) for name in ("action_type", "observation_type") if name in options}
-    return Batch(scenes, worlds=options.pop("worlds", 4), config=CONFIG.replace(**changes), seed=seed, threads=1,
+    return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed, threads=1,
                  **options)
 
 
@@ -136,7 +136,7 @@ def test_a_value_that_the_core_would_trip_over_is_told_by_name_and_nothing_chang
     assert pickle.dumps(batch) == before
 
 
-@pytest.mark.parametrize("name, value", [("status", 0), ("present", 1), ("touching", 1 << 63)])
+@pytest.mark.parametrize("name, value", [("status", 0), ("present", 1), ("overlapping", 1 << 63)])
 def test_what_a_scene_lacks_cannot_be_loaded_into_it(name, value):
     """The last agent and the last vehicles of the smaller scene are in no scene: the core would read past its end."""
     batch = opened()
@@ -152,7 +152,7 @@ def test_other_worlds_are_told():
     for other, sentence in ((make(scenes=SCENES[::-1]), "is the hash of other scenes"),
                             (make(world_ids=[0, 1, 2, 4]), r"\[0, 1, 2, 3\]; it must be the world_ids of this batch"),
                             (make(parts=2), "'seed'.*shape \\(2,\\); it must be"),
-                            (make(worlds=3), "it must be int64 of shape \\(27")):
+                            (make(num_worlds=3), "it must be int64 of shape \\(27")):
         with pytest.raises(CallError, match=sentence):
             other.load_state_dict(state)
 

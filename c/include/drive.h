@@ -3,7 +3,7 @@
  * The only place where a public declaration stands; the Python binding is cut out of this header between the two
  * marks below. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
  *
- * Words: a *world* is a running copy of a *scene*; a *row* is a controlled agent of a world; rows of all worlds are
+ * Words: a *world* is a running copy of a *scene*; an *agent* is a controlled agent of a world; agents of all worlds are
  * numbered world by world. A *step* is one call, a *trial* an attempt from the scene's start state, an *episode*
  * `max_trials` trials of one scene. */
 #ifndef DRIVE_H
@@ -20,7 +20,7 @@ enum {
     /* Discrete actions: index = accel_index * DRV_STEERING_BINS + steer_index. */
     DRV_ACCELERATION_BINS = 7,
     DRV_STEERING_BINS = 13,
-    /* Floats of what a slot shows, and of a record in the tables of index rows. */
+    /* Floats of what a slot shows, and of a record in the tables of index observations. */
     DRV_RECORD_FLOATS = 8,
     DRV_METRIC_SCORE = 0,
     /* In the place of a part's index: all worlds. */
@@ -46,18 +46,18 @@ typedef enum drv_status {
     DRV_ERROR_MEMORY = 5
 } drv_status;
 
-typedef enum drv_answer { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_answer;
+typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
-/* What a row of observations is: floats, half floats, or an index row, from which the floats can be rebuilt (see
+/* What an observation is: floats, half floats, or an index observation, from which the floats can be rebuilt (see
  * drv_observation_place). */
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
-/* Which road segments a row sees: the nearest to it, or to the middle of the small cell it is in. */
+/* Which road segments an agent sees: the nearest to it, or to the middle of the small cell it is in. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
 typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
 
-/* How a row's trial ended. DRV_OUTCOME_OTHER is kept for causes that are none of the named ones. */
+/* How an agent's trial ended. DRV_OUTCOME_OTHER is kept for causes that are none of the named ones. */
 typedef enum drv_outcome {
     DRV_OUTCOME_NONE = 0,
     DRV_OUTCOME_GOAL = 1,
@@ -84,7 +84,7 @@ typedef enum drv_road_kind {
     DRV_ROAD_DRIVEWAY = 7
 } drv_road_kind;
 
-/* Bits of the per-row summary code, one uint16 a row; `outcome` sits above them, see DRV_CODE_OUTCOME_SHIFT. */
+/* Bits of the per-agent summary code, one uint16 an agent; `outcome` sits above them, see DRV_CODE_OUTCOME_SHIFT. */
 enum {
     DRV_CODE_TRIAL_ENDED = 1,
     DRV_CODE_TRUNCATION = 2,
@@ -125,14 +125,14 @@ typedef struct drv_config {
     double log_ema_alpha; /* near 1 the averages move by less than a float can hold */
 } drv_config;
 
-/* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order rows, experts,
- * statics. Frame 0 is the frame at which every trial starts. */
+/* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order agents, log-replay vehicles,
+ * static vehicles. Frame 0 is the frame at which every trial starts. */
 typedef struct drv_scene_input {
     const char *name;
     float dt_s;
     int32_t trial_steps;
-    int32_t row_count;
-    int32_t expert_count;
+    int32_t num_agents;
+    int32_t log_replay_count;
     int32_t vehicle_count;
     int32_t frame_count;
     const uint8_t *kind;          /* vehicle_count, drv_object_kind */
@@ -143,9 +143,9 @@ typedef struct drv_scene_input {
     const float *start_heading_rad;
     const float *start_vx_mps; /* the speed along the heading is kept */
     const float *start_vy_mps;
-    const float *goal_x_m;        /* row_count */
+    const float *goal_x_m;        /* num_agents */
     const float *goal_y_m;
-    const float *log_x_m;         /* frame_count x expert_count */
+    const float *log_x_m;         /* frame_count x log_replay_count */
     const float *log_y_m;
     const float *log_heading_rad;
     const float *log_vx_mps;
@@ -170,7 +170,7 @@ typedef struct drv_scene_facts {
     int32_t edge_segment_count;
     int32_t cell_count;
     float cell_size_m;
-    int32_t clipped_start_speeds; /* rows whose speed was brought within the config's limits */
+    int32_t clipped_start_speeds; /* agents whose speed was brought within the config's limits */
     uint64_t bytes;
 } drv_scene_facts;
 
@@ -239,33 +239,33 @@ typedef struct drv_file {
 /* Sizes that a batch needs from its caller. */
 typedef struct drv_batch_needs {
     uint64_t block_bytes; /* state: one block, 64-byte aligned, no pointers in it */
-    int32_t row_count;
-    int32_t rows_per_world;
+    int32_t num_agents;
+    int32_t agents_per_world;
     int32_t vehicles_per_world;
-    int32_t observation_size; /* floats a row */
-    int32_t observation_bytes; /* a row */
-    int32_t action_width;     /* numbers a row */
+    int32_t observation_size; /* floats an agent */
+    int32_t observation_bytes; /* an agent */
+    int32_t action_width;     /* numbers an agent */
 } drv_batch_needs;
 
 typedef struct drv_batch_setup {
     drv_config config;
-    int32_t world_count;
-    int32_t rows_per_world;
+    int32_t num_worlds;
+    int32_t agents_per_world;
     int32_t scene_count;
     drv_scene *const *scenes;
-    const int64_t *world_ids; /* world_count */
+    const int64_t *world_ids; /* num_worlds */
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
     int32_t part_count;   /* parts that can be called apart, at most one a world; 0: only the whole batch is called */
     const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
 } drv_batch_setup;
 
-/* The caller's arrays, bound once. Rows unless said otherwise; flags are 0 or 1. */
+/* The caller's arrays, bound once. Agents unless said otherwise; flags are 0 or 1. */
 typedef struct drv_arrays {
-    int64_t *discrete_actions;  /* row_count x action_width, for the two discrete action types */
-    float *continuous_actions;  /* row_count x 2 in [-1, 1]: throttle, steering */
-    uint8_t *observations;            /* row_count x observation_bytes */
-    float *vehicle_table;             /* world_count x (1 + vehicles_per_world) x 8, for index rows; else NULL */
+    int64_t *discrete_actions;  /* num_agents x action_width, for the two discrete action types */
+    float *continuous_actions;  /* num_agents x 2 in [-1, 1]: throttle, steering */
+    uint8_t *observations;            /* num_agents x observation_bytes */
+    float *vehicle_table;             /* num_worlds x (1 + vehicles_per_world) x 8, for index observations; else NULL */
     float *rewards;
     uint8_t *terminations;
     uint8_t *truncations;
@@ -277,9 +277,9 @@ typedef struct drv_arrays {
     uint8_t *removed;
     uint8_t *stopped;
     uint8_t *waits;
-    uint8_t *outcome;       /* drv_outcome on the step that decides the row's trial, else 0 */
-    uint16_t *code;         /* the flags of a row in one number, see DRV_CODE_* */
-    int32_t *scene_index;   /* world_count */
+    uint8_t *outcome;       /* drv_outcome on the step that decides the agent's trial, else 0 */
+    uint16_t *code;         /* the flags of an agent in one number, see DRV_CODE_* */
+    int32_t *scene_index;   /* num_worlds */
 } drv_arrays;
 
 typedef struct drv_batch drv_batch;
@@ -302,7 +302,7 @@ typedef struct drv_state_field {
     int32_t count; /* elements of one world */
 } drv_state_field;
 
-/* One named feature of a row, repeated `slots` times at `stride` floats. */
+/* One named feature of an agent, repeated `slots` times at `stride` floats. */
 typedef struct drv_feature {
     const char *name;
     const char *unit;
@@ -314,11 +314,11 @@ typedef struct drv_feature {
     int32_t stride;
 } drv_feature;
 
-/* Where the parts of an index row stand, in bytes: `head` floats, the features of no slot; then the partners and the
+/* Where the parts of an index observation stand, in bytes: `head` floats, the features of no slot; then the partners and the
  * roads shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle
  * table, a road one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
 typedef struct drv_observation_place {
-    int32_t head_count, head_bytes, partners_bytes, roads_bytes, row_bytes;
+    int32_t head_count, head_bytes, partners_bytes, roads_bytes, observation_bytes;
 } drv_observation_place;
 
 /* The moving averages of one figure over the agents that have data. */
@@ -332,7 +332,7 @@ typedef struct drv_figure {
 drv_status drv_scene_create(const drv_scene_input *input, const drv_config *config, drv_scene **out, char *message);
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);
-/* Writes what index rows name: 1 + segment_count records of 8 floats, in the scene's frame; the first is zeros. */
+/* Writes what index observations name: 1 + segment_count records of 8 floats, in the scene's frame; the first is zeros. */
 void drv_scene_records(const drv_scene *scene, float *out);
 
 /* Checks the bytes of a scene file: every count, offset and checksum, and every number but those of the metadata, which
@@ -360,7 +360,7 @@ void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
 
 /* A call is at the whole batch (DRV_WHOLE_BATCH) or at one of its parts, the worlds of drv_batch_part; what it takes
- * and gives has an entry for each world or row of these, and its sentences number them from 0. Calls at different parts
+ * and gives has an entry for each world or agent of these, and its sentences number them from 0. Calls at different parts
  * may come from several threads at once; where two would share a world, the second is told so and changes nothing.
  * Calls that name no part are at the whole batch. */
 drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
@@ -377,7 +377,7 @@ drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, c
 drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
 /* Ends the step in flight, in whichever thread, which helps with the worlds that are left. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
-/* What each waiting row will see at its next inner restart, zeros elsewhere: observation_size floats a row, or half
+/* What each waiting agent will see at its next inner restart, zeros elsewhere: observation_size floats an agent, or half
  * floats where observations are. */
 drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);
 /* The pool's threads do not survive a fork; the child calls this before its first step. Where another thread was in a
@@ -388,9 +388,9 @@ void drv_batch_forked(drv_batch *batch);
  * all its agents enter in the step that ends the trial, and a trial that a reset cuts enters nothing. */
 int32_t drv_metric_count(void);
 const char *drv_metric_name(int32_t metric); /* "" past the end */
-/* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of a row. */
+/* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of an agent. */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
-/* Mean over rows that have both of score in trial `trial` minus score in trial 0. */
+/* Mean over agents that have both of score in trial `trial` minus score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
 /* How many trials of agents they hold; value and n are the same. */
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
@@ -407,8 +407,8 @@ drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns
 /* Writes up to `capacity` entries, returns how many there are. */
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
-drv_observation_place drv_index_row(const drv_config *config);
-/* The factor of places in a row: slots show metres times this. */
+drv_observation_place drv_index_observation(const drv_config *config);
+/* The factor of places in an agent: slots show metres times this. */
 float drv_position_scale(const drv_config *config);
 
 /* --- cffi ends --- */

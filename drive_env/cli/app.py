@@ -12,8 +12,8 @@ from ..config import DriveConfig
 from ..errors import ConfigError
 from ..scenes.generate import GENERATORS
 from . import bench as bench_command
-from . import demo as demo_command
 from . import conversion, inspection, looking
+from . import demo as demo_command
 
 SCENE_HELP = (f"A scene file, or a generator's name ({', '.join(GENERATORS)}), which a file of that name does not "
               "hide: write ./town for it.")
@@ -96,7 +96,7 @@ def convert(
 
 
 AGENTS = Annotated[int | None, typer.Option(
-    min=1, max=4096, help="Rows of the world.", show_default="as many as the scene has")]
+    min=1, max=4096, help="Agents of the world.", show_default="as many as the scene has")]
 TRIALS = Annotated[int, typer.Option(min=1, max=100, help="Trials of the episode.")]
 SEED = Annotated[int, typer.Option(min=0, help="The same seed plays the same episode.")]
 
@@ -107,16 +107,16 @@ def play(
     out: Annotated[Path, typer.Option(
         help="The file to write: a film (.mp4, .gif) or a sheet of pictures (.png).")],
     policy: Annotated[str, typer.Option(
-        help="random, lane (a rule) or replay (the log, in which one row drives by rule).")] = "lane",
+        help="random, lane (a rule) or replay (the log, in which one agent drives by rule).")] = "lane",
     agents: AGENTS = None,
     trials: TRIALS = 1,
     seed: SEED = 0,
     view: Annotated[str, typer.Option(
-        help="scene (all of it) or follow (one row and what it sees).")] = "scene",
-    row: Annotated[int, typer.Option(min=0, help="The row that follow follows.")] = 0,
+        help="scene (all of it) or follow (one agent and what it sees).")] = "scene",
+    agent: Annotated[int, typer.Option(min=0, help="The agent that follow follows.")] = 0,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    looking.play(scene, out, policy, agents, trials, seed, view, row)
+    looking.play(scene, out, policy, agents, trials, seed, view, agent)
 
 
 @app.command()
@@ -137,18 +137,18 @@ def bench(
     scene: Annotated[str, typer.Option(help=f"{SCENE_HELP} A folder stands for the files in it.")] = "town",
     worlds: Annotated[int, typer.Option(min=1, max=65536, help="Worlds stepped together.")] = 64,
     agents: Annotated[int | None, typer.Option(
-        min=1, max=4096, help="Rows of each world.", show_default="as many as the scene has")] = None,
+        min=1, max=4096, help="Agents of each world.", show_default="as many as the scene has")] = None,
     threads: Annotated[int, typer.Option(
         min=0, max=1024, help="Threads; 0 takes as many as this process may use.")] = 0,
-    partners: Annotated[int, typer.Option(min=0, max=255, help="Vehicles a row sees.")] = DEFAULTS.partners,
-    roads: Annotated[int, typer.Option(min=0, max=1024, help="Road segments a row sees.")] = DEFAULTS.roads,
+    partners: Annotated[int, typer.Option(min=0, max=255, help="Vehicles an agent sees.")] = DEFAULTS.partners,
+    roads: Annotated[int, typer.Option(min=0, max=1024, help="Road segments an agent sees.")] = DEFAULTS.roads,
     action: Annotated[bench_command.Action, typer.Option(
         help="Form of an action.")] = bench_command.Action.discrete,
     seconds: Annotated[float, typer.Option(min=0.05, max=600.0, help="Time of each of five repeats.")] = 2.0,
 ) -> None:
     """Measure agent-steps a second of the array API under random actions: the median of five repeats.
 
-    An agent-step is one row that acted in one step.
+    An agent-step is one agent that acted in one step.
     Events are ignored, so that only the steps which restart a trial do not count.
     Phases are timed in a sixth repeat.
     """

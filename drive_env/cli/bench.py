@@ -41,12 +41,12 @@ class Measured(NamedTuple):
         return self.agent_steps / self.seconds
 
 
-def run(scene: str, worlds: int, agents: int | None, threads: int, partners: int, roads: int, action: Action,
+def run(scene: str, num_worlds: int, agents: int | None, threads: int, partners: int, roads: int, action: Action,
         seconds: float) -> None:
     config = DriveConfig(
         on_goal="ignore", on_collision="ignore", on_offroad="ignore", agents_per_world=agents,
         partners=partners, roads=roads, action_type=action.value)
-    with Batch(scenes=scene, worlds=worlds, config=config, seed=0, threads=threads) as batch:
+    with Batch(scenes=scene, num_worlds=num_worlds, config=config, seed=0, threads=threads) as batch:
         batch.reset()
         draws = [RandomDriver(batch, seed=draw).act_all() for draw in range(DRAWS)]
         with show.progress() as bars:
@@ -72,7 +72,7 @@ def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
     begin = now = time.perf_counter()
     while now - begin < seconds:
         batch.step(draws[step % len(draws)])
-        agent_steps += batch.row_count - np.count_nonzero(batch.invalid_step)
+        agent_steps += batch.num_agents - np.count_nonzero(batch.invalid_step)
         step += 1
         now = time.perf_counter()
     return Measured(agent_steps, now - begin)
@@ -84,7 +84,7 @@ def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
     show.facts([
         ("machine", show.machine()),
         ("scenes", scenes),
-        ("worlds", f"{batch.world_count} of {batch.rows_per_world} rows, {thread_count(batch)}"),
+        ("worlds", f"{batch.num_worlds} of {batch.agents_per_world} agents, {thread_count(batch)}"),
         ("actions", f"random, {config.action_type}"),
         ("observation", f"{batch.observation_size} floats: {config.partners} partners, {config.roads} roads"),
         ("slots filled", filled(batch)),
@@ -107,12 +107,12 @@ def filled(batch: Batch) -> str:
 
 
 def thread_count(batch: Batch) -> str:
-    return show.some(min(batch.threads, batch.world_count), "thread")
+    return show.some(min(batch.threads, batch.num_worlds), "thread")
 
 
 def report_phases(batch: Batch, timed: Measured, phase_s: dict[str, float]) -> None:
-    total_s = timed.seconds * min(batch.threads, batch.world_count)
+    total_s = timed.seconds * min(batch.threads, batch.num_worlds)
     parts = phase_s | {"calls and waiting": total_s - sum(phase_s.values()), "all": total_s}
-    rows = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]
+    agents = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]
             for part, seconds in parts.items()]
-    show.table(f"where the time of {thread_count(batch)} went", ["", "ns an agent-step", "share"], rows)
+    show.table(f"where the time of {thread_count(batch)} went", ["", "ns an agent-step", "share"], agents)

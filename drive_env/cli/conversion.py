@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..errors import ConfigError, DriveError, SceneError, printable
 from ..scenes import Scene, generate_scene, save_scene
-from ..scenes.drv import bears_magic
-from ..scenes.load import read_file, scene_in, unpacked
+from ..scenes.drv import has_signature
+from ..scenes.load import decompressed, read_file, scene_in
 from ..scenes.metadata import as_text
 from ..scenes.resolve import files_of, is_generator
 from . import show
@@ -81,9 +81,9 @@ def read(source: str, stated: dict[str, str], seed: int, agents: int) -> Scene:
         scene = generate_scene(source, seed=seed, agents=agents)
     else:
         name, packed = read_file(source)
-        data = unpacked(name, packed)
+        data = decompressed(name, packed)
         scene = scene_in(name, data)
-        if not bears_magic(data):
+        if not has_signature(data):
             # A folder of this machine says nothing on another one.
             file_name = as_text(os.path.basename(name))
             digest = hashlib.sha256(packed).hexdigest()

@@ -35,7 +35,7 @@ FIGURES = (
     ("reward", "reward", "{:+.2f}"),
     ("trial_0_score", "score in trial 0", "{:.2f}"),
     ("trial_1_score", "score in trial 1", "{:.2f}"),
-    ("trials", "trials booked", "{:.0f}"),
+    ("trials", "trials recorded", "{:.0f}"),
 )
 """Figures of `Batch.metrics`, how the table calls them and how many digits they get."""
 
@@ -79,11 +79,11 @@ def play_and_report(title: str, scenes: str | Scene, episodes: int, seed: int) -
             env = parallel_env(scenes, config)
             played.append(play(env, name, driver(env.batch), episodes, seed, partial(bars.advance, bar)))
             env.close()
-            cast = env.batch.casts[0]
+            roles = env.batch.roles[0]
     show.heading(title)
     show.lines(f"{show.some(episodes, 'episode')} of {TRIALS} trials for each driver; "
                f"{show.some(len(env.possible_agents), 'agent')}, "
-               f"trials of {cast.trial_steps} steps of {cast.dt_s:g} s")
+               f"trials of {roles.trial_steps} steps of {roles.dt_s:g} s")
     report_metrics(played)
     report_time(played)
 
@@ -111,11 +111,11 @@ def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, ep
 
 
 def report_metrics(played: list[Played]) -> None:
-    rows = []
+    agents = []
     for name, label, form in FIGURES:
         figures = [one.metrics[name] for one in played]
-        rows.append([label, *(form.format(figure.value) if figure.n else "-" for figure in figures)])
-    show.table("how they drove", ["mean over agents", *(one.driver for one in played)], rows)
+        agents.append([label, *(form.format(figure.value) if figure.n else "-" for figure in figures)])
+    show.table("how they drove", ["mean over agents", *(one.driver for one in played)], agents)
 
 
 def report_time(played: list[Played]) -> None:
@@ -128,16 +128,16 @@ def report_time(played: list[Played]) -> None:
     for parts in spent:
         parts["all else"] = sum(seconds for name, seconds in parts.items() if name not in shown)
 
-    def row(label: str, cell: Callable[[Played, dict[str, float], float], str]) -> list[str]:
+    def agent(label: str, cell: Callable[[Played, dict[str, float], float], str]) -> list[str]:
         return [label, *map(cell, played, spent, totals)]
 
     def share_of(name: str) -> Callable[[Played, dict[str, float], float], str]:
         return lambda one, parts, total: f"{100 * parts[name] / total:.1f}%"
 
     show.table("where the time of the env went", ["", *(one.driver for one in played)], [
-        row("agent-steps/s", lambda one, parts, total: show.count(one.agent_steps / total)),
-        *(row(f"  {name}", share_of(name)) for name in [*shown, "all else"]),
-        row("us an agent-step", lambda one, parts, total: f"{1e6 * total / one.agent_steps:.2f}"),
-        row("us the driver took for it",
+        agent("agent-steps/s", lambda one, parts, total: show.count(one.agent_steps / total)),
+        *(agent(f"  {name}", share_of(name)) for name in [*shown, "all else"]),
+        agent("us an agent-step", lambda one, parts, total: f"{1e6 * total / one.agent_steps:.2f}"),
+        agent("us the driver took for it",
             lambda one, parts, total: f"{1e6 * one.driver_s / one.agent_steps:.2f}"),
     ])

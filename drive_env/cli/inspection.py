@@ -7,7 +7,7 @@ import numpy as np
 from ..batch import Batch
 from ..errors import DriveError
 from ..scenes import Scene, generate_scene
-from ..scenes.drv import bears_magic, describe_drv
+from ..scenes.drv import describe_drv, has_signature
 from ..scenes.drv_layout import KINDS
 from ..scenes.load import scene_in
 from ..scenes.resolve import is_generator, read_source
@@ -21,14 +21,14 @@ SPAN_LIMIT = 12
 def run(name: str, seed: int, agents: int) -> Scene:
     scene, data = find(name, seed, agents)
     show.facts(facts(scene))
-    if bears_magic(data):
+    if has_signature(data):
         describe_file(data, scene)
     show.table("objects", ["", "in all", "valid at frame 0", "marked expert"], objects_by_kind(scene))
     show.table("roads", ["", "polylines", "points", "length"], roads_by_kind(scene))
     show.heading("on its way into the scene")
     show.lines(str(scene.report))
     show.heading("who plays which part, with the default config")
-    show.lines(cast_report(scene))
+    show.lines(roles_report(scene))
     return scene
 
 
@@ -124,10 +124,10 @@ def roads_by_kind(scene: Scene) -> list[list[str]]:
             for code, name in ROAD_KINDS.items() if (of_kind := roads.kind == code).any()]
 
 
-def cast_report(scene: Scene) -> str:
+def roles_report(scene: Scene) -> str:
     """Who would drive; a scene that has nobody is still worth looking at."""
     try:
         with Batch(scenes=[scene]) as batch:
-            return f"{batch.scene_report()}\ntrial: {batch.casts[0].trial_steps} driving steps"
+            return f"{batch.scene_report()}\ntrial: {batch.roles[0].trial_steps} driving steps"
     except DriveError as error:
         return str(error)

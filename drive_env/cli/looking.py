@@ -20,10 +20,10 @@ def prepare(folder: Path) -> None:
 
 
 def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
-         row: int) -> None:
+         agent: int) -> None:
     with _bar(f"playing into {out.name}") as progress:
         metrics = render.play(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials,
-                              seed=seed, view=view, row=row, progress=progress)
+                              seed=seed, view=view, agent=agent, progress=progress)
     show.lines(f"{out}: {_outcome(metrics, policy)}")
 
 
@@ -47,10 +47,10 @@ def _scene(name: str, seed: int, agents: int | None) -> Scene:
 
 
 def _outcome(metrics: dict, policy: str) -> str:
-    """How the rows fared. In a replay that is the one row which drives by rule; nothing ends its trial but the log."""
+    """How the agents fared. In a replay that is the one agent which drives by rule; nothing ends its trial but the log."""
     names = ("goal", "collision", "offroad", "timeout") if policy != "replay" else ("goal", "collision", "offroad")
     rates = ", ".join(f"{name} {metrics[name].value:.2f}" for name in names if metrics[name].n)
-    return rates if policy != "replay" else f"the log; of the one row that drives by rule: {rates}"
+    return rates if policy != "replay" else f"the log; of the one agent that drives by rule: {rates}"
 
 
 class _bar:

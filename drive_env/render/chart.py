@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..cast import Cast, cast_scene
 from ..config import ConfigSource, checked_config
 from ..errors import ConfigError, checked_path, shown
+from ..roles import Roles, assign_roles
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 from . import colours
 from .extra import need
@@ -33,7 +33,7 @@ LINE_STYLES = {  # kind: colour, points wide
 LANE_INK = (90, 105, 200)
 """The lane graph stands out from what is painted."""
 
-PARTS = (("rows", colours.DRIVING), ("experts", colours.EXPERT), ("standing", colours.STATIC))
+PARTS = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY), ("static vehicles", colours.STATIC))
 
 
 def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | None = None) -> None:
@@ -45,7 +45,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     Args:
         scene: any valid scene.
         path: ends in .png, .svg or .pdf.
-        config: says who has a row; None takes the defaults.
+        config: says who has an agent; None takes the defaults.
 
     Raises:
         ConfigError, SceneError: another ending, or the config does not fit the scene.
@@ -54,8 +54,8 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     path = checked_path(path, CHART_ENDINGS)
     if not isinstance(scene, Scene):
         raise ConfigError(f"scene is {shown(scene)}; it must be a Scene, see load_scene and generate_scene")
-    cast = cast_scene(scene, checked_config(config))
-    low, high = _box(scene, cast)
+    roles = assign_roles(scene, checked_config(config))
+    low, high = _box(scene, roles)
     inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
     figure = need("matplotlib.figure").Figure(figsize=inches + 1.0)
     axes = figure.add_subplot()
@@ -66,7 +66,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
                    f"{scene.objects.frame_count} frames of {scene.dt_s:g} s")
     _plot_roads(axes, scene)
     _plot_lanes(axes, scene)
-    _plot_objects(axes, cast)
+    _plot_objects(axes, roles)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
 
@@ -89,9 +89,9 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
     curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}
     place = curves.pop("trials", np.arange(len(history), dtype=float))
     panels = _panels(list(curves))
-    rows = -(-len(panels) // 2)
-    figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * rows), layout="constrained")
-    grid = figure.subplots(rows, 2, squeeze=False)
+    agents = -(-len(panels) // 2)
+    figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * agents), layout="constrained")
+    grid = figure.subplots(agents, 2, squeeze=False)
     for axes, (title, members) in zip(grid.flat, panels.items(), strict=False):
         for number, name in enumerate(members):
             style = _curve_style(name, number, len(members), len(history))
@@ -108,12 +108,12 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
 # ---- the scene ----
 
 
-def _box(scene, cast):
-    valid = cast.frames.valid
+def _box(scene, roles):
+    valid = roles.frames.valid
     points = np.concatenate([
         np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
-        np.stack([cast.frames.x_m[valid], cast.frames.y_m[valid]], axis=1),
-        scene.objects.goal_m[cast.objects[: cast.row_count]]])
+        np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
+        scene.objects.goal_m[roles.objects[: roles.num_agents]]])
     low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
     # A straight road is no reason for a picture that is all width.
     missing = np.maximum(LEAST_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
@@ -172,12 +172,12 @@ def _plot_lanes(axes, scene):
                      zorder=3, label=f"lane ends {len(ends)}")
 
 
-def _plot_objects(axes, cast: Cast):
+def _plot_objects(axes, roles: Roles):
     collections = need("matplotlib.collections")
-    frames, objects = cast.frames, cast.scene.objects
-    bounds = np.cumsum([0, cast.row_count, cast.expert_count, cast.static_count])
+    frames, objects = roles.frames, roles.scene.objects
+    bounds = np.cumsum([0, roles.num_agents, roles.log_replay_count, roles.static_count])
     for (part, state), first, last in zip(PARTS, bounds[:-1], bounds[1:], strict=True):
-        members, colour = cast.objects[first:last], _rgb(colours.STATE_COLOURS[state])
+        members, colour = roles.objects[first:last], _rgb(colours.STATE_COLOURS[state])
         if not len(members):
             continue
         tracks = [np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
@@ -194,7 +194,7 @@ def _plot_objects(axes, cast: Cast):
         ahead_m = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1) * size_m[:, :1]
         axes.add_collection(collections.LineCollection(
             np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
-        if part == "rows":
+        if part == "agents":
             goals = objects.goal_m[members]
             axes.scatter(*goals.T, s=30, marker="o", facecolors="none", edgecolors=[colour], zorder=5,
                          label="goals")

@@ -10,8 +10,8 @@ Colour = tuple[int, int, int]
 
 # ---- what has become of a vehicle ----
 
-DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, EXPERT, STATIC = range(8)
-"""What a vehicle can be to the reader of a picture: a row by how its trial stands, or nobody's."""
+DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, LOG_REPLAY, STATIC = range(8)
+"""What a vehicle can be to the reader of a picture: an agent by how its trial stands, or nobody's."""
 
 STATE_NAMES = ("driving", "goal", "collision", "offroad", "timeout", "other", "expert", "static")
 
@@ -39,7 +39,7 @@ FAINT: Colour = (120, 126, 134)
 PAPER: Colour = (255, 255, 255)
 GLASS: Colour = (232, 240, 248)
 SEEN: Colour = (204, 51, 153)
-"""What a followed row was given of the vehicles: a hue that no state and no ground has."""
+"""What a followed agent was given of the vehicles: a hue that no state and no ground has."""
 SEEN_ROAD: Colour = (120, 60, 170)
 """What it was given of the road."""
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import CallError, ConfigError, checked_path, plain, shown, whole
+from ..errors import CallError, ConfigError, checked_int, checked_path, plain, shown
 from . import colours
 from .colours import mixed
 from .extra import need
@@ -73,7 +73,7 @@ def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
         ConfigError: columns is out of its range, or a frame does not fit the first one.
         CallError: there is no frame.
     """
-    columns = whole("columns", columns, 1, 1000)
+    columns = checked_int("columns", columns, 1, 1000)
     frames = list(_checked(iter(frames)))
     if not frames:
         raise CallError("there is no frame to put on a sheet")

@@ -22,7 +22,7 @@ BAR_LENGTHS_M = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 BAR_SHARE = 0.12
 """The scale is the longest of these within so much of the width."""
 
-ROW_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
+AGENT_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
 STATE_WORDS = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road", colours.STATIC: "standing"}
 
 
@@ -45,7 +45,7 @@ def panel_sizes(width: int, height: int) -> Sizes:
     """Sizes that can be read; narrow pictures get a second line below."""
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), LEAST_TEXT_PX, MOST_TEXT_PX))
     line = round(1.7 * text)
-    shown = (*ROW_STATES, colours.EXPERT, colours.STATIC)
+    shown = (*AGENT_STATES, colours.LOG_REPLAY, colours.STATIC)
     longest = sum(text_width(f"{STATE_WORDS[state]} 00", text) + 2.4 * text for state in shown)
     lines = max(1, int(np.ceil(longest / (width - 2 * text))))
     return Sizes(text=text, gap=text, top=line, bottom=line * lines)
@@ -53,7 +53,7 @@ def panel_sizes(width: int, height: int) -> Sizes:
 
 def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
              goal_shares: list[float | None]) -> None:
-    """The title, the trial as boxes that fill with the share of rows at their goal, and the trial's clock.
+    """The title, the trial as boxes that fill with the share of agents at their goal, and the trial's clock.
 
     Args:
         goal_shares: of each trial up to this one, from 0 to 1; None for one that was not watched.
@@ -61,7 +61,7 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     width, text, gap = canvas.picture.shape[1], sizes.text, sizes.gap
     canvas.bar(0, 0, width, sizes.top, colours.PAPER)
     middle = sizes.top / 2
-    dt_s, trial_steps = snapshot.cast.dt_s, snapshot.cast.trial_steps
+    dt_s, trial_steps = snapshot.roles.dt_s, snapshot.roles.trial_steps
     clock = f"{snapshot.steps * dt_s:.1f} of {trial_steps * dt_s:.1f} s"
     count = f"trial {snapshot.trial + 1} of {snapshot.max_trials}"
     boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MOST_TRIAL_BOXES else 0
@@ -96,20 +96,20 @@ def _draw_box(canvas, left, middle, box, is_now, share):
 def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: float) -> None:
     """The legend with its counts, and a scale.
 
-    Counted is every row by how its trial stands, on the map or not; then the others on the map.
+    Counted is every agent by how its trial stands, on the map or not; then the others on the map.
     """
     height, width = canvas.picture.shape[:2]
     text = sizes.text
     canvas.bar(0, height - sizes.bottom, width, height, colours.PAPER)
-    cast = snapshot.cast
-    counts = [(state, int((snapshot.row_state == state).sum())) for state in ROW_STATES]
-    others, on_map = snapshot.state[cast.row_count :], snapshot.present[cast.row_count :]
-    if cast.expert_count:
-        counts.append((colours.EXPERT, int(on_map[others == colours.EXPERT].sum())))
-    if cast.static_count:
+    roles = snapshot.roles
+    counts = [(state, int((snapshot.agent_state == state).sum())) for state in AGENT_STATES]
+    others, on_map = snapshot.state[roles.num_agents :], snapshot.present[roles.num_agents :]
+    if roles.log_replay_count:
+        counts.append((colours.LOG_REPLAY, int(on_map[others == colours.LOG_REPLAY].sum())))
+    if roles.static_count:
         counts.append((colours.STATIC, int(on_map[others == colours.STATIC].sum())))
-    drives = snapshot.row_state == colours.DRIVING
-    mean_mps = float(snapshot.speed_mps[: cast.row_count][drives].mean()) if drives.any() else 0.0
+    drives = snapshot.agent_state == colours.DRIVING
+    mean_mps = float(snapshot.speed_mps[: roles.num_agents][drives].mean()) if drives.any() else 0.0
 
     line = round(1.7 * text)
     x, y = float(text), height - sizes.bottom + line / 2

@@ -29,11 +29,11 @@ HOLD_S = 0.8
 SHEET_COLUMNS = 5
 
 FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
-"""Continuous: throttle and steering of one row."""
+"""Continuous: throttle and steering of one agent."""
 
 
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
-         agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", row: int = 0,
+         agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
          size: tuple[int, int] | None = None, config: ConfigSource | None = None,
          progress: Progress | None = None) -> dict[str, Figure]:
     """Plays one episode and writes it: a film (".mp4", ".gif"), or a sheet (".png").
@@ -41,13 +41,13 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     Args:
         scenes: as for `Batch`.
         path: an existing file is replaced.
-        policy: "lane" drives by rule; "random" draws actions; "replay" shows the log: all but one row replay
-            it or stand, and that row drives to its goal by rule and stops there, whatever happens on its way.
-            Or a function that is given the batch and returns actions for every row.
-        agents: rows of the world, as `DriveConfig.agents_per_world`; not for "replay".
+        policy: "lane" drives by rule; "random" draws actions; "replay" shows the log: all but one agent replay
+            it or stand, and that agent drives to its goal by rule and stops there, whatever happens on its way.
+            Or a function that is given the batch and returns actions for every agent.
+        agents: agents of the world, as `DriveConfig.agents_per_world`; not for "replay".
         trials: of the episode.
         seed: of the episode and of the random policy.
-        view, row: as for `SceneView`.
+        view, agent: as for `SceneView`.
         size: of a frame, pixels; None takes 1280 x 720 for films and 400 x 300 for each picture of a sheet.
         config: everything else.
         progress: called after every step with the steps done and the most there can be.
@@ -65,11 +65,11 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
         film = path.lower().endswith(FILM_ENDINGS)
-        look = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, row=row)
+        look = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
         batch.reset()
         moments = _moments(batch, act, look, progress)
         if film:
-            dt_s = batch.casts[int(batch.scene_index[0])].dt_s
+            dt_s = batch.roles[int(batch.scene_index[0])].dt_s
             # Of steps shorter than a film can show, every n-th is shown, and the last of each trial.
             stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
             fps = 1 / (dt_s * stride)
@@ -84,8 +84,8 @@ def _config(config, policy, agents, trials):
     if policy != "replay":
         return config if agents is None else config.replace(agents_per_world=agents)
     if agents not in (None, 1):
-        raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one row, so it must be 1 or None")
-    # A row that stopped or left would end the trial before the log does.
+        raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one agent, so it must be 1 or None")
+    # An agent that stopped or left would end the trial before the log does.
     return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",
                           on_offroad="ignore", action_type="continuous")
 

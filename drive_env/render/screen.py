@@ -41,7 +41,7 @@ class Screen:
     @property
     def fps(self) -> float:
         """Pictures a second at which the world goes at its own pace."""
-        return 1.0 / self.batch.casts[0].dt_s
+        return 1.0 / self.batch.roles[0].dt_s
 
     def show(self) -> np.ndarray | None:
         """(h, w, 3) uint8 for "rgb_array"; None for "human", whose window keeps the world's own pace.

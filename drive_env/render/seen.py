@@ -1,4 +1,4 @@
-"""How is drawn what a row was given? Over the picture, from its observation alone."""
+"""How is drawn what an agent was given? Over the picture, from its observation alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sight import Sight, to_scene_frame
 from .traffic import BODY, placed_shape
 
 Pose = tuple[float, float, float]
-"""x_m, y_m, heading_rad of the row in the scene."""
+"""x_m, y_m, heading_rad of the agent in the scene."""
 
 FRAME_GAP_M = 0.8
 """Frames stand this much wider than what they are round."""

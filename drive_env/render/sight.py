@@ -1,4 +1,4 @@
-"""What was a row given? Its observation turned back into metres, by nothing but the layout's table."""
+"""What was an agent given? Its observation turned back into metres, by nothing but the layout's table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..layout import Feature
 
 @dataclass(frozen=True)
 class Sight:
-    """What one row observes, in its own frame: x ahead, y to the left, metres and m/s.
+    """What one agent observes, in its own frame: x ahead, y to the left, metres and m/s.
 
     Attributes:
-        present: False for a row that is off the map; then all else is empty or 0.
+        present: False for an agent that is off the map; then all else is empty or 0.
         own: quantity by name of each feature of the ego and trial blocks, such as "ego/speed".
         partners, roads: quantity by name, such as "x" or "kind", one entry a filled slot.
         partner_slots, road_slots: which slots are filled.
@@ -35,7 +35,7 @@ class Sight:
 
 
 def read_sight(observation: np.ndarray, layout: dict[str, Feature]) -> Sight:
-    """Reads one row of `Batch.observations` by `Batch.observation_layout()`."""
+    """Reads one agent of `Batch.observations` by `Batch.observation_layout()`."""
     blocks: dict[str, dict[str, np.ndarray]] = {"partners": {}, "roads": {}}
     own = {}
     for name, feature in layout.items():

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..batch import OUTCOMES, Batch
-from ..cast import Cast
 from ..errors import CallError
-from .colours import DRIVING, EXPERT, STATE_NAMES, STATIC
+from ..roles import Roles
+from .colours import DRIVING, LOG_REPLAY, STATE_NAMES, STATIC
 
 STATE_OF_OUTCOME = np.array([STATE_NAMES.index(name) if name else DRIVING for name in OUTCOMES], np.uint8)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One world at one moment. Vehicle i < `cast.row_count` is row i of the world.
+    """One world at one moment. Vehicle i < `cast.num_agents` is agent i of the world.
 
     Attributes:
         cast: who plays which part in the scene.
@@ -25,12 +25,12 @@ class Snapshot:
         xy_m: (vehicles, 2). heading_rad, speed_mps, length_m, width_m, kind: (vehicles,).
         present: (vehicles,) bool, on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
-        goal_m: (rows, 2).
-        had_goal: (rows,) bool, in this trial.
-        had_collision, had_offroad: (vehicles,) bool, in this trial; False for all but rows.
+        goal_m: (agents, 2).
+        had_goal: (agents,) bool, in this trial.
+        had_collision, had_offroad: (vehicles,) bool, in this trial; False for all but agents.
     """
 
-    cast: Cast
+    roles: Roles
     episode: int
     trial: int
     steps: int
@@ -49,9 +49,9 @@ class Snapshot:
     had_offroad: np.ndarray
 
     @property
-    def row_state(self) -> np.ndarray:
-        """(rows,) the state of every row, on the map or not."""
-        return self.state[: self.cast.row_count]
+    def agent_state(self) -> np.ndarray:
+        """(agents,) the state of every agent, on the map or not."""
+        return self.state[: self.roles.num_agents]
 
 
 def take_snapshot(batch: Batch, world: int) -> Snapshot:
@@ -63,20 +63,20 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     trial = batch.trial_state(world)
     if trial["episode"] < 0:
         raise CallError("a picture was asked for before reset; call reset first")
-    cast = batch.casts[int(batch.scene_index[world])]
-    rows = cast.row_count
+    roles = batch.roles[int(batch.scene_index[world])]
+    agents = roles.num_agents
     vehicles = batch.vehicles(world)
-    state = np.full(len(cast.objects), EXPERT, np.uint8)
-    state[:rows] = STATE_OF_OUTCOME[trial["outcome"][:rows]]
-    state[rows + cast.expert_count :] = STATIC
-    infractions = np.zeros((2, len(cast.objects)), bool)
-    infractions[:, :rows] = trial["had_collision"][:rows], trial["had_offroad"][:rows]
+    state = np.full(len(roles.objects), LOG_REPLAY, np.uint8)
+    state[:agents] = STATE_OF_OUTCOME[trial["outcome"][:agents]]
+    state[agents + roles.log_replay_count :] = STATIC
+    infractions = np.zeros((2, len(roles.objects)), bool)
+    infractions[:, :agents] = trial["had_collision"][:agents], trial["had_offroad"][:agents]
     return Snapshot(
-        cast=cast, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
+        roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
         max_trials=batch.config.max_trials,
         xy_m=np.stack([vehicles["x_m"], vehicles["y_m"]], axis=1).astype(np.float64),
         heading_rad=vehicles["heading_rad"].astype(np.float64), speed_mps=vehicles["speed_mps"],
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
-        goal_m=cast.scene.objects.goal_m[cast.objects[:rows]].astype(np.float64),
-        had_goal=trial["had_goal"][:rows], had_collision=infractions[0], had_offroad=infractions[1])
+        goal_m=roles.scene.objects.goal_m[roles.objects[:agents]].astype(np.float64),
+        had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1])

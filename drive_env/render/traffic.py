@@ -20,7 +20,7 @@ DETAIL_PIXELS_PER_M = 2.6
 """At smaller scales vehicles have neither outline nor mark, which would be all that is left of them."""
 
 NUMBER_HEIGHT_M, LEAST_NUMBER_PX = 2.4, 9
-"""The numbers of rows are as high as a car is wide, and left out where that is too small to read."""
+"""The numbers of agents are as high as a car is wide, and left out where that is too small to read."""
 
 LEAST_GOAL_PX = 3.0
 DRIVEN_TO, GIVEN_UP = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
@@ -69,7 +69,7 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
     """A ring for a goal somebody drives to, a disc for one that was reached, a grey ring for one given up."""
     radius = max(radius_m * camera.pixels_per_m, LEAST_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)
-    for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.row_state.tolist(),
+    for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.agent_state.tolist(),
                                      snapshot.had_goal.tolist(), strict=True):
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
@@ -78,7 +78,7 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
 
 
 def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
-    """Every vehicle on the map, by its state; nobody's vehicles first, so that rows lie on top."""
+    """Every vehicle on the map, by its state; nobody's vehicles first, so that agents lie on top."""
     true_px = snapshot.length_m * camera.pixels_per_m
     enlarged = np.maximum(1.0, LEAST_LENGTH_PX / true_px)
     size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlarged[:, None]
@@ -119,24 +119,24 @@ def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
     return np.stack([ahead * cosine - left * sine, ahead * sine + left * cosine], axis=2) + xy_m[:, None]
 
 
-def draw_row_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """The number of each row beside its vehicle, at most `most` pixels high, where there is room."""
+def draw_agent_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """The number of each agent beside its vehicle, at most `most` pixels high, where there is room."""
     size = _number_size(camera, most)
     if not size:
         return
-    rows = np.flatnonzero(snapshot.present[: snapshot.cast.row_count])
-    for row, (x, y) in zip(rows.tolist(), camera.to_pixels(snapshot.xy_m[rows]), strict=True):
-        canvas.text(x + 0.5 * size, y - 1.1 * size, str(row), size, colours.INK)
+    agents = np.flatnonzero(snapshot.present[: snapshot.roles.num_agents])
+    for agent, (x, y) in zip(agents.tolist(), camera.to_pixels(snapshot.xy_m[agents]), strict=True):
+        canvas.text(x + 0.5 * size, y - 1.1 * size, str(agent), size, colours.INK)
 
 
 def draw_goal_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """The number of each row that drives in its goal, at most `most` pixels high, where there is room."""
+    """The number of each agent that drives in its goal, at most `most` pixels high, where there is room."""
     size = _number_size(camera, most)
     if not size:
         return
-    rows = np.flatnonzero(snapshot.row_state == colours.DRIVING)
-    for row, (x, y) in zip(rows.tolist(), camera.to_pixels(snapshot.goal_m[rows]), strict=True):
-        canvas.text(x, y, str(row), size, colours.INK, align=0.5)
+    agents = np.flatnonzero(snapshot.agent_state == colours.DRIVING)
+    for agent, (x, y) in zip(agents.tolist(), camera.to_pixels(snapshot.goal_m[agents]), strict=True):
+        canvas.text(x, y, str(agent), size, colours.INK, align=0.5)
 
 
 def _number_size(camera, most):

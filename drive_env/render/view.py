@@ -1,4 +1,4 @@
-"""What does a world look like now? A picture of the whole scene, or of a row and what it was given."""
+"""What does a world look like now? A picture of the whole scene, or of an agent and what it was given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..errors import CallError, ConfigError, plain, shown, whole
+from ..errors import CallError, ConfigError, checked_int, plain, shown
 from ..part import check_whole
 from . import colours
 from .camera import Camera, fitted
@@ -18,7 +18,7 @@ from .panel import draw_bottom, draw_top, panel_sizes
 from .seen import draw_own_words, draw_seen_goal, draw_seen_roads, draw_seen_vehicles
 from .sight import read_sight
 from .snapshot import Snapshot, take_snapshot
-from .traffic import draw_goal_numbers, draw_goals, draw_row_numbers, draw_trails, draw_vehicles
+from .traffic import draw_agent_numbers, draw_goal_numbers, draw_goals, draw_trails, draw_vehicles
 
 VIEWS = ("scene", "follow")
 SIDE_LIMITS_PX = (160, 7680)
@@ -47,8 +47,8 @@ class SceneView:
         batch: any batch that was reset.
         world: which of its worlds.
         size: width and height of the picture, pixels.
-        view: "scene", north up; or "follow", the row's heading up, with its observation drawn over.
-        row: the row of the world that "follow" follows.
+        view: "scene", north up; or "follow", the agent's heading up, with its observation drawn over.
+        agent: the agent of the world that "follow" follows.
         span_m: metres from the bottom to the top of the "follow" view.
 
     Raises:
@@ -57,17 +57,17 @@ class SceneView:
     """
 
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
-                 row: int = 0, span_m: float = 90.0) -> None:
+                 agent: int = 0, span_m: float = 90.0) -> None:
         check_whole(batch)
         if view not in VIEWS:
             raise ConfigError(f"view is {shown(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:
             raise ConfigError(f"size is {shown(size)}; it must be a pair: width and height in pixels")
-        self.width, self.height = (whole(name, side, *SIDE_LIMITS_PX)
+        self.width, self.height = (checked_int(name, side, *SIDE_LIMITS_PX)
                                    for name, side in zip(("width", "height"), size, strict=True))
         self.batch, self.view = batch, view
-        self.world = whole("world", world, 0, batch.world_count - 1)
-        self.row = whole("row", row, 0, batch.rows_per_world - 1)
+        self.world = checked_int("world", world, 0, batch.num_worlds - 1)
+        self.agent = checked_int("agent", agent, 0, batch.agents_per_world - 1)
         span_m = plain(span_m)
         if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
             raise ConfigError(f"span_m is {shown(span_m)}; it must be a number from 5 to 2000")
@@ -117,15 +117,15 @@ class SceneView:
         self._draw_panel(canvas, camera, snapshot)
 
     def _draw_followed(self, canvas: Canvas, ground: Ground, snapshot: Snapshot) -> None:
-        if self.row < snapshot.cast.row_count and snapshot.present[self.row]:
-            self._followed_pose = (*snapshot.xy_m[self.row].tolist(), float(snapshot.heading_rad[self.row]))
+        if self.agent < snapshot.roles.num_agents and snapshot.present[self.agent]:
+            self._followed_pose = (*snapshot.xy_m[self.agent].tolist(), float(snapshot.heading_rad[self.agent]))
         x_m, y_m, heading_rad = self._followed_pose
         free = self.height - self._sizes.top - self._sizes.bottom
         camera = Camera(
             centre_m=(x_m, y_m), pixels_per_m=free / self.span_m, up_rad=heading_rad,
             # More of what lies ahead than of what lies behind.
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
-        number = self.world * self.batch.rows_per_world + self.row
+        number = self.world * self.batch.agents_per_world + self.agent
         sight = read_sight(self.batch.float_observations(number), self._layout)
         ground.draw(canvas, camera, smooth=False)
         draw_seen_roads(canvas, camera, sight, self._followed_pose)
@@ -133,17 +133,17 @@ class SceneView:
         draw_seen_vehicles(canvas, camera, sight, self._followed_pose, self._sizes.text)
         draw_seen_goal(canvas, camera, sight, self._followed_pose, self.batch.config.goal_radius_m)
         self._draw_panel(canvas, camera, snapshot)
-        if self.row < snapshot.cast.row_count:
-            draw_own_words(canvas, self._sizes, sight, f"row {self.row}", int(snapshot.state[self.row]),
+        if self.agent < snapshot.roles.num_agents:
+            draw_own_words(canvas, self._sizes, sight, f"agent {self.agent}", int(snapshot.state[self.agent]),
                            bool(self.batch.waits[number]))
 
     def _draw_vehicles(self, canvas, camera, snapshot):
         draw_trails(canvas, camera, snapshot, np.stack(self._past))
         draw_vehicles(canvas, camera, snapshot)
-        draw_row_numbers(canvas, camera, snapshot, self._sizes.text)
+        draw_agent_numbers(canvas, camera, snapshot, self._sizes.text)
 
     def _draw_panel(self, canvas, camera, snapshot):
-        title = f"{snapshot.cast.scene.name}  world {self.world}  episode {snapshot.episode}"
+        title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode}"
         draw_top(canvas, self._sizes, snapshot, title, self._goal_shares)
         draw_bottom(canvas, self._sizes, snapshot, camera.pixels_per_m)
 
@@ -151,12 +151,12 @@ class SceneView:
 
     def _remember(self, snapshot: Snapshot) -> _Backdrop:
         backdrop, is_new_scene = self._backdrop, False
-        if backdrop is None or backdrop.ground.scene is not snapshot.cast.scene:
+        if backdrop is None or backdrop.ground.scene is not snapshot.roles.scene:
             self._backdrop = backdrop = self._entered(snapshot)
             is_new_scene = True
         moment = (snapshot.episode, snapshot.trial, snapshot.steps)
         if is_new_scene or moment[:2] != self._seen[:2] or moment < self._seen:
-            self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.cast.dt_s) + 1))
+            self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.roles.dt_s) + 1))
         if is_new_scene or snapshot.episode != self._seen[0]:
             self._goal_shares = []
         self._seen = moment
@@ -169,20 +169,20 @@ class SceneView:
 
     def _entered(self, snapshot: Snapshot) -> _Backdrop:
         """Draws once what all frames of a scene share: the map under "scene", bare land under "follow"."""
-        ground = Ground(snapshot.cast.scene)
+        ground = Ground(snapshot.roles.scene)
         picture = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
         area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
-        camera = fitted(_interesting_box(snapshot.cast), area)
+        camera = fitted(_interesting_box(snapshot.roles), area)
         if self.view == "scene":
             ground.draw(Canvas(picture), camera)
         return _Backdrop(ground, picture, camera)
 
 
-def _interesting_box(cast) -> tuple[float, float, float, float]:
+def _interesting_box(roles) -> tuple[float, float, float, float]:
     """Low and high corner of all starts, logs and goals, m."""
-    frames, valid = cast.frames, cast.frames.valid[:, cast.objects]
+    frames, valid = roles.frames, roles.frames.valid[:, roles.objects]
     points = np.concatenate([
-        np.stack([frames.x_m[:, cast.objects][valid], frames.y_m[:, cast.objects][valid]], axis=1),
-        cast.scene.objects.goal_m[cast.objects[: cast.row_count]]])
+        np.stack([frames.x_m[:, roles.objects][valid], frames.y_m[:, roles.objects][valid]], axis=1),
+        roles.scene.objects.goal_m[roles.objects[: roles.num_agents]]])
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])

@@ -41,8 +41,8 @@ def pack_recording(recording: Recording) -> bytes:
     The header's `arrays` has, by name, what `coded` was told and where the array stands behind the header.
     """
     store = _Store()
-    for number, cast in enumerate(recording.casts):
-        _put_scene(store, f"scene{number}/", cast)
+    for number, roles in enumerate(recording.roles):
+        _put_scene(store, f"scene{number}/", roles)
     for number, trial in enumerate(recording.trials):
         _put_trial(store, f"trial{number}/", trial)
     header = _header(recording) | {"arrays": store.index}
@@ -94,17 +94,17 @@ class _Store:
 # ---- what there is ----
 
 
-def _put_scene(store, name, cast):
-    roads, objects = cast.scene.roads, cast.scene.objects
+def _put_scene(store, name, roles):
+    roads, objects = roles.scene.roads, roles.scene.objects
     # Exact, so that the page finds the same nearest segments as the core.
     for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
     store.put(f"{name}road_start", roads.start)
     store.put(f"{name}road_kind", roads.kind)
-    store.put(f"{name}length_m", objects.length_m[cast.objects], EXACT)
-    store.put(f"{name}width_m", objects.width_m[cast.objects], EXACT)
-    store.put(f"{name}kind", objects.kind[cast.objects])
-    store.put(f"{name}goal_m", objects.goal_m[cast.objects[: cast.row_count]].T, EXACT)
+    store.put(f"{name}length_m", objects.length_m[roles.objects], EXACT)
+    store.put(f"{name}width_m", objects.width_m[roles.objects], EXACT)
+    store.put(f"{name}kind", objects.kind[roles.objects])
+    store.put(f"{name}goal_m", objects.goal_m[roles.objects[: roles.num_agents]].T, EXACT)
 
 
 def _put_trial(store, name, trial):
@@ -141,7 +141,7 @@ def _header(recording: Recording) -> dict:
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
         "own": [_shown(feature) for feature in own],
         "slots": [_shown(feature) for feature in recording.layout.values() if feature not in own],
-        "scenes": [_scene_header(cast) for cast in recording.casts],
+        "scenes": [_scene_header(roles) for roles in recording.roles],
         "trials": [_trial_header(trial) for trial in recording.trials],
     }
 
@@ -150,11 +150,11 @@ def _shown(feature):
     return {"name": feature.name, "unit": feature.unit, "meaning": feature.meaning, "scale": feature.scale}
 
 
-def _scene_header(cast):
+def _scene_header(roles):
     # Ids are 64-bit numbers; a page's numbers are not.
-    ids = [str(number) for number in cast.scene.objects.id[cast.objects]]
-    return {"name": cast.scene.name, "source": cast.scene.source, "dt_s": cast.dt_s,
-            "trial_steps": cast.trial_steps, "rows": cast.row_count, "experts": cast.expert_count, "ids": ids}
+    ids = [str(number) for number in roles.scene.objects.id[roles.objects]]
+    return {"name": roles.scene.name, "source": roles.scene.source, "dt_s": roles.dt_s,
+            "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count, "ids": ids}
 
 
 def _trial_header(trial: Trial):

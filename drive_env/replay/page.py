@@ -32,7 +32,7 @@ def fill_page(recording: Recording, title: str | None = None) -> str:
 
 
 def _default_title(recording):
-    names = [cast.scene.name for cast in recording.casts]
+    names = [roles.scene.name for roles in recording.roles]
     more = len(names) - NAMES_IN_TITLE
     return ", ".join(names[:NAMES_IN_TITLE]) + (f" and {more} more" if more > 0 else "")
 

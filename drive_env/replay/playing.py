@@ -6,7 +6,7 @@ import os
 
 from ..batch import Batch
 from ..config import ConfigSource, checked_config
-from ..errors import checked_path, whole
+from ..errors import checked_int, checked_path
 from ..playing import Policy, Progress, actor, check_policy, play_trials
 from ..scenes import Scenes
 from .recorder import Recorder
@@ -20,7 +20,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
     Args:
         scenes: as for `Batch`.
         policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and
-            returns actions for every row; it is called once a step, also where the step is a restart.
+            returns actions for every agent; it is called once a step, also where the step is a restart.
         config: of the batch; `max_trials` says how many trials an episode has.
         seed: of the first episode and of the random policy.
         episodes: how many to play.
@@ -31,7 +31,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
         ActionError: the policy returned what is no action.
     """
     check_policy(policy)
-    episodes = whole("episodes", episodes, 1, 1_000_000)
+    episodes = checked_int("episodes", episodes, 1, 1_000_000)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act, recorder = actor(batch, policy, seed), Recorder(batch)
         batch.reset()
@@ -50,7 +50,7 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
         scenes, policy, seed, progress: as for `record`.
         path: of the page, ends in .html.
         trials: of the episode.
-        agents: rows of the world, as `DriveConfig.agents_per_world`; None leaves that to the config.
+        agents: agents of the world, as `DriveConfig.agents_per_world`; None leaves that to the config.
         config: everything else.
 
     Raises:

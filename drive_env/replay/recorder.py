@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..cast import Cast
 from ..core import lib
-from ..errors import CallError, whole
+from ..errors import CallError, checked_int
 from ..layout import Feature
 from ..part import check_whole
+from ..roles import Roles
 from .recording import EVENTS, FLAGS, Recording, Trial
 
 SLOT_BLOCKS = ("partners", "roads")
@@ -69,10 +69,10 @@ class Recorder:
 
     def __init__(self, batch: Batch, world: int = 0) -> None:
         check_whole(batch)
-        self.batch, self.world = batch, whole("world", world, 0, batch.world_count - 1)
+        self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
-        self._casts: list[Cast] = []
+        self._roles: list[Roles] = []
         self._played: list[_Played] = []
         self._episode = 0
 
@@ -82,18 +82,18 @@ class Recorder:
         Raises:
             CallError: before `reset`, or the batch is closed.
         """
-        batch, first_row = self.batch, self.world * self.batch.rows_per_world
+        batch, first_agent = self.batch, self.world * self.batch.agents_per_world
         state = batch.trial_state(self.world)
         if state["episode"] < 0:
             raise CallError("capture was called before reset; call reset first")
-        cast = batch.casts[int(batch.scene_index[self.world])]
-        rows = slice(first_row, first_row + cast.row_count)
-        if self._opens_trial(rows):
-            self._episode += bool(self._played) and bool(batch.first[first_row])
-            self._played.append(_Played(self._episode, state["trial"], self._scene_of(cast)))
+        roles = batch.roles[int(batch.scene_index[self.world])]
+        agents = slice(first_agent, first_agent + roles.num_agents)
+        if self._opens_trial(agents):
+            self._episode += bool(self._played) and bool(batch.first[first_agent])
+            self._played.append(_Played(self._episode, state["trial"], self._scene_of(roles)))
         if self._played:
             trial = self._played[-1]
-            trial.add(self._frame(rows, trial), bool(batch.trial_ended[first_row]))
+            trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))
 
     def recording(self) -> Recording:
         """All that was captured so far.
@@ -104,38 +104,38 @@ class Recorder:
         if not self._played:
             raise CallError(
                 "no start of a trial was captured; call capture after reset, then after every step")
-        return Recording(self.batch.config, self._layout, tuple(self._casts),
+        return Recording(self.batch.config, self._layout, tuple(self._roles),
                          tuple(played.finished() for played in self._played))
 
-    def _opens_trial(self, rows):
+    def _opens_trial(self, agents):
         """Whether observations are a trial's first: then alone no action took effect and no trial ended."""
         batch = self.batch
-        restarted = batch.invalid_step[rows].all() and not batch.trial_ended[rows].any()
-        return restarted or batch.first[rows].any()
+        restarted = batch.invalid_step[agents].all() and not batch.trial_ended[agents].any()
+        return restarted or batch.first[agents].any()
 
-    def _scene_of(self, cast):
-        if cast not in self._casts:
-            self._casts.append(cast)
-        return self._casts.index(cast)
+    def _scene_of(self, roles):
+        if roles not in self._roles:
+            self._roles.append(roles)
+        return self._roles.index(roles)
 
-    def _frame(self, rows, trial):
+    def _frame(self, agents, trial):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
-        acted = (~batch.invalid_step[rows] & bool(trial.frames))[:, None]
+        acted = (~batch.invalid_step[agents] & bool(trial.frames))[:, None]
         began = batch.step_events(self.world)
         # A fresh trial's first frame shows no step: what came before it is not its own.
-        events = np.stack([began[event][: rows.stop - rows.start] for event in EVENTS], axis=1) & acted
+        events = np.stack([began[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
         # A fresh trial's actions are those of the step before it.
-        actions = np.where(acted, _shares(batch.actions[rows], batch.config.action_type), 0.0)
+        actions = np.where(acted, _shares(batch.actions[agents], batch.config.action_type), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=batch.rewards[rows].copy(), events=events,
-            flags=np.stack([getattr(batch, name)[rows] for name in FLAGS]),
-            outcome=batch.outcome[rows].copy(), own=batch.float_observations(rows)[:, self._own])
+            rewards=batch.rewards[agents].copy(), events=events,
+            flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
+            outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own])
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:
-    """Those of which every row has one, none a slot."""
+    """Those of which every agent has one, none a slot."""
     return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SLOT_BLOCKS]
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cast import Cast
 from ..config import DriveConfig
 from ..errors import ConfigError
 from ..layout import Feature
+from ..roles import Roles
 
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
          "stopped", "waits")
@@ -22,18 +22,18 @@ EVENTS = ("goal", "collision", "offroad")
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One trial as it was seen; vehicle i is row i of the world, then come experts and statics.
+    """One trial as it was seen; vehicle i is agent i of the world, then come log-replay vehicles and static vehicles.
 
     Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s.
-    The R rows are those that have a vehicle.
+    The R agents are those that have a vehicle.
 
     Attributes:
         episode: counted from 0 since the recording began. index: `trial_index`, from 0.
         scene: index into `Recording.casts`.
         complete: its last step was recorded.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, on the map.
-        actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 where the row did not act.
-        rewards: (F, R) float32. events: (F, R, 3) bool, what of `EVENTS` the row met in the step.
+        actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 where the agent did not act.
+        rewards: (F, R) float32. events: (F, R, 3) bool, what of `EVENTS` the agent met in the step.
         flags: (F, R) bool each, by the names in `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the part of each observation that has no slots, in order of the layout.
     """
@@ -72,7 +72,7 @@ class Recording:
 
     config: DriveConfig
     layout: dict[str, Feature]
-    casts: tuple[Cast, ...]
+    roles: tuple[Roles, ...]
     trials: tuple[Trial, ...]
 
     def html(self, title: str | None = None) -> str:
@@ -102,4 +102,4 @@ class Recording:
 
     def __repr__(self) -> str:
         frames = sum(trial.frame_count for trial in self.trials)
-        return f"Recording({len(self.trials)} trials, {frames} frames, {len(self.casts)} scenes)"
+        return f"Recording({len(self.trials)} trials, {frames} frames, {len(self.roles)} scenes)"

@@ -20,7 +20,7 @@ from .scene import LaneGraph, Objects, Roads, Scene
 from .validate import validate_scene
 
 
-def bears_magic(data: bytes) -> bool:
+def has_signature(data: bytes) -> bool:
     """Whether a file begins as those of this format do."""
     return data.startswith(MAGIC)
 

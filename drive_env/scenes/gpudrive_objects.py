@@ -94,7 +94,7 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
         width_m=_sizes(entries, "width", "needed"), length_m=_sizes(entries, "length", "needed"),
-        height_m=_sizes(entries, "height", "optional"), goal_m=_goals(entries), marked_expert=_experts(entries, report),
+        height_m=_sizes(entries, "height", "optional"), goal_m=_goals(entries), marked_expert=_log_replays(entries, report),
         x_m=matrix(column(positions, "x", place("position"))), y_m=matrix(column(positions, "y", place("position"))),
         heading=matrix(numbers(flat("heading"), place("heading"))),
         vx_mps=matrix(column(velocities, "x", place("velocity"))),
@@ -128,7 +128,7 @@ def as_objects(tracks: Tracks, kept, heading_rad, origin_m, report: Report) -> O
         id=np.array([tracks.id[index] for index in kept], np.int64),
         kind=np.array([OBJECT_KIND_CODES[kind] for kind in kinds], np.uint8),
         length_m=tracks.length_m[kept].astype(np.float32), width_m=tracks.width_m[kept].astype(np.float32),
-        height_m=_made_up_where_missing(tracks, kept, kinds, report),
+        height_m=_imputed_where_missing(tracks, kept, kinds, report),
         goal_m=_goals_near(tracks, kept, origin_m, report), marked_expert=tracks.marked_expert[kept],
         x_m=x_m, y_m=y_m, heading_rad=time_major(wrapped(track(heading_rad))), vx_mps=time_major(track(tracks.vx_mps)),
         vy_mps=time_major(track(tracks.vy_mps)), valid=np.ascontiguousarray(valid.T))
@@ -230,7 +230,7 @@ def _goals(entries):
     return goals_m
 
 
-def _experts(entries, report):
+def _log_replays(entries, report):
     marks = [member(entry, "mark_as_expert", bool, f"objects[{index}]") if "mark_as_expert" in entry else None
              for index, entry in enumerate(entries)]
     report.make_up("mark_as_expert false, which the file does not say", marks.count(None))
@@ -292,7 +292,7 @@ def _check_sizes(tracks):
 # ---- what files lack ----
 
 
-def _made_up_where_missing(tracks, kept, kinds, report):
+def _imputed_where_missing(tracks, kept, kinds, report):
     """(k,) float32 heights."""
     missing = np.isnan(tracks.height_m[kept])
     report.make_up("heights, by the kind of object", missing.sum())

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import SceneError
-from .drv import bears_magic, read_drv
+from .drv import has_signature, read_drv
 from .gpudrive import OtherJsonError, read_gpudrive
 from .json_text import looks_like_json, parsed_bytes_at_most
 from .metadata import as_text
@@ -45,7 +45,7 @@ class Format:
 
 
 FORMATS = {
-    "drive-env .drv": Format(read_drv, "the eight bytes it begins with", bears_magic),
+    "drive-env .drv": Format(read_drv, "the eight bytes it begins with", has_signature),
     "GPUDrive and Nocturne JSON": Format(read_gpudrive, "the opening brace it begins with", looks_like_json),
     "PufferDrive .bin, early layout": Format(read_early, "its sizes, which must use up the file"),
 }
@@ -60,7 +60,7 @@ def load_scene(path: str | os.PathLike) -> Scene:
         SceneError: names the file and why it cannot be read, or for every format why the file is not of it.
     """
     name, data = read_file(path)
-    return scene_in(name, unpacked(name, data))
+    return scene_in(name, decompressed(name, data))
 
 
 def scene_in(name: str, data: bytes) -> Scene:
@@ -86,7 +86,7 @@ def scene_in(name: str, data: bytes) -> Scene:
                      + "; ".join(f"{layout} ({reason})" for layout, reason in reasons.items()))
 
 
-def unpacked(name: str, data: bytes) -> bytes:
+def decompressed(name: str, data: bytes) -> bytes:
     """What gzip packed, in one piece; other data as it is. A small file gets no large memory, whatever it packs."""
     if not data.startswith(GZIP_MAGIC):
         return data
@@ -95,9 +95,9 @@ def unpacked(name: str, data: bytes) -> bytes:
     try:
         whole = unzip.decompress(data, limit + 1)
     except zlib.error as error:
-        raise SceneError(f"{name}: it cannot be unpacked: {error}") from None
+        raise SceneError(f"{name}: it cannot be decompressed: {error}") from None
     if len(whole) > limit:
-        raise SceneError(f"{name}: it has {len(data)} bytes, unpacked more than {limit}; it must have at most so many")
+        raise SceneError(f"{name}: it has {len(data)} bytes, decompressed more than {limit}; it must have at most so many")
     if not unzip.eof:
         raise SceneError(f"{name}: it ends within its packed data, after {len(data)} bytes")
     if unzip.unused_data:
@@ -105,7 +105,7 @@ def unpacked(name: str, data: bytes) -> bytes:
                          "after its packed data; none may be")
     allowed = max(PARSED_BYTES, PARSED_SHARE * len(data))
     if looks_like_json(whole) and (needed := parsed_bytes_at_most(whole)) > allowed:
-        raise SceneError(f"{name}: it has {len(data)} bytes, unpacked {len(whole)}, which may take {needed} in memory "
+        raise SceneError(f"{name}: it has {len(data)} bytes, decompressed {len(whole)}, which may take {needed} in memory "
                          f"once parsed; it may take {allowed}")
     return whole
 

@@ -24,7 +24,7 @@ FIELDS = {
     "source_sha256": (DIGEST, "SHA-256 of the file that was converted"),
     "converter": (TEXT, "the program that converted it, and its version"),
     "dropped": (COUNTS, "what of the source is not in the scene"),
-    "made_up": (COUNTS, "what of the scene is not in the source"),
+    "imputed": (COUNTS, "what of the scene is not in the source"),
     "notes": (NOTES, "what else became of the source"),
 }
 """Key to the type of its value and its meaning, in the order of writing."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import SceneError
 from .generate import GENERATORS, generate_scene
-from .load import read_file, scene_in, unpacked
+from .load import decompressed, read_file, scene_in
 from .scene import Scene
 from .validate import validate_scene
 
@@ -22,7 +22,7 @@ NAMED_SEEDS = range(64)
 """The seeds that a generator's name stands for."""
 
 LEAST_AGENTS = 32
-"""A named scene has at least this many vehicles, so that a lone row still meets traffic."""
+"""A named scene has at least this many vehicles, so that a lone agent still meets traffic."""
 
 
 SceneSource = Scene | str | os.PathLike[str]
@@ -102,4 +102,4 @@ def read_source(path: str | os.PathLike) -> tuple[str, bytes]:
         if isinstance(path, str) and isinstance(error.__cause__, FileNotFoundError):
             raise SceneError(f"scenes is {path!r}; it is neither a file nor one of {NAMES}") from error
         raise
-    return name, unpacked(name, data)
+    return name, decompressed(name, data)

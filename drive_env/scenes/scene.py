@@ -27,12 +27,12 @@ class Report:
     """What became of a source on its way into a scene; nothing is lost in silence.
 
     Attributes:
-        dropped, made_up: counts by reason.
+        dropped, imputed: counts by reason.
         notes: sentences.
     """
 
     dropped: dict[str, int] = field(default_factory=dict)
-    made_up: dict[str, int] = field(default_factory=dict)
+    imputed: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def drop(self, reason: str, count: int = 1) -> None:
@@ -43,11 +43,11 @@ class Report:
     def make_up(self, reason: str, count: int = 1) -> None:
         """Adds `count` to what the source does not say, by reason; 0 leaves no trace."""
         if count:
-            self.made_up[reason] = self.made_up.get(reason, 0) + int(count)
+            self.imputed[reason] = self.imputed.get(reason, 0) + int(count)
 
     def __str__(self) -> str:
         lines = [f"dropped: {reason}: {count}" for reason, count in self.dropped.items()]
-        lines += [f"made up: {reason}: {count}" for reason, count in self.made_up.items()]
+        lines += [f"made up: {reason}: {count}" for reason, count in self.imputed.items()]
         return "\n".join(lines + self.notes) or "nothing dropped, nothing made up"
 
 

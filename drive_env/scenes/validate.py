@@ -32,7 +32,7 @@ SQUARE_M = 10.0
 """Side of the squares in which road segments are counted, and the longest segment the core does not split."""
 
 CROWD_LIMIT = 10_000
-"""Segments in one square. The densest real maps have about 200; a row looks at all that are near it, every step."""
+"""Segments in one square. The densest real maps have about 200; an agent looks at all that are near it, every step."""
 
 
 def validate_scene(scene: Scene) -> Scene:
@@ -150,9 +150,9 @@ def _check_crowds(roads):
     square = np.floor(np.concatenate([middle_m, at_m[roads.start[alone]]]) / SQUARE_M).astype(np.int64)
     keys, counts = np.unique(square[:, 0] * 2**32 + square[:, 1], return_counts=True)
     if counts.max() > CROWD_LIMIT:
-        column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
+        column, agent = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
         raise SceneError(f"its roads make {counts.max()} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; "
+                         f"({column * SQUARE_M:g}, {(agent - 2**31) * SQUARE_M:g}) m; "
                          f"they must make at most {CROWD_LIMIT}")
 
 

@@ -16,13 +16,13 @@ from drive_env import DriveConfig
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
 BUSY = EnvConfig(
-    scenes=("intersection",), scene_count=3, scene_agents=6, worlds=6,
+    scenes=("intersection",), scene_count=3, scene_agents=6, num_worlds=6,
     drive=DriveConfig(max_trials=2, trial_steps=24, partners=5, roads=12, on_collision="remove", on_offroad="stop",
                       goal_radius_m=20.0, max_acceleration_mps2=20.0))
-"""Fast cars and wide goals: in trials of 24 steps, rows are removed and stopped, and clocks run out."""
+"""Fast cars and wide goals: in trials of 24 steps, agents are removed and stopped, and clocks run out."""
 
 LONG = replace(BUSY, drive=BUSY.drive.replace(trial_steps=90))
-"""The same, in trials long enough that many rows are done and wait for the others."""
+"""The same, in trials long enough that many agents are done and wait for the others."""
 
 TINY = ModelConfig(width=16, layers=2, heads=2, object_width=8, context=20)
 """Its context is shorter than an episode of 48 driving steps, longer than a segment of 16."""
@@ -49,7 +49,7 @@ def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, 
 
 def clone(segment):
     """A copy that the next segment does not overwrite."""
-    return segment.rows(torch.arange(len(segment.first)))
+    return segment.agents(torch.arange(len(segment.first)))
 
 
 def tiny_config(folder, **parts) -> TrainConfig:

@@ -46,7 +46,7 @@ def test_the_file_says_what_the_weights_mean(run):
 
 def test_resuming_goes_on_bit_for_bit(tmp_path):
     """Four updates in one go, or two, a new process' worth of loading, and two more."""
-    steps = 4 * 36 * 16  # at the most: four updates' worth of rows
+    steps = 4 * 36 * 16  # at the most: four updates' worth of agents
     whole = train(tiny_config(tmp_path / "whole", ppo={"agent_steps": steps, "anneal": False, "context_refresh": True}))
     half = tiny_config(tmp_path / "half", ppo={"agent_steps": steps // 2, "anneal": False, "context_refresh": True})
     train(half)
@@ -63,7 +63,7 @@ def test_resuming_goes_on_bit_for_bit(tmp_path):
 @pytest.mark.parametrize("parts, sentence", [
     ({"env": {"drive": {"reward": {"goal": 2.0}}}}, "has env.drive.reward.goal 1.0, this config 2.0; to go on they"),
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to go on they must be alike"),
-    ({"env": {"worlds": 12}}, "has env.worlds 6, this config 12; to go on they must be alike")])
+    ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to go on they must be alike")])
 def test_a_config_that_cannot_go_on_is_told(run, parts, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
         train(run[0].changed(run={"resume": True}).changed(**parts))
@@ -257,17 +257,17 @@ def test_there_is_a_golden_checkpoint_of_every_version():
 
 
 def golden_outputs(policy):
-    """Log-probabilities of some actions and values, of two segments in a row with all that can happen in them."""
-    rows, steps, size = 3, 12, policy.trunks[0].encoder.own + sum(
+    """Log-probabilities of some actions and values, of two segments in an agent with all that can happen in them."""
+    agents, steps, size = 3, 12, policy.trunks[0].encoder.own + sum(
         block.slots * block.size for block in policy.trunks[0].encoder.sets)
-    count = rows * steps * size
-    observations = ((torch.arange(count) * 0.61803398875) % 1.0).view(rows, steps, size)
-    waits = torch.zeros(rows, steps, dtype=torch.bool)
+    count = agents * steps * size
+    observations = ((torch.arange(count) * 0.61803398875) % 1.0).view(agents, steps, size)
+    waits = torch.zeros(agents, steps, dtype=torch.bool)
     waits[1, 4:7] = True
     first = torch.zeros_like(waits)
     first[:, 0] = first[1, 7] = True
-    previous = torch.arange(rows * steps).view(rows, steps, 1) % 91
-    cache = policy.make_cache(rows, steps, "cpu")
+    previous = torch.arange(agents * steps).view(agents, steps, 1) % 91
+    cache = policy.make_cache(agents, steps, "cpu")
     found = []
     with torch.no_grad():
         for step in range(steps):
@@ -275,7 +275,7 @@ def golden_outputs(policy):
             parameters, values = policy.step(observations[:, step], previous[:, step], ~waits[:, step], cache)
             found.append(torch.cat([parameters[:, [0, 45, 90]], values[:, None]], -1))
     found = torch.stack(found, 1)
-    return {f"row {row}": found[row].flatten().tolist() for row in range(rows)}
+    return {f"agent {agent}": found[agent].flatten().tolist() for agent in range(agents)}
 
 
 def write_golden(folder: Path) -> None:

@@ -21,7 +21,7 @@ from drive_env import DriveConfig
 Two = IntEnum("Two", {"two": 2})
 
 ODD = {
-    "env": {"scenes": [Path("town"), np.str_("intersection")], "scene_count": np.int32(2), "worlds": 6.0,
+    "env": {"scenes": [Path("town"), np.str_("intersection")], "scene_count": np.int32(2), "num_worlds": 6.0,
             "scene_parameters": {"arm_length_m": np.float32(60.1), "blocks": [1, np.int64(1)]},
             "drive": {"dt_s": np.float64(0.1), "control": [3, 4], "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1e3, "learning_rate": np.float32(1e-3), "clip": torch.tensor(0.25), "epochs": Two.two,
@@ -29,7 +29,7 @@ ODD = {
     "run": {"folder": Path("runs") / "odd", "minutes": np.float16(0.1)}}
 
 PLAIN = {
-    "env": {"scenes": ("./town", "intersection"), "scene_count": 2, "worlds": 6,
+    "env": {"scenes": ("./town", "intersection"), "scene_count": 2, "num_worlds": 6,
             "scene_parameters": {"arm_length_m": 60.1, "blocks": (1, 1)},
             "drive": {"dt_s": 0.1, "control": (3, 4), "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1000, "learning_rate": 0.001, "clip": 0.25, "epochs": 2, "anneal": False, "gamma": 0.5,
@@ -84,7 +84,7 @@ def test_a_config_shares_no_dict_with_its_maker():
 @pytest.mark.parametrize("make, sentence", [
     (lambda: EnvConfig(scenes="town"), "scenes is 'town'; it must be a list, each entry a string"),
     (lambda: EnvConfig(scenes=(1,)), r"scenes is \(1,\); it must be a list, each entry a string"),
-    (lambda: EnvConfig(worlds="4"), "worlds is '4'; it must be a whole number"),
+    (lambda: EnvConfig(num_worlds="4"), "num_worlds is '4'; it must be a whole number"),
     (lambda: EnvConfig(fleets=1.5), "fleets is 1.5; it must be a whole number or None"),
     (lambda: EnvConfig(drive=3), "drive is 3; it must be of type DriveConfig, or a dict of its fields"),
     (lambda: EnvConfig(drive={"magic": 3}), "drive has no magic; it has dt_s, "),

@@ -58,7 +58,7 @@ def test_two_ranks_count_like_one_stop_together_and_end_with_the_same_weights(tm
     codes, said = two_ranks("train", tmp_path)
     assert codes == [0, 0], said
     alone = train(counted(tmp_path / "alone", ppo={"target_kl": 1e-9, "epochs": 3, "learning_rate": 0.01}))
-    counters = lambda lines: [(line["update"], line["agent_steps"], line["env_rows"], line["optimizer_steps"])
+    counters = lambda lines: [(line["update"], line["agent_steps"], line["env_steps"], line["optimizer_steps"])
                               for line in lines if line["kind"] == "update"]
     found = json.loads((tmp_path / "rank-0.json").read_text())
     assert counters(found) == counters(alone.lines) and len(counters(found)) >= 4

@@ -15,7 +15,7 @@ FLAGS = ("invalid", "terminations", "truncations", "truncation", "trial_ended", 
 
 
 def segment(rewards, values, last_value, waits=False, w=W, last_first=False, **flags):
-    """One row as `Steps`; flags by the list of steps at which they are set."""
+    """One agent as `Steps`; flags by the list of steps at which they are set."""
     count = len(rewards)
     assert set(flags) <= set(FLAGS)
     at = {name: torch.tensor([[step in flags.get(name, ()) for step in range(count)]]) for name in FLAGS}
@@ -48,13 +48,13 @@ ORACLES = {
         {"rewards": [1, 2, 0, 0, 0, 3, 4], "values": [1, 2, 99, -99, 77, 3, 4], "last_value": 8,
          "invalid": [2, 3, 4], "trial_ended": [3]},
         [[1.5625, 2.25, None, None, None, 3, 4], *[[1, 0, None, None, None, 3, 4]] * 2]),
-    "restart row last": (
+    "restart agent last": (
         {"rewards": [1, 2, 0], "values": [1, 2, 6], "last_value": 3, "invalid": [2], "truncation": [1],
          "trial_ended": [1]}, [[1.375, 1.5, None], [1.75, 3, None], [1, 0, None]]),
-    "inner clock on the last row": (
+    "inner clock on the last agent": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": 6, "truncation": [1], "trial_ended": [1], "waits": True},
         [[1.5, 2], [1.75, 3], [1, 0]]),
-    "inner goal closes the trial on the last row": (
+    "inner goal closes the trial on the last agent": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": NAN, "trial_ended": [1], "waits": True},
         [[1.5, 2], [1, 0], [1, 0]]),
     "waiting to the end": (
@@ -66,7 +66,7 @@ ORACLES = {
     "the same, later": (
         {"rewards": [1, 1, 2, 0], "values": [1, 2, 3, 99], "last_value": NAN, "invalid": [3], "waits": True},
         [[1.1875, 0.75, 1, None], *[[1.0625, 0.25, -1, None]] * 2]),
-    "last trial's clock on the last row": (
+    "last trial's clock on the last agent": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": 6, "truncations": [1], "truncation": [1],
          "trial_ended": [1], "waits": True}, [[1.75, 3]] * 3),
     "segment opens in a wait": (
@@ -77,8 +77,8 @@ ORACLES = {
 }
 
 
-def kept_entries(row, steps):
-    return [value if not waits else None for value, waits in zip(row.tolist(), steps.invalid[0].tolist())]
+def kept_entries(agent, steps):
+    return [value if not waits else None for value, waits in zip(agent.tolist(), steps.invalid[0].tolist())]
 
 
 @pytest.mark.parametrize("credit", CREDIT)
@@ -103,7 +103,7 @@ def test_the_last_trials_clock_is_bootstrapped_and_an_inner_one_as_credit_says(c
 
 
 @pytest.mark.parametrize("case, expected", [
-    ("inner clock at 1", [2.125, 4.5, None, 3, 4]), ("inner clock on the last row", [2, 4])])
+    ("inner clock at 1", [2.125, 4.5, None, 3, 4]), ("inner clock on the last agent", [2, 4])])
 def test_a_trial_boundary_may_have_a_discount_of_its_own(case, expected):
     steps = segment(**ORACLES[case][0])
     assert kept_entries(estimate(steps, gamma_trial=1.0)[0], steps) == expected
@@ -118,7 +118,7 @@ def test_a_time_limit_is_not_bootstrapped_from_what_stands_beside_the_right_valu
 
 
 def brute_force(steps, gamma, lam, credit, gamma_trial):
-    """The table read aloud for one row, by recursion."""
+    """The table read aloud for one agent, by recursion."""
     get = lambda name: getattr(steps, name)[0].tolist()
     r, v, invalid = get("rewards"), get("values"), get("invalid")
     term, truncs, trunc, trial_ended = (get(name) for name in
@@ -155,7 +155,7 @@ def brute_force(steps, gamma, lam, credit, gamma_trial):
 
 
 def random_steps(rng, count):
-    """Flags thrown at random, also where no world would raise them; rows that wait hold garbage."""
+    """Flags thrown at random, also where no world would raise them; agents that wait hold garbage."""
     share = lambda p: [step for step in range(count) if rng.random() < p]
     waits = rng.random() < 0.4
     invalid = share(0.35)
@@ -239,7 +239,7 @@ def test_waits_put_in_between_change_nothing(credit):
 
 def test_an_episode_that_opens_without_a_flag_is_an_error():
     given = {"rewards": [1, 2, 0, 3], "values": [1, 2, 3, 4], "last_value": 8, "invalid": [2], "first": [3]}
-    with pytest.raises(ValueError, match="row 0 opens an episode at step 3 of the segment, though its step 1 was"):
+    with pytest.raises(ValueError, match="agent 0 opens an episode at step 3 of the segment, though its step 1 was"):
         estimate(segment(**given))
     estimate(segment(**given, terminations=[1]))
     estimate(segment(**given, truncations=[1], truncation=[1]))
@@ -255,8 +255,8 @@ def test_an_unknown_credit_is_told():
 
 def test_float32_agrees_with_float64_on_every_device():
     rng = random.Random(1)
-    rows = [random_steps(rng, 64) for _ in range(64)]
-    steps = Steps(*(torch.cat(column) for column in zip(*rows)))
+    agents = [random_steps(rng, 64) for _ in range(64)]
+    steps = Steps(*(torch.cat(column) for column in zip(*agents)))
     wanted = advantages(steps, 0.995, 0.95)[0]
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         single = Steps(*(x.to(device, torch.float32) if x.is_floating_point() else x.to(device) for x in steps))

@@ -40,35 +40,35 @@ SEGMENTS = [(4, 4, 32, 33, 40), (4, 2, 16, 64, 90), (2, 1, 16, 70, 20), (3, 1, 1
 """Heads, heads of keys, numbers a head, steps, context."""
 
 
-def ring(heads, groups, size, slots, device="cpu", dtype=torch.float32, rows=9):
+def ring(heads, groups, size, slots, device="cpu", dtype=torch.float32, agents=9):
     """Queries, keys, values, slots and lengths: nobody else seen, everybody seen, and all between; the rest is NaN."""
     torch.manual_seed(0)
-    query, keys, values = (torch.randn(rows, *shape).to(device, dtype) for shape in (
+    query, keys, values = (torch.randn(agents, *shape).to(device, dtype) for shape in (
         (heads, size), (groups, slots, size), (groups, slots, size)))
-    slot, length = torch.randint(0, slots, (2, rows), device=device)
+    slot, length = torch.randint(0, slots, (2, agents), device=device)
     length[0], length[1] = 0, slots - 1
     age = (slot[:, None] - torch.arange(slots, device=device)) % slots
     unseen = (age > length[:, None])[:, None, :, None]
     return query, keys.masked_fill(unseen, torch.nan), values.masked_fill(unseen, torch.nan), slot, length
 
 
-def segment(heads, groups, size, steps, context, device="cpu", dtype=torch.float32, rows=9):
-    """Queries, keys, values and a cache of more rows; the prefix of some of them in any order, and who sees what."""
+def segment(heads, groups, size, steps, context, device="cpu", dtype=torch.float32, agents=9):
+    """Queries, keys, values and a cache of more agents; the prefix of some of them in any order, and who sees what."""
     torch.manual_seed(0)
-    query, keys, values = (torch.randn(rows, steps, count, size).to(device, dtype) for count in (heads, groups, groups))
-    cache = Cache(2, rows + 3, groups, size, context, steps, dtype, device)
+    query, keys, values = (torch.randn(agents, steps, count, size).to(device, dtype) for count in (heads, groups, groups))
+    cache = Cache(2, agents + 3, groups, size, context, steps, dtype, device)
     cache.keys.copy_(torch.randn(cache.keys.shape))
     cache.values.copy_(torch.randn(cache.values.shape))
-    head = torch.randint(0, 5 * cache.slots, (rows,))
-    position = (torch.rand(rows) * 1.5 * context).long()
-    first, kept = torch.rand(rows, steps) < 0.04, torch.rand(rows, steps) < 0.8
+    head = torch.randint(0, 5 * cache.slots, (agents,))
+    position = (torch.rand(agents) * 1.5 * context).long()
+    first, kept = torch.rand(agents, steps) < 0.04, torch.rand(agents, steps) < 0.8
     head[0] = position[0] = 0  # nothing was ever remembered
     head[1], position[1], first[1] = 2 * cache.slots + context // 2, 3 * context, False  # all of it, around the end
     first[2, 0] = True  # nothing of it is seen
     kept[3] = False
     kept[4] = True
     head, position, first, kept = (part.to(device) for part in (head.maximum(position), position, first, kept))
-    chosen = torch.randperm(rows + 3)[:rows].to(device)
+    chosen = torch.randperm(agents + 3)[:agents].to(device)
     return query, keys, values, cache, cache.before(chosen, head, position), sight(first, kept, position, context)
 
 
@@ -94,7 +94,7 @@ def assert_segments_are_attended_as_plainly(attend, given, limit):
     count = seen.visible[:, :, : seen.reach].any(1).sum(1)
     ages = (prefix.head[:, None] - 1 - torch.arange(cache.slots, device=query.device)) % cache.slots
     unseen = torch.ones(cache.keys.shape[1], cache.slots, dtype=torch.bool, device=query.device)
-    unseen[prefix.rows] = ages >= count[:, None]
+    unseen[prefix.agents] = ages >= count[:, None]
     for stored in (cache.keys, cache.values):
         stored.masked_fill_(unseen[:, None, :, None], torch.nan)
     spoiled = [part.masked_fill(waits, torch.nan) for part in (keys, values)]
@@ -133,7 +133,7 @@ def test_the_kernels_compute_the_plain_attention_in_the_interpreter():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_decode_kernel_computes_the_plain_attention(shape, dtype):
-    given = ring(*shape, device="cuda", dtype=dtype, rows=300)
+    given = ring(*shape, device="cuda", dtype=dtype, agents=300)
     gap = (attention.attend_ring(*given).float() - attention.attend_ring_plainly(*given).float()).abs().max()
     assert gap < (1e-5 if dtype == torch.float32 else 0.02)
 
@@ -142,7 +142,7 @@ def test_the_decode_kernel_computes_the_plain_attention(shape, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", SEGMENTS, ids=str)
 def test_whole_segments_are_attended_as_plainly_with_their_gradients(shape, dtype):
-    given = segment(*shape, device="cuda", dtype=dtype, rows=40)
+    given = segment(*shape, device="cuda", dtype=dtype, agents=40)
     limit = 1e-5 if dtype == torch.float32 else 0.03
     assert_segments_are_attended_as_plainly(attention.attend_segment, given, limit)
 
@@ -150,7 +150,7 @@ def test_whole_segments_are_attended_as_plainly_with_their_gradients(shape, dtyp
 @on_gpu
 @pytest.mark.parametrize("shape", SEGMENTS[-4:], ids=str)
 def test_whole_segments_are_attended_to_the_bit_each_time(shape):
-    query, keys, values, _, prefix, seen = segment(*shape, device="cuda", dtype=torch.bfloat16, rows=40)
+    query, keys, values, _, prefix, seen = segment(*shape, device="cuda", dtype=torch.bfloat16, agents=40)
     once, again = (attended(attention.attend_segment, query, keys, values, prefix, seen, torch.ones_like(query))
                    for _ in range(2))
     assert all(torch.equal(one, other) for one, other in zip(once, again))

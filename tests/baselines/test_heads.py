@@ -49,7 +49,7 @@ def test_throttle_and_steering_are_drawn_from_a_gaussian_and_given_within_bounds
     assert given.abs().max() == 1.0 and drawn.abs().max() > 1.0
 
 
-def test_a_row_that_waits_may_hold_anything():
+def test_an_agent_that_waits_may_hold_anything():
     head = action_head(spaces.Discrete(7), 8)
     drawn = head.sample(head(torch.full((3, 8), torch.nan)))
     assert drawn.shape == (3, 1) and (0 <= drawn).all() and (drawn < 7).all()

@@ -1,4 +1,4 @@
-"""Does what a row shows while it waits move anything that is learned? And are means those of all kept rows?"""
+"""Does what an agent shows while it waits move anything that is learned? And are means those of all valid agent-steps?"""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ CONTINUOUS = replace(LONG, drive=LONG.drive.replace(action_type="continuous"))
 
 
 def learner_and_segment(model=TINY, env=LONG):
-    """A segment in which rows drive, wait, are cut by the clock and restart, and remember what was before."""
+    """A segment in which agents drive, wait, are cut by the clock and restart, and remember what was before."""
     collector = make_collector(env, model)
     for _ in range(12):
         segment = clone(collector.collect())
@@ -41,9 +41,9 @@ def learned(learner, segment):
     advantage, returns = advantages(segment.steps(), 0.97, 0.9)
     figures = segment_figures(segment, returns, 2, ALONE)
     scaled, mean, spread = normalised(advantage, segment.kept, ALONE)
-    rows = torch.arange(len(segment.first))
+    agents = torch.arange(len(segment.first))
     learner.optimizer.zero_grad()
-    losses, log_ratio = learner.losses(segment, rows, scaled, returns, int(segment.kept.sum()))
+    losses, log_ratio = learner.losses(segment, agents, scaled, returns, int(segment.kept.sum()))
     losses.total.backward()
     gradients = {name: p.grad.clone() for name, p in learner.policy.named_parameters() if p.grad is not None}
     return {**figures, **losses._asdict(), **gradients, "mean": mean, "spread": spread, "log_ratio": log_ratio,
@@ -56,7 +56,7 @@ def differing(one, other):
 
 
 def spoiled(segment, fill, only=None):
-    """The segment with everything that rows hold while they wait replaced, save what stands behind a `truncation`."""
+    """The segment with everything that agents hold while they wait replaced, save what stands behind a `truncation`."""
     where = segment.invalid & ~segment.read if only is None else only
     names = ["observations", "values", "log_probs", "rewards"]
     names += ["actions", "previous", "trial_index", "steps_left"] * (only is None)
@@ -74,12 +74,12 @@ def spoiled(segment, fill, only=None):
 @pytest.mark.parametrize("fill", [torch.randn_like, lambda x: torch.full_like(x, NAN)], ids=["noise", "NaN"])
 @pytest.mark.parametrize("critic, env", [("shared", LONG), ("separate", LONG), ("shared", CONTINUOUS)],
                          ids=["shared", "separate", "continuous"])
-def test_a_waiting_row_never_moves_a_loss_a_statistic_or_a_gradient(critic, env, fill):
+def test_a_waiting_agent_never_moves_a_loss_a_statistic_or_a_gradient(critic, env, fill):
     learner, segment = learner_and_segment(replace(TINY, critic=critic), env)
     before = learned(learner, segment)
     assert before["clipped"] > 0 and (spoiled(segment, fill).values != segment.values).sum() > 20
     assert not differing(before, learned(learner, spoiled(segment, fill)))
-    # The test can fail: rows that drive do move them.
+    # The test can fail: agents that drive do move them.
     assert len(differing(before, learned(learner, spoiled(segment, torch.randn_like, only=segment.kept)))) > 20
 
 
@@ -118,12 +118,12 @@ def test_the_observation_behind_a_truncation_counts_by_its_value_alone():
     assert ("returns" in differing(before, learned(learner, changed))) == bool(bootstraps.any())
 
 
-def test_observations_of_rows_that_wait_get_no_gradient_at_all():
+def test_observations_of_agents_that_wait_get_no_gradient_at_all():
     """Even where all are read, as keys and as inputs."""
     learner, segment = learner_and_segment()
     observations = segment.observations.clone().requires_grad_()
-    rows = torch.arange(len(segment.first))
-    prefix = learner.collector.cache.before(rows, segment.start_head, segment.start_position)
+    agents = torch.arange(len(segment.first))
+    prefix = learner.collector.cache.before(agents, segment.start_head, segment.start_position)
     parameters, values = learner.policy(observations, segment.previous, segment.first, ~segment.waits, prefix)
     log_probs = learner.policy.actor.log_prob(parameters, segment.actions)
     advantage, returns = advantages(segment.steps(), 0.97, 0.9)
@@ -134,8 +134,8 @@ def test_observations_of_rows_that_wait_get_no_gradient_at_all():
     assert observations.grad[segment.kept].abs().sum(-1).gt(0).float().mean() > 0.99
 
 
-def test_losses_are_those_of_the_kept_rows_alone():
-    """Written out once more over a flat list of the kept rows."""
+def test_losses_are_those_of_the_kept_agents_alone():
+    """Written out once more over a flat list of the valid agent-steps."""
     torch.manual_seed(0)
     draw = lambda: torch.randn(5, 7)
     log_probs, old, advantage, returns, values, entropy = (draw() for _ in range(6))
@@ -167,7 +167,7 @@ def test_parts_of_ranks_add_up_to_the_mean_of_all():
     assert parts == pytest.approx(whole.item(), rel=1e-6) and whole == pytest.approx(x[kept].mean().item(), rel=1e-6)
 
 
-def test_advantages_are_normalised_over_the_kept_rows_of_all_ranks():
+def test_advantages_are_normalised_over_the_kept_agents_of_all_ranks():
     class Two(Ranks):
         """Two ranks in one process: sums are given the other's part."""
 
@@ -189,7 +189,7 @@ def test_advantages_are_normalised_over_the_kept_rows_of_all_ranks():
     assert torch.allclose(found, scaled[one], atol=1e-5)
 
 
-def test_a_step_without_a_kept_row_is_skipped():
+def test_a_step_without_a_kept_agent_is_skipped():
     """Also where the optimiser has momentum."""
     learner, segment = learner_and_segment()
     nobody = replace(segment, invalid=torch.ones_like(segment.invalid))
@@ -207,11 +207,11 @@ def test_a_step_without_a_kept_row_is_skipped():
 def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data(full):
     """An absent agent has no kept step; minibatches of such agents alone neither dilute the KL nor count."""
     learner, segment = learner_and_segment()
-    rows = len(segment.first)
-    driven = torch.arange(rows)[:, None] < rows * full // 4
+    agents = len(segment.first)
+    driven = torch.arange(agents)[:, None] < agents * full // 4
     segment = replace(segment, invalid=segment.invalid | ~driven)
     advantage, returns = advantages(segment.steps(), 0.97, 0.9)
-    order = [torch.arange(rows)] * 3
+    order = [torch.arange(agents)] * 3
     counts = [segment.kept.view(4, -1).sum(1).tolist()] * 3
     assert sum(count > 0 for count in counts[0]) == full
     weights = {name: value.clone() for name, value in learner.policy.state_dict().items()}

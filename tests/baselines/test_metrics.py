@@ -14,7 +14,7 @@ from baselines.lines import read_lines
 from baselines.metrics import LEFT_EDGES, Log, draw_curves, segment_figures, to_floats
 
 
-def test_figures_by_distance_and_by_trial_are_those_of_the_rows_in_the_bin():
+def test_figures_by_distance_and_by_trial_are_those_of_the_agents_in_the_bin():
     collector = make_collector(LONG)
     for _ in range(6):
         segment = clone(collector.collect())
@@ -41,7 +41,7 @@ def test_figures_by_distance_and_by_trial_are_those_of_the_rows_in_the_bin():
 
 
 def test_a_log_says_null_where_a_figure_has_no_value_and_drops_what_is_played_again(tmp_path):
-    counters = lambda update: {"update": update, "agent_steps": 10 * update, "env_rows": 20 * update}
+    counters = lambda update: {"update": update, "agent_steps": 10 * update, "env_steps": 20 * update}
     log = Log(tmp_path, mute=False, progress=False)
     for update in (1, 2, 3):
         log.write("update", counters(update), {"goal": math.nan if update == 1 else 0.5, "kl": 0.01 * update})
@@ -58,7 +58,7 @@ def test_a_log_says_null_where_a_figure_has_no_value_and_drops_what_is_played_ag
 
 def test_a_mute_log_writes_nothing(tmp_path):
     log = Log(tmp_path / "run", mute=True, tensorboard=True, wandb=True)
-    log.write("update", {"update": 1, "agent_steps": 1, "env_rows": 1}, {"goal": 1.0})
+    log.write("update", {"update": 1, "agent_steps": 1, "env_steps": 1}, {"goal": 1.0})
     log.close()
     assert not (tmp_path / "run").exists()
 

@@ -29,15 +29,15 @@ VARIANTS = {
 def replayed(collector, segment, read=None, observations=None):
     """What training makes of a segment: log-probabilities, values, and what they depend on."""
     policy = collector.policy
-    rows = torch.arange(len(segment.first), device=segment.first.device)
-    prefix = collector.cache.before(rows, segment.start_head, segment.start_position)
+    agents = torch.arange(len(segment.first), device=segment.first.device)
+    prefix = collector.cache.before(agents, segment.start_head, segment.start_position)
     parameters, values = policy(segment.observations if observations is None else observations, segment.previous,
                                 segment.first, ~segment.waits, prefix, read)
     return policy.actor.log_prob(parameters, segment.actions), values
 
 
 def gaps(collector, segments):
-    """Largest gap of ratios over kept rows and of values over all rows that are read; and the approximate KL."""
+    """Largest gap of ratios over valid agent-steps and of values over all agents that are read; and the approximate KL."""
     ratio_gap = value_gap = kl = 0.0
     for _ in range(segments):
         segment = collector.collect()
@@ -46,7 +46,7 @@ def gaps(collector, segments):
         log_ratio = (log_probs - segment.log_probs)[segment.kept]
         kl = max(kl, (log_ratio.exp() - 1 - log_ratio).mean().item())
         ratio_gap = max(ratio_gap, (log_ratio.exp() - 1).abs().max().item())
-        value_gap = max(value_gap, (values - segment.values).abs().max().item())  # also of rows that wait
+        value_gap = max(value_gap, (values - segment.values).abs().max().item())  # also of agents that wait
     return ratio_gap, value_gap, kl
 
 
@@ -73,7 +73,7 @@ def test_the_same_holds_for_half_floats(precision):
     assert ratio_gap < limit and value_gap < limit and kl < 1e-5
 
 
-def test_the_same_holds_where_rows_wait_long():
+def test_the_same_holds_where_agents_wait_long():
     collector = make_collector(LONG)
     ratio_gap, value_gap, kl = gaps(collector, 8)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
@@ -101,7 +101,7 @@ def test_what_was_gathered_had_all_that_can_happen():
     assert truncation.any() and joined("truncations").any() and joined("terminations").any() and first[:, 1:].any()
     assert (truncation & ~joined("truncations")).any(), "an inner trial cut by the clock"
     event = ~waits[:, :-1] & waits[:, 1:] & ~trial_ended[:, :-1]
-    assert event.any(), "rows that wait while others drive"
+    assert event.any(), "agents that wait while others drive"
     positions = [segment.start_position for segment in segments[1:]]
     assert max(position.max() for position in positions) > TINY.context
     assert min((position > 0).sum() for position in positions) > 0, "episodes that straddle every boundary"
@@ -114,7 +114,7 @@ def test_learning_at_rate_0_leaves_ratios_at_1():
         collector = make_collector(keep_history=refresh)
         config = PPOConfig(segment=16, epochs=2, minibatches=3, learning_rate=0.0, context_refresh=refresh)
         learner = Learner(collector.policy, make_optimizer(collector.policy, config), config, ALONE, collector)
-        counters = {"update": 0, "agent_steps": 0, "env_rows": 0}
+        counters = {"update": 0, "agent_steps": 0, "env_steps": 0}
         for _ in range(4):
             figures = learner.update(counters)
             assert figures["parity_gap"] < 1e-4 and abs(figures["kl"]) < 1e-8 and figures["clipped"] == 0
@@ -138,22 +138,22 @@ def test_a_context_remembered_anew_is_that_of_the_new_weights():
         for parameter in collector.policy.parameters():
             parameter.mul_(0.9)
     found = []
-    rows = torch.arange(len(segment.first))
-    empty = collector.cache.before(rows, segment.start_head, segment.start_position)
+    agents = torch.arange(len(segment.first))
+    empty = collector.cache.before(agents, segment.start_head, segment.start_position)
     with torch.no_grad():
         collector.policy(segment.observations, segment.previous, segment.first, segment.kept, empty, remember=found)
     collector.refresh()
     head, position = collector.cache.head, collector.cache.position
-    memory = collector.cache.before(rows, head, position)
+    memory = collector.cache.before(agents, head, position)
     checked = 0
-    for row in range(len(rows)):
-        kept = segment.kept[row].nonzero()[:, 0]
-        opened = segment.first[row].nonzero()[-1, 0] if segment.first[row].any() else 0
+    for agent in range(len(agents)):
+        kept = segment.kept[agent].nonzero()[:, 0]
+        opened = segment.first[agent].nonzero()[-1, 0] if segment.first[agent].any() else 0
         tokens = kept[kept >= opened][-(TINY.context - 1):]
         for layer, (keys, values) in enumerate(found):
             for fresh, stored in zip((keys, values), memory.of_layer(layer)):
-                wanted = fresh[row, tokens].transpose(0, 1)
-                assert torch.allclose(stored[row, :, TINY.context - 1 - len(tokens):], wanted, atol=1e-5)
+                wanted = fresh[agent, tokens].transpose(0, 1)
+                assert torch.allclose(stored[agent, :, TINY.context - 1 - len(tokens):], wanted, atol=1e-5)
                 checked += len(tokens)
     assert checked > 500
 
@@ -177,8 +177,8 @@ def test_dropping_the_prefix_would_be_seen():
     collector = make_collector()
     for _ in range(3):
         segment = collector.collect()
-    rows = torch.arange(len(segment.first))
-    prefix = collector.cache.before(rows, segment.start_head, segment.start_position)
+    agents = torch.arange(len(segment.first))
+    prefix = collector.cache.before(agents, segment.start_head, segment.start_position)
     nothing = replace(prefix, position=torch.zeros_like(prefix.position))
     with torch.no_grad():
         parameters, _ = collector.policy(segment.observations, segment.previous, segment.first, ~segment.waits,
@@ -187,26 +187,26 @@ def test_dropping_the_prefix_would_be_seen():
     assert gap[segment.kept].abs().max() > 0.1
 
 
-def test_positions_count_kept_rows_of_the_episode():
+def test_positions_count_kept_agents_of_the_episode():
     """By a loop over the steps, as the words say it."""
     collector = make_collector()
     seen = [0] * len(collector.segment.first)
     for _ in range(5):
         segment = collector.collect()
         found = sight(segment.first, segment.kept, segment.start_position, TINY.context)
-        for row in range(len(seen)):
-            history = []  # whether each earlier kept row of the episode is in the segment, and where
+        for agent in range(len(seen)):
+            history = []  # whether each earlier kept agent of the episode is in the segment, and where
             for step in range(16):
-                if segment.first[row, step]:
-                    seen[row], history = 0, []
-                assert found.position[row, step] == seen[row]
-                reach = min(seen[row], TINY.context - 1)
+                if segment.first[agent, step]:
+                    seen[agent], history = 0, []
+                assert found.position[agent, step] == seen[agent]
+                reach = min(seen[agent], TINY.context - 1)
                 in_segment = history[len(history) - min(reach, len(history)):]
                 wanted = {TINY.context - 1 + other for other in in_segment} | {TINY.context - 1 + step}
                 wanted |= {TINY.context - 1 - back for back in range(1, reach - len(in_segment) + 1)}
-                assert set(found.visible[row, step].nonzero()[:, 0].tolist()) == wanted
-                if segment.kept[row, step]:
-                    seen[row] += 1
+                assert set(found.visible[agent, step].nonzero()[:, 0].tolist()) == wanted
+                if segment.kept[agent, step]:
+                    seen[agent] += 1
                     history.append(step)
         assert collector.cache.position.tolist() == seen
 
@@ -249,21 +249,21 @@ def test_a_later_observation_changes_nothing_before_it():
 
 
 def test_another_episode_changes_nothing():
-    """Of the same row, before its `first`; and of any other row."""
+    """Of the same agent, before its `first`; and of any other agent."""
     collector = make_collector()
     checked = 0
     for _ in range(8):
         segment = clone(collector.collect())
         before = outputs(collector, segment, segment.observations)
-        for row, step in segment.first[:, 1:].nonzero().tolist():
+        for agent, step in segment.first[:, 1:].nonzero().tolist():
             changed = segment.observations.clone()
-            changed[row, : step + 1] = torch.rand_like(changed[row, : step + 1])
-            others = torch.arange(len(changed)) != row
+            changed[agent, : step + 1] = torch.rand_like(changed[agent, : step + 1])
+            others = torch.arange(len(changed)) != agent
             changed[others] = torch.rand_like(changed[others])
             after = outputs(collector, segment, changed)
-            assert torch.equal(before[:, row, step + 1 :], after[:, row, step + 1 :])
+            assert torch.equal(before[:, agent, step + 1 :], after[:, agent, step + 1 :])
             moved = (before != after).any(0)
-            assert moved[others].any() and bool(moved[row].any()) == bool(segment.read[row, : step + 1].any())
+            assert moved[others].any() and bool(moved[agent].any()) == bool(segment.read[agent, : step + 1].any())
             checked += 1
     assert checked > 20
 
@@ -312,22 +312,22 @@ def test_what_training_is_given_of_the_ring_is_finite_whatever_lies_in_unseen_sl
 
 
 def test_the_value_after_a_wait_is_known_before_it_is_over():
-    """W of a segment cut in a wait is, at the same weights, the value with which the row drives on."""
+    """W of a segment cut in a wait is, at the same weights, the value with which the agent drives on."""
     long, cut = whole_and_cut()
     checked = 0
     for part in range(15):
         short = cut.collect()
         end = 8 * (part + 1)
         assert torch.equal(short.observations, long.observations[:, end - 8 : end])
-        for row in short.last_waits.nonzero()[:, 0].tolist():
-            after = (long.kept[row, end:]).nonzero()
+        for agent in short.last_waits.nonzero()[:, 0].tolist():
+            after = (long.kept[agent, end:]).nonzero()
             if not len(after):
                 continue
             follower = end + after[0, 0]
-            if long.first[row, end : follower + 1].any():
+            if long.first[agent, end : follower + 1].any():
                 continue  # the wait was that of the last trial
-            assert short.restart_value[row] == pytest.approx(long.values[row, follower].item(), abs=1e-6)
-            assert not torch.equal(short.restart_value[row], short.last_value[row])
+            assert short.restart_value[agent] == pytest.approx(long.values[agent, follower].item(), abs=1e-6)
+            assert not torch.equal(short.restart_value[agent], short.last_value[agent])
             checked += 1
     assert checked > 12
 
@@ -343,7 +343,7 @@ def test_advantages_of_a_segment_cut_in_a_wait_are_those_of_the_whole_at_lambda_
 def test_time_limits_do_not_fall_together():
     """Worlds with a mean of 20 and more a bin: no step has three times as many clocks run out."""
     steps = 50
-    env = replace(BUSY, worlds=1000, scene_agents=1, scene_count=1, drive=BUSY.drive.replace(
+    env = replace(BUSY, num_worlds=1000, scene_agents=1, scene_count=1, drive=BUSY.drive.replace(
         trial_steps=steps - 1, agents_per_world=1, on_goal="ignore", on_collision="ignore", on_offroad="ignore",
         partners=0, roads=0))
     collector = make_collector(env, replace(TINY, memory="none", layers=1), steps=2 * steps)

@@ -52,14 +52,14 @@ def test_what_fails_is_told_and_the_rest_still_checked(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("channel, law", [
-    ("trial_ended", "trial_ended is equal on all rows of a world"),
+    ("trial_ended", "trial_ended is equal on all agents of a world"),
     ("terminations", "terminations come in the last trial"),
     ("invalid_step", "invalid_step is the waits of the step before"),
     ("first", "first opens what follows the last trial"),
     ("truncation", "truncation implies trial_ended"),
 ])
 def test_a_channel_that_lies_is_found(channel, law):
-    with Batch(scenes_of(BUSY), worlds=2, config=BUSY.drive) as batch:
+    with Batch(scenes_of(BUSY), num_worlds=2, config=BUSY.drive) as batch:
         batch.reset()
         before = {name: getattr(batch, name).copy() for name in ("waits", "trial_ended", "trial_index")}
         batch.step(batch.actions)
@@ -84,7 +84,7 @@ def test_an_inspection_shows_what_was_seen_and_nothing_else(model, tmp_path):
     scene = scenes_of(BUSY)[0]
     with Batch([scene], config=BUSY.drive) as batch:
         policy = make_policy(batch, model)
-    found = inspection.inspect(policy, scene, BUSY.drive, row=1, ticks=110)
+    found = inspection.inspect(policy, scene, BUSY.drive, agent=1, ticks=110)
     ticks, weights = found.ticks, found.weights
     assert weights.shape == (2, model.heads, 110, 110)
     assert np.allclose(weights.sum(-1), 1, atol=1e-4)
@@ -120,9 +120,9 @@ def test_the_command_inspects_a_checkpoint(tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
     assert [line["tick"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
     assert (tmp_path / "out" / "attention.png").exists()
-    wrong = subprocess.run([*command, "--row", "99"], cwd=ROOT, capture_output=True, text=True, timeout=300,
+    wrong = subprocess.run([*command, "--agent", "99"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
-    assert wrong.returncode == 1 and "row is 99; it must be from 0 to 5" in wrong.stderr
+    assert wrong.returncode == 1 and "agent is 99; it must be from 0 to 5" in wrong.stderr
 
 
 def test_the_command_refuses_an_unknown_preset_by_its_own_name():

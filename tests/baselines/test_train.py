@@ -17,7 +17,7 @@ from small import ALONE, BUSY, TINY, make_policy, tiny_config
 import drive_env
 from baselines import ppo
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
-from baselines.evaluate import Player, by_chance, evaluate, joined
+from baselines.evaluate import Player, evaluate, joined, random_policy
 from baselines.presets import PRESETS
 from baselines.worlds import open_batches, scenes_of
 from drive_env import Batch, DriveConfig
@@ -71,13 +71,13 @@ def test_each_figure_of_the_env_says_over_how_many_agents_it_is_the_mean(run):
 
 
 def test_steps_are_counted_once(run):
-    rows = 6 * 6 * 16
+    agents = 6 * 6 * 16
     agent_steps = 0
     for line in (line for line in run[1].lines if line["kind"] == "update"):
         agent_steps += line["value_all_count"]
-        assert line["env_rows"] == rows * line["update"]
+        assert line["env_steps"] == agents * line["update"]
         assert line["agent_steps"] == agent_steps
-        assert line["kept_share"] == pytest.approx(line["value_all_count"] / rows)
+        assert line["kept_share"] == pytest.approx(line["value_all_count"] / agents)
 
 
 def test_figures_by_bin_add_up_to_the_whole(run):
@@ -123,12 +123,12 @@ def test_evaluating_does_not_change_what_is_learned(run, tmp_path):
 
 
 def test_an_evaluation_plays_every_scene_once():
-    """Every row's trial is booked once a trial index, also where worlds end early."""
+    """Every agent's trial is recorded once a trial index, also where worlds end early."""
     scenes = scenes_of(replace(BUSY, scene_count=8))
     for trials in (1, 2, 3):
-        # A world's trial ends when a third of its rows have stopped: here soon, there late.
+        # A world's trial ends when a third of its agents have stopped: here soon, there late.
         drive = BUSY.drive.replace(max_trials=trials, trial_steps=200, stopped_share_limit=0.33)
-        report = evaluate(by_chance(0), scenes, drive)
+        report = evaluate(random_policy(0), scenes, drive)
         assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
         assert report["trial_length"].value < 150, "some ended early"
 
@@ -146,7 +146,7 @@ def test_an_evaluation_counts_each_trial_once_however_short_the_shortest_log(tri
     generated = scenes_of(replace(BUSY, scene_count=3))
     scenes = [log_of(scene, frames) for scene, frames in zip(generated, (2, 9, 3))]
     drive = BUSY.drive.replace(max_trials=trials, trial_steps=None)
-    agents = [cast.row_count for scene in scenes for cast in Batch(scene, config=drive).casts]
+    agents = [roles.num_agents for scene in scenes for roles in Batch(scene, config=drive).roles]
 
     def full_throttle(batch):
         return lambda batch: np.full(batch.actions.shape, 90)
@@ -168,7 +168,7 @@ def test_random_play_draws_apart_for_batches_of_one_evaluation(monkeypatch):
     drawn = []
 
     def make_act(batch):
-        act = by_chance(0)(batch)
+        act = random_policy(0)(batch)
         drawn.append(act(batch).tolist())
         return act
 
@@ -203,7 +203,7 @@ def test_the_deterministic_policy_plays_the_same_twice():
 def test_a_player_forgets_an_episode_when_the_next_one_opens():
     """A player that was there before acts like one that just came."""
     drive = BUSY.drive.replace(max_trials=1, trial_steps=12)
-    with Batch(scenes_of(BUSY), worlds=3, config=drive) as batch:
+    with Batch(scenes_of(BUSY), num_worlds=3, config=drive) as batch:
         player = Player(make_policy(batch), torch.device("cpu"))
         old = player(batch)
         batch.reset()
@@ -238,7 +238,7 @@ def test_every_switch_trains(tmp_path, parts):
 
 
 @pytest.mark.parametrize("make, sentence", [
-    (lambda: EnvConfig(worlds=0), "worlds is 0; it must be 1 or more"),
+    (lambda: EnvConfig(num_worlds=0), "num_worlds is 0; it must be 1 or more"),
     (lambda: EnvConfig(scenes=()), "at least one name or path"),
     (lambda: ModelConfig(width=30, heads=4), "width is 30; it must be a multiple of 2 x heads = 8"),
     (lambda: ModelConfig(kv_heads=3), "kv_heads is 3; it must be a divisor of heads = 4"),
@@ -256,7 +256,7 @@ def test_a_value_out_of_range_is_told(make, sentence):
 
 
 @pytest.mark.parametrize("parts, sentence", [
-    ({"ppo": {"minibatches": 5}}, "minibatches is 5; the 36 rows of a process must divide by it"),
+    ({"ppo": {"minibatches": 5}}, "minibatches is 5; the 36 agents of a process must divide by it"),
     ({"env": {"fleets": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 fleets"),
     ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
     ({"env": {"scenes": ("moon",)}}, "moon"),
@@ -298,10 +298,10 @@ def test_the_command_takes_presets_and_fields(tmp_path):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_fits_one_and_two_fleets(name):
     config = PRESETS[name]
-    assert config.env.worlds % 2 == 0
+    assert config.env.num_worlds % 2 == 0
     scene = scenes_of(replace(config.env, scene_count=1))
     with Batch(scene, config=config.env.drive) as batch:
-        assert config.env.worlds * batch.row_count % config.ppo.minibatches == 0
+        assert config.env.num_worlds * batch.num_agents % config.ppo.minibatches == 0
     assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
 
 

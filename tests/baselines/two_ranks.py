@@ -18,17 +18,17 @@ from baselines.rollout import Collector
 from baselines.worlds import open_batches, scenes_of
 
 ALWAYS_DRIVING = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-"""Which rows are kept then does not depend on what was drawn."""
+"""Which agents are kept then does not depend on what was drawn."""
 
 
 def counted(folder, **parts):
-    """A config whose kept rows are the same on any number of ranks."""
+    """A config whose valid agent-steps are the same on any number of ranks."""
     config = tiny_config(folder, **parts)
     return config.changed(env={"drive": config.env.drive.replace(**ALWAYS_DRIVING)})
 
 
-def gradients(ranks, some_rows):
-    """Gradients of some rows of a segment that every rank gathers alike, summed over the ranks."""
+def gradients(ranks, some_agents):
+    """Gradients of some agents of a segment that every rank gathers alike, summed over the ranks."""
     env = tiny_config("").env
     alone = type(ranks)(0, 1, ranks.device)
     batches, mirrors = open_batches(env, scenes_of(env), alone, 3)
@@ -39,10 +39,10 @@ def gradients(ranks, some_rows):
     config = PPOConfig(segment=16, minibatches=1)
     learner = Learner(collector.policy, make_optimizer(collector.policy, config), config, ranks, collector)
     advantage, returns = advantages(segment.steps(), 0.97, 0.9)
-    rows = torch.arange(len(segment.first))[some_rows]
-    scaled, _, _ = normalised(advantage[rows], segment.kept[rows], ranks)
-    count = int(ranks.sum(segment.kept[rows].sum()))
-    losses, _ = learner.losses(segment, rows, scaled, returns[rows], count)
+    agents = torch.arange(len(segment.first))[some_agents]
+    scaled, _, _ = normalised(advantage[agents], segment.kept[agents], ranks)
+    count = int(ranks.sum(segment.kept[agents].sum()))
+    losses, _ = learner.losses(segment, agents, scaled, returns[agents], count)
     losses.total.backward()
     ranks.sum_gradients(collector.policy.parameters())
     return {name: p.grad for name, p in collector.policy.named_parameters()}
@@ -93,7 +93,7 @@ def main(task, folder):
             {"fine": [finding.fine for finding in findings], "said": findings[-1].said, "told": len(told)}))
     elif task == "uneven":
         config = tiny_config(folder)
-        train(config.changed(env={"worlds": 5}))
+        train(config.changed(env={"num_worlds": 5}))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ static inline void begin_scene(batch_play *play, drv_config config, int32_t thre
     const drv_status status = drv_scene_create(&small.input, &config, &play->scene, play->message);
     CHECK(status == DRV_OK, "%s", play->message);
     for (int32_t i = 0; i < WORLDS; i++) play->ids[i] = i;
-    play->setup = (drv_batch_setup){.config = config, .world_count = WORLDS, .rows_per_world = SMALL_ROWS,
+    play->setup = (drv_batch_setup){.config = config, .num_worlds = WORLDS, .agents_per_world = SMALL_AGENTS,
                                     .scene_count = 1, .scenes = &play->scene, .world_ids = play->ids, .seed = 7,
                                     .thread_count = threads};
 }
@@ -48,23 +48,23 @@ static inline void *made(size_t count, size_t item_bytes) {
 /* The batch of a setup that stands. */
 static inline void begin_batch(batch_play *play) {
     CHECK(drv_batch_plan(&play->setup, &play->needs, play->message) == DRV_OK, "%s", play->message);
-    const size_t rows = (size_t)play->needs.row_count;
+    const size_t agents = (size_t)play->needs.num_agents;
     play->block = aligned_alloc(BLOCK_LINE, (size_t)play->needs.block_bytes);
     memset(play->block, 0x5a, (size_t)play->needs.block_bytes);
     CHECK(drv_batch_create(&play->setup, play->block, play->needs.block_bytes, &play->batch, play->message) == DRV_OK,
           "%s", play->message);
-    play->actions = made(rows * (size_t)play->needs.action_width, sizeof *play->actions);
-    play->shares = made(rows * (size_t)play->needs.action_width, sizeof *play->shares);
+    play->actions = made(agents * (size_t)play->needs.action_width, sizeof *play->actions);
+    play->shares = made(agents * (size_t)play->needs.action_width, sizeof *play->shares);
     const int discrete = play->setup.config.action_type != DRV_CONTINUOUS;
     play->arrays = (drv_arrays){
         .discrete_actions = discrete ? play->actions : NULL,
         .continuous_actions = discrete ? NULL : play->shares,
-        .observations = made(rows * (size_t)play->needs.observation_bytes, 1),
-        .rewards = made(rows, sizeof(float)), .terminations = made(rows, 1), .truncations = made(rows, 1),
-        .trial_ended = made(rows, 1), .truncation = made(rows, 1), .invalid_step = made(rows, 1),
-        .first = made(rows, 1), .trial_index = made(rows, sizeof(int32_t)), .removed = made(rows, 1),
-        .stopped = made(rows, 1), .waits = made(rows, 1), .outcome = made(rows, 1),
-        .code = made(rows, sizeof(uint16_t)), .scene_index = made((size_t)play->setup.world_count, sizeof(int32_t))};
+        .observations = made(agents * (size_t)play->needs.observation_bytes, 1),
+        .rewards = made(agents, sizeof(float)), .terminations = made(agents, 1), .truncations = made(agents, 1),
+        .trial_ended = made(agents, 1), .truncation = made(agents, 1), .invalid_step = made(agents, 1),
+        .first = made(agents, 1), .trial_index = made(agents, sizeof(int32_t)), .removed = made(agents, 1),
+        .stopped = made(agents, 1), .waits = made(agents, 1), .outcome = made(agents, 1),
+        .code = made(agents, sizeof(uint16_t)), .scene_index = made((size_t)play->setup.num_worlds, sizeof(int32_t))};
     drv_batch_bind(play->batch, &play->arrays);
 }
 
@@ -87,13 +87,13 @@ static inline void end(batch_play *play) {
 }
 
 static inline void act(batch_play *play, int64_t acceleration_bin, int64_t steering_bin) {
-    for (int32_t row = 0; row < play->needs.row_count; row++) {
-        if (play->needs.action_width == 1) play->actions[row] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
+    for (int32_t agent = 0; agent < play->needs.num_agents; agent++) {
+        if (play->needs.action_width == 1) play->actions[agent] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
         if (play->needs.action_width == 1) continue;
-        play->actions[2 * row] = acceleration_bin;
-        play->actions[2 * row + 1] = steering_bin;
-        play->shares[2 * row] = (float)(acceleration_bin - 3) / 3.0f;
-        play->shares[2 * row + 1] = (float)(steering_bin - 6) / 6.0f;
+        play->actions[2 * agent] = acceleration_bin;
+        play->actions[2 * agent + 1] = steering_bin;
+        play->shares[2 * agent] = (float)(acceleration_bin - 3) / 3.0f;
+        play->shares[2 * agent + 1] = (float)(steering_bin - 6) / 6.0f;
     }
 }
 

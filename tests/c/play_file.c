@@ -149,7 +149,7 @@ int main(int count, char **words) {
     const bound all = take_arrays();
     drv_batch_bind(batch, &all.arrays);
     const uint64_t float_bytes = config.observation_type == DRV_FLOAT16 ? sizeof(uint16_t) : sizeof(float);
-    const uint64_t ahead_bytes = (uint64_t)needs.row_count * (uint64_t)needs.observation_size * float_bytes;
+    const uint64_t ahead_bytes = (uint64_t)needs.num_agents * (uint64_t)needs.observation_size * float_bytes;
     void *ahead = room(ahead_bytes);
 
     const uint64_t steps = take_count(), asked_every = take_count();

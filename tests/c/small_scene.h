@@ -1,4 +1,4 @@
-/* How do C tests get a valid scene to play, or to break? Two rows, an expert and a static among a few roads; all arrays
+/* How do C tests get a valid scene to play, or to break? Two agents, an expert and a static among a few roads; all arrays
  * are the test's own and may be changed before the scene is made. */
 #ifndef SMALL_SCENE_H
 #define SMALL_SCENE_H
@@ -7,14 +7,14 @@
 
 #include "drive.h"
 
-enum { SMALL_ROWS = 2, SMALL_EXPERTS = 1, SMALL_VEHICLES = 4, SMALL_FRAMES = 6, SMALL_ROADS = 4, SMALL_POINTS = 8 };
+enum { SMALL_AGENTS = 2, SMALL_EXPERTS = 1, SMALL_VEHICLES = 4, SMALL_FRAMES = 6, SMALL_ROADS = 4, SMALL_POINTS = 8 };
 
 typedef struct small_scene {
     uint8_t kind[SMALL_VEHICLES];
     float length_m[SMALL_VEHICLES], width_m[SMALL_VEHICLES];
     float x_m[SMALL_VEHICLES], y_m[SMALL_VEHICLES], heading_rad[SMALL_VEHICLES];
     float vx_mps[SMALL_VEHICLES], vy_mps[SMALL_VEHICLES];
-    float goal_x_m[SMALL_ROWS], goal_y_m[SMALL_ROWS];
+    float goal_x_m[SMALL_AGENTS], goal_y_m[SMALL_AGENTS];
     float log_x_m[SMALL_FRAMES], log_y_m[SMALL_FRAMES], log_heading_rad[SMALL_FRAMES];
     float log_vx_mps[SMALL_FRAMES], log_vy_mps[SMALL_FRAMES];
     uint8_t log_valid[SMALL_FRAMES];
@@ -36,8 +36,8 @@ static inline drv_config small_config(void) {
         .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};
 }
 
-/* Row 0 drives along +x from the origin, row 1 twenty metres to its left; the expert crosses far ahead of them, the
- * static stands behind. The edge runs along the right side of row 0; a stop sign is a single point. */
+/* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the expert crosses far ahead of them, the
+ * static stands behind. The edge runs along the right side of agent 0; a stop sign is a single point. */
 static inline void make_small(small_scene *scene) {
     memset(scene, 0, sizeof *scene);
     for (int32_t i = 0; i < SMALL_VEHICLES; i++) {
@@ -49,9 +49,9 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->x_m, x_m, sizeof x_m);
     memcpy(scene->y_m, y_m, sizeof y_m);
     scene->vx_mps[0] = scene->vx_mps[1] = 10.0f;
-    for (int32_t row = 0; row < SMALL_ROWS; row++) {
-        scene->goal_x_m[row] = 500.0f;
-        scene->goal_y_m[row] = y_m[row];
+    for (int32_t agent = 0; agent < SMALL_AGENTS; agent++) {
+        scene->goal_x_m[agent] = 500.0f;
+        scene->goal_y_m[agent] = y_m[agent];
     }
     for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
         scene->log_x_m[frame] = 60.0f;
@@ -71,7 +71,7 @@ static inline void make_small(small_scene *scene) {
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
     scene->input = (drv_scene_input){
-        .name = "small", .dt_s = 0.1f, .trial_steps = 5, .row_count = SMALL_ROWS, .expert_count = SMALL_EXPERTS,
+        .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS, .log_replay_count = SMALL_EXPERTS,
         .vehicle_count = SMALL_VEHICLES, .frame_count = SMALL_FRAMES, .kind = scene->kind,
         .length_m = scene->length_m, .width_m = scene->width_m, .start_x_m = scene->x_m, .start_y_m = scene->y_m,
         .start_heading_rad = scene->heading_rad, .start_vx_mps = scene->vx_mps, .start_vy_mps = scene->vy_mps,

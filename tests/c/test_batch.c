@@ -10,7 +10,7 @@
 #include "dice.h"
 #include "drive.h"
 #include "small_scene.h"
-#include "state.h"
+#include "step/state.h"
 
 static int64_t trials_of(batch_play *play) {
     drv_figure found = {0.0, -1};
@@ -57,15 +57,15 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK(place, not_a_number, named)    \
     BREAK(place, endless, named)         \
     BREAK(place, -endless, named)
-    BREAK_CODE(setup->world_count, (1 << 20) + 1, "worlds")
-    BREAK(setup->world_count, 0, "worlds")
+    BREAK_CODE(setup->num_worlds, (1 << 20) + 1, "worlds")
+    BREAK(setup->num_worlds, 0, "worlds")
     BREAK_CODE(setup->scene_count, (1 << 24) + 1, "scenes")
     BREAK(setup->scene_count, 0, "scenes")
     BREAK_CODE(setup->thread_count, 1025, "threads")
     BREAK(setup->thread_count, 0, "threads")
     BREAK_CODE(setup->part_count, WORLDS + 1, "parts")
-    BREAK_CODE(setup->rows_per_world, 65536, "agents_per_world")
-    BREAK(setup->rows_per_world, 0, "agents_per_world")
+    BREAK_CODE(setup->agents_per_world, 65536, "agents_per_world")
+    BREAK(setup->agents_per_world, 0, "agents_per_world")
     BREAK_CODE(c->max_trials, 10001, "max_trials")
     BREAK(c->max_trials, 0, "max_trials")
     BREAK_CODE(c->action_type, 3, "action_type")
@@ -107,12 +107,12 @@ TEST(every_field_out_of_range_is_refused_by_name) {
         if (!named) break;
         char *message = malloc(DRV_MESSAGE_BYTES);
         memset(message, 'x', DRV_MESSAGE_BYTES);
-        drv_batch_needs needs = {.row_count = -77};
+        drv_batch_needs needs = {.num_agents = -77};
         const drv_status status = drv_batch_plan(&setup, &needs, message);
         message[DRV_MESSAGE_BYTES - 1] = '\0';
         CHECK(status == DRV_ERROR_CONFIG, "%s: status %d", about, status);
         CHECK(strstr(message, named) == message && strstr(message, "must be"), "%s: it says \"%s\"", about, message);
-        CHECK(needs.row_count == -77, "%s: needs were written", about);
+        CHECK(needs.num_agents == -77, "%s: needs were written", about);
         drv_batch *batch = (drv_batch *)(uintptr_t)64;
         CHECK(drv_batch_create(&setup, NULL, 0, &batch, message) == status && !batch, "%s: it was created", about);
         free(message);
@@ -130,7 +130,7 @@ TEST(world_ids_are_not_negative) {
     drv_scene_release(play.scene);
 }
 
-TEST(a_scene_made_for_another_view_or_more_rows_is_refused) {
+TEST(a_scene_made_for_another_view_or_more_agents_is_refused) {
     batch_play play;
     begin_scene(&play, small_config(), 1);
     drv_batch_setup setup = play.setup;
@@ -140,8 +140,8 @@ TEST(a_scene_made_for_another_view_or_more_rows_is_refused) {
     setup.config.view_radius_m = 50.0f;
     CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "another radius: %s", play.message);
     setup = play.setup;
-    setup.rows_per_world = 1;
-    CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "fewer rows: %s", play.message);
+    setup.agents_per_world = 1;
+    CHECK(drv_batch_plan(&setup, &play.needs, play.message) == DRV_ERROR_SCENE, "fewer agents: %s", play.message);
     CHECK(strstr(play.message, "small has 2"), "%s", play.message);
     drv_scene_release(play.scene);
 }
@@ -165,14 +165,14 @@ TEST(a_batch_too_large_for_any_memory_is_refused) {
     begin_scene(&play, small_config(), 1);
     int64_t *ids = calloc(1 << 20, sizeof *ids);
     play.setup.world_ids = ids;
-    play.setup.world_count = 1 << 20;
-    play.setup.rows_per_world = 4096;
+    play.setup.num_worlds = 1 << 20;
+    play.setup.agents_per_world = 4096;
     CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
-    play.setup.world_count = 1;
-    play.setup.rows_per_world = 65535;
+    play.setup.num_worlds = 1;
+    play.setup.agents_per_world = 65535;
     play.setup.config.max_trials = 10000;
     CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
-    play.setup.rows_per_world = 4096;
+    play.setup.agents_per_world = 4096;
     CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_ERROR_MEMORY, "%s", play.message);
     free(ids);
     drv_scene_release(play.scene);
@@ -182,7 +182,7 @@ TEST(a_block_too_small_or_off_its_line_is_refused) {
     batch_play play;
     begin_scene(&play, small_config(), 1);
     CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
-    CHECK(play.needs.row_count == WORLDS * SMALL_ROWS && play.needs.rows_per_world == SMALL_ROWS &&
+    CHECK(play.needs.num_agents == WORLDS * SMALL_AGENTS && play.needs.agents_per_world == SMALL_AGENTS &&
           play.needs.vehicles_per_world >= SMALL_VEHICLES && play.needs.action_width == 1, "needs");
     uint8_t *block = aligned_alloc(BLOCK_LINE, (size_t)play.needs.block_bytes + BLOCK_LINE);
     drv_batch *batch = (drv_batch *)(uintptr_t)64;
@@ -211,30 +211,30 @@ static void check_life(int32_t action_type, int32_t threads) {
               strstr(play.message, "before reset"),
           "%s", play.message);
     must_reset(&play, NULL);
-    for (int32_t row = 0; row < play.needs.row_count; row++)
-        CHECK(play.arrays.first[row] == 1 && play.arrays.waits[row] == 0 && play.arrays.invalid_step[row] == 0,
-              "row %d", row);
+    for (int32_t agent = 0; agent < play.needs.num_agents; agent++)
+        CHECK(play.arrays.first[agent] == 1 && play.arrays.waits[agent] == 0 && play.arrays.invalid_step[agent] == 0,
+              "agent %d", agent);
     /* Two trials of five steps and a restart each; nothing stands in the way for so long. */
     for (int32_t call = 1; call <= 36; call++) {
         must_step(&play);
         const int32_t within = (call - 1) % 12 + 1;
         const int ended = within == 5 || within == 11, restarted = within == 6 || within == 12;
-        for (int32_t row = 0; row < play.needs.row_count; row++) {
-            CHECK(play.arrays.trial_ended[row] == ended, "call %d, row %d", call, row);
-            CHECK(play.arrays.truncations[row] == (within == 11), "call %d, row %d", call, row);
-            CHECK(play.arrays.terminations[row] == 0, "call %d, row %d", call, row);
-            CHECK(play.arrays.invalid_step[row] == restarted, "call %d, row %d", call, row);
-            CHECK(play.arrays.first[row] == (within == 12), "call %d, row %d", call, row);
-            CHECK(play.arrays.trial_index[row] == (within >= 6 && within < 12), "call %d", call);
-            CHECK(play.arrays.rewards[row] == 0.0f, "call %d: %g", call, (double)play.arrays.rewards[row]);
+        for (int32_t agent = 0; agent < play.needs.num_agents; agent++) {
+            CHECK(play.arrays.trial_ended[agent] == ended, "call %d, agent %d", call, agent);
+            CHECK(play.arrays.truncations[agent] == (within == 11), "call %d, agent %d", call, agent);
+            CHECK(play.arrays.terminations[agent] == 0, "call %d, agent %d", call, agent);
+            CHECK(play.arrays.invalid_step[agent] == restarted, "call %d, agent %d", call, agent);
+            CHECK(play.arrays.first[agent] == (within == 12), "call %d, agent %d", call, agent);
+            CHECK(play.arrays.trial_index[agent] == (within >= 6 && within < 12), "call %d", call);
+            CHECK(play.arrays.rewards[agent] == 0.0f, "call %d: %g", call, (double)play.arrays.rewards[agent]);
             for (int32_t i = 0; i < play.needs.observation_size; i++) {
                 const float *floats = (const float *)(const void *)play.arrays.observations;
-                const float seen = floats[row * play.needs.observation_size + i];
-                CHECK(seen >= -1.0f && seen <= 1.0f, "call %d, row %d, float %d: %g", call, row, i, (double)seen);
+                const float seen = floats[agent * play.needs.observation_size + i];
+                CHECK(seen >= -1.0f && seen <= 1.0f, "call %d, agent %d, float %d: %g", call, agent, i, (double)seen);
             }
         }
     }
-    CHECK(trials_of(&play) == 6 * play.needs.row_count, "%lld trials", (long long)trials_of(&play));
+    CHECK(trials_of(&play) == 6 * play.needs.num_agents, "%lld trials", (long long)trials_of(&play));
     end(&play);
 }
 
@@ -265,7 +265,7 @@ TEST(a_closed_batch_says_so_until_it_is_freed) {
     must_reset(&play, NULL);
     act(&play, 3, 6);
     must_step(&play);
-    float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
+    float *ahead = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *ahead);
     for (int32_t times = 0; times < 2; times++) {
         drv_batch_close(play.batch);
         CHECK(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_CALL &&
@@ -358,7 +358,7 @@ static void check_nothing_moves(batch_play *play, const char *about, drv_status 
     free(before);
 }
 
-TEST(an_action_out_of_its_table_names_the_row_and_nothing_moves) {
+TEST(an_action_out_of_its_table_names_the_agent_and_nothing_moves) {
     const int64_t bad[] = {-1, 91, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
     for (int32_t threads = 1; threads <= 2; threads++) {
         batch_play play;
@@ -368,7 +368,7 @@ TEST(an_action_out_of_its_table_names_the_row_and_nothing_moves) {
             act(&play, 4, 6);
             play.actions[3] = bad[i];
             check_nothing_moves(&play, "discrete", DRV_ERROR_ACTION);
-            CHECK(strstr(play.message, "row 3 (world 1)"), "%s", play.message);
+            CHECK(strstr(play.message, "agent 3 (world 1)"), "%s", play.message);
         }
         act(&play, 4, 6);
         must_step(&play);
@@ -385,7 +385,7 @@ TEST(an_action_out_of_its_table_names_the_row_and_nothing_moves) {
         play.actions[10] = pairs[i][0];
         play.actions[11] = pairs[i][1];
         check_nothing_moves(&play, "multi_discrete", DRV_ERROR_ACTION);
-        CHECK(strstr(play.message, "row 5 (world 2)"), "%s", play.message);
+        CHECK(strstr(play.message, "agent 5 (world 2)"), "%s", play.message);
     }
     end(&play);
     config.action_type = DRV_CONTINUOUS;
@@ -396,7 +396,7 @@ TEST(an_action_out_of_its_table_names_the_row_and_nothing_moves) {
         act(&play, 4, 6);
         play.shares[i % 2] = shares[i / 2];
         check_nothing_moves(&play, "continuous", DRV_ERROR_ACTION);
-        CHECK(strstr(play.message, "row 0 (world 0)"), "%s", play.message);
+        CHECK(strstr(play.message, "agent 0 (world 0)"), "%s", play.message);
     }
     end(&play);
 }
@@ -456,7 +456,7 @@ TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
         must_step(&one);
         must_step(&other);
         CHECK(memcmp(one.block, other.block, (size_t)one.needs.block_bytes) == 0, "state differs after call %d", call);
-        CHECK(memcmp(one.arrays.code, other.arrays.code, (size_t)one.needs.row_count * sizeof(uint16_t)) == 0,
+        CHECK(memcmp(one.arrays.code, other.arrays.code, (size_t)one.needs.num_agents * sizeof(uint16_t)) == 0,
               "channels differ after call %d", call);
     }
     end(&one);
@@ -480,7 +480,7 @@ TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
 TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
     batch_play play;
     begin(&play, small_config(), 2);
-    float *ahead = made((size_t)play.needs.row_count * (size_t)play.needs.observation_size, sizeof *ahead);
+    float *ahead = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *ahead);
     CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_ERROR_CALL, "%s",
           play.message);
     must_reset(&play, NULL);
@@ -493,7 +493,7 @@ TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
     CHECK(memcmp(before, play.block, (size_t)play.needs.block_bytes) == 0, "looking moved something");
     must_step(&play);
     CHECK(memcmp(ahead, play.arrays.observations,
-                 (size_t)play.needs.row_count * (size_t)play.needs.observation_size * sizeof *ahead) == 0,
+                 (size_t)play.needs.num_agents * (size_t)play.needs.observation_size * sizeof *ahead) == 0,
           "it showed something else");
     free(before);
     free(ahead);
@@ -600,7 +600,7 @@ TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are
         must_reset(&bound, NULL);
         act(&own, 2, 9);
         act(&bound, 2, 9);
-        const size_t bytes = (size_t)(own.needs.row_count * own.needs.action_width) *
+        const size_t bytes = (size_t)(own.needs.num_agents * own.needs.action_width) *
                              (type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t));
         void *taken = type == DRV_CONTINUOUS ? (void *)own.shares : (void *)own.actions;
         void *given = malloc(bytes);

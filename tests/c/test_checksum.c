@@ -1,5 +1,5 @@
 /* Is it zlib's CRC-32? By its published check value, and by the definition, bit by bit. */
-#include "checksum.h"
+#include "scene/checksum.h"
 
 #include <string.h>
 

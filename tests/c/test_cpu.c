@@ -2,7 +2,7 @@
 #include "check.h"
 
 #if defined(__x86_64__)
-#include "cpu.h"
+#include "platform/cpu.h"
 
 static bool has_v3(void) {
     __builtin_cpu_init();

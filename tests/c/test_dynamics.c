@@ -1,8 +1,8 @@
 /* Does a car move as a bicycle on paper does? */
 #include "check.h"
 #include "dice.h"
-#include "dynamics.h"
-#include "geometry.h"
+#include "step/dynamics.h"
+#include "math/geometry.h"
 
 static const double pi = 3.14159265358979323846;
 static const drv_speed_limits forward_only = {0.0f, 40.0f}, both_ways = {-10.0f, 40.0f};

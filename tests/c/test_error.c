@@ -1,5 +1,5 @@
 /* Does a sentence stay inside the caller's buffer? */
-#include "error.h"
+#include "platform/error.h"
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ TEST(a_sentence_is_cut_to_the_buffer_and_ends) {
     text[9999] = '\0';
     CHECK(drv_fail(message, DRV_ERROR_CALL, "%s", text) == DRV_ERROR_CALL, "another status");
     CHECK(strlen(message) == DRV_MESSAGE_BYTES - 1, "%d characters", (int)strlen(message));
-    CHECK(drv_fail(message, DRV_ERROR_ACTION, "row %d is %g", 3, 0.5) == DRV_ERROR_ACTION, "another status");
-    CHECK(strcmp(message, "row 3 is 0.5") == 0, "%s", message);
+    CHECK(drv_fail(message, DRV_ERROR_ACTION, "agent %d is %g", 3, 0.5) == DRV_ERROR_ACTION, "another status");
+    CHECK(strcmp(message, "agent 3 is 0.5") == 0, "%s", message);
     free(message);
     free(text);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "checksum.h"
-#include "file_layout.h"
+#include "scene/checksum.h"
+#include "scene/file_layout.h"
 
 enum { ROOM = 4096 };
 

@@ -1,7 +1,7 @@
 /* Are boxes, segments and angles where geometry.c says? Against libm, polygon clipping and dense sub-stepping. */
 #include "check.h"
 #include "dice.h"
-#include "geometry.h"
+#include "math/geometry.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -168,8 +168,8 @@ TEST(boxes_meet_where_clipping_leaves_something) {
         const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
         const int surely = overlap(a, -rounding_m, 0, 0, b), perhaps = overlap(a, rounding_m, 0, 0, b);
         if (surely != perhaps) continue;
-        CHECK(drv_boxes_meet(a, b) == (bool)surely, "pair %d", i);
-        CHECK(drv_boxes_meet(b, a) == (bool)surely, "pair %d, the other way round", i);
+        CHECK(drv_boxes_overlap(a, b) == (bool)surely, "pair %d", i);
+        CHECK(drv_boxes_overlap(b, a) == (bool)surely, "pair %d, the other way round", i);
         together += surely;
         apart += !surely;
     }
@@ -178,14 +178,14 @@ TEST(boxes_meet_where_clipping_leaves_something) {
 
 TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
     const drv_box middle = {{0, 0}, {1, 0}, 2.0f, 1.0f};
-    const drv_point touching[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
-    for (size_t i = 0; i < sizeof touching / sizeof *touching; i++) {
+    const drv_point overlapping[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
+    for (size_t i = 0; i < sizeof overlapping / sizeof *overlapping; i++) {
         drv_box other = middle;
-        other.centre = touching[i];
-        CHECK(drv_boxes_meet(middle, other), "neighbour %d", (int)i);
+        other.centre = overlapping[i];
+        CHECK(drv_boxes_overlap(middle, other), "neighbour %d", (int)i);
         other.centre.x *= 1.0f + 0.0025f;
         other.centre.y *= 1.0f + 0.005f;
-        CHECK(!drv_boxes_meet(middle, other), "neighbour %d, a gap away", (int)i);
+        CHECK(!drv_boxes_overlap(middle, other), "neighbour %d, a gap away", (int)i);
     }
 }
 
@@ -206,16 +206,16 @@ TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
             perhaps = perhaps || overlap(a, fine_m, dx, dy, b);
             surely = perhaps && overlap(a, -rounding_m, dx, dy, b);
         }
-        const bool found = drv_moving_boxes_meet(a, path, b);
+        const bool found = drv_swept_boxes_overlap(a, path, b);
         const drv_point back = {-path.x, -path.y};
-        CHECK(drv_moving_boxes_meet(b, back, a) == found, "pair %d: seen from the other it is different", i);
+        CHECK(drv_swept_boxes_overlap(b, back, a) == found, "pair %d: seen from the other it is different", i);
         if (surely != perhaps) continue;
         CHECK(found == (bool)surely, "pair %d", i);
         together += surely;
         apart += !surely;
         drv_box end = a;
         end.centre = (drv_point){a.centre.x + path.x, a.centre.y + path.y};
-        passing += surely && !drv_boxes_meet(a, b) && !drv_boxes_meet(end, b);
+        passing += surely && !drv_boxes_overlap(a, b) && !drv_boxes_overlap(end, b);
     }
     CHECK(together > 500 && apart > 1000 && passing > 200, "%d together, %d apart, %d passing through", together,
           apart, passing);
@@ -226,7 +226,7 @@ TEST(a_box_that_does_not_move_meets_what_it_overlaps) {
     const drv_point nowhere = {0.0f, 0.0f};
     for (int32_t i = 0; i < 100000; i++) {
         const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
-        CHECK(drv_moving_boxes_meet(a, nowhere, b) == drv_boxes_meet(a, b), "pair %d", i);
+        CHECK(drv_swept_boxes_overlap(a, nowhere, b) == drv_boxes_overlap(a, b), "pair %d", i);
     }
 }
 
@@ -251,7 +251,7 @@ TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
             surely = perhaps && crosses(box, -rounding_m, dx, dy, from, to);
         }
         if (surely != perhaps) continue;
-        CHECK(drv_moving_box_meets_segment(box, path, middle, along, (float)half) == (bool)surely, "case %d", i);
+        CHECK(drv_swept_box_overlaps_segment(box, path, middle, along, (float)half) == (bool)surely, "case %d", i);
         together += surely;
         apart += !surely;
     }

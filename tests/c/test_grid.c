@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "dice.h"
-#include "grid.h"
+#include "math/grid.h"
 #include "ranked.h"
 
 enum { SEGMENT_ROOM = 400 };

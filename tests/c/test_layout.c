@@ -1,5 +1,5 @@
-/* Is the table of features a partition of the row? */
-#include "layout.h"
+/* Is the table of features a partition of the agent? */
+#include "view/layout.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 enum { FEATURE_ROOM = 128 };
 
-TEST(every_float_of_a_row_belongs_to_exactly_one_feature) {
+TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
     const int32_t slots[] = {0, 1, 5, 255};
     for (int32_t p = 0; p < 4; p++)
         for (int32_t r = 0; r < 4; r++) {

@@ -13,7 +13,7 @@
 #include "check.h"
 #include "dice.h"
 #include "drive.h"
-#include "memory.h"
+#include "platform/memory.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -87,14 +87,14 @@ static int refuse_scene(bool all_later) {
 TEST(a_large_thing_without_memory_is_refused) {
     const uint64_t large = 3 << 20;
     refuse_after(0, false);
-    CHECK(!drv_memory_take(large) && refused_something(), "it found memory");
-    void *memory = drv_memory_take(large);
+    CHECK(!drv_memory_acquire(large) && refused_something(), "it found memory");
+    void *memory = drv_memory_acquire(large);
     CHECK(memory, "there is none");
-    drv_memory_give(memory);
+    drv_memory_release(memory);
 }
 
 TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {
-    /* Where scenes share a shelf there is no third. */
+    /* Where scenes share a slab there is no third. */
     CHECK(refuse_scene(false) >= 2, "%d requests", refuse_scene(false));
     CHECK(refuse_scene(true) == refuse_scene(false), "%d requests", refuse_scene(true));
 }

@@ -17,16 +17,16 @@ static const int64_t many_ids[MANY] = {0, 1, 2, 3, 4, 5, 6};
 
 static void begin_many(batch_play *play, drv_config config, int32_t threads, int32_t parts) {
     begin_scene(play, config, threads);
-    play->setup.world_count = MANY;
+    play->setup.num_worlds = MANY;
     play->setup.world_ids = many_ids;
     play->setup.part_count = parts;
     begin_batch(play);
 }
 
-/* The actions of a call: of every row another, the same in every batch. */
+/* The actions of a call: of every agent another, the same in every batch. */
 static void act_by_call(batch_play *play, int32_t call) {
     dice die = {1 + (uint64_t)call};
-    for (int32_t i = 0; i < play->needs.row_count * play->needs.action_width; i++) {
+    for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
         const int32_t bins = play->needs.action_width == 1  ? DRV_ACCELERATION_BINS * DRV_STEERING_BINS
                              : i % 2 == 0                   ? DRV_ACCELERATION_BINS
                                                             : DRV_STEERING_BINS;
@@ -36,7 +36,7 @@ static void act_by_call(batch_play *play, int32_t call) {
 }
 
 static void spoil_actions(batch_play *play) {
-    for (int32_t i = 0; i < play->needs.row_count * play->needs.action_width; i++) {
+    for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
         play->actions[i] = -1;
         play->shares[i] = NAN;
     }
@@ -53,13 +53,13 @@ static void must_begin(batch_play *play, int32_t part) {
 static void must_wait(batch_play *play, int32_t part) { must(drv_batch_wait(play->batch, part, play->message), play); }
 
 static void must_equal(const batch_play *found, const batch_play *wanted, const char *about) {
-    const size_t rows = (size_t)wanted->needs.row_count;
+    const size_t agents = (size_t)wanted->needs.num_agents;
     CHECK(memcmp(found->block, wanted->block, (size_t)wanted->needs.block_bytes) == 0, "%s: the state differs", about);
     CHECK(memcmp(found->arrays.observations, wanted->arrays.observations,
-                 rows * (size_t)wanted->needs.observation_bytes) == 0, "%s: observations differ", about);
-    CHECK(memcmp(found->arrays.rewards, wanted->arrays.rewards, rows * sizeof(float)) == 0, "%s: rewards differ",
+                 agents * (size_t)wanted->needs.observation_bytes) == 0, "%s: observations differ", about);
+    CHECK(memcmp(found->arrays.rewards, wanted->arrays.rewards, agents * sizeof(float)) == 0, "%s: rewards differ",
           about);
-    CHECK(memcmp(found->arrays.code, wanted->arrays.code, rows * sizeof(uint16_t)) == 0, "%s: channels differ", about);
+    CHECK(memcmp(found->arrays.code, wanted->arrays.code, agents * sizeof(uint16_t)) == 0, "%s: channels differ", about);
 }
 
 /* A batch driven by whole steps. */
@@ -128,7 +128,7 @@ static int is_told(drv_status status, const batch_play *play, const char *wanted
 static void must_all_refuse(batch_play *play, int32_t part, const char *wanted) {
     drv_batch *batch = play->batch;
     char *message = play->message;
-    const size_t size = (size_t)play->needs.row_count * (size_t)play->needs.observation_size;
+    const size_t size = (size_t)play->needs.num_agents * (size_t)play->needs.observation_size;
     float *ahead = made(size, sizeof *ahead);
     CHECK(is_told(drv_batch_step(batch, part, NULL, message), play, wanted), "step: %s", message);
     CHECK(is_told(drv_batch_step_async(batch, part, NULL, message), play, wanted), "step_async: %s", message);
@@ -190,15 +190,15 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
               play.message);
     must_reset(&play, NULL);
     const drv_worlds second = drv_batch_part(play.batch, 1);
-    const int32_t row = second.first * SMALL_ROWS + 3;
-    play.actions[row] = 91;
+    const int32_t agent = second.first * SMALL_AGENTS + 3;
+    play.actions[agent] = 91;
     CHECK(drv_batch_step_async(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
     CHECK(drv_batch_step_async(play.batch, 1, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
-    CHECK(strstr(play.message, "row 3 (world 1)"), "a part's rows are numbered from its first: %s", play.message);
+    CHECK(strstr(play.message, "agent 3 (world 1)"), "a part's agents are numbered from its first: %s", play.message);
     CHECK(is_told(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
     must_begin(&play, 0);
     must_wait(&play, 0);
-    play.actions[row] = 90;
+    play.actions[agent] = 90;
     must_step(&play);
     end(&play);
 }
@@ -271,7 +271,7 @@ TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
     end(&whole);
 }
 
-TEST(a_part_keeps_the_actions_it_took_in_its_own_rows) {
+TEST(a_part_keeps_the_actions_it_took_in_its_own_agents) {
     for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
         batch_play play;
         drv_config config = small_config();
@@ -279,7 +279,7 @@ TEST(a_part_keeps_the_actions_it_took_in_its_own_rows) {
         begin_many(&play, config, 1, 2);
         must_reset(&play, NULL);
         const size_t item = type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t);
-        const size_t bytes = (size_t)(play.needs.row_count * play.needs.action_width) * item;
+        const size_t bytes = (size_t)(play.needs.num_agents * play.needs.action_width) * item;
         uint8_t *bound = type == DRV_CONTINUOUS ? (uint8_t *)play.shares : (uint8_t *)play.actions;
         uint8_t *given = malloc(bytes), *before = malloc(bytes);
         act_by_call(&play, 1);
@@ -287,7 +287,7 @@ TEST(a_part_keeps_the_actions_it_took_in_its_own_rows) {
         act_by_call(&play, 2);
         memcpy(before, bound, bytes);
         const drv_worlds second = drv_batch_part(play.batch, 1);
-        const size_t place = (size_t)(second.first * SMALL_ROWS * play.needs.action_width) * item;
+        const size_t place = (size_t)(second.first * SMALL_AGENTS * play.needs.action_width) * item;
         must(drv_batch_step(play.batch, 1, given + place, play.message), &play);
         CHECK(memcmp(bound, before, place) == 0, "type %d: another part's actions changed", type);
         CHECK(memcmp(bound + place, given + place, bytes - place) == 0, "type %d: they were not kept", type);
@@ -297,11 +297,11 @@ TEST(a_part_keeps_the_actions_it_took_in_its_own_rows) {
     }
 }
 
-TEST(what_a_part_s_waiting_rows_will_meet_is_what_the_whole_says) {
+TEST(what_a_part_s_waiting_agents_will_meet_is_what_the_whole_says) {
     batch_play play;
     begin_many(&play, small_config(), 2, 3);
     must_reset(&play, NULL);
-    const size_t row = (size_t)play.needs.observation_size, size = (size_t)play.needs.row_count * row;
+    const size_t agent = (size_t)play.needs.observation_size, size = (size_t)play.needs.num_agents * agent;
     float *whole = made(size, sizeof *whole), *parts = made(size, sizeof *parts);
     const int32_t ages[MANY] = {0, 1, 2, 3, 4, 0, 1};
     must(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, play.message), &play);
@@ -310,7 +310,7 @@ TEST(what_a_part_s_waiting_rows_will_meet_is_what_the_whole_says) {
         must_step(&play);
         must(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, whole, play.message), &play);
         for (int32_t part = 0; part < 3; part++) {
-            float *place = parts + (size_t)(drv_batch_part(play.batch, part).first * SMALL_ROWS) * row;
+            float *place = parts + (size_t)(drv_batch_part(play.batch, part).first * SMALL_AGENTS) * agent;
             must(drv_batch_restart_observations(play.batch, part, place, play.message), &play);
         }
         CHECK(memcmp(whole, parts, size * sizeof *whole) == 0, "after call %d", call);
@@ -331,10 +331,10 @@ static void *play_part(void *argument) {
     const part_player *self = argument;
     batch_play *play = self->play;
     const drv_worlds worlds = drv_batch_part(play->batch, self->part);
-    const int32_t numbers = SMALL_ROWS * play->needs.action_width;
+    const int32_t numbers = SMALL_AGENTS * play->needs.action_width;
     char message[DRV_MESSAGE_BYTES] = "";
     dice die = {self->seed};
-    float *ahead = made((size_t)(worlds.count * SMALL_ROWS * play->needs.observation_size), sizeof *ahead);
+    float *ahead = made((size_t)(worlds.count * SMALL_AGENTS * play->needs.observation_size), sizeof *ahead);
     int64_t *actions = made((size_t)(MANY * numbers), sizeof *actions);
     drv_status status = drv_batch_reset(play->batch, self->part, NULL, NULL, NULL, message);
     for (int32_t call = 0; call < CALLS && status == DRV_OK; call++) {

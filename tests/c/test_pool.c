@@ -1,5 +1,5 @@
 /* Is every item done exactly once, whatever the number of threads and of rounds at a time? */
-#include "pool.h"
+#include "platform/pool.h"
 
 #include <pthread.h>
 #include <signal.h>

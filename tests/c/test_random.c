@@ -1,6 +1,6 @@
 /* Is the stream of a world its own, and is it even? */
 #include "check.h"
-#include "random.h"
+#include "math/random.h"
 
 TEST(the_mixer_is_the_published_one) {
     /* The first outputs of SplitMix64 from state 0, as its authors' reference program prints them. */

@@ -1,5 +1,5 @@
 /* Does a scene hold what it was given, and does it refuse what it cannot hold? */
-#include "scene.h"
+#include "scene/scene.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ TEST(a_scene_holds_the_numbers_it_was_given) {
     const drv_config config = small_config();
     drv_scene *scene = scene_of(&small.input, &config);
     CHECK(strcmp(scene->name, "small") == 0, "%s", scene->name);
-    CHECK(scene->row_count == SMALL_ROWS && scene->expert_count == SMALL_EXPERTS &&
+    CHECK(scene->num_agents == SMALL_AGENTS && scene->log_replay_count == SMALL_EXPERTS &&
           scene->vehicle_count == SMALL_VEHICLES && scene->frame_count == SMALL_FRAMES, "counts");
     CHECK(scene->start_x_m[3] == -30.0f && scene->start_speed_mps[0] == 10.0f && scene->start_speed_mps[3] == 0.0f,
           "starts");
@@ -59,7 +59,7 @@ TEST(a_scene_lives_until_its_last_holder_lets_go) {
     drv_scene *scene = scene_of(&small.input, &config);
     drv_scene_retain(scene);
     drv_scene_release(scene);
-    CHECK(scene->row_count == SMALL_ROWS, "it is gone");
+    CHECK(scene->num_agents == SMALL_AGENTS, "it is gone");
     drv_scene_release(scene);
     drv_scene_release(NULL);
 }
@@ -229,14 +229,14 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(in->vehicle_count = INT32_MIN, "vehicle_count")
     BREAK(in->vehicle_count = INT32_MAX, "vehicle_count")
     BREAK(in->vehicle_count = 65536, "vehicle_count")
-    BREAK(in->row_count = 0, "row_count")
-    BREAK(in->row_count = -2, "row_count")
-    BREAK(in->row_count = 5, "row_count")
-    BREAK(in->row_count = INT32_MAX, "row_count")
-    BREAK(in->expert_count = -1, "expert_count")
-    BREAK(in->expert_count = 3, "expert_count")
-    BREAK(in->expert_count = INT32_MAX, "expert_count")
-    BREAK(in->expert_count = INT32_MIN, "expert_count")
+    BREAK(in->num_agents = 0, "num_agents")
+    BREAK(in->num_agents = -2, "num_agents")
+    BREAK(in->num_agents = 5, "num_agents")
+    BREAK(in->num_agents = INT32_MAX, "num_agents")
+    BREAK(in->log_replay_count = -1, "log_replay_count")
+    BREAK(in->log_replay_count = 3, "log_replay_count")
+    BREAK(in->log_replay_count = INT32_MAX, "log_replay_count")
+    BREAK(in->log_replay_count = INT32_MIN, "log_replay_count")
     BREAK(in->frame_count = 0, "frame_count")
     BREAK(in->frame_count = -6, "frame_count")
     BREAK(in->frame_count = INT32_MAX, "frame_count")
@@ -270,8 +270,8 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK_VALUE(small->vx_mps[0], "start_vx_mps of vehicle 0")
     BREAK_VALUE(small->vy_mps[1], "start_vy_mps of vehicle 1")
     BREAK(small->vy_mps[1] = -201.0f, "start_vy_mps of vehicle 1")
-    BREAK_VALUE(small->goal_x_m[0], "goal_x_m of row 0")
-    BREAK_VALUE(small->goal_y_m[1], "goal_y_m of row 1")
+    BREAK_VALUE(small->goal_x_m[0], "goal_x_m of agent 0")
+    BREAK_VALUE(small->goal_y_m[1], "goal_y_m of agent 1")
     BREAK(small->log_valid[2] = 2, "log_valid 2")
     BREAK(small->log_valid[5] = 255, "log_valid 5")
     BREAK_VALUE(small->log_x_m[5], "log_x_m 5")
@@ -393,11 +393,11 @@ TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
         /* Everything but the input's pointers is fair game. */
         for (int32_t i = 0; i < changes; i++)
             bytes[dice_below(&die, (int32_t)offsetof(small_scene, input))] = (uint8_t)dice_bits(&die);
-        if (round % 4 == 0) small.input.row_count = dice_below(&die, 7) - 1;
-        if (round % 8 == 0) small.input.expert_count = dice_below(&die, 3) - 1;
+        if (round % 4 == 0) small.input.num_agents = dice_below(&die, 7) - 1;
+        if (round % 8 == 0) small.input.log_replay_count = dice_below(&die, 3) - 1;
         if (round % 16 == 0) small.input.road_count = dice_below(&die, SMALL_ROADS + 2) - 1;
-        /* Two rows' worth of goals and one log is all there is to read. */
-        if (small.input.row_count > SMALL_ROWS) small.input.row_count = SMALL_ROWS;
+        /* Two agents' worth of goals and one log is all there is to read. */
+        if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
         char message[DRV_MESSAGE_BYTES];
         drv_scene *scene = NULL;
         const drv_config config = small_config();

@@ -1,5 +1,5 @@
 /* Is the block of state cut into parts that do not overlap? */
-#include "state.h"
+#include "step/state.h"
 
 #include <stdlib.h>
 
@@ -36,8 +36,8 @@ TEST(a_world_points_where_its_fields_are_said_to_be) {
     drv_world world = {.sizes = sizes};
     drv_state_attach(&world, block);
     /* The last byte of each array may be written: the sanitizer knows the block's end. */
-    world.trials[sizes.rows * sizes.max_trials - 1] = 1;
-    world.average[sizes.rows * sizes.max_trials * DRV_METRIC_COUNT - 1] = 1.0f;
+    world.trials[sizes.agents * sizes.max_trials - 1] = 1;
+    world.average[sizes.agents * sizes.max_trials * DRV_METRIC_COUNT - 1] = 1.0f;
     drv_state_field field;
     for (int32_t i = 0; drv_state_describe(sizes, i, &field); i++) {
         const void *found = NULL;

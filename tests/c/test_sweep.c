@@ -2,8 +2,8 @@
  * what is ruled out, must hold nothing. */
 #include "check.h"
 #include "dice.h"
-#include "sweep.h"
-#include "vector.h"
+#include "step/sweep.h"
+#include "math/vector.h"
 
 /* The definition: as many pieces as keep each corner within 6 cm of turning; each with the heading of its middle. */
 static int32_t pieces_of(const drv_sweep *way) {
@@ -27,11 +27,11 @@ static bool meet_on_some_piece(const drv_sweep *a, const drv_sweep *b, int32_t p
     const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces,
                             ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces};
     for (int32_t piece = 0; piece < pieces; piece++)
-        if (drv_moving_boxes_meet(in_piece(a, piece, pieces), path, in_piece(b, piece, pieces))) return true;
+        if (drv_swept_boxes_overlap(in_piece(a, piece, pieces), path, in_piece(b, piece, pieces))) return true;
     return false;
 }
 
-enum { EDGES = 8, EDGE_ROOM = EDGES + DRV_LANES };
+enum { EDGES = 8, EDGE_ROOM = EDGES + DRV_SIMD_PAD };
 
 typedef struct some_edges {
     float x_m[EDGE_ROOM], y_m[EDGE_ROOM], half_length_m[EDGE_ROOM], along_x[EDGE_ROOM], along_y[EDGE_ROOM];
@@ -58,7 +58,7 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
     const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
     for (int32_t piece = 0; piece < pieces; piece++)
-        if (drv_moving_box_meets_segment(in_piece(way, piece, pieces), path, middle, along, edges->half_length_m[edge]))
+        if (drv_swept_box_overlaps_segment(in_piece(way, piece, pieces), path, middle, along, edges->half_length_m[edge]))
             return true;
     return false;
 }
@@ -95,8 +95,8 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
         const drv_sweep a = some_sweep(&die, around), b = some_sweep(&die, around);
         const bool meet = meet_on_some_piece(&a, &b, pieces_of_both(&a, &b));
         const drv_mover one = mover_on(a), other = mover_on(b);
-        const bool stay_apart = drv_apart_by_axes_of(&one, &other);
-        CHECK(stay_apart || drv_sweeps_meet(&one, &other) == meet, "case %d: %d", i, meet);
+        const bool stay_apart = drv_separated_by_axes_of(&one, &other);
+        CHECK(stay_apart || drv_sweeps_overlap(&one, &other) == meet, "case %d: %d", i, meet);
         CHECK(!(meet && stay_apart), "case %d", i);
         met += meet;
         apart += !meet;
@@ -117,11 +117,11 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
         fill_edges(&room, &die, around, 15.0);
         const drv_segments edges = segments_of(&room);
         const float reach_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
-        const drv_edge_search search = drv_edge_search_of(&own, reach_m);
+        const drv_edge_query search = drv_edge_query_of(&own, reach_m);
         for (int32_t edge = 0; edge < EDGES; edge++) {
             const bool meet = meets_edge_on_some_piece(&way, &edges, edge, pieces_of(&way));
-            const bool in_question = drv_edges_in_question(&edges, edge, &search) & 1u;
-            CHECK(drv_sweep_meets_edge(&way, &edges, edge) == meet, "case %d, edge %d: %d", i, edge, meet);
+            const bool in_question = drv_edge_broad_phase_bits(&edges, edge, &search) & 1u;
+            CHECK(drv_sweep_overlaps_edge(&way, &edges, edge) == meet, "case %d, edge %d: %d", i, edge, meet);
             CHECK(in_question || !meet, "case %d, edge %d", i, edge);
             met += meet;
             apart += !meet;
@@ -170,9 +170,9 @@ typedef struct passage {
 
 static bool sweep_meets(const passage *one, float aside_m) {
     const drv_sweep way = moved(one->way, (drv_point){aside_m * one->aside.x, aside_m * one->aside.y});
-    if (one->edges) return drv_sweep_meets_edge(&way, one->edges, 0);
+    if (one->edges) return drv_sweep_overlaps_edge(&way, one->edges, 0);
     const drv_mover own = mover_on(way), other = mover_on(one->other);
-    return !drv_apart_by_axes_of(&own, &other) && drv_sweeps_meet(&own, &other);
+    return !drv_separated_by_axes_of(&own, &other) && drv_sweeps_overlap(&own, &other);
 }
 
 /* The same on finer pieces, every side of a vehicle moved out by `grown_m`. */

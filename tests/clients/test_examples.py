@@ -19,7 +19,7 @@ RUNS = [
     ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),
     ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
     ("sb3_ppo.py", ["--steps", "500", "--face", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
-    ("sb3_ppo.py", ["--steps", "500", "--face", "all-rows"], ("stable_baselines3",), r"steps 2048, mean return"),
+    ("sb3_ppo.py", ["--steps", "500", "--face", "all-agents"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agents"),
     ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, \d+ episodes"),
     ("torchrl_rollout.py", ["--steps", "130"], ("torchrl",), r"steps 1040: .* count; .*\n.*'offroad': \d+"),

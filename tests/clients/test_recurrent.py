@@ -24,8 +24,8 @@ NAN = math.nan
 W = 4.0
 
 @dataclass
-class Row:
-    """A segment of one row: rewards, values, the value of the observation after it, and what is expected."""
+class Agent:
+    """A segment of one agent: rewards, values, the value of the observation after it, and what is expected."""
 
     r: list
     v: list
@@ -40,35 +40,35 @@ class Row:
 # Worked by hand with a discount and a lambda of 0.5, exact in binary. A step that does not count has None for an
 # answer; its reward and value are garbage on purpose, save the value that a truncation before it points at.
 CASES = {
-    "plain": Row([1, 2, 3, 4], [1, 2, 3, 4], 8, [1.5625, 2.25, 3, 4]),
-    "a goal for good": Row(
+    "plain": Agent([1, 2, 3, 4], [1, 2, 3, 4], 8, [1.5625, 2.25, 3, 4]),
+    "a goal for good": Agent(
         [1, 2, 0, 0, 3, 4], [1, 2, 99, -99, 3, 4], 8, [1, 0, None, None, 3, 4], invalid=(2, 3), terminations=(1,)),
-    "a time limit": Row([1, 2, 0, 3, 4], [1, 2, 6, 3, 4], 8, [1.75, 3, None, 3, 4], invalid=(2,), truncations=(1,)),
-    "an inner clock": Row([1, 2, 0, 3, 4], [1, 2, 6, 3, 4], 8, [1.5625, 2.25, None, 3, 4], invalid=(2,)),
-    "an inner goal, a wait, the trial's end": Row(
+    "a time limit": Agent([1, 2, 0, 3, 4], [1, 2, 6, 3, 4], 8, [1.75, 3, None, 3, 4], invalid=(2,), truncations=(1,)),
+    "an inner clock": Agent([1, 2, 0, 3, 4], [1, 2, 6, 3, 4], 8, [1.5625, 2.25, None, 3, 4], invalid=(2,)),
+    "an inner goal, a wait, the trial's end": Agent(
         [1, 2, 0, 0, 0, 3, 4], [1, 2, 99, -99, 77, 3, 4], 8, [1.5625, 2.25, None, None, None, 3, 4],
         invalid=(2, 3, 4)),
-    "the restart row comes last": Row([1, 2, 0], [1, 2, 6], 3, [1.375, 1.5, None], invalid=(2,)),
-    "an inner clock on the last row": Row([1, 2], [1, 2], 6, [1.5, 2], waits=True),
-    "an inner goal closes the trial on the last row": Row([1, 2], [1, 2], NAN, [1.5, 2], waits=True),
-    "a wait to the end": Row([1, 2, 0, 0], [1, 2, 99, 99], NAN, [1.5, 2, None, None], invalid=(2, 3), waits=True),
-    "the same, later": Row([1, 1, 2, 0], [1, 2, 3, 99], NAN, [1.1875, 0.75, 1, None], invalid=(3,), waits=True),
-    "the last trial's clock on the last row": Row([1, 2], [1, 2], 6, [1.75, 3], waits=True, truncations=(1,)),
-    "the segment opens in a wait": Row([0, 0, 3, 4], [9, 9, 3, 4], 8, [None, None, 3, 4], invalid=(0, 1)),
-    "a segment cut in two, the first part": Row([1, 2], [1, 2], 3, [1.375, 1.5]),
-    "a segment cut in two, the second part": Row([3, 4], [3, 4], 8, [3, 4]),
+    "the restart agent comes last": Agent([1, 2, 0], [1, 2, 6], 3, [1.375, 1.5, None], invalid=(2,)),
+    "an inner clock on the last agent": Agent([1, 2], [1, 2], 6, [1.5, 2], waits=True),
+    "an inner goal closes the trial on the last agent": Agent([1, 2], [1, 2], NAN, [1.5, 2], waits=True),
+    "a wait to the end": Agent([1, 2, 0, 0], [1, 2, 99, 99], NAN, [1.5, 2, None, None], invalid=(2, 3), waits=True),
+    "the same, later": Agent([1, 1, 2, 0], [1, 2, 3, 99], NAN, [1.1875, 0.75, 1, None], invalid=(3,), waits=True),
+    "the last trial's clock on the last agent": Agent([1, 2], [1, 2], 6, [1.75, 3], waits=True, truncations=(1,)),
+    "the segment opens in a wait": Agent([0, 0, 3, 4], [9, 9, 3, 4], 8, [None, None, 3, 4], invalid=(0, 1)),
+    "a segment cut in two, the first part": Agent([1, 2], [1, 2], 3, [1.375, 1.5]),
+    "a segment cut in two, the second part": Agent([3, 4], [3, 4], 8, [3, 4]),
 }
 
 
-def estimates(row, gamma=0.5, lam=0.5):
-    """The example's advantages of one row."""
+def estimates(agent, gamma=0.5, lam=0.5):
+    """The example's advantages of one agent."""
     def marked(steps):
-        return torch.tensor([[t in steps] for t in range(len(row.r))])
+        return torch.tensor([[t in steps] for t in range(len(agent.r))])
 
     return recurrent.advantages(
-        torch.tensor(row.r, dtype=torch.float32)[:, None], torch.tensor(row.v, dtype=torch.float32)[:, None],
-        ~marked(row.invalid), marked(row.terminations), marked(row.truncations), torch.tensor([float(row.after)]),
-        torch.tensor([row.waits]), torch.tensor([W if row.waits else NAN]), gamma, lam)[:, 0].tolist()
+        torch.tensor(agent.r, dtype=torch.float32)[:, None], torch.tensor(agent.v, dtype=torch.float32)[:, None],
+        ~marked(agent.invalid), marked(agent.terminations), marked(agent.truncations), torch.tensor([float(agent.after)]),
+        torch.tensor([agent.waits]), torch.tensor([W if agent.waits else NAN]), gamma, lam)[:, 0].tolist()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -78,11 +78,11 @@ def test_the_targets_are_those_of_the_table(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_does_not_count_may_be_anything(name):
-    row = CASES[name]
-    unread = [t for t in row.invalid if t - 1 not in row.truncations]
-    garbage = dataclasses.replace(row, r=[NAN if t in row.invalid else reward for t, reward in enumerate(row.r)],
-                                  v=[NAN if t in unread else value for t, value in enumerate(row.v)])
-    assert estimates(garbage) == estimates(row)
+    agent = CASES[name]
+    unread = [t for t in agent.invalid if t - 1 not in agent.truncations]
+    garbage = dataclasses.replace(agent, r=[NAN if t in agent.invalid else reward for t, reward in enumerate(agent.r)],
+                                  v=[NAN if t in unread else value for t, value in enumerate(agent.v)])
+    assert estimates(garbage) == estimates(agent)
 
 
 def test_a_time_limit_is_bootstrapped_from_nothing_else():
@@ -102,7 +102,7 @@ def test_with_lambda_1_it_is_the_discounted_return_less_the_value(gamma):
         flag = np.where(kept & (rng.random(length) < 0.2), rng.integers(1, 3, length), 0)
         r, v = rng.normal(size=length).round(3), rng.normal(size=length).round(3)
         after, waits = float(rng.normal()), bool(rng.random() < 0.5)
-        found = estimates(Row(r, v, after, [], waits, np.flatnonzero(~kept), np.flatnonzero(flag == 1),
+        found = estimates(Agent(r, v, after, [], waits, np.flatnonzero(~kept), np.flatnonzero(flag == 1),
                               np.flatnonzero(flag == 2)), gamma, 1.0)
         for t in np.flatnonzero(kept):
             total, weight, s = 0.0, 1.0, t
@@ -127,11 +127,11 @@ CONFIG = DriveConfig(max_trials=2, trial_steps=25, partners=3, roads=8)
 def played(segments, steps=30, seed=0):
     """Segments of the real collector over the real environment, with an agent that is not trained."""
     torch.manual_seed(seed)
-    batch = Batch(TOWNS, worlds=4, config=CONFIG, seed=seed)
+    batch = Batch(TOWNS, num_worlds=4, config=CONFIG, seed=seed)
     agent = recurrent.Agent(batch.observation_size, batch.single_action_space.n, width=8)
     torch.nn.init.orthogonal_(agent.policy.weight, 1.0)  # so that actions depend on what is seen
     batch.reset(initial_ages=np.arange(4) * 5)
-    memory, found = torch.zeros(batch.row_count, 8), []
+    memory, found = torch.zeros(batch.num_agents, 8), []
     for _ in range(segments):
         segment, memory = recurrent.collect(batch, agent, memory, steps)
         found.append(segment)
@@ -155,20 +155,20 @@ def test_training_computes_what_the_rollout_computed():
 
 
 def test_the_memory_goes_on_through_trials_waits_and_segments_and_ends_with_the_episode():
-    """What is remembered at any step, computed anew from the observations alone, row by row."""
+    """What is remembered at any step, computed anew from the observations alone, agent by agent."""
     agent, segments = played(4)
     whole = {name: torch.cat([segment[name] for segment in segments]) for name in ("observations", "first", "waits")}
     trial_ends = 0
-    for row in range(0, 24, 5):
+    for agent in range(0, 24, 5):
         memory = torch.zeros(8)
         for t in range(len(whole["first"])):
             if t % 30 == 0:
-                assert torch.allclose(segments[t // 30]["memory"][row], memory, atol=1e-5)
-            if whole["first"][t, row]:
+                assert torch.allclose(segments[t // 30]["memory"][agent], memory, atol=1e-5)
+            if whole["first"][t, agent]:
                 memory = torch.zeros(8)
-            if not whole["waits"][t, row]:
+            if not whole["waits"][t, agent]:
                 with torch.no_grad():
-                    memory = agent.gru(agent.encoder(whole["observations"][t, row][None]), memory[None])[0]
+                    memory = agent.gru(agent.encoder(whole["observations"][t, agent][None]), memory[None])[0]
             else:
                 trial_ends += 1
     assert trial_ends > 0
@@ -184,7 +184,7 @@ def trained(segment, updates=1):
     return agent, [weight.detach().clone() for weight in agent.parameters()]
 
 
-def test_what_waiting_rows_see_moves_no_weight():
+def test_what_waiting_agents_see_moves_no_weight():
     _, (_, segment) = played(2)
     _, before = trained(segment)
     noisy = dict(segment)
@@ -233,11 +233,11 @@ def test_a_wait_cut_by_the_segment_s_end_is_valued_as_if_it_had_been_seen_throug
     checked = 0
     whole = long[0]
     for cut, segment in zip((30, 60), short):
-        for row in torch.nonzero(segment["waits_after"]).flatten().tolist():
-            after = [t for t in range(cut, 90) if whole["kept"][t, row]]
-            last = max(t for t in range(cut) if whole["kept"][t, row])
-            if whole["terminations"][last, row] or whole["truncations"][last, row]:
+        for agent in torch.nonzero(segment["waits_after"]).flatten().tolist():
+            after = [t for t in range(cut, 90) if whole["kept"][t, agent]]
+            last = max(t for t in range(cut) if whole["kept"][t, agent])
+            if whole["terminations"][last, agent] or whole["truncations"][last, agent]:
                 continue
-            assert segment["restart_value"][row] == pytest.approx(float(whole["values"][after[0], row]), abs=1e-5)
+            assert segment["restart_value"][agent] == pytest.approx(float(whole["values"][after[0], agent]), abs=1e-5)
             checked += 1
     assert checked > 0

@@ -50,7 +50,7 @@ def test_sb3_s_own_check_passes_with_its_render_check():
 @pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
 def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
     config = SHORT.replace(action_type=action_type, max_trials=max_trials, trial_steps=40)
-    ours = DriveVecEnv(TOWNS, worlds=4, config=config)
+    ours = DriveVecEnv(TOWNS, num_worlds=4, config=config)
     theirs = DummyVecEnv([lambda: single(config)] * 4)
     assert ours.seed(11) == theirs.seed(11) == [11, 12, 13, 14]
     np.testing.assert_array_equal(ours.reset(), theirs.reset())
@@ -80,17 +80,17 @@ def play(env, steps, seed=0):
     return record
 
 
-@pytest.mark.parametrize("rows", ("ego", "all"))
-def test_the_same_seed_gives_the_same_bytes(rows):
-    used = DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows)
+@pytest.mark.parametrize("agents", ("ego", "all"))
+def test_the_same_seed_gives_the_same_bytes(agents):
+    used = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents)
     play(used, 30, seed=5)
-    fresh = DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows)
+    fresh = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents)
     assert pickle.dumps(play(used, 60, seed=3)) == pickle.dumps(play(fresh, 60, seed=3))
     assert pickle.dumps(play(used, 60, seed=4)) != pickle.dumps(play(fresh, 60, seed=3))
 
 
 def test_a_seed_is_used_once_and_worlds_without_one_differ():
-    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT)
+    env = DriveVecEnv(TOWNS, num_worlds=3, config=SHORT)
     drawn = env.reset()
     assert len(set(env.batch.seeds.tolist())) == 3
     env.seed(8)
@@ -107,14 +107,14 @@ def test_a_seed_is_used_once_and_worlds_without_one_differ():
     assert env.seed() == first
 
 
-def test_with_all_rows_only_the_world_s_episode_ends_an_env():
+def test_with_all_agents_only_the_world_s_episode_ends_an_env():
     config = SHORT.replace(trial_steps=60, max_trials=2)
-    env = DriveVecEnv(TOWNS, worlds=3, config=config, rows="all")
-    batch = Batch(TOWNS, worlds=3, config=config, world_ids=[0, 0, 0], restart="caller")
+    env = DriveVecEnv(TOWNS, num_worlds=3, config=config, agents="all")
+    batch = Batch(TOWNS, num_worlds=3, config=config, world_ids=[0, 0, 0], restart="caller")
     env.seed(4)
     batch.reset(seed=[4, 5, 6])
     np.testing.assert_array_equal(env.reset(), batch.observations)
-    assert env.num_envs == batch.row_count == 18
+    assert env.num_envs == batch.num_agents == 18
     rng, waits, terminated_early, ended = np.random.default_rng(0), 0, 0, 0
     flagged = np.zeros(18, bool)
     for _ in range(400):
@@ -126,13 +126,13 @@ def test_with_all_rows_only_the_world_s_episode_ends_an_env():
         np.testing.assert_array_equal(dones, last)
         np.testing.assert_array_equal(rewards, batch.rewards)
         assert len({bool(done) for done in dones[:6]}) == 1
-        for row, info in enumerate(infos):
-            assert info["invalid_step"] == batch.invalid_step[row]
-            assert info["TimeLimit.truncated"] == batch.truncations[row]
-            assert ("terminal_observation" in info) == dones[row]
-            if dones[row]:
-                np.testing.assert_array_equal(info["terminal_observation"], batch.observations[row])
-                assert info["TimeLimit.truncated"] != flagged[row]
+        for agent, info in enumerate(infos):
+            assert info["invalid_step"] == batch.invalid_step[agent]
+            assert info["TimeLimit.truncated"] == batch.truncations[agent]
+            assert ("terminal_observation" in info) == dones[agent]
+            if dones[agent]:
+                np.testing.assert_array_equal(info["terminal_observation"], batch.observations[agent])
+                assert info["TimeLimit.truncated"] != flagged[agent]
         terminated_early += (batch.terminations & ~dones).sum()
         waits += batch.invalid_step.sum()
         ended += dones.sum()
@@ -143,9 +143,9 @@ def test_with_all_rows_only_the_world_s_episode_ends_an_env():
     assert waits > 50 and terminated_early > 5 and ended >= 18
 
 
-def test_absent_rows_are_envs_that_never_act():
+def test_absent_agents_are_envs_that_never_act():
     few, many = generate_scene("town", seed=0, agents=3), generate_scene("town", seed=1, agents=5)
-    env = DriveVecEnv([few, many], worlds=2, config=SHORT.replace(scene_order="cycle"), rows="all")
+    env = DriveVecEnv([few, many], num_worlds=2, config=SHORT.replace(scene_order="cycle"), agents="all")
     env.reset()
     assert env.get_attr("removed").count(True) in (0, 2, 4)
     absent = np.array(env.get_attr("removed"))
@@ -153,18 +153,18 @@ def test_absent_rows_are_envs_that_never_act():
     assert all(info["invalid_step"] for info, gone in zip(infos, absent) if gone)
     assert not observations[absent].any() and not rewards[absent].any() and not dones.any()
     changed = False
-    for _ in range(200):  # the next scene may have other absent rows, and the infos of its start say which
+    for _ in range(200):  # the next scene may have other absent agents, and the infos of its start say which
         _, _, dones, _ = env.step(np.full(10, 45))
         if dones.any():
             changed |= absent.tolist() != env.get_attr("removed")
-            for row in np.flatnonzero(dones):
-                assert env.reset_infos[row]["removed"] == env.get_attr("removed")[row]
+            for agent in np.flatnonzero(dones):
+                assert env.reset_infos[agent]["removed"] == env.get_attr("removed")[agent]
     assert changed
 
 
-@pytest.mark.parametrize("rows", ("ego", "all"))
-def test_what_a_client_writes_into_what_it_got_reaches_nobody(rows):
-    env, twin = (DriveVecEnv(TOWNS, worlds=2, config=SHORT, rows=rows) for _ in range(2))
+@pytest.mark.parametrize("agents", ("ego", "all"))
+def test_what_a_client_writes_into_what_it_got_reaches_nobody(agents):
+    env, twin = (DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents) for _ in range(2))
     for each in (env, twin):
         each.seed(0)
     given, _ = env.reset(), twin.reset()
@@ -183,16 +183,16 @@ def test_what_a_client_writes_into_what_it_got_reaches_nobody(rows):
 
 
 def test_sb3_s_wrappers_and_learners_run():
-    env = VecNormalize(VecFrameStack(VecCheckNan(VecMonitor(DriveVecEnv(TOWNS, worlds=4, config=SMALL))), 2))
+    env = VecNormalize(VecFrameStack(VecCheckNan(VecMonitor(DriveVecEnv(TOWNS, num_worlds=4, config=SMALL))), 2))
     model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET, seed=0)
     model.learn(512)
     assert len(model.ep_info_buffer) >= 4
     assert all(2 <= episode["l"] <= 31 for episode in model.ep_info_buffer)
     means, lengths = evaluate_policy(model, env, n_eval_episodes=4, return_episode_rewards=True)
     assert len(means) == 4 and max(lengths) <= 31
-    DQN("MlpPolicy", DriveVecEnv(TOWNS, worlds=2, config=SMALL), learning_starts=32, buffer_size=500,
+    DQN("MlpPolicy", DriveVecEnv(TOWNS, num_worlds=2, config=SMALL), learning_starts=32, buffer_size=500,
         policy_kwargs=TINY_NET, seed=0).learn(128)
-    A2C("MlpPolicy", DriveVecEnv(TOWNS, worlds=2, config=SMALL, rows="all"), policy_kwargs=TINY_NET,
+    A2C("MlpPolicy", DriveVecEnv(TOWNS, num_worlds=2, config=SMALL, agents="all"), policy_kwargs=TINY_NET,
         seed=0).learn(200)
 
 
@@ -202,7 +202,7 @@ def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs(
         model.learn(256)
         return [weight.detach().numpy() for weight in model.policy.parameters()]
 
-    ours = trained(VecMonitor(DriveVecEnv(TOWNS, worlds=2, config=SMALL)))
+    ours = trained(VecMonitor(DriveVecEnv(TOWNS, num_worlds=2, config=SMALL)))
     theirs = trained(VecMonitor(DummyVecEnv([lambda: single(SMALL)] * 2)))
     for mine, other in zip(ours, theirs):
         np.testing.assert_array_equal(mine, other)
@@ -210,7 +210,7 @@ def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs(
 
 def test_subprocesses_of_single_envs_see_the_same():
     theirs = SubprocVecEnv([single] * 2, start_method="fork")
-    ours = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    ours = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     for env in (theirs, ours):
         env.seed(3)
     np.testing.assert_array_equal(theirs.reset(), ours.reset())
@@ -218,7 +218,7 @@ def test_subprocesses_of_single_envs_see_the_same():
 
 
 def test_attributes_and_methods_of_single_envs():
-    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT, rows="all")
+    env = DriveVecEnv(TOWNS, num_worlds=3, config=SHORT, agents="all")
     env.reset()
     assert env.get_attr("world") == [0] * 6 + [1] * 6 + [2] * 6
     assert env.get_attr("trial_index", indices=[0, 17]) == [0, 0]
@@ -239,7 +239,7 @@ def test_attributes_and_methods_of_single_envs():
 @pytest.mark.parametrize("indices, fault", [(9, "9"), ([0, 6], "6"), (-1, "-1"), (1.0, "1.0"), (np.int64(7), "7"),
                                             ("one", "'o'"), ([True], "True")])
 def test_an_env_that_is_not_there_is_told_with_the_range(indices, fault):
-    env = DriveVecEnv(TOWNS, worlds=6, config=SHORT)
+    env = DriveVecEnv(TOWNS, num_worlds=6, config=SHORT)
     env.reset()
     for asks in (lambda: env.get_attr("trial_index", indices), lambda: env.set_attr("stage", 1, indices),
                  lambda: env.env_method("trial_state", indices=indices), lambda: env.env_is_wrapped(Monitor, indices)):
@@ -253,7 +253,7 @@ def test_an_env_that_is_not_there_is_told_with_the_range(indices, fault):
 
 def test_the_worlds_are_drawn_side_by_side():
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
-    env = DriveVecEnv(TOWNS, worlds=3, config=SHORT, rows="all", render_mode="rgb_array")
+    env = DriveVecEnv(TOWNS, num_worlds=3, config=SHORT, agents="all", render_mode="rgb_array")
     env.reset()
     pictures = env.get_images()
     assert len(pictures) == 3
@@ -263,7 +263,7 @@ def test_the_worlds_are_drawn_side_by_side():
 
 
 def test_a_pickled_adapter_goes_on_bit_for_bit():
-    env = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     play(env, 20)
     twin = pickle.loads(pickle.dumps(env))
     for _ in range(40):
@@ -271,8 +271,8 @@ def test_a_pickled_adapter_goes_on_bit_for_bit():
 
 
 @pytest.mark.parametrize("settings, complaint", [
-    ({"worlds": 0}, "worlds is 0"), ({"rows": "some"}, "rows is 'some'"), ({"rows": ["ego"]}, "rows is"),
-    ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "rows='all'"),
+    ({"worlds": 0}, "worlds is 0"), ({"agents": "some"}, "agents is 'some'"), ({"agents": ["ego"]}, "agents is"),
+    ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "agents='all'"),
     ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is a int"),
 ])
 def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
@@ -281,7 +281,7 @@ def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
 
 
 def test_calls_out_of_order_say_what_to_do():
-    env = DriveVecEnv(TOWNS, worlds=2, config=SHORT)
+    env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     with pytest.raises(CallError, match="call reset first"):
         env.step(np.array([45, 45]))
     env.reset()

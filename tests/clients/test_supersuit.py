@@ -109,7 +109,7 @@ def test_worlds_that_nobody_seeds_differ(processes):
 
 
 def test_the_vector_env_says_what_the_env_says():
-    """With finished="wait" rows, rewards and ends are those of the env itself, and terminal observations the last."""
+    """With finished="wait" agents, rewards and ends are those of the env itself, and terminal observations the last."""
     envs, env = ss.pettingzoo_env_to_vec_env_v1(make("wait")), make("wait")
     seen, _ = envs.reset(seed=2)
     expected, _ = env.reset(seed=2)

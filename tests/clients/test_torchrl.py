@@ -49,18 +49,18 @@ def test_a_rollout_says_what_the_env_says(finished):
         there = [agent in twin.agents for agent in twin.possible_agents]
         assert step["agent", "mask"].tolist() == there
         left += there.count(False)
-        for row, agent in enumerate(twin.possible_agents):
-            if there[row]:
-                np.testing.assert_array_equal(step["agent", "observation"][row].numpy(), observations[agent])
+        for index, agent in enumerate(twin.possible_agents):
+            if there[index]:
+                np.testing.assert_array_equal(step["agent", "observation"][index].numpy(), observations[agent])
         actions = dict(zip(twin.possible_agents, step["agent", "action"].tolist()))
         observations, rewards, terminations, truncations, infos = twin.step(actions)
         after = step["next", "agent"]
-        for row, agent in enumerate(twin.possible_agents):
+        for index, agent in enumerate(twin.possible_agents):
             if agent in rewards:
-                assert after["reward"][row].item() == pytest.approx(rewards[agent])
-                assert bool(after["terminated"][row]) == terminations[agent]
-                assert bool(after["truncated"][row]) == truncations[agent]
-                assert {name: after["info", name][row].item() for name in CHANNELS} == infos[agent]
+                assert after["reward"][index].item() == pytest.approx(rewards[agent])
+                assert bool(after["terminated"][index]) == terminations[agent]
+                assert bool(after["truncated"][index]) == truncations[agent]
+                assert {name: after["info", name][index].item() for name in CHANNELS} == infos[agent]
         assert bool(step["next", "done"]) == (not twin.agents)
         if not twin.agents:
             ended += 1

@@ -132,14 +132,14 @@ def hash_output(played: PlayFile, output: bytes, steps: int = golden.STEPS) -> g
 
 
 def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look]:
-    worlds = batch.world_count
+    worlds = batch.num_worlds
 
     def array(dtype, nbytes):
         return np.frombuffer(stream.read(nbytes), dtype).reshape(worlds, -1)
 
-    # What waiting rows would meet is told in floats, whatever the rows are.
+    # What waiting agents would meet is told in floats, whatever the agents are.
     asked_as = np.dtype(np.float16 if batch.config.observation_type == "float16" else np.float32)
-    floats = batch.row_count * batch.observation_size
+    floats = batch.num_agents * batch.observation_size
     names = [shared.name for shared in shared_table(batch.config) if shared.name != "actions"]
     for step in range(steps + 1):
         shown = {name: array(batch._shared[name].dtype, batch._shared[name].nbytes) for name in names}

@@ -60,11 +60,11 @@ def test_the_plays_meet_all_that_can_happen():
             seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
             average = batch._state["average"]
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
-        seen |= {"experts" for cast in batch.casts if cast.expert_count}
-        seen |= {"statics" for cast in batch.casts if cast.static_count}
+        seen |= {"experts" for roles in batch.roles if roles.log_replay_count}
+        seen |= {"static_vehicles" for roles in batch.roles if roles.static_count}
     real = golden.begin("map_942/discrete") is not None
     assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
-    assert seen == {*golden.SHOWN, "statics", *(["experts"] if real else [])}
+    assert seen == {*golden.SHOWN, "static_vehicles", *(["experts"] if real else [])}
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)

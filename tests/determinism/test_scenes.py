@@ -14,7 +14,7 @@ import drive_env
 from drive_env import generate_scene
 
 PACKAGE = Path(drive_env.__file__).parent
-MAKERS = (*sorted((PACKAGE / "scenes" / "generate").glob("*.py")), PACKAGE / "cast.py")
+MAKERS = (*sorted((PACKAGE / "scenes" / "generate").glob("*.py")), PACKAGE / "roles.py")
 
 OWN_WAYS = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh",

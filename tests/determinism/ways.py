@@ -106,7 +106,7 @@ def _(play):
 
 def _by_company(world_ids, play):
     found = golden.hashes_of(opened(play, world_ids, threads=2))
-    # A report adds its rows in the order of the worlds: in another order its last digit may be another.
+    # A report adds its agents in the order of the worlds: in another order its last digit may be another.
     return Hashes({world: parts for world, parts in found.worlds.items() if world in golden.WORLD_IDS},
                   alone(play).report)
 
@@ -255,7 +255,7 @@ def _in_flight(batch, actions):
 def _parts_in_flight(batch, actions):
     """All at once, ended last one first."""
     for part in batch.parts:
-        part.step_async(actions[part.row_slice])
+        part.step_async(actions[part.agent_slice])
     for part in reversed(batch.parts):
         part.wait()
 
@@ -263,15 +263,15 @@ def _parts_in_flight(batch, actions):
 def _parts_by_halves(batch, actions):
     """One part in flight while another is stepped by its caller."""
     first, *others = batch.parts
-    first.step_async(actions[first.row_slice])
+    first.step_async(actions[first.agent_slice])
     for part in others:
-        part.step(actions[part.row_slice])
+        part.step(actions[part.agent_slice])
     first.wait()
 
 
 def _parts_in_threads(batch, actions):
     with ThreadPoolExecutor(len(batch.parts)) as pool:
-        list(pool.map(lambda part: part.step(actions[part.row_slice]), batch.parts))
+        list(pool.map(lambda part: part.step(actions[part.agent_slice]), batch.parts))
 
 
 def _stepped(step, threads, parts, play):

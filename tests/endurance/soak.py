@@ -27,14 +27,14 @@ from samples import FOLDER
 
 from drive_env import Batch, DriveConfig, generate_scene, load_scene
 
-ROWS_PER_BATCH = 600
+AGENTS_PER_BATCH = 600
 """About so many; enough for worlds to be in every phase of their trials."""
 
 ROUND_AGENT_STEPS = 400_000
 CALLS_BETWEEN_SAMPLES = (60, 500)
 CALLS_OF_SAMPLE = (20, 150)
 WORLDS_OF_SAMPLE = 3
-ANSWERS = ("ignore", "stop", "remove")
+EVENT_RESPONSES = ("ignore", "stop", "remove")
 EXACT_CHANNELS = (*laws.SHOWN, "code")
 
 
@@ -56,8 +56,8 @@ class Part:
 
     def __init__(self, batch, worlds):
         self._batch, self.worlds = batch, np.asarray(worlds)
-        self.rows = np.flatnonzero(np.isin(batch.world_of_row, self.worlds))
-        self.world_of_row = np.repeat(np.arange(len(self.worlds)), batch.rows_per_world)
+        self.agents = np.flatnonzero(np.isin(batch.world_of_agent, self.worlds))
+        self.world_of_agent = np.repeat(np.arange(len(self.worlds)), batch.agents_per_world)
         self.single_observation_space = batch.single_observation_space
 
     def observation_layout(self):
@@ -65,37 +65,37 @@ class Part:
 
     def __getattr__(self, name):
         array = getattr(self._batch, name)
-        return array[self.worlds] if name == "scene_index" else array[self.rows]
+        return array[self.worlds] if name == "scene_index" else array[self.agents]
 
 
 # ---- what is played ----
 
 
-def some_scenes(dice):
+def some_scenes(rng):
     """Scenes of one kind or several, real ones among them where they are at hand."""
     real = [FOLDER / "pufferdrive" / name for name in ("map_942.bin", "map_000.bin")]
     kinds = ["town", "town", "intersection", "both", *(["real"] if all(path.is_file() for path in real) else [])]
-    kind = kinds[dice.integers(len(kinds))]
+    kind = kinds[rng.integers(len(kinds))]
     if kind == "real":
-        return [load_scene(real[dice.integers(2)])]
-    names = ["town", "intersection"] if kind == "both" else [kind] * int(dice.integers(1, 4))
-    return [generate_scene(name, seed=int(dice.integers(1000)), agents=int(dice.integers(2, 33))) for name in names]
+        return [load_scene(real[rng.integers(2)])]
+    names = ["town", "intersection"] if kind == "both" else [kind] * int(rng.integers(1, 4))
+    return [generate_scene(name, seed=int(rng.integers(1000)), agents=int(rng.integers(2, 33))) for name in names]
 
 
-def some_config(dice, scenes):
+def some_config(rng, scenes):
     def one_of(*choices):
-        return choices[dice.integers(len(choices))]
+        return choices[rng.integers(len(choices))]
 
     fewest = min(scene.objects.count for scene in scenes)
     return DriveConfig(
-        max_trials=int(dice.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
-        on_goal=one_of(*ANSWERS), on_collision=one_of(*ANSWERS), on_offroad=one_of(*ANSWERS),
+        max_trials=int(rng.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
+        on_goal=one_of(*EVENT_RESPONSES), on_collision=one_of(*EVENT_RESPONSES), on_offroad=one_of(*EVENT_RESPONSES),
         stopped_share_limit=one_of(None, None, 0.3, 1.0), dt_s=one_of(None, None, 0.05, 0.3),
         min_speed_mps=one_of(0.0, -5.0), partners=int(one_of(0, 1, 8, 31)), roads=int(one_of(0, 5, 64, 128)),
         view_radius_m=one_of(20.0, 100.0), time_left=one_of("off", "actor"), scene_order=one_of("random", "cycle"),
         action_type=one_of("discrete", "multi_discrete", "continuous"), goal_max_speed_mps=one_of(None, 3.0),
         observation_type=one_of("float32", "float32", "float32", "float16", "index"),
-        agents_per_world=one_of(None, None, int(dice.integers(1, fewest + 1)) if scenes[0].generated else 3))
+        agents_per_world=one_of(None, None, int(rng.integers(1, fewest + 1)) if scenes[0].generated else 3))
 
 
 def owed(batch):
@@ -116,36 +116,36 @@ def step_with_debts(batch, actions, debts):
 
 
 def check_call(batch):
-    """Laws that one call can break, on all rows."""
+    """Laws that one call can break, on all agents."""
     ended, driving = batch.trial_ended, ~(batch.removed | batch.stopped)
     assert not (batch.truncation & ~ended).any(), "truncation implies trial_ended"
     assert not (batch.terminations & batch.truncations).any(), "terminations and truncations never meet"
     assert (batch.waits == (~driving | ended)).all(), "waits is removed, stopped or trial_ended"
-    assert (ended.reshape(batch.world_count, -1) == ended[:: batch.rows_per_world, None]).all(), "a trial ends for all"
+    assert (ended.reshape(batch.num_worlds, -1) == ended[:: batch.agents_per_world, None]).all(), "a trial ends for all"
     assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"
     assert (batch.trial_index < batch.config.max_trials).all(), "there are max_trials trials"
     if batch.config.observation_type != "index":
         assert np.isfinite(batch.observations).all(), "observations are finite"
         assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
-        assert not batch.observations[batch.removed].any(), "a removed row sees exactly zero"
+        assert not batch.observations[batch.removed].any(), "a removed agent sees exactly zero"
 
 
 def shown_bytes(part):
     return [getattr(part, name).tobytes() for name in EXACT_CHANNELS]
 
 
-def check_sample(batch, policy, dice, tally):
+def check_sample(batch, policy, rng, tally):
     """Opens episodes in a few worlds, records them, and holds them against the laws, themselves alone, and a copy."""
-    count = min(batch.world_count, int(dice.integers(1, WORLDS_OF_SAMPLE + 1)))
-    worlds = np.sort(dice.choice(batch.world_count, count, replace=False))
-    mask = np.isin(np.arange(batch.world_count), worlds)
-    seeds = np.array(dice.integers(0, 2**63, batch.world_count), np.uint64)
+    count = min(batch.num_worlds, int(rng.integers(1, WORLDS_OF_SAMPLE + 1)))
+    worlds = np.sort(rng.choice(batch.num_worlds, count, replace=False))
+    mask = np.isin(np.arange(batch.num_worlds), worlds)
+    seeds = np.array(rng.integers(0, 2**63, batch.num_worlds), np.uint64)
     part = Part(batch, worlds)
-    steps = np.array([cast.trial_steps for cast in batch.casts])
+    steps = np.array([roles.trial_steps for roles in batch.roles])
     record = laws.Record.of(part, batch.config, steps, batch.restart)
-    alone = Batch(batch.scenes, worlds=count, config=batch.config, world_ids=batch.world_ids[worlds], threads=1,
+    alone = Batch(batch.scenes, num_worlds=count, config=batch.config, world_ids=batch.world_ids[worlds], threads=1,
                   restart=batch.restart)
-    others = np.isin(batch.world_of_row, worlds, invert=True)
+    others = np.isin(batch.world_of_agent, worlds, invert=True)
     before = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
 
     batch.reset(seed=list(seeds), worlds=mask)
@@ -154,7 +154,7 @@ def check_sample(batch, policy, dice, tally):
     assert before == after, "a masked reset reached other worlds"
     record.after_reset(part)
     copy = pickle.loads(pickle.dumps(batch))
-    for _ in range(dice.integers(*CALLS_OF_SAMPLE)):
+    for _ in range(rng.integers(*CALLS_OF_SAMPLE)):
         assert shown_bytes(part) == shown_bytes(alone), f"worlds {worlds.tolist()} play otherwise alone"
         debts = owed(batch)
         if debts is not None:
@@ -163,9 +163,9 @@ def check_sample(batch, policy, dice, tally):
             if debts[worlds].any():
                 alone.reset(worlds=debts[worlds])
                 record.after_reset(part, debts[worlds])
-        actions = laws.with_garbage_where_rows_wait(batch, policy(batch, dice), dice)
+        actions = laws.with_garbage_where_agents_wait(batch, policy(batch, rng), rng)
         batch.step(actions)
-        alone.step(actions[part.rows])
+        alone.step(actions[part.agents])
         copy.step(actions)
         record.after_step(part)
         tally.calls += 1
@@ -184,29 +184,29 @@ def check_sample(batch, policy, dice, tally):
 # ---- the soak ----
 
 
-def play_round(dice, threads, agent_steps, tally):
-    scenes = some_scenes(dice)
-    config = some_config(dice, scenes)
-    with Batch(scenes, worlds=1, config=config) as one:
-        worlds = max(1, min(64, ROWS_PER_BATCH // one.rows_per_world))
-    batch = Batch(scenes, worlds=worlds, config=config, seed=int(dice.integers(2**63)), threads=threads,
-                  restart=("auto", "auto", "caller")[dice.integers(3)])
+def play_round(rng, threads, agent_steps, tally):
+    scenes = some_scenes(rng)
+    config = some_config(rng, scenes)
+    with Batch(scenes, num_worlds=1, config=config) as one:
+        worlds = max(1, min(64, AGENTS_PER_BATCH // one.agents_per_world))
+    batch = Batch(scenes, num_worlds=worlds, config=config, seed=int(rng.integers(2**63)), threads=threads,
+                  restart=("auto", "auto", "caller")[rng.integers(3)])
     policies = list(laws.POLICIES.values())
     tally.batches += 1
     batch.reset()
     end = tally.agent_steps + agent_steps
     try:
         while tally.agent_steps < end:
-            policy = policies[dice.integers(len(policies))]
-            for _ in range(dice.integers(*CALLS_BETWEEN_SAMPLES)):
-                step_with_debts(batch, policy(batch, dice), owed(batch))
+            policy = policies[rng.integers(len(policies))]
+            for _ in range(rng.integers(*CALLS_BETWEEN_SAMPLES)):
+                step_with_debts(batch, policy(batch, rng), owed(batch))
                 tally.calls += 1
                 tally.agent_steps += int((~batch.invalid_step).sum())
                 if tally.calls % 8 == 0:
                     check_call(batch)
                 if tally.agent_steps >= end:
                     break
-            check_sample(batch, policies[dice.integers(len(policies))], dice, tally)
+            check_sample(batch, policies[rng.integers(len(policies))], rng, tally)
     except AssertionError as broken:
         raise AssertionError(f"{batch!r}, {config}: {broken}") from broken
     tally.trials += batch.metrics()["trials"].n
@@ -219,9 +219,9 @@ def soak(agent_steps: int, seed: int = 0, threads: int = 2, tell=None) -> Tally:
     Raises:
         AssertionError: a law was broken; it names the batch, the config and the law.
     """
-    dice, tally = np.random.default_rng(seed), Tally()
+    rng, tally = np.random.default_rng(seed), Tally()
     while tally.agent_steps < agent_steps:
-        play_round(dice, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
+        play_round(rng, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
         if tell:
             tell(tally)
     return tally

@@ -18,8 +18,8 @@ PRELUDE = """
 
     SCENE = generate_scene("town", seed=0, agents=32)
 
-    def made(worlds=16, threads=4, **choices):
-        batch = Batch([SCENE], worlds=worlds, threads=threads, config=DriveConfig(**choices))
+    def made(num_worlds=16, threads=4, **choices):
+        batch = Batch([SCENE], num_worlds=num_worlds, threads=threads, config=DriveConfig(**choices))
         batch.reset()
         for _ in range(3):
             batch.step(batch.actions)
@@ -41,13 +41,13 @@ CASES = {
         raise ValueError("not caught")
      """, 1),
     "while a daemon thread steps": ("""
-        batch = made(worlds=64)
+        batch = made(num_worlds=64)
         threading.Thread(target=step_for_ever, args=(batch,), daemon=True).start()
         time.sleep(0.05)
     """, 0),
     "while two daemon threads step and copy": ("""
         import pickle
-        batch = made(worlds=64)
+        batch = made(num_worlds=64)
         def again(call):
             while True:
                 try:
@@ -59,13 +59,13 @@ CASES = {
         time.sleep(0.05)
     """, 0),
     "with steps in flight that nobody waits for": ("""
-        whole, parted = made(worlds=64), Batch([SCENE], worlds=64, threads=4, parts=3)
+        whole, parted = made(num_worlds=64), Batch([SCENE], num_worlds=64, threads=4, parts=3)
         parted.reset()
         for part in (whole, *parted.parts):
             part.step_async(part.actions)
     """, 0),
     "while a daemon thread keeps steps in flight": ("""
-        batch = Batch([SCENE], worlds=64, threads=2, parts=2)
+        batch = Batch([SCENE], num_worlds=64, threads=2, parts=2)
         batch.reset()
         def fly(part):
             while True:
@@ -78,7 +78,7 @@ CASES = {
     "after batches in flight were dropped in cycles, and closed by whoever held them": ("""
         class Holder:
             def __init__(self):
-                self.batch, self.itself = made(worlds=64), self
+                self.batch, self.itself = made(num_worlds=64), self
                 self.batch.holder = self
                 self.batch.step_async(self.batch.actions)
             def __del__(self):
@@ -93,7 +93,7 @@ CASES = {
             pass
         for _ in range(20):
             holder = Holder()
-            holder.batch, holder.itself = made(worlds=2), holder
+            holder.batch, holder.itself = made(num_worlds=2), holder
             holder.batch.holder = holder
     """, 0),
     "with an env open in a module and closed by a handler": ("""
@@ -114,7 +114,7 @@ CASES = {
         sys.modules["kept"] = holder = Holder()
     """, 0),
     "by a signal that kills": ("""
-        batch = made(worlds=64)
+        batch = made(num_worlds=64)
         threading.Thread(target=step_for_ever, args=(batch,), daemon=True).start()
         print("done", flush=True)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -131,7 +131,7 @@ CASES = {
         batch.step(batch.actions)
     """, 0),
     "in a forked child that had a stepping thread beside it": ("""
-        batch = made(worlds=256)
+        batch = made(num_worlds=256)
         threading.Thread(target=step_for_ever, args=(batch,), daemon=True).start()
         told = 0
         for _ in range(200):
@@ -152,7 +152,7 @@ CASES = {
     "after its views outlived the batch": ("""
         views = []
         for _ in range(20):
-            batch = made(worlds=4)
+            batch = made(num_worlds=4)
             views.append((batch.observations, batch.rewards, batch.vehicles(0)))
             del batch
         gc.collect()
@@ -161,7 +161,7 @@ CASES = {
     "after parts were dropped in every order": ("""
         import itertools
         for order in itertools.permutations(range(4)):
-            batch = made(worlds=2)
+            batch = made(num_worlds=2)
             parts = [batch._state, batch._shared, batch._block, batch]
             handles = batch._scene_handles
             del batch

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signal
 
 
 def make(threads):
-    return Batch([SCENE], worlds=96, threads=threads, config=ENDLESS, seed=4)
+    return Batch([SCENE], num_worlds=96, threads=threads, config=ENDLESS, seed=4)
 
 
 class Interrupter:
@@ -58,7 +58,7 @@ class Interrupter:
 def test_a_step_that_was_interrupted_was_taken_whole_or_not_at_all(threads):
     batch, reference = make(threads), make(1)
     batch.reset()
-    actions = np.full(batch.row_count, 5 * 13 + 7)
+    actions = np.full(batch.num_agents, 5 * 13 + 7)
     calls = 0
     with Interrupter() as interrupter:
         while interrupter.arrived < 40:
@@ -78,7 +78,7 @@ def test_a_step_that_was_interrupted_was_taken_whole_or_not_at_all(threads):
 def test_a_step_whose_begin_or_wait_was_interrupted_is_in_flight_or_taken_whole():
     batch, reference = make(2), make(1)
     batch.reset()
-    actions = np.full(batch.row_count, 5 * 13 + 7)
+    actions = np.full(batch.num_agents, 5 * 13 + 7)
     with Interrupter() as interrupter:
         while interrupter.arrived < 40:
             interrupter.call(batch.step_async, actions)
@@ -119,7 +119,7 @@ def test_a_call_that_was_interrupted_leaves_a_batch_that_goes_on(name):
     for one in (batch, reference):
         one.reset(seed=8)
         for _ in range(5):
-            one.step(np.full(one.row_count, 45))
+            one.step(np.full(one.num_agents, 45))
     assert batch.observations.tobytes() == reference.observations.tobytes()
 
 
@@ -141,7 +141,7 @@ def test_an_interrupt_ends_a_program_that_steps():
         import signal
         from drive_env import Batch, generate_scene
         signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background of a shell ignore
-        batch = Batch([generate_scene("town", agents=32)], worlds=64, threads=2)
+        batch = Batch([generate_scene("town", agents=32)], num_worlds=64, threads=2)
         batch.reset()
         print("steps", flush=True)
         while True:

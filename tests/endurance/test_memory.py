@@ -16,8 +16,8 @@ LIMIT_MB = 2.0
 pytestmark = pytest.mark.skipif(not memory.ROLLUP.exists(), reason="only Linux tells what memory is a process's own")
 
 
-def small_batch(worlds=4, **choices):
-    return Batch([generate_scene("town", seed=seed, agents=16) for seed in range(3)], worlds=worlds, threads=2,
+def small_batch(num_worlds=4, **choices):
+    return Batch([generate_scene("town", seed=seed, agents=16) for seed in range(3)], num_worlds=num_worlds, threads=2,
                  config=DriveConfig(**choices))
 
 
@@ -35,7 +35,7 @@ def batches(close):
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(2)]
 
     def repeat():
-        batch = Batch(scenes, worlds=8, threads=3)
+        batch = Batch(scenes, num_worlds=8, threads=3)
         batch.reset()
         batch.step(batch.actions)
         if close:
@@ -56,7 +56,7 @@ def batches_dropped_in_flight():
     scenes = [generate_scene("town", seed=0, agents=32)]
 
     def repeat():
-        batch = Batch(scenes, worlds=8, threads=3, parts=2)
+        batch = Batch(scenes, num_worlds=8, threads=3, parts=2)
         batch.reset()
         for part in batch.parts:
             part.step_async(part.actions)
@@ -66,7 +66,7 @@ def batches_dropped_in_flight():
 
 def scenes_changed():
     """Every second step opens an episode, on another scene."""
-    batch = Batch([generate_scene("town", seed=seed, agents=8) for seed in range(40)], worlds=4, threads=2,
+    batch = Batch([generate_scene("town", seed=seed, agents=8) for seed in range(40)], num_worlds=4, threads=2,
                   config=DriveConfig(trial_steps=1))
     batch.reset()
     return lambda: batch.step(batch.actions), 4000
@@ -76,7 +76,7 @@ def scenes_made():
     seeds = iter(range(10_000))
 
     def repeat():
-        with Batch(generate_scene("town", seed=next(seeds), agents=24), worlds=2) as batch:
+        with Batch(generate_scene("town", seed=next(seeds), agents=24), num_worlds=2) as batch:
             batch.reset()
 
     return repeat, 60
@@ -108,13 +108,13 @@ def questions():
 def errors():
     batch = small_batch()
     batch.reset()
-    bad = np.full(batch.row_count, 91)
+    bad = np.full(batch.num_agents, 91)
 
     def repeat():
         with pytest.raises(ActionError):
             batch.step(bad)
         with pytest.raises(drive_env.ConfigError):
-            Batch([generate_scene("intersection", agents=2)], worlds=0)
+            Batch([generate_scene("intersection", agents=2)], num_worlds=0)
         with pytest.raises(drive_env.SceneError):
             generate_scene("town", agents=4000)
 

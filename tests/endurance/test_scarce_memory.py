@@ -25,7 +25,7 @@ def held_bytes():
 
 
 def attempt():
-    batch = Batch(SCENES, worlds=256, threads=3)
+    batch = Batch(SCENES, num_worlds=256, threads=3)
     batch.reset()
     batch.step(batch.actions)
     batch.restart_observations()

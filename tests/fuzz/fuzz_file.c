@@ -3,7 +3,7 @@
  * libFuzzer's own changes nearly all end at a checksum. So most inputs are taken apart here, changed in one place that
  * matters, and put together again as a file whose checksums and offsets are good. */
 #include "../c/dice.h"
-#include "checksum.h"
+#include "scene/checksum.h"
 #include "play_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -67,7 +67,7 @@ static int32_t *starts(recipe *from, int32_t roads, int32_t points) {
 /* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
 static void spoil_count(recipe *from, drv_scene_input *in) {
     const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
-    int32_t *const counts[] = {&in->vehicle_count, &in->row_count, &in->expert_count, &in->frame_count,
+    int32_t *const counts[] = {&in->vehicle_count, &in->num_agents, &in->log_replay_count, &in->frame_count,
                                &in->trial_steps, &in->road_count, &in->point_count};
     const uint8_t spoil = next(from);
     if (spoil < 240) return;
@@ -77,12 +77,12 @@ static void spoil_count(recipe *from, drv_scene_input *in) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     recipe from = {data, data + size};
     const uint32_t draw = (uint32_t)next(&from) | (uint32_t)next(&from) << 8;
-    const int32_t vehicles = 1 + next(&from) % VEHICLES, rows = 1 + next(&from) % vehicles;
-    const int32_t experts = next(&from) % (vehicles - rows + 1), frames = 1 + next(&from) % FRAMES;
+    const int32_t vehicles = 1 + next(&from) % VEHICLES, agents = 1 + next(&from) % vehicles;
+    const int32_t log_replays = next(&from) % (vehicles - agents + 1), frames = 1 + next(&from) % FRAMES;
     const int32_t roads = next(&from) % (ROADS + 1), points = roads ? roads + next(&from) % POINTS : 0;
-    const int32_t log = frames * experts;
+    const int32_t log = frames * log_replays;
     drv_scene_input in = {.name = "fuzzed", .dt_s = number(&from, 1e-4f, 2.0f), .trial_steps = PLAY_TRIAL_STEPS,
-                          .row_count = rows, .expert_count = experts, .vehicle_count = vehicles, .frame_count = frames,
+                          .num_agents = agents, .log_replay_count = log_replays, .vehicle_count = vehicles, .frame_count = frames,
                           .road_count = roads, .point_count = points};
     spoil_count(&from, &in);
     uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                              places(&from, vehicles), places(&from, vehicles),
                              numbers(&from, vehicles, -100.0f, 100.0f), numbers(&from, vehicles, -200.0f, 200.0f),
                              numbers(&from, vehicles, -200.0f, 200.0f),
-                             places(&from, rows), places(&from, rows), places(&from, log), places(&from, log),
+                             places(&from, agents), places(&from, agents), places(&from, log), places(&from, log),
                              numbers(&from, log, -100.0f, 100.0f), numbers(&from, log, -200.0f, 200.0f),
                              numbers(&from, log, -200.0f, 200.0f), numbers(&from, roads, 0.0f, 100.0f),
                              numbers(&from, roads, 0.0f, 200.0f), places(&from, points), places(&from, points)};

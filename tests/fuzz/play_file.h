@@ -3,10 +3,10 @@
 #ifndef PLAY_FILE_H
 #define PLAY_FILE_H
 
-#include "file_layout.h"
+#include "scene/file_layout.h"
 #include "play_scene.h"
 
-enum { PLAY_ROWS = 4 };
+enum { PLAY_AGENTS = 4 };
 
 static const float play_extent_limit_m = 250.0f;
 
@@ -20,21 +20,21 @@ static inline int file_valid(const drv_file *file, const uint8_t *bytes, int64_t
     return bits[i / 8] >> (i % 8) & 1;
 }
 
-/* Who plays which part: the first objects on the map at frame 0 are rows, the others that ever come are experts.
- * Returns how many rows there are; `order` is rows, then experts. */
-static inline int32_t cast_objects(const drv_file *file, const uint8_t *bytes, int32_t *order, int32_t *experts) {
-    int32_t rows = 0;
-    for (int32_t i = 0; i < file->object_count && rows < PLAY_ROWS; i++)
-        if (file_valid(file, bytes, 0, i)) order[rows++] = i;
-    *experts = 0;
+/* Who plays which part: the first objects on the map at frame 0 are agents, the others that ever come are log-replay vehicles.
+ * Returns how many agents there are; `order` is agents, then log-replay vehicles. */
+static inline int32_t role_objects(const drv_file *file, const uint8_t *bytes, int32_t *order, int32_t *log_replays) {
+    int32_t agents = 0;
+    for (int32_t i = 0; i < file->object_count && agents < PLAY_AGENTS; i++)
+        if (file_valid(file, bytes, 0, i)) order[agents++] = i;
+    *log_replays = 0;
     for (int32_t i = 0; i < file->object_count; i++) {
         int taken = 0, seen = 0;
-        for (int32_t row = 0; row < rows; row++) taken |= order[row] == i;
+        for (int32_t agent = 0; agent < agents; agent++) taken |= order[agent] == i;
         for (int32_t frame = 0; !taken && !seen && frame < file->frame_count; frame++)
             seen = file_valid(file, bytes, frame, i);
-        if (seen) order[rows + (*experts)++] = i;
+        if (seen) order[agents + (*log_replays)++] = i;
     }
-    return rows;
+    return agents;
 }
 
 static inline float *picked(const float *values, const int32_t *order, int64_t count, int64_t stride, int64_t offset) {
@@ -55,16 +55,16 @@ static inline float *picked_log(const drv_file *file, const uint8_t *bytes, drv_
 
 /* Plays a sound file, with every array of its own size, so that the sanitizer sees each step beyond one. */
 static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, uint32_t draw) {
-    int32_t experts = 0, *order = play_array(file->object_count, sizeof *order);
-    const int32_t rows = cast_objects(file, bytes, order, &experts), vehicles = rows + experts;
+    int32_t log_replays = 0, *order = play_array(file->object_count, sizeof *order);
+    const int32_t agents = role_objects(file, bytes, order, &log_replays), vehicles = agents + log_replays;
     const float *goal_m = file_part(file, bytes, FILE_OBJECT_GOAL);
-    const int32_t *starters = order, *loggers = order + rows;
-    uint8_t *kind = play_array(vehicles, 1), *log_valid = play_array(file->frame_count * (int64_t)experts, 1);
+    const int32_t *starters = order, *loggers = order + agents;
+    uint8_t *kind = play_array(vehicles, 1), *log_valid = play_array(file->frame_count * (int64_t)log_replays, 1);
     for (int32_t i = 0; i < vehicles; i++)
         kind[i] = ((const uint8_t *)file_part(file, bytes, FILE_OBJECT_KIND))[order[i]];
     for (int32_t frame = 0; frame < file->frame_count; frame++)
-        for (int32_t i = 0; i < experts; i++)
-            log_valid[frame * experts + i] = (uint8_t)file_valid(file, bytes, frame, loggers[i]);
+        for (int32_t i = 0; i < log_replays; i++)
+            log_valid[frame * log_replays + i] = (uint8_t)file_valid(file, bytes, frame, loggers[i]);
     float *made[] = {picked(file_part(file, bytes, FILE_OBJECT_LENGTH), order, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_OBJECT_WIDTH), order, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_TRACK_X), starters, vehicles, 1, 0),
@@ -72,16 +72,16 @@ static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, u
                      picked(file_part(file, bytes, FILE_TRACK_HEADING), starters, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_TRACK_VX), starters, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_TRACK_VY), starters, vehicles, 1, 0),
-                     picked(goal_m, starters, rows, 2, 0),
-                     picked(goal_m, starters, rows, 2, 1),
-                     picked_log(file, bytes, FILE_TRACK_X, loggers, experts),
-                     picked_log(file, bytes, FILE_TRACK_Y, loggers, experts),
-                     picked_log(file, bytes, FILE_TRACK_HEADING, loggers, experts),
-                     picked_log(file, bytes, FILE_TRACK_VX, loggers, experts),
-                     picked_log(file, bytes, FILE_TRACK_VY, loggers, experts)};
+                     picked(goal_m, starters, agents, 2, 0),
+                     picked(goal_m, starters, agents, 2, 1),
+                     picked_log(file, bytes, FILE_TRACK_X, loggers, log_replays),
+                     picked_log(file, bytes, FILE_TRACK_Y, loggers, log_replays),
+                     picked_log(file, bytes, FILE_TRACK_HEADING, loggers, log_replays),
+                     picked_log(file, bytes, FILE_TRACK_VX, loggers, log_replays),
+                     picked_log(file, bytes, FILE_TRACK_VY, loggers, log_replays)};
     const drv_scene_input in = {
-        .name = "fuzzed", .dt_s = (float)file->dt_s, .trial_steps = PLAY_TRIAL_STEPS, .row_count = rows,
-        .expert_count = experts, .vehicle_count = vehicles, .frame_count = file->frame_count, .kind = kind,
+        .name = "fuzzed", .dt_s = (float)file->dt_s, .trial_steps = PLAY_TRIAL_STEPS, .num_agents = agents,
+        .log_replay_count = log_replays, .vehicle_count = vehicles, .frame_count = file->frame_count, .kind = kind,
         .length_m = made[0], .width_m = made[1], .start_x_m = made[2], .start_y_m = made[3],
         .start_heading_rad = made[4], .start_vx_mps = made[5], .start_vy_mps = made[6], .goal_x_m = made[7],
         .goal_y_m = made[8], .log_x_m = made[9], .log_y_m = made[10], .log_heading_rad = made[11],
@@ -91,7 +91,7 @@ static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, u
         .road_speed_limit_mps = file_part(file, bytes, FILE_ROAD_LIMIT),
         .point_x_m = file_part(file, bytes, FILE_POINT_X), .point_y_m = file_part(file, bytes, FILE_POINT_Y)};
     char message[DRV_MESSAGE_BYTES] = "";
-    if (rows > 0 && play_extent_m(&in) <= play_extent_limit_m)
+    if (agents > 0 && play_extent_m(&in) <= play_extent_limit_m)
         MUST(play_scene(&in, draw, message) == DRV_OK, "the reader took what the core refuses: %s", message);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) free(made[i]);
     free(order);

@@ -43,15 +43,15 @@ static inline float play_extent_m(const drv_scene_input *in) {
     return extent_m;
 }
 
-static inline void check_floats(const void *row, int32_t count) {
-    const float *shown = row;
+static inline void check_floats(const void *agent, int32_t count) {
+    const float *shown = agent;
     for (int32_t i = 0; i < count; i++)
         MUST(shown[i] >= -1.0f && shown[i] <= 1.0f, "observation %d is %g", i, (double)shown[i]);
 }
 
 /* Without the sign, the bits of half floats are in the order of their sizes. */
-static inline void check_halves(const void *row, int32_t count) {
-    const uint16_t *shown = row, one = 0x3c00;
+static inline void check_halves(const void *agent, int32_t count) {
+    const uint16_t *shown = agent, one = 0x3c00;
     for (int32_t i = 0; i < count; i++) MUST((shown[i] & 0x7fff) <= one, "observation %d is half %04x", i, shown[i]);
 }
 
@@ -60,32 +60,32 @@ static inline void check_indices(const void *entries, int32_t count, int32_t tab
     for (int32_t i = 0; i < count; i++) MUST(shown[i] < table_count, "slot %d shows entry %d", i, shown[i]);
 }
 
-static inline void check_row(const drv_config *config, const uint8_t *row, const drv_batch_needs *needs,
+static inline void check_agent(const drv_config *config, const uint8_t *agent, const drv_batch_needs *needs,
                              int32_t segments) {
-    const drv_observation_place place = drv_index_row(config);
-    if (config->observation_type == DRV_FLOAT32) check_floats(row, needs->observation_size);
-    if (config->observation_type == DRV_FLOAT16) check_halves(row, needs->observation_size);
+    const drv_observation_place place = drv_index_observation(config);
+    if (config->observation_type == DRV_FLOAT32) check_floats(agent, needs->observation_size);
+    if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
-    check_floats(row + place.head_bytes, place.head_count);
-    check_indices(row + place.partners_bytes, config->partners, 1 + needs->vehicles_per_world);
-    check_indices(row + place.roads_bytes, config->roads, 1 + segments);
+    check_floats(agent + place.head_bytes, place.head_count);
+    check_indices(agent + place.partners_bytes, config->partners, 1 + needs->vehicles_per_world);
+    check_indices(agent + place.roads_bytes, config->roads, 1 + segments);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,
                               int32_t segments) {
-    for (int32_t row = 0; row < needs->row_count; row++)
-        check_row(config, arrays->observations + (int64_t)row * needs->observation_bytes, needs, segments);
-    for (int32_t row = 0; row < needs->row_count; row++) {
-        MUST(isfinite(arrays->rewards[row]), "reward %d is %g", row, (double)arrays->rewards[row]);
-        MUST(!(arrays->terminations[row] && arrays->truncations[row]), "row %d has both flags", row);
-        MUST(arrays->invalid_step[row] == 0 || arrays->rewards[row] == 0.0f, "row %d was paid for nothing", row);
+    for (int32_t agent = 0; agent < needs->num_agents; agent++)
+        check_agent(config, arrays->observations + (int64_t)agent * needs->observation_bytes, needs, segments);
+    for (int32_t agent = 0; agent < needs->num_agents; agent++) {
+        MUST(isfinite(arrays->rewards[agent]), "reward %d is %g", agent, (double)arrays->rewards[agent]);
+        MUST(!(arrays->terminations[agent] && arrays->truncations[agent]), "agent %d has both flags", agent);
+        MUST(arrays->invalid_step[agent] == 0 || arrays->rewards[agent] == 0.0f, "agent %d was paid for nothing", agent);
     }
 }
 
-static inline void play_batch(drv_scene *scene, const drv_config *config, int32_t rows, uint32_t draw) {
+static inline void play_batch(drv_scene *scene, const drv_config *config, int32_t agents, uint32_t draw) {
     char message[DRV_MESSAGE_BYTES] = "";
     const int64_t world_ids[2] = {0, 1};
-    const drv_batch_setup setup = {.config = *config, .world_count = 2, .rows_per_world = rows, .scene_count = 1,
+    const drv_batch_setup setup = {.config = *config, .num_worlds = 2, .agents_per_world = agents, .scene_count = 1,
                                    .scenes = &scene, .world_ids = world_ids, .seed = draw, .thread_count = 1};
     drv_batch_needs needs;
     MUST(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);
@@ -94,7 +94,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     memset(block, 0x5a, (size_t)needs.block_bytes);
     drv_batch *batch = NULL;
     MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
-    const int64_t count = needs.row_count, table = setup.world_count * (int64_t)(1 + needs.vehicles_per_world);
+    const int64_t count = needs.num_agents, table = setup.num_worlds * (int64_t)(1 + needs.vehicles_per_world);
     const int32_t segments = drv_scene_describe(scene).segment_count;
     const drv_arrays arrays = {
         .discrete_actions = play_array(count * needs.action_width, sizeof(int64_t)),
@@ -105,14 +105,14 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
         .invalid_step = play_array(count, 1), .first = play_array(count, 1),
         .trial_index = play_array(count, sizeof(int32_t)), .removed = play_array(count, 1),
         .stopped = play_array(count, 1), .waits = play_array(count, 1), .outcome = play_array(count, 1),
-        .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.world_count, sizeof(int32_t))};
+        .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.num_worlds, sizeof(int32_t))};
     drv_batch_bind(batch, &arrays);
     MUST(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
     play_check(config, &arrays, &needs, segments);
     for (int step = 0; step < PLAY_STEPS; step++) {
-        for (int64_t row = 0; row < count; row++) {
+        for (int64_t agent = 0; agent < count; agent++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
-            arrays.discrete_actions[row] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
+            arrays.discrete_actions[agent] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
         }
         MUST(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message) == DRV_OK, "%s", message);
         play_check(config, &arrays, &needs, segments);
@@ -140,7 +140,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     const drv_status status = drv_scene_create(in, &config, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
-    if (status == DRV_OK) play_batch(scene, &config, in->row_count, draw >> 8);
+    if (status == DRV_OK) play_batch(scene, &config, in->num_agents, draw >> 8);
     drv_scene_release(scene);
     return status;
 }

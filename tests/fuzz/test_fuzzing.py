@@ -9,7 +9,7 @@ import fuzzing
 import pytest
 from build_core import SOURCES
 
-FILE_C = build_core.ROOT / "c" / "src" / "file.c"
+FILE_C = build_core.ROOT / "c" / "src" / "scene" / "file.c"
 
 pytestmark = pytest.mark.skipif(not build_core.fuzzer_works(), reason=fuzzing.MISSING)
 

@@ -65,4 +65,4 @@ def started(scene, **config) -> Batch:
 
 def drive(batch, steps=1, action=COAST) -> None:
     for _ in range(steps):
-        batch.step(np.full(batch.row_count, action))
+        batch.step(np.full(batch.num_agents, action))

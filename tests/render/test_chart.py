@@ -35,7 +35,7 @@ def test_a_generated_scene_is_drawn_with_its_counts(tmp_path, name):
     text = words(tmp_path / "scene.svg")
     lanes = int((scene.roads.kind == 1).sum())
     links = len(scene.lanes.successor)
-    for said in (f"{name}/0", f"lane {lanes}, successors {links}", "edge ", "rows 6", "goals"):
+    for said in (f"{name}/0", f"lane {lanes}, successors {links}", "edge ", "agents 6", "goals"):
         assert said in text
     assert ("lane ends" in text) == (name == "intersection")  # every lane of a town leads into another
 
@@ -47,10 +47,10 @@ def test_a_log_is_drawn_with_its_parts(tmp_path):
     scene = bare_scene([moving[0], (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still],
                        roads=roads)
     plot_scene(scene, tmp_path / "log.svg")
-    for said in ("rows 1", "experts 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
+    for said in ("agents 1", "log-replay vehicles 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
         assert said in words(tmp_path / "log.svg")
     plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
-    assert "experts" not in words(tmp_path / "still.svg")
+    assert "log-replay" not in words(tmp_path / "still.svg")
 
 
 def test_a_scene_without_roads_is_drawn(tmp_path):

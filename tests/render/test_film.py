@@ -87,7 +87,7 @@ def test_what_is_no_film_is_an_error(tmp_path):
         write_video([*frames(shades=SHADES[:1]), *frames(width=66)], tmp_path / "film.mp4")
 
 
-def test_a_sheet_has_the_frames_row_by_row(tmp_path):
+def test_a_sheet_has_the_frames_agent_by_agent(tmp_path):
     sheet = contact_sheet(list(frames()), columns=3)
     height, width = 48, 64
     gap = (sheet.shape[1] - 3 * width) // 2

@@ -30,7 +30,7 @@ def frame_count(path):
 
 def test_a_film_has_every_moment_and_rests_at_the_end_of_each_trial(town, tmp_path):
     path, steps = tmp_path / "film.mp4", []
-    figures = play(town, path, policy=lambda batch: np.full(batch.row_count, COAST), agents=4, trials=2,
+    figures = play(town, path, policy=lambda batch: np.full(batch.num_agents, COAST), agents=4, trials=2,
                    config=DriveConfig(trial_steps=12), **SMALL,
                    progress=lambda done, most: steps.append((done, most)))
     # 12 steps, a restart, 12 steps, and the moment before them.
@@ -59,16 +59,16 @@ def test_a_sheet_has_one_line_of_pictures_a_trial(town, tmp_path, policy):
 
 def test_the_same_seed_draws_the_same_sheet(town, tmp_path):
     for name in "ab":
-        play(town, tmp_path / f"{name}.png", policy="random", trials=1, seed=3, view="follow", row=1,
+        play(town, tmp_path / f"{name}.png", policy="random", trials=1, seed=3, view="follow", agent=1,
              config=DriveConfig(trial_steps=9), **SMALL)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
-def test_a_replay_lasts_as_long_as_its_log_and_its_row_stops_at_its_goal(tmp_path):
+def test_a_replay_lasts_as_long_as_its_log_and_its_agent_stops_at_its_goal(tmp_path):
     moving = [(3.0 * step, 0.0, 0.0) for step in range(60)]
-    row = [(0.0, 8.0, 0.0)] * 60
-    scene = bare_scene([row[0], moving[0]], goals=[(12.0, 8.0), moving[-1][:2]], speeds=[8.0, 8.0],
-                       logs=[row, moving])
+    agent = [(0.0, 8.0, 0.0)] * 60
+    scene = bare_scene([agent[0], moving[0]], goals=[(12.0, 8.0), moving[-1][:2]], speeds=[8.0, 8.0],
+                       logs=[agent, moving])
     figures = play(scene, tmp_path / "film.mp4", policy="replay", **SMALL)
     assert frame_count(tmp_path / "film.mp4") == 60 + round(HOLD_S / 0.1)
     # From 8 m/s at 4 m/s2 it takes 8 m to stop.
@@ -81,7 +81,7 @@ def test_what_cannot_be_played_is_an_error(town, tmp_path):
             play(town, path)
     with pytest.raises(ConfigError, match="policy is 'best'; it must be a function or one of 'lane', "):
         play(town, tmp_path / "film.mp4", policy="best")
-    with pytest.raises(ConfigError, match="agents is 3; policy 'replay' leaves one row"):
+    with pytest.raises(ConfigError, match="agents is 3; policy 'replay' leaves one agent"):
         play(town, tmp_path / "film.mp4", policy="replay", agents=3)
     assert list(tmp_path.iterdir()) == []
 

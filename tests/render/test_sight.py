@@ -1,4 +1,4 @@
-"""Is what a row was given read back as what is there, and does the follow view show exactly that?"""
+"""Is what an agent was given read back as what is there, and does the follow view show exactly that?"""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ SIZE = (900, 900)
 SPAN_M = 90.0
 
 
-def sight_of(batch, row):
-    return read_sight(batch.observations[row], batch.observation_layout())
+def sight_of(batch, agent):
+    return read_sight(batch.observations[agent], batch.observation_layout())
 
 
-def pose_of(batch, row):
+def pose_of(batch, agent):
     cars = batch.vehicles()
-    return tuple(float(cars[name][row]) for name in ("x_m", "y_m", "heading_rad"))
+    return tuple(float(cars[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
 
 
 def test_partners_are_the_nearest_vehicles_where_they_are():
@@ -33,13 +33,13 @@ def test_partners_are_the_nearest_vehicles_where_they_are():
         drive(batch, 20)
         cars = batch.vehicles()
         xy = np.stack([cars["x_m"], cars["y_m"]], axis=1)
-        for row in np.flatnonzero(~batch.removed):
-            sight = sight_of(batch, row)
-            away = np.where(cars["present"], np.hypot(*(xy - xy[row]).T), np.inf)
-            away[row] = np.inf
+        for agent in np.flatnonzero(~batch.removed):
+            sight = sight_of(batch, agent)
+            away = np.where(cars["present"], np.hypot(*(xy - xy[agent]).T), np.inf)
+            away[agent] = np.inf
             nearest = np.sort(np.argsort(away)[:5])
             nearest = nearest[away[nearest] <= batch.config.view_radius_m]
-            pose, seen = pose_of(batch, row), sight.partners
+            pose, seen = pose_of(batch, agent), sight.partners
             found = to_scene_frame(np.stack([seen["x"], seen["y"]], axis=1), pose)
             assert np.allclose(found, xy[nearest], atol=0.01)
             turn = np.arctan2(seen["direction_y"], seen["direction_x"])
@@ -51,8 +51,8 @@ def test_partners_are_the_nearest_vehicles_where_they_are():
 def test_the_goal_is_read_also_where_it_is_far():
     goals = [(250.0, -20.0), (30.0, 40.0)]
     with started(bare_scene([(0.0, 0.0, 1.0), (0.0, 8.0, -2.0)], goals=goals)) as batch:
-        for row, goal in enumerate(goals):
-            found = to_scene_frame(sight_of(batch, row).goal_m, pose_of(batch, row))
+        for agent, goal in enumerate(goals):
+            found = to_scene_frame(sight_of(batch, agent).goal_m, pose_of(batch, agent))
             assert found == pytest.approx(goal, abs=0.02)
 
 
@@ -69,14 +69,14 @@ def test_segments_lie_on_the_map():
     assert set(roads["kind"].round()) == {3.0}
 
 
-def test_a_removed_row_was_given_nothing():
+def test_a_removed_agent_was_given_nothing():
     scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(4.0, 0.0), (90.0, 8.0)], speeds=[9.0, 0.0])
     with started(scene, trial_steps=20) as batch:
         drive(batch, 5)
         assert batch.removed.tolist() == [True, False]
         sight = sight_of(batch, 0)
         assert not sight.present and len(sight.partner_slots) == len(sight.road_slots) == 0
-        picture = SceneView(batch, size=SIZE, view="follow", row=0).frame()
+        picture = SceneView(batch, size=SIZE, view="follow", agent=0).frame()
         assert seen(picture).sum() == 0
 
 
@@ -89,7 +89,7 @@ def seen(picture):
 
 
 def place_of(point, pose):
-    """Where the follow view shows a point: the row 62% down between the bars, its heading up."""
+    """Where the follow view shows a point: the agent 62% down between the bars, its heading up."""
     bars = panel_sizes(*SIZE)
     free = SIZE[1] - bars.top - bars.bottom
     cosine, sine = np.cos(pose[2]), np.sin(pose[2])
@@ -104,17 +104,17 @@ def near(mask, place, reach):
     return bool(mask[max(y - reach, 0) : y + reach + 1, max(x - reach, 0) : x + reach + 1].any())
 
 
-@pytest.mark.parametrize("row, given", [(0, {1, 2, 3}), (5, {0, 1, 3})])
-def test_the_follow_view_frames_exactly_the_partners_that_were_given(row, given):
+@pytest.mark.parametrize("agent, given", [(0, {1, 2, 3}), (5, {0, 1, 3})])
+def test_the_follow_view_frames_exactly_the_partners_that_were_given(agent, given):
     poses = [(0.0, 0.0, 0.8), (9.0, 3.0, 0.0), (-9.0, 6.0, 2.0), (16.0, -12.0, 1.0), (-20.0, -14.0, 0.4),
              (26.0, 14.0, 3.0)]
     with started(bare_scene(poses, goals=[(-40.0, 40.0)] * 6), partners=3) as batch:
-        picture = SceneView(batch, size=SIZE, view="follow", row=row, span_m=SPAN_M).frame()
-        away = [np.hypot(x - poses[row][0], y - poses[row][1]) for x, y, _ in poses]
+        picture = SceneView(batch, size=SIZE, view="follow", agent=agent, span_m=SPAN_M).frame()
+        away = [np.hypot(x - poses[agent][0], y - poses[agent][1]) for x, y, _ in poses]
         assert {int(car) for car in np.argsort(away)[1:4]} == given
         mask = of_colour(picture, colours.SEEN, tolerance=8)
-        others = set(range(6)) - {row}
-        assert {car for car in others if near(mask, place_of(poses[car][:2], poses[row]), 24)} == given
+        others = set(range(6)) - {agent}
+        assert {car for car in others if near(mask, place_of(poses[car][:2], poses[agent]), 24)} == given
 
 
 def test_the_follow_view_draws_exactly_the_segments_that_were_given():
@@ -140,19 +140,19 @@ def test_the_speeds_of_partners_are_written():
     assert len(changed) > 5 and np.abs(changed - [y, x]).max() < 60  # beside the car whose speed it is
 
 
-def test_the_follow_view_is_of_its_world_and_row():
+def test_the_follow_view_is_of_its_world_and_agent():
     scenes = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
-    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
+    with Batch(scenes, num_worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
         both.reset()
         with started(scenes[1], trial_steps=None) as alone:
-            for row in (1, 4):
-                pictures = [SceneView(batch, world=world, size=SIZE, view="follow", row=row).frame()
+            for agent in (1, 4):
+                pictures = [SceneView(batch, world=world, size=SIZE, view="follow", agent=agent).frame()
                             for batch, world in ((both, 1), (alone, 0))]
                 below_bar = slice(panel_sizes(*SIZE).top, None)
                 assert np.array_equal(pictures[0][below_bar], pictures[1][below_bar])
 
 
-def test_the_follow_view_keeps_its_row_in_place_and_turns_the_world():
+def test_the_follow_view_keeps_its_agent_in_place_and_turns_the_world():
     with started(bare_scene([(0.0, 0.0, 0.0)], goals=[(60.0, 0.0)], speeds=[10.0])) as batch:
         look, middles = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M), []
         for _ in range(6):
@@ -163,15 +163,15 @@ def test_the_follow_view_keeps_its_row_in_place_and_turns_the_world():
     assert np.ptp(np.array(middles), axis=0).max() < 12
 
 
-def test_a_row_that_stopped_shows_its_last_observation():
+def test_an_agent_that_stopped_shows_its_last_observation():
     scene = bare_scene([(0.0, 0.0, 0.0), (9.0, 0.0, 0.0), (0.0, 9.0, 0.0)],
                        goals=[(90.0, 0.0), (90.0, 0.0), (90.0, 9.0)], speeds=[12.0, 0.0, 3.0])
     with started(scene) as batch:
         drive(batch, 6)
         assert batch.stopped.tolist() == [True, True, False]
-        look = SceneView(batch, size=SIZE, view="follow", row=0)
+        look = SceneView(batch, size=SIZE, view="follow", agent=0)
         mask = of_colour(look.frame(), colours.SEEN, tolerance=8)
         drive(batch, 4)
         later = of_colour(look.frame(), colours.SEEN, tolerance=8)
-        # What it was given stays where it was, though row 2 went on.
+        # What it was given stays where it was, though agent 2 went on.
         assert (mask & later).sum() > 0.8 * mask.sum() > 50

@@ -52,7 +52,7 @@ def test_a_frame_is_a_picture_of_the_size_asked_for_and_the_callers_own(view, si
 def test_drawing_changes_nothing_of_the_world():
     scene = generate_scene("town", agents=6)
     with started(scene) as seen, started(scene) as unseen:
-        looks = [SceneView(seen), SceneView(seen, view="follow", row=2)]
+        looks = [SceneView(seen), SceneView(seen, view="follow", agent=2)]
         for _ in range(30):
             for batch in (seen, unseen):
                 drive(batch, action=THROTTLE)
@@ -63,7 +63,7 @@ def test_drawing_changes_nothing_of_the_world():
 
 
 @pytest.mark.parametrize("wrong", [
-    {"size": (159, 720)}, {"size": (1280, 7681)}, {"size": (1280.0, 720)}, {"view": "side"}, {"row": 4},
+    {"size": (159, 720)}, {"size": (1280, 7681)}, {"size": (1280.0, 720)}, {"view": "side"}, {"agent": 4},
     {"world": 1}, {"span_m": 0}])
 def test_an_argument_out_of_range_is_an_error(wrong):
     with started(generate_scene("town", agents=4)) as batch, pytest.raises(ConfigError, match="it must be"):
@@ -140,7 +140,7 @@ def test_the_map_is_drawn_by_kind():
 
 
 def crash():
-    """Row 0 runs into row 1, row 2 runs over an edge, row 3 reaches its goal, row 4 drives on."""
+    """Agent 0 runs into agent 1, agent 2 runs over an edge, agent 3 reaches its goal, agent 4 drives on."""
     poses = [(0.0, 0.0, 0.0), (10.0, 0.0, 0.0), (0.0, 8.0, 0.0), (0.0, 16.0, 0.0), (0.0, 24.0, 0.0)]
     goals = [(60.0, 0.0), (60.0, 0.0), (60.0, 8.0), (12.0, 16.0), (60.0, 24.0)]
     return bare_scene(poses, goals, speeds=[10.0, 0.0, 10.0, 10.0, 10.0],
@@ -148,23 +148,23 @@ def crash():
 
 
 EVENT_STATES = {colours.COLLISION: 2, colours.OFFROAD: 1, colours.GOAL: 1}
-"""How many rows of `crash` come to what."""
+"""How many agents of `crash` come to what."""
 
 
-def test_rows_have_the_colour_of_their_state():
+def test_agents_have_the_colour_of_their_state():
     with started(crash(), on_goal="stop", on_collision="stop", on_offroad="stop") as batch:
         assert [count_of(batch, state) > 0 for state in EVENT_STATES] == [False] * 3
         one_car = count_of(batch, colours.DRIVING) / 5
         drive(batch, 15)
         assert batch.stopped.tolist() == [True, True, True, True, False]
         picture = SceneView(batch, size=SIZE).frame()
-        for state, rows in EVENT_STATES.items():
+        for state, agents in EVENT_STATES.items():
             # Crosses hide some of a body, and cars that met some of each other.
-            assert bodies(picture, state).sum() > 0.4 * rows * one_car, colours.STATE_NAMES[state]
+            assert bodies(picture, state).sum() > 0.4 * agents * one_car, colours.STATE_NAMES[state]
         assert bodies(picture, colours.DRIVING).sum() == pytest.approx(one_car, rel=0.25)
 
 
-def test_a_removed_row_is_not_drawn():
+def test_a_removed_agent_is_not_drawn():
     with started(crash(), on_goal="remove", on_collision="remove", on_offroad="remove") as batch:
         drive(batch, 15)
         assert batch.removed.tolist() == [True, True, True, True, False]
@@ -186,12 +186,12 @@ def test_ignored_infractions_are_marked_on_cars_that_drive_on():
         assert of_colour(picture, colours.INK, tolerance=30)[BAR_PX.top :].sum() > before + 100
 
 
-def test_experts_and_standing_vehicles_differ_from_rows():
+def test_experts_and_standing_vehicles_differ_from_agents():
     moving = [(float(step), 0.0, 0.0) for step in range(4)]
     still = [(0.0, 8.0, 0.0)] * 4
     scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still])
-    for others, state, absent in (("replay", colours.EXPERT, colours.STATIC),
-                                  ("static", colours.STATIC, colours.EXPERT)):
+    for others, state, absent in (("replay", colours.LOG_REPLAY, colours.STATIC),
+                                  ("static", colours.STATIC, colours.LOG_REPLAY)):
         with started(scene, others=others, control=(1,), trial_steps=3) as batch:
             # A few pixels of smooth borders are grey by accident.
             assert count_of(batch, state) > 1000 and count_of(batch, absent) < 50
@@ -205,11 +205,11 @@ def test_an_expert_is_drawn_at_its_log_and_not_beyond_it():
     with started(scene, control=(1,), trial_steps=5) as batch:
         look, middles = SceneView(batch, size=SIZE), []
         for _ in range(3):
-            middles.append(places(bodies(look.frame(), colours.EXPERT))[:, 0].mean())
+            middles.append(places(bodies(look.frame(), colours.LOG_REPLAY))[:, 0].mean())
             drive(batch)
         steps = np.diff(middles)
         assert steps[0] == pytest.approx(steps[1], abs=1.5) and steps[0] > 10
-        assert bodies(look.frame(), colours.EXPERT).sum() == 0
+        assert bodies(look.frame(), colours.LOG_REPLAY).sum() == 0
 
 
 # ---- trials ----
@@ -232,7 +232,7 @@ def test_a_restart_shows_the_first_picture_again_and_counts_the_trial():
         assert not np.array_equal(fresh[top], again[top])  # who has not watched trial 0 does not fill its box
 
 
-def test_the_boxes_of_trials_fill_with_the_share_of_rows_at_their_goal():
+def test_the_boxes_of_trials_fill_with_the_share_of_agents_at_their_goal():
     def green(picture):
         return int(of_colour(picture[: BAR_PX.top], colours.STATE_COLOURS[colours.GOAL]).sum())
 
@@ -249,7 +249,7 @@ def test_the_boxes_of_trials_fill_with_the_share_of_rows_at_their_goal():
                     shares.append(green(picture))
         full = shares[1]
         assert shares[0] == 0 and full > 0
-        # One row of two, in one, two and three trials; the restart keeps the boxes of trials that are over.
+        # One agent of two, in one, two and three trials; the restart keeps the boxes of trials that are over.
         assert shares == [0, full, full, 2 * full, 2 * full, 3 * full]
 
 
@@ -334,7 +334,7 @@ def test_another_seed_may_begin_on_another_scene():
 
 def test_each_world_is_drawn_for_itself():
     scenes = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
-    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
+    with Batch(scenes, num_worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as both:
         both.reset()
         with started(scenes[1], trial_steps=None) as alone:
             pictures = [SceneView(batch, world=world, size=SIZE).frame()
@@ -343,13 +343,13 @@ def test_each_world_is_drawn_for_itself():
     assert np.array_equal(pictures[0][scene], pictures[1][scene])
 
 
-def test_absent_rows_are_nowhere():
+def test_absent_agents_are_nowhere():
     scenes = [generate_scene("town", seed=0, agents=4), bare_scene([(0.0, 0.0, 0.0)], goals=[(30.0, 0.0)])]
-    with Batch(scenes, worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as batch:
+    with Batch(scenes, num_worlds=2, config=DriveConfig(scene_order="cycle"), threads=1) as batch:
         batch.reset()
         assert batch.removed.reshape(2, -1)[1].tolist() == [False, True, True, True]
         assert bodies(SceneView(batch, world=1, size=SIZE).frame(), colours.DRIVING).sum() > 0
-        SceneView(batch, world=1, view="follow", row=3).frame()
+        SceneView(batch, world=1, view="follow", agent=3).frame()
 
 
 def test_a_step_that_nobody_draws_costs_what_it_did():
@@ -359,4 +359,4 @@ def test_a_step_that_nobody_draws_costs_what_it_did():
         SceneView(batch).frame()
         assert batch.__dict__.keys() == before.keys()
         assert all(batch.__dict__[name] is value for name, value in before.items())
-        batch.step(np.full(batch.row_count, COAST))
+        batch.step(np.full(batch.num_agents, COAST))

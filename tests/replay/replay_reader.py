@@ -34,6 +34,6 @@ class Page:
             return counts.astype(np.int32).view(np.float32)
         return counts * entry["quantum"]
 
-    def rows(self, name):
+    def agents(self, name):
         """(frames, series)."""
         return self.array(name).T

@@ -16,26 +16,26 @@ PATIENCE_S = 20
 
 TRIALS = 3
 WATCHED = (0, 3, 6)
-"""Rows whose observations are compared, every tenth step."""
+"""Agents whose observations are compared, every tenth step."""
 
 
 class Learner(LaneDriver):
-    """Odd rows steer and brake at random, less often from trial to trial: collisions first, goals later."""
+    """Odd agents steer and brake at random, less often from trial to trial: collisions first, goals later."""
 
     def __init__(self, batch):
         super().__init__(batch)
-        self._dice = np.random.default_rng(0)
+        self._rng = np.random.default_rng(0)
 
     def act_all(self):
         actions = super().act_all()
-        wavers = self._dice.random(len(actions)) < (0.7, 0.3, 0.0)[int(self.batch.trial_index[0])]
-        at_random = 13 * self._dice.integers(2, 5, len(actions)) + self._dice.integers(0, 13, len(actions))
+        wavers = self._rng.random(len(actions)) < (0.7, 0.3, 0.0)[int(self.batch.trial_index[0])]
+        at_random = 13 * self._rng.integers(2, 5, len(actions)) + self._rng.integers(0, 13, len(actions))
         return np.where(wavers & (np.arange(len(actions)) % 2 == 1), at_random, actions)
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """The path of a page, and by (trial, frame, row) what was observed there."""
+    """The path of a page, and by (trial, frame, agent) what was observed there."""
     path, observed = tmp_path_factory.mktemp("replay") / "page.html", {}
     config = DriveConfig(max_trials=TRIALS, partners=8, roads=40)
     with Batch(generate_scene("town", seed=3, agents=24), config=config) as batch:
@@ -45,7 +45,7 @@ def played(tmp_path_factory):
         while trial < TRIALS:
             recorder.capture()
             if frame % 10 == 0:
-                observed |= {(trial, frame, row): batch.observations[row].copy() for row in WATCHED}
+                observed |= {(trial, frame, agent): batch.observations[agent].copy() for agent in WATCHED}
             trial, frame = (trial + 1, 0) if batch.trial_ended[0] else (trial, frame + 1)
             batch.step(driver.act_all())
         recorder.recording().save_html(path, title="A test")
@@ -129,12 +129,12 @@ class Opened:
               seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
             return seen.size;""", selector)
 
-    def place_of(self, row):
-        """Where in its pane a row is drawn."""
+    def place_of(self, agent):
+        """Where in its pane an agent is drawn."""
         return self.run("""
             const pane = replay.page.panes[0], trial = pane.trial;
             const i = arguments[0] * trial.frames + Math.floor(replay.view.step);
-            return pane.camera().toScreen(trial.x[i], trial.y[i], pane.size);""", row)
+            return pane.camera().toScreen(trial.x[i], trial.y[i], pane.size);""", agent)
 
 
 # ---- playing ----
@@ -194,12 +194,12 @@ def test_keys_do_what_the_help_says(page):
     page.press(Keys.END)
     assert page.view()["step"] == page.run("return replay.trials[0].lastStep")
     page.press(Keys.HOME, "]", "n", "n")
-    assert (page.view()["step"], page.view()["trials"], page.view()["row"]) == (0, [1], 1)
+    assert (page.view()["step"], page.view()["trials"], page.view()["agent"]) == (0, [1], 1)
     page.press("p", ">", "g", "c")
-    assert (page.view()["row"], page.view()["speed"], page.view()["goals"]) == (0, 2, True)
+    assert (page.view()["agent"], page.view()["speed"], page.view()["goals"]) == (0, 2, True)
     assert len(page.view()["trials"]) == 2
     page.press("c", Keys.ESCAPE, "?")
-    assert page.view()["row"] == -1 and page.run("return replay.page.help.open")
+    assert page.view()["agent"] == -1 and page.run("return replay.page.help.open")
     page.press(Keys.ESCAPE)
     assert not page.run("return replay.page.help.open")
     page.press(" ")
@@ -239,11 +239,11 @@ def test_two_fingers_zoom(page):
 def test_a_click_on_a_car_shows_its_panel(page, played):
     page.run("replay.goTo(30)")
     page.rest()
-    row = WATCHED[1]
-    page.click_at(".pane canvas", *page.place_of(row))
-    assert page.view()["row"] == row
-    assert page.text("#panel h2") == f"agent_{row}"
-    speed = played[1][0, 30, row][played[2]["ego/speed"].slice][0] / played[2]["ego/speed"].scale
+    agent = WATCHED[1]
+    page.click_at(".pane canvas", *page.place_of(agent))
+    assert page.view()["agent"] == agent
+    assert page.text("#panel h2") == f"agent_{agent}"
+    speed = played[1][0, 30, agent][played[2]["ego/speed"].slice][0] / played[2]["ego/speed"].scale
     assert f"{speed:.1f} m/s" in page.text("#section-now")
     for section in ("channels", "own", "vehicles", "roads"):
         page.run("document.getElementById(arguments[0]).open = true", f"section-{section}")
@@ -252,7 +252,7 @@ def test_a_click_on_a_car_shows_its_panel(page, played):
                            ("vehicles", " of 8 slots filled"), ("roads", "of 40 slots")):
         assert words in page.text(f"#section-{section}")
     page.click(".who .close")
-    assert page.view()["row"] == -1 and "Outcomes" in page.text("#panel")
+    assert page.view()["agent"] == -1 and "Outcomes" in page.text("#panel")
 
 
 def test_following_keeps_the_agent_in_the_middle(page):
@@ -264,7 +264,7 @@ def test_following_keeps_the_agent_in_the_middle(page):
 
 def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     event = page.run("return replay.trials[0].events.find((event) => event.state === 2)")
-    page.run("replay.choose(arguments[0]); replay.goTo(arguments[1])", event["row"], event["frame"] - 1)
+    page.run("replay.choose(arguments[0]); replay.goTo(arguments[1])", event["agent"], event["frame"] - 1)
     page.rest()
     assert "none yet" in page.text("#section-events") and "driving" in page.text("#section-now")
     page.run("replay.goTo(arguments[0])", event["frame"])
@@ -273,33 +273,33 @@ def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     assert f"step {event['frame']}" in words and "collision" in words and "\u22120.50" in words
     assert "collision" in page.text("#section-now")
     whom = "return replay.contactsBegun(replay.trials[0], arguments[0], arguments[1])"
-    assert page.run(whom, event["row"], event["frame"])
+    assert page.run(whom, event["agent"], event["frame"])
 
 
-def filled_slots(row, layout, *names):
+def filled_slots(agent, layout, *names):
     """(slots, names) quantities."""
-    filled = row[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
-    return np.stack([row[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
+    filled = agent[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
+    return np.stack([agent[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
 
 
 def test_what_an_agent_sees_on_the_page_is_what_it_was_given(page, played):
     _, observed, layout = played
     script = """
-        return arguments[0].map(([trial, frame, row]) => {
-          const {own, vehicles, roads} = replay.sightOf(replay.trials[trial], row, frame);
+        return arguments[0].map(([trial, frame, agent]) => {
+          const {own, vehicles, roads} = replay.sightOf(replay.trials[trial], agent, frame);
           return {own, vehicles: vehicles.map((one) => [one.ahead, one.left, one.speed]),
                   roads: roads.map((one) => [one.kind, Math.hypot(one.dx, one.dy)])};
         });"""
     moments = list(observed)
     for moment, sight in zip(moments, page.run(script, moments), strict=True):
-        row = observed[moment]
+        agent = observed[moment]
         for name, value in sight["own"].items():
-            given = row[layout[name].offset]
+            given = agent[layout[name].offset]
             assert value * layout[name].scale == pytest.approx(given, abs=2e-5), (moment, name)
-        vehicles = filled_slots(row, layout, "partners/x", "partners/y", "partners/speed")
+        vehicles = filled_slots(agent, layout, "partners/x", "partners/y", "partners/speed")
         assert np.array(sight["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
         # Segments stand in an order of the core's own.
-        roads = filled_slots(row, layout, "roads/kind", "roads/half_length")
+        roads = filled_slots(agent, layout, "roads/kind", "roads/half_length")
         on_page = np.sort(np.array(sight["roads"]).reshape(-1, 2), axis=0)
         assert on_page == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
 
@@ -348,7 +348,7 @@ def test_the_shorter_of_two_trials_waits_for_the_longer(page):
 # ---- other recordings ----
 
 
-def a_row_alone_that_is_given_nothing():
+def an_agent_alone_that_is_given_nothing():
     config = DriveConfig(trial_steps=3, partners=0, roads=0)
     return record(generate_scene("intersection", agents=1), config=config)
 
@@ -367,7 +367,7 @@ def episodes_on_two_scenes():
 
 
 @pytest.mark.parametrize("make", [
-    a_row_alone_that_is_given_nothing, a_trial_that_was_not_finished, episodes_on_two_scenes])
+    an_agent_alone_that_is_given_nothing, a_trial_that_was_not_finished, episodes_on_two_scenes])
 def test_it_shows(chromium, tmp_path, make):
     recording = make()
     recording.save_html(tmp_path / "page.html")
@@ -399,12 +399,12 @@ def test_it_shows(chromium, tmp_path, make):
 def test_an_address_leads_to_its_moment(page):
     page.open(DESKTOP, "#trial=1&beside=2&step=33&agent=5")
     view = page.view()
-    assert (view["trials"], view["step"], view["row"]) == ([1, 2], 33, 5)
+    assert (view["trials"], view["step"], view["agent"]) == ([1, 2], 33, 5)
     page.run("replay.goTo(34)")
     page.rest()
     assert page.driver.current_url.endswith("#trial=1&beside=2&step=34&agent=5")
     page.open(DESKTOP, "#trial=99&step=-4&agent=x")
-    assert (page.view()["trials"], page.view()["step"], page.view()["row"]) == ([0], 0, -1)
+    assert (page.view()["trials"], page.view()["step"], page.view()["agent"]) == ([0], 0, -1)
 
 
 @pytest.mark.parametrize("size", [PHONE, (800, 400), DESKTOP, (1920, 1080)], ids="{0[0]}x{0[1]}".format)

@@ -13,19 +13,19 @@ from drive_env.replay.page import SCRIPTS, resources
 from drive_env.replay.recording import FLAGS
 
 LIVELY = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-"""Nobody stops, so that every row moves in every step."""
+"""Nobody stops, so that every agent moves in every step."""
 
 
 class EverySecondByChance(LaneDriver):
-    """Even rows drive by rule, odd ones at random: goals, collisions and crossings."""
+    """Even agents drive by rule, odd ones at random: goals, collisions and crossings."""
 
     def __init__(self, batch, seed=0):
         super().__init__(batch)
         self._chance = RandomDriver(batch, seed)
 
     def act_all(self):
-        by_rule, by_chance = super().act_all(), self._chance.act_all()
-        return np.where(np.arange(len(by_rule)) % 2 == 0, by_rule, by_chance)
+        by_rule, random_policy = super().act_all(), self._chance.act_all()
+        return np.where(np.arange(len(by_rule)) % 2 == 0, by_rule, random_policy)
 
 
 def play(batch, recorder, driver, trials, each_step=lambda: None):
@@ -37,7 +37,7 @@ def play(batch, recorder, driver, trials, each_step=lambda: None):
         batch.step(driver.act_all())
         recorder.capture()
         each_step()
-        trials -= bool(batch.trial_ended[recorder.world * batch.rows_per_world])
+        trials -= bool(batch.trial_ended[recorder.world * batch.agents_per_world])
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,9 @@ def test_positions_come_back_within_a_centimetre_and_headings_within_a_minute_of
     page, _, shown = played
     for number, frames in frames_of(page, shown):
         for name in ("x_m", "y_m", "speed_mps"):
-            gap = page.rows(f"trial{number}/{name}") - [frame[name] for frame in frames]
+            gap = page.agents(f"trial{number}/{name}") - [frame[name] for frame in frames]
             assert np.abs(gap).max() <= 0.00501
-        turn_rad = page.rows(f"trial{number}/heading_rad") - [frame["heading_rad"] for frame in frames]
+        turn_rad = page.agents(f"trial{number}/heading_rad") - [frame["heading_rad"] for frame in frames]
         assert np.degrees(np.abs(np.angle(np.exp(1j * turn_rad)))).max() < 1 / 60
 
 
@@ -91,30 +91,30 @@ def test_channels_come_back_exactly(played):
     page, _, shown = played
     assert page.header["flags"] == list(FLAGS)
     for number, frames in frames_of(page, shown):
-        bits = page.rows(f"trial{number}/flags").astype(int)
+        bits = page.agents(f"trial{number}/flags").astype(int)
         for place, name in enumerate(FLAGS):
             assert ((bits >> place & 1) == [frame[name] for frame in frames]).all(), name
         for name in ("outcome", "rewards"):
-            assert (page.rows(f"trial{number}/{name}") == [frame[name] for frame in frames]).all(), name
-        assert (page.rows(f"trial{number}/present") == [frame["present"] for frame in frames]).all()
+            assert (page.agents(f"trial{number}/{name}") == [frame[name] for frame in frames]).all(), name
+        assert (page.agents(f"trial{number}/present") == [frame["present"] for frame in frames]).all()
 
 
-def test_what_a_row_was_told_of_itself_comes_back(played):
+def test_what_an_agent_was_told_of_itself_comes_back(played):
     page, recording, shown = played
     own = [recording.layout[feature["name"]].offset for feature in page.header["own"]]
     assert len(own) == sum(name.startswith(("ego/", "trial/")) for name in recording.layout)
     for number, frames in frames_of(page, shown):
-        told = page.rows(f"trial{number}/own").reshape(len(frames), -1, len(own))
+        told = page.agents(f"trial{number}/own").reshape(len(frames), -1, len(own))
         assert np.abs(told - [frame["observations"][:, own] for frame in frames]).max() <= 2.0**-16 + 1e-7
 
 
 def test_the_map_and_the_goals_are_exact(played):
     page, recording, _ = played
-    cast = recording.casts[0]
-    roads, objects = cast.scene.roads, cast.scene.objects
+    roles = recording.roles[0]
+    roads, objects = roles.scene.roads, roles.scene.objects
     for name in ("x_m", "y_m", "start", "kind", "width_m"):
         assert (page.array(f"scene0/road_{name}")[0] == getattr(roads, name)).all(), name
-    assert (page.array("scene0/goal_m") == objects.goal_m[cast.objects[: cast.row_count]].T).all()
+    assert (page.array("scene0/goal_m") == objects.goal_m[roles.objects[: roles.num_agents]].T).all()
 
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
@@ -135,7 +135,7 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
 
 def events_in_core(batch):
     """(R, 3) what the core's own flags say of the step."""
-    flags = [batch._state[name][0] for name in ("reached", "hit", "crossed")]
+    flags = [batch._state[name][0] for name in ("goal_onset", "collision_onset", "offroad_onset")]
     return np.stack(flags, axis=1).astype(bool) & ~batch.invalid_step[:, None]
 
 
@@ -159,7 +159,7 @@ def first_frames(events):
     return np.where(events.any(axis=0), events.argmax(axis=0), len(events))
 
 
-def test_what_a_row_meets_first_is_found_even_where_weights_are_alike():
+def test_what_an_agent_meets_first_is_found_even_where_weights_are_alike():
     found = []
     config = DriveConfig(reward=RewardConfig(collision=-0.5, offroad=-0.5), **LIVELY)
     with Batch(generate_scene("town", seed=3, agents=32), config=config) as batch:
@@ -192,7 +192,7 @@ def test_recording_changes_nothing():
 def test_a_world_of_many_is_recorded_as_if_it_were_alone():
     scene = generate_scene("intersection", seed=2, agents=4)
     config = DriveConfig(trial_steps=20)
-    with Batch(scene, worlds=3, config=config) as many, Batch(scene, config=config, world_ids=[2]) as one:
+    with Batch(scene, num_worlds=3, config=config) as many, Batch(scene, config=config, world_ids=[2]) as one:
         recorders = Recorder(many, world=2), Recorder(one)
         play(many, recorders[0], LaneDriver(many), 1)
         play(one, recorders[1], LaneDriver(one), 1)
@@ -200,14 +200,14 @@ def test_a_world_of_many_is_recorded_as_if_it_were_alone():
     assert one_html == other_html
 
 
-def test_rows_without_a_vehicle_are_left_out(sample_path):
+def test_agents_without_a_vehicle_are_left_out(sample_path):
     config = DriveConfig(agents_per_world=8, trial_steps=5)
     with Batch(sample_path("pufferdrive/map_000.bin"), config=config) as batch:
         recorder = Recorder(batch)
         play(batch, recorder, RandomDriver(batch), 1)
         trial, = recorder.recording().trials
-        assert batch.rows_per_world == 8 and trial.rewards.shape[1] == batch.casts[0].row_count < 8
-        assert trial.x_m.shape[1] == len(batch.casts[0].objects)
+        assert batch.agents_per_world == 8 and trial.rewards.shape[1] == batch.roles[0].num_agents < 8
+        assert trial.x_m.shape[1] == len(batch.roles[0].objects)
 
 
 def test_a_recorder_that_comes_late_waits_for_the_next_trial():
@@ -244,7 +244,7 @@ def test_a_reset_amid_a_trial_opens_an_episode():
 
 
 def test_a_world_that_is_not_there_is_an_error():
-    with Batch(generate_scene("intersection", agents=2), worlds=2) as batch:
+    with Batch(generate_scene("intersection", agents=2), num_worlds=2) as batch:
         for world in (2, -1, True, "0"):
             with pytest.raises(ConfigError, match="world is .*it must be a whole number from 0 to 1"):
                 Recorder(batch, world)
@@ -264,7 +264,7 @@ def test_a_batch_that_was_not_reset_or_is_closed_is_an_error():
 
 
 def coast(batch):
-    return np.full(batch.row_count, 45)
+    return np.full(batch.num_agents, 45)
 
 
 @pytest.mark.parametrize("policy", ["lane", "random", coast])

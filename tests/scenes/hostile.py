@@ -16,14 +16,14 @@ import numpy as np
 
 from drive_env import Batch, DriveConfig, Scene
 from drive_env.errors import SceneError
-from drive_env.scenes.load import scene_in, unpacked
+from drive_env.scenes.load import decompressed, scene_in
 
 NAME = "hostile file"
 
 READ_AS = r"(read as [^:]+: |no known format fits; those that can be read are [^(]+\()?(scene '[^']*': )?"
 PLACE = re.compile(
     READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
-    r"|the whole|\[|its roads make|it has \d+ bytes|it ends within|it cannot be unpacked)")
+    r"|the whole|\[|its roads make|it has \d+ bytes|it ends within|it cannot be decompressed)")
 """How a reason begins: with the place where the fault is; the file as a whole is one too."""
 
 FILE_SECONDS = 20.0
@@ -82,7 +82,7 @@ class Trial:
         """Anything but a SceneError of the right form, or a scene, escapes and fails the test."""
         try:
             with time_bound():
-                scene = scene_in(NAME, unpacked(NAME, bytes(data)))
+                scene = scene_in(NAME, decompressed(NAME, bytes(data)))
         except SceneError as error:
             self.refused += 1
             check_words(str(error))
@@ -128,14 +128,14 @@ def refuses_to_play(scene: Scene) -> None:
 def play(scenes) -> None:
     """Some steps of every scene, in one batch: all that is shown is finite and inside its space."""
     rng = np.random.default_rng(0)
-    batch = Batch(scenes, worlds=len(scenes), seed=0, threads=1,
+    batch = Batch(scenes, num_worlds=len(scenes), seed=0, threads=1,
                   config=PLAY.replace(scene_order="cycle"))
     try:
         space = batch.single_observation_space
         batch.reset()
         for _ in range(PLAY_STEPS):
             check_shown(batch, space)
-            batch.step(rng.integers(0, batch.single_action_space.n, batch.row_count))
+            batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
         check_shown(batch, space)
         assert np.array_equal(np.sort(batch.scene_index), np.arange(len(scenes)))
     finally:
@@ -183,47 +183,47 @@ def mutations(data: bytes, count: int, seed: int, hostile_part):
         hostile_part: a function of (bytearray, random.Random) that damages what the format means.
     """
     for number in range(count):
-        dice = random.Random(f"{seed}/{number}")
+        rng = random.Random(f"{seed}/{number}")
         damaged = bytearray(data)
-        for _ in range(dice.choice((1, 1, 1, 2, 5))):
-            damage = dice.choice((flip_bits, write_bytes, cut_out, copy_in, swap_parts, cut_off, hostile_part,
+        for _ in range(rng.choice((1, 1, 1, 2, 5))):
+            damage = rng.choice((flip_bits, write_bytes, cut_out, copy_in, swap_parts, cut_off, hostile_part,
                                   hostile_part, hostile_part))
-            damage(damaged, dice)
+            damage(damaged, rng)
         yield bytes(damaged)
 
 
-def flip_bits(damaged, dice):
-    for _ in range(dice.choice((1, 1, 4, 16))):
+def flip_bits(damaged, rng):
+    for _ in range(rng.choice((1, 1, 4, 16))):
         if damaged:
-            damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
 
 
-def write_bytes(damaged, dice):
-    at = dice.randrange(len(damaged) + 1)
-    damaged[at : at + dice.randrange(1, 9)] = dice.randbytes(dice.randrange(1, 9))
+def write_bytes(damaged, rng):
+    at = rng.randrange(len(damaged) + 1)
+    damaged[at : at + rng.randrange(1, 9)] = rng.randbytes(rng.randrange(1, 9))
 
 
-def cut_out(damaged, dice):
-    at = dice.randrange(len(damaged) + 1)
-    del damaged[at : at + dice.choice((1, 4, 32, 1000))]
+def cut_out(damaged, rng):
+    at = rng.randrange(len(damaged) + 1)
+    del damaged[at : at + rng.choice((1, 4, 32, 1000))]
 
 
-def copy_in(damaged, dice):
-    at, end = dice.randrange(len(damaged) + 1), dice.choice((1, 4, 32, 1000))
+def copy_in(damaged, rng):
+    at, end = rng.randrange(len(damaged) + 1), rng.choice((1, 4, 32, 1000))
     damaged[at:at] = damaged[at : at + end]
 
 
-def swap_parts(damaged, dice):
-    size = dice.choice((1, 4, 32, 1000))
+def swap_parts(damaged, rng):
+    size = rng.choice((1, 4, 32, 1000))
     if len(damaged) >= 2 * size:
-        a, b = sorted((dice.randrange(len(damaged) - size + 1), dice.randrange(len(damaged) - size + 1)))
+        a, b = sorted((rng.randrange(len(damaged) - size + 1), rng.randrange(len(damaged) - size + 1)))
         if b - a >= size:
             damaged[a : a + size], damaged[b : b + size] = damaged[b : b + size], damaged[a : a + size]
 
 
-def cut_off(damaged, dice):
-    if dice.random() < 0.2:
-        del damaged[dice.randrange(len(damaged) + 1):]
+def cut_off(damaged, rng):
+    if rng.random() < 0.2:
+        del damaged[rng.randrange(len(damaged) + 1):]
 
 
 # ---- words of four bytes ----
@@ -243,11 +243,11 @@ def replaced_words(data: bytes):
             yield data[:at] + word + data[at + 4 :]
 
 
-def hostile_word(damaged, dice):
+def hostile_word(damaged, rng):
     """A word in place, as often as not near the start, where counts stand."""
     if len(damaged) >= 8:
-        at = 4 * dice.randrange(min(len(damaged), 4000 if dice.random() < 0.3 else len(damaged)) // 4)
-        damaged[at : at + 4] = dice.choice(WORDS)
+        at = 4 * rng.randrange(min(len(damaged), 4000 if rng.random() < 0.3 else len(damaged)) // 4)
+        damaged[at : at + 4] = rng.choice(WORDS)
 
 
 # ---- JSON tokens ----
@@ -273,16 +273,16 @@ def values_of(document, way=()):
         yield from values_of(value, (*way, key))
 
 
-def hostile_token(damaged, dice):
+def hostile_token(damaged, rng):
     """Another value in place of a number, true, false or null; half the time a number that could be meant."""
-    start = dice.randrange(len(damaged) + 1)
+    start = rng.randrange(len(damaged) + 1)
     found = SCALAR.search(damaged, start) or SCALAR.search(damaged)
     if not found:
         return
-    token = dice.choice(TOKENS)
-    if dice.random() < 0.5 and found[0][:1] in b"-0123456789":
+    token = rng.choice(TOKENS)
+    if rng.random() < 0.5 and found[0][:1] in b"-0123456789":
         try:
-            token = repr(float(found[0]) * dice.choice((-1.0, 0.0, 0.5, 1.0001, 1.5, 3.0, 10.0, 100.0))).encode()
+            token = repr(float(found[0]) * rng.choice((-1.0, 0.0, 0.5, 1.0001, 1.5, 3.0, 10.0, 100.0))).encode()
         except ValueError:  # it was damaged before
             pass
     damaged[found.start() : found.end()] = token

@@ -82,7 +82,7 @@ def test_a_scene_from_its_file_plays_to_the_last_bit_like_the_scene(play, tmp_pa
         save_scene(scene, tmp_path / f"{place}.drv")
         loaded.append(load_scene(tmp_path / f"{place}.drv"))
     batch.close()
-    again = Batch(loaded, worlds=batch.world_count, config=batch.config, seed=batch.seed, world_ids=batch.world_ids)
+    again = Batch(loaded, num_worlds=batch.num_worlds, config=batch.config, seed=batch.seed, world_ids=batch.world_ids)
     again.reset()
     assert golden.hashes_of(again).combined() == golden.hash_of(play)
 
@@ -190,7 +190,7 @@ def test_who_wrote_the_first_file_stays_named():
     ({"report": Report(dropped={3: 1})}, "a reason of metadata dropped is 3; it must be text"),
     ({"report": Report(dropped={"a": 0})}, "metadata dropped['a'] is 0; it must be a whole number from 1"),
     ({"report": Report(dropped={"a": np.int64(1)})}, "metadata dropped['a'] is np.int64(1)"),
-    ({"report": Report(made_up={"a": 1.5})}, "metadata made_up['a'] is 1.5"),
+    ({"report": Report(imputed={"a": 1.5})}, "metadata imputed['a'] is 1.5"),
     ({"report": Report(notes=[3])}, "metadata notes[0] is 3; it must be text"),
     ({"report": Report(notes="all")}, "metadata notes is 'all'; it must be a list"),
     ({"provenance": Provenance(source_sha256="0F" * 32)}, "metadata source_sha256 is '0F0F"),
@@ -308,7 +308,7 @@ def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):
     save_scene(generate_scene("intersection", agents=3), tmp_path / "scene.drv")
     with Batch(str(tmp_path / "scene.drv")) as batch:
         batch.reset()
-        assert batch.row_count == 3
+        assert batch.num_agents == 3
         assert batch.scenes[0].source == "generate_scene('intersection', seed=0, agents=3)"
 
 

@@ -127,18 +127,18 @@ def test_what_the_file_lacks_is_made_up_and_reported():
     scene = read(document_of(bare, walker))
     assert scene.objects.goal_m[0] + scene.origin_m == pytest.approx([0.4, 0.0], abs=1e-6)
     assert scene.objects.height_m.tolist() == [1.5, np.float32(1.7)]
-    made_up = scene.report.made_up
-    assert made_up["goals: the last valid position"] == 1
-    assert made_up["heights, by the kind of object"] == 2
-    assert made_up["mark_as_expert false, which the file does not say"] == 1
-    assert any(reason.startswith("dt_s") for reason in made_up)
+    imputed = scene.report.imputed
+    assert imputed["goals: the last valid position"] == 1
+    assert imputed["heights, by the kind of object"] == 2
+    assert imputed["mark_as_expert false, which the file does not say"] == 1
+    assert any(reason.startswith("dt_s") for reason in imputed)
     assert scene.sdc == -1 and any("no metadata" in note for note in scene.report.notes)
 
 
 def test_other_and_unset_objects_are_kept_as_other():
     scene = read(document_of(car("other"), car("unset", x=9.0), car("cyclist", x=20.0)))
     assert scene.objects.kind.tolist() == [4, 4, 3]
-    assert scene.report.made_up["kind other of objects whose type is unset"] == 1
+    assert scene.report.imputed["kind other of objects whose type is unset"] == 1
 
 
 def test_a_file_without_ids_gets_places_as_ids():
@@ -158,7 +158,7 @@ def test_type_decides_over_map_element_id_and_a_disagreement_is_counted():
     scene = read(document_of(car(), roads=[road("lane", 15, points), road("driveway", -1, points), only_element]))
     assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["lane", "driveway", "edge"]
     assert scene.report.dropped == {"map_element_id that says edge of a lane": 1}
-    assert scene.report.made_up["types of roads, from map_element_id"] == 1
+    assert scene.report.imputed["types of roads, from map_element_id"] == 1
 
 
 @pytest.mark.parametrize("element", [element for element, kind in MAP_ELEMENTS.items() if kind])
@@ -372,7 +372,7 @@ def test_325_holds_what_an_independent_reader_found():
 
 
 def test_a_real_file_says_all_but_time_and_lane_graph(real_scene):
-    reasons = [reason.partition(" ")[0] for reason in real_scene.report.made_up]
+    reasons = [reason.partition(" ")[0] for reason in real_scene.report.imputed]
     assert reasons == ["dt_s", "lane"]
     assert real_scene.report.dropped == {}
 

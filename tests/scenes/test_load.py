@@ -144,8 +144,8 @@ def test_every_truncation_of_a_packed_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize(("packed", "words"), [
     (gzip.compress(small_file()) + b"x", "1 bytes are left after its packed data; none may be"),
-    (gzip.compress(small_file())[:-8] + bytes(8), "it cannot be unpacked: Error -3"),
-    (b"\x1f\x8b\x08" + bytes(40), "it cannot be unpacked: Error -3"),
+    (gzip.compress(small_file())[:-8] + bytes(8), "it cannot be decompressed: Error -3"),
+    (b"\x1f\x8b\x08" + bytes(40), "it cannot be decompressed: Error -3"),
     (gzip.compress(gzip.compress(small_file())), "no known format fits")])
 def test_a_damaged_packed_file_is_refused(tmp_path, packed, words):
     path = tmp_path / "damaged.gz"
@@ -158,7 +158,7 @@ def test_a_packed_file_that_grows_without_end_is_not_unpacked(tmp_path, monkeypa
     path.write_bytes(gzip.compress(bytes(10**6)))
     monkeypatch.setattr(load, "FILE_LIMIT_BYTES", 100_000)
     assert refusal(path) == (
-        f"{path}: it has {path.stat().st_size} bytes, unpacked more than 100000; it must have at most so many")
+        f"{path}: it has {path.stat().st_size} bytes, decompressed more than 100000; it must have at most so many")
 
 
 def test_content_that_fits_two_formats_is_refused(tmp_path, monkeypatch):

@@ -100,8 +100,8 @@ def test_a_road_without_points_is_dropped_and_counted():
 
 def test_what_the_file_does_not_say_is_reported_as_made_up():
     report = read_early(small_file(), "x.bin").report
-    assert [count for reason, count in report.made_up.items() if reason.startswith("lane successors")] == [1]
-    assert any(reason.startswith("dt_s") for reason in report.made_up)
+    assert [count for reason, count in report.imputed.items() if reason.startswith("lane successors")] == [1]
+    assert any(reason.startswith("dt_s") for reason in report.imputed)
     assert any("z coordinates" in note for note in report.notes)
 
 

@@ -122,12 +122,12 @@ def test_what_unpacks_or_parses_beyond_its_share_is_refused_with_both_sizes(tmp_
     needed = json_text.parsed_bytes_at_most(small_json())
     monkeypatch.setattr(load, "PARSED_BYTES", needed - 1)
     monkeypatch.setattr(load, "PARSED_SHARE", 1)
-    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, unpacked {len(small_json())}, which may take "
+    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed {len(small_json())}, which may take "
                                          f"{needed} in memory once parsed; it may take {needed - 1}"):
         load_scene(path)
     monkeypatch.setattr(load, "UNPACKED_BYTES", 100)
     monkeypatch.setattr(load, "UNPACKED_SHARE", 2)
-    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, unpacked more than {2 * len(packed)}; "):
+    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed more than {2 * len(packed)}; "):
         load_scene(path)
 
 

@@ -22,7 +22,7 @@ def choose(observations: npt.NDArray[np.float32], rng: np.random.Generator) -> n
 
 def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure]:
     rng = np.random.default_rng(0)
-    with Batch(scenes, worlds=2, config=config, seed=3, threads=1) as batch:
+    with Batch(scenes, num_worlds=2, config=config, seed=3, threads=1) as batch:
         batch.reset(seed=[1, 2])
         for _ in range(steps):
             batch.actions[:] = choose(batch.observations, rng)
@@ -32,13 +32,13 @@ def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure
             assert np.isfinite(paid)
         speed = batch.observation_layout()["ego/speed"]
         fast: npt.NDArray[np.float32] = batch.observations[:, speed.slice] / np.float32(speed.scale)
-        assert fast.shape == (batch.row_count, 1)
+        assert fast.shape == (batch.num_agents, 1)
         return batch.metrics()
 
 
 def overlap(scenes: Scenes, config: DriveConfig, steps: int) -> float:
     rng, total = np.random.default_rng(0), 0.0
-    with Batch(scenes, worlds=4, config=config, threads=1, parts=2) as batch:
+    with Batch(scenes, num_worlds=4, config=config, threads=1, parts=2) as batch:
         batch.reset()
         first, second = batch.parts
         first.step_async(choose(first.observations, rng))
@@ -49,7 +49,7 @@ def overlap(scenes: Scenes, config: DriveConfig, steps: int) -> float:
                 lands.wait()
                 total += float(lands.rewards.sum())
         first.wait()
-        seen: npt.NDArray[np.float32] = batch.observations[first.row_slice]
+        seen: npt.NDArray[np.float32] = batch.observations[first.agent_slice]
         assert np.array_equal(seen, first.observations)
     return total
 
@@ -98,15 +98,15 @@ def play_in_half_floats(scene: Scene) -> None:
 
 def keep(scene: Scene, page: Path) -> Recording:
     batch = Batch([scene, "town"])
-    driver, dice, recorder = LaneDriver(batch), RandomDriver(batch, seed=1), Recorder(batch)
+    driver, rng, recorder = LaneDriver(batch), RandomDriver(batch, seed=1), Recorder(batch)
     batch.reset()
     recorder.capture()
     batch.step(driver.act_all())
-    batch.step(dice.act_all())
+    batch.step(rng.act_all())
     recorder.capture()
-    cast: drive_env.Cast = batch.casts[0]
-    assert cast.row_count + cast.expert_count + cast.static_count == len(cast.objects)
-    recording = drive_env.record(scene, lambda seen: np.full(seen.row_count, 45), DriveConfig(trial_steps=5))
+    roles: drive_env.Roles = batch.roles[0]
+    assert roles.num_agents + roles.log_replay_count + roles.static_count == len(roles.objects)
+    recording = drive_env.record(scene, lambda seen: np.full(seen.num_agents, 45), DriveConfig(trial_steps=5))
     recording.save_html(page)
     return recording
 

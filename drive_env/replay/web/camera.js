@@ -62,16 +62,16 @@ class Camera {
   }
 }
 
-/* What the rows of a scene are about: where they are in any trial, and their goals. */
-function boxOfRows(scene) {
+/* What the agents of a scene are about: where they are in any trial, and their goals. */
+function boxOfAgents(scene) {
   const box = {left: Infinity, right: -Infinity, low: Infinity, high: -Infinity};
   for (const trial of trials.filter((one) => one.scene === scene))
-    for (let row = 0; row < trial.rows; row++)
+    for (let agent = 0; agent < trial.agents; agent++)
       for (let frame = 0; frame < trial.frames; frame++) {
-        const i = at(trial, row, frame);
+        const i = at(trial, agent, frame);
         if (trial.present[i]) widen(box, trial.x[i], trial.y[i]);
       }
-  for (let row = 0; row < scene.rows; row++) widen(box, scene.goal[row], scene.goal[scene.rows + row]);
+  for (let agent = 0; agent < scene.agents; agent++) widen(box, scene.goal[agent], scene.goal[scene.agents + agent]);
   return box;
 }
 

@@ -52,7 +52,7 @@ class PanePointer {
 
   release(event) {
     if (!this.down.delete(event.pointerId) || this.moved >= CLICK_SLACK_PX || this.down.size) return;
-    choose(this.pane.rowAt(event.offsetX, event.offsetY));
+    choose(this.pane.agentAt(event.offsetX, event.offsetY));
   }
 
   wheel(event) {
@@ -95,9 +95,9 @@ function makeCommands(page) {
     const place = SPEEDS.indexOf(view.speed) + places;
     change({speed: SPEEDS[Math.max(0, Math.min(place, SPEEDS.length - 1))]});
   };
-  const nextRow = (places) => {
-    const rows = Math.min(...shownTrials().map((trial) => trial.rows));
-    choose(view.row < 0 ? (places > 0 ? 0 : rows - 1) : (view.row + places + rows) % rows);
+  const stepAgent = (places) => {
+    const agents = Math.min(...shownTrials().map((trial) => trial.agents));
+    choose(view.agent < 0 ? (places > 0 ? 0 : agents - 1) : (view.agent + places + agents) % agents);
   };
   const toggle = (name) => () => change({[name]: !view[name]});
   return {
@@ -107,8 +107,8 @@ function makeCommands(page) {
     trialBack: () => showTrial(view.trials[view.active] - 1, 0),
     trialOn: () => showTrial(view.trials[view.active] + 1, 0),
     slower: () => speedBy(-1), faster: () => speedBy(1),
-    rowOn: () => nextRow(1), rowBack: () => nextRow(-1),
-    follow: () => view.row >= 0 && change({follow: !view.follow}),
+    nextAgent_: () => stepAgent(1), previousAgent_: () => stepAgent(-1),
+    follow: () => view.agent >= 0 && change({follow: !view.follow}),
     compare: () => trials.length > 1 && compare(!isComparing()),
     sight: toggle("sight"), trails: toggle("trails"), goals: toggle("goals"), names: toggle("names"),
     fit: () => fitAll(page.panes),
@@ -124,7 +124,7 @@ const KEYS = {
   " ": "play", k: "play", "<": "slower", ">": "faster",
   ArrowLeft: "back", ArrowRight: "on", "Shift+ArrowLeft": "farBack", "Shift+ArrowRight": "farOn",
   Home: "start", End: "end", "[": "trialBack", "]": "trialOn",
-  n: "rowOn", p: "rowBack", Escape: "letGo",
+  n: "nextAgent_", p: "previousAgent_", Escape: "letGo",
   f: "follow", c: "compare", o: "sight", t: "trails", g: "goals", i: "names", l: "theme", "?": "help",
   0: "fit", "+": "zoomIn", "=": "zoomIn", "-": "zoomOut", a: "left", d: "right", w: "up", s: "down",
 };
@@ -162,7 +162,7 @@ function refreshButtons() {
     const {shows} = button.dataset, isOn = shows === "compare" ? isComparing() : Boolean(view[shows]);
     setIfOther(button, "aria-pressed", String(isOn));
   }
-  const isAgent = view.row >= 0;
+  const isAgent = view.agent >= 0;
   document.querySelector('[data-does="follow"]').disabled = !isAgent;
   document.querySelector('[data-does="compare"]').disabled = trials.length < 2;
   setIfOther(document.querySelector('[data-does="play"]'), "aria-label", view.playing ? "Pause" : "Play");

@@ -60,11 +60,11 @@ let lookedAt = -1;
 
 /* An agent that has just been chosen comes into view. */
 function lookAtChosen() {
-  if (view.row === lookedAt) return;
-  lookedAt = view.row;
-  if (view.row < 0) return;
+  if (view.agent === lookedAt) return;
+  lookedAt = view.agent;
+  if (view.agent < 0) return;
   const pane = page.panes[Math.min(view.active, page.panes.length - 1)];
-  const pose = poseAt(pane.trial, view.row, view.step);
+  const pose = poseAt(pane.trial, view.agent, view.step);
   const camera = cameraOf(pane.trial.scene, pane.size);
   if (!camera.shows(pose.x, pose.y, pane.size)) Object.assign(camera, {x: pose.x, y: pose.y, fitted: null});
 }
@@ -72,7 +72,7 @@ function lookAtChosen() {
 let shownPanel = null, wordsShown_ms = 0;
 
 function refreshPanel(now_ms) {
-  const panel = view.row >= 0 ? page.agent : page.agents;
+  const panel = view.agent >= 0 ? page.agent : page.agents;
   if (panel !== shownPanel) {
     shownPanel = panel;
     panel.build();
@@ -100,7 +100,7 @@ function noteMoment() {
   const words = [`trial=${view.trials[0]}`];
   if (isComparing()) words.push(`beside=${view.trials[1]}`);
   words.push(`step=${clampStep({lastStep: lastShownStep()}, view.step)}`);
-  if (view.row >= 0) words.push(`agent=${view.row}`);
+  if (view.agent >= 0) words.push(`agent=${view.agent}`);
   const hash = `#${words.join("&")}`;
   if (hash === location.hash) return;
   try {

@@ -3,22 +3,22 @@
 const FRAME_GAP_M = 0.7;
 
 function drawChosenBelow(brush, trial, other, step) {
-  const {row} = view;
-  if (view.sight) drawSeenRoads(brush, trial, row, step);
-  if (other && other.scene === trial.scene) drawWay(brush, other, row, 0, other.lastStep, "--way-other", [2, 6], 3);
+  const {agent} = view;
+  if (view.sight) drawSeenRoads(brush, trial, agent, step);
+  if (other && other.scene === trial.scene) drawWay(brush, other, agent, 0, other.lastStep, "--way-other", [2, 6], 3);
   const frame = clampStep(trial, step);
-  drawWay(brush, trial, row, frame, trial.lastStep, "--way", [1, 5], 2);
-  drawWay(brush, trial, row, 0, frame, "--way", [], 2.5);
-  drawGoal(brush, trial, row, step);
+  drawWay(brush, trial, agent, frame, trial.lastStep, "--way", [1, 5], 2);
+  drawWay(brush, trial, agent, 0, frame, "--way", [], 2.5);
+  drawGoal(brush, trial, agent, step);
 }
 
-function drawWay(brush, trial, row, first, last, colourName, dashes, width) {
-  const {context} = brush, end = Math.min(last, trial.ends[row]?.frame ?? last);
+function drawWay(brush, trial, agent, first, last, colourName, dashes, width) {
+  const {context} = brush, end = Math.min(last, trial.ends[agent]?.frame ?? last);
   if (end <= first) return;
   context.save();
   context.beginPath();
   for (let frame = first; frame <= end; frame++) {
-    const i = at(trial, row, frame);
+    const i = at(trial, agent, frame);
     context.lineTo(...place(brush, trial.x[i], trial.y[i]));
   }
   context.setLineDash(dashes);
@@ -29,16 +29,16 @@ function drawWay(brush, trial, row, first, last, colourName, dashes, width) {
   context.restore();
 }
 
-function drawGoal(brush, trial, row, step) {
+function drawGoal(brush, trial, agent, step) {
   const {context, camera} = brush, {goal} = trial.scene;
-  const [right, down] = place(brush, goal[row], goal[trial.rows + row]);
-  const pose = poseAt(trial, row, step), [fromRight, fromDown] = place(brush, pose.x, pose.y);
+  const [right, down] = place(brush, goal[agent], goal[trial.agents + agent]);
+  const pose = poseAt(trial, agent, step), [fromRight, fromDown] = place(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--way");
   context.globalAlpha = 0.55;
   context.setLineDash([6, 6]);
   context.lineWidth = 1;
-  if (stateOf(trial, row, clampStep(trial, step)) === DRIVING) {
+  if (stateOf(trial, agent, clampStep(trial, step)) === DRIVING) {
     context.beginPath();
     context.moveTo(fromRight, fromDown);
     context.lineTo(right, down);
@@ -53,10 +53,10 @@ function drawGoal(brush, trial, row, step) {
 }
 
 function drawChosenAbove(brush, trial, step) {
-  const frame = clampStep(trial, step), {row} = view;
-  if (view.sight) drawSeenVehicles(brush, trial, row, step);
-  if (!trial.present[at(trial, row, frame)]) return;
-  frameVehicle(brush, trial, row, step, "--ink", 2.5);
+  const frame = clampStep(trial, step), {agent} = view;
+  if (view.sight) drawSeenVehicles(brush, trial, agent, step);
+  if (!trial.present[at(trial, agent, frame)]) return;
+  frameVehicle(brush, trial, agent, step, "--ink", 2.5);
 }
 
 function frameVehicle(brush, trial, vehicle, step, colourName, width) {
@@ -74,8 +74,8 @@ function frameVehicle(brush, trial, vehicle, step, colourName, width) {
   context.restore();
 }
 
-function drawSeenRoads(brush, trial, row, step) {
-  const sight = sightOf(trial, row, clampStep(trial, step)), {context} = brush;
+function drawSeenRoads(brush, trial, agent, step) {
+  const sight = sightOf(trial, agent, clampStep(trial, step)), {context} = brush;
   if (!sight.present) return;
   context.save();
   context.beginPath();
@@ -94,10 +94,10 @@ function drawSeenRoads(brush, trial, row, step) {
   context.restore();
 }
 
-function drawSeenVehicles(brush, trial, row, step) {
-  const sight = sightOf(trial, row, clampStep(trial, step)), {context} = brush;
+function drawSeenVehicles(brush, trial, agent, step) {
+  const sight = sightOf(trial, agent, clampStep(trial, step)), {context} = brush;
   if (!sight.present) return;
-  const pose = poseAt(trial, row, step), from = place(brush, pose.x, pose.y);
+  const pose = poseAt(trial, agent, step), from = place(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--seen");
   context.globalAlpha = 0.25;

@@ -30,7 +30,7 @@ class Pane {
     return trials[view.trials[this.place]];
   }
 
-  /* A state and how many rows are in it; a state that nobody is in takes no room. */
+  /* A state and how many agents are in it; a state that nobody is in takes no room. */
   countOf(state) {
     const number = element("span"), root = element("span", {class: "count"}, markOf(state), number);
     this.cells.add(() => countStates(this.trial, clampStep(this.trial, view.step))[state], (count) => {
@@ -58,8 +58,8 @@ class Pane {
   /* Follows the chosen agent, or looks where the scene's camera looks. */
   camera() {
     const shared = cameraOf(this.trial.scene, this.size);
-    if (!view.follow || view.row < 0) return shared;
-    const own = Object.assign(new Camera(), shared), pose = poseAt(this.trial, view.row, view.step);
+    if (!view.follow || view.agent < 0) return shared;
+    const own = Object.assign(new Camera(), shared), pose = poseAt(this.trial, view.agent, view.step);
     own.x = pose.x;
     own.y = pose.y;
     return own;
@@ -71,9 +71,9 @@ class Pane {
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
     const other = isComparing() ? trials[view.trials[1 - this.place]] : null;
-    if (view.row >= 0) drawChosenBelow(brush, trial, other, step);
+    if (view.agent >= 0) drawChosenBelow(brush, trial, other, step);
     drawTraffic(brush, trial, step);
-    if (view.row >= 0) drawChosenAbove(brush, trial, step);
+    if (view.agent >= 0) drawChosenAbove(brush, trial, step);
     drawScaleBar(brush);
     this.refreshWords();
   }
@@ -86,16 +86,16 @@ class Pane {
     if (this.root.classList.contains("active") !== isActive) this.root.classList.toggle("active", isActive);
   }
 
-  /* The row under a place of the pane, or -1. */
-  rowAt(right, down) {
+  /* The agent under a place of the pane, or -1. */
+  agentAt(right, down) {
     const {trial, size} = this, camera = this.camera(), frame = clampStep(trial, view.step);
     let found = -1, least = Infinity;
-    for (let row = 0; row < trial.rows; row++) {
-      if (!trial.present[at(trial, row, frame)]) continue;
-      const pose = poseAt(trial, row, view.step), [rowRight, rowDown] = camera.toScreen(pose.x, pose.y, size);
-      const away = Math.hypot(rowRight - right, rowDown - down);
-      const reach = Math.max(CLICK_REACH_PX, 0.5 * trial.scene.length[row] * camera.scale);
-      if (away < reach && away < least) [found, least] = [row, away];
+    for (let agent = 0; agent < trial.agents; agent++) {
+      if (!trial.present[at(trial, agent, frame)]) continue;
+      const pose = poseAt(trial, agent, view.step), [agentRight, agentDown] = camera.toScreen(pose.x, pose.y, size);
+      const away = Math.hypot(agentRight - right, agentDown - down);
+      const reach = Math.max(CLICK_REACH_PX, 0.5 * trial.scene.length[agent] * camera.scale);
+      if (away < reach && away < least) [found, least] = [agent, away];
     }
     return found;
   }
@@ -110,7 +110,7 @@ const grounds = new Map();
 function cameraOf(scene, size) {
   if (!cameras.has(scene)) {
     cameras.set(scene, new Camera());
-    boxes.set(scene, boxOfRows(scene));
+    boxes.set(scene, boxOfAgents(scene));
     cameras.get(scene).fit(boxes.get(scene), size);
   }
   const camera = cameras.get(scene);

@@ -1,44 +1,44 @@
-/* What was a row given? Its own numbers are recorded; which vehicles and roads it saw follows from the state by the
+/* What was an agent given? Its own numbers are recorded; which vehicles and roads it saw follows from the state by the
  * rules of docs/observation.md. */
 
-/* The frame whose observation a row holds: who waits keeps the one it had when it last acted. */
-function seenFrame(trial, row, frame) {
-  while (frame > 0 && hasFlag(recording, trial, row, frame, "invalid_step")) frame--;
+/* The frame whose observation an agent holds: who waits keeps the one it had when it last acted. */
+function seenFrame(trial, agent, frame) {
+  while (frame > 0 && hasFlag(recording, trial, agent, frame, "invalid_step")) frame--;
   return frame;
 }
 
 /* A picture asks for the same sight several times. */
 const lastSights = new Map();
 
-function sightOf(trial, row, frame) {
+function sightOf(trial, agent, frame) {
   const last = lastSights.get(trial);
-  if (last && last.row === row && last.frame === frame) return last.sight;
-  const sight = findSight(trial, row, frame);
-  lastSights.set(trial, {row, frame, sight});
+  if (last && last.agent === agent && last.frame === frame) return last.sight;
+  const sight = findSight(trial, agent, frame);
+  lastSights.set(trial, {agent, frame, sight});
   return sight;
 }
 
-/* {present, own: quantity by name, vehicles: [...], roads: [...]}; places in the row's frame, x ahead and y left. */
-function findSight(trial, row, frame) {
-  const own = ownFeatures(trial, row, frame);
+/* {present, own: quantity by name, vehicles: [...], roads: [...]}; places in the agent's frame, x ahead and y left. */
+function findSight(trial, agent, frame) {
+  const own = ownFeatures(trial, agent, frame);
   if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: []};
-  const seen = seenFrame(trial, row, frame), i = at(trial, row, seen);
+  const seen = seenFrame(trial, agent, frame), i = at(trial, agent, seen);
   const pose = {x: trial.x[i], y: trial.y[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
-  return {present: true, own, vehicles: seenVehicles(trial, row, seen, pose), roads: seenRoads(trial, pose)};
+  return {present: true, own, vehicles: seenVehicles(trial, agent, seen, pose), roads: seenRoads(trial, pose)};
 }
 
-function ownFeatures(trial, row, frame) {
+function ownFeatures(trial, agent, frame) {
   const values = {}, own = trial.own(), count = recording.own.length;
   recording.own.forEach((feature, place) => {
-    values[feature.name] = own[at(trial, row * count + place, frame)] / feature.scale;
+    values[feature.name] = own[at(trial, agent * count + place, frame)] / feature.scale;
   });
   return values;
 }
 
-function seenVehicles(trial, row, frame, pose) {
+function seenVehicles(trial, agent, frame, pose) {
   const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
-    const i = at(trial, vehicle, frame), canBeSeen = vehicle !== row && trial.present[i];
+    const i = at(trial, vehicle, frame), canBeSeen = vehicle !== agent && trial.present[i];
     distances[vehicle] = canBeSeen ? Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y) : Infinity;
   }
   return nearest(distances, recording.config.partners).map((vehicle) => {

@@ -4,9 +4,9 @@ const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const HOLD_MS = 700;
 
 /* view.trials: what the panes show, one or two; view.active: the pane that clicks on the timeline speak to;
- * view.step: of the trial, with a fraction between two frames; view.row: the chosen agent or -1. */
+ * view.step: of the trial, with a fraction between two frames; view.agent: the chosen agent or -1. */
 const view = {
-  trials: [0], active: 0, step: 0, playing: false, speed: 1, row: -1, follow: false,
+  trials: [0], active: 0, step: 0, playing: false, speed: 1, agent: -1, follow: false,
   trails: true, goals: false, names: false, sight: true,
 };
 
@@ -85,7 +85,7 @@ function goBy(steps) {
 function showTrial(number, step = view.step) {
   if (number < 0 || number >= trials.length) return;
   view.trials = view.trials.map((shownNumber, pane) => (pane === view.active ? number : shownNumber));
-  if (view.row >= Math.min(...shownTrials().map((trial) => trial.rows))) view.row = -1;
+  if (view.agent >= Math.min(...shownTrials().map((trial) => trial.agents))) view.agent = -1;
   goTo(step);
 }
 
@@ -95,8 +95,8 @@ function compare(on) {
   change({trials: [Math.min(one, other), Math.max(one, other)], active: 1});
 }
 
-function choose(row) {
-  const rows = Math.min(...shownTrials().map((trial) => trial.rows));
-  const chosen = row >= 0 && row < rows ? row : -1;
-  change({row: chosen, follow: view.follow && chosen >= 0});
+function choose(agent) {
+  const agents = Math.min(...shownTrials().map((trial) => trial.agents));
+  const chosen = agent >= 0 && agent < agents ? agent : -1;
+  change({agent: chosen, follow: view.follow && chosen >= 0});
 }

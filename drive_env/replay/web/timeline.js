@@ -27,7 +27,7 @@ class Timeline {
   }
 
   get pitch() {
-    return STRIP_PX + GAP_PX + (view.row >= 0 ? LANE_PX : 0);
+    return STRIP_PX + GAP_PX + (view.agent >= 0 ? LANE_PX : 0);
   }
 
   fitToRoot() {
@@ -83,7 +83,7 @@ class Timeline {
 
   draw() {
     this.fitToRoot();
-    const key = [view.row, view.trials, view.active, colour("--ink"), this.width, this.height].join("|");
+    const key = [view.agent, view.trials, view.active, colour("--ink"), this.width, this.height].join("|");
     if (key !== this.stillKey) {
       this.stillKey = key;
       this.drawStill();
@@ -104,7 +104,7 @@ class Timeline {
     context.textBaseline = "middle";
     for (const trial of trials) {
       this.drawStrip(context, trial);
-      if (view.row >= 0 && view.row < trial.rows) this.drawLane(context, trial);
+      if (view.agent >= 0 && view.agent < trial.agents) this.drawLane(context, trial);
     }
     this.drawAxis(context);
   }
@@ -123,7 +123,7 @@ class Timeline {
     context.fillStyle = colour(isShown ? "--ink" : "--faint");
     context.textAlign = "left";
     context.fillText(this.labelOf(trial), SIDE_PX, top + STRIP_PX / 2);
-    const goals = `${countStates(trial, trial.lastStep)[GOAL]} of ${trial.rows} goals`;
+    const goals = `${countStates(trial, trial.lastStep)[GOAL]} of ${trial.agents} goals`;
     if (this.width >= WIDE_PX) context.fillText(goals, this.right + SIDE_PX, top + STRIP_PX / 2);
   }
 
@@ -136,7 +136,7 @@ class Timeline {
     const counts = countStates(trial, Math.min(frame, trial.lastStep));
     let below = top + STRIP_PX;
     for (const state of PILE) {
-      const height = (STRIP_PX * counts[state]) / trial.rows;
+      const height = (STRIP_PX * counts[state]) / trial.agents;
       context.fillStyle = colour(state === DRIVING ? "--strip" : `--state-${state}`);
       context.fillRect(x, below - height, 1, height);
       below -= height;
@@ -145,7 +145,7 @@ class Timeline {
 
   /* The chosen agent: a line while it drives, a bar in the colour of what became of it, and its events. */
   drawLane(context, trial) {
-    const middle = this.topOf(trial.number) + STRIP_PX + LANE_PX / 2 + 1, end = trial.ends[view.row];
+    const middle = this.topOf(trial.number) + STRIP_PX + LANE_PX / 2 + 1, end = trial.ends[view.agent];
     const endX = this.toX(end ? end.frame : trial.lastStep);
     context.fillStyle = colour("--state-0");
     context.fillRect(this.left, middle - 1, endX - this.left, 2);
@@ -155,7 +155,7 @@ class Timeline {
       drawMark(context, end.outcome, endX, middle, 6, 1);
     }
     for (const event of trial.events)
-      if (event.row === view.row) drawMark(context, event.state, this.toX(event.frame), middle, 6, 1);
+      if (event.agent === view.agent) drawMark(context, event.state, this.toX(event.frame), middle, 6, 1);
   }
 
   drawAxis(context) {

@@ -5,7 +5,7 @@ const SHORTEST_PX = 9;
 const DETAIL_PX = 16;
 
 const TRAIL_S = 2;
-/* An event is pointed at for so long, and a row that left keeps its mark for so long. */
+/* An event is pointed at for so long, and an agent that left keeps its mark for so long. */
 const FLASH_S = 0.8;
 const LEFT_MARK_S = 2;
 
@@ -15,12 +15,12 @@ const KIND_PEDESTRIAN = 2;
 function drawTraffic(brush, trial, step) {
   const frame = clampStep(trial, step);
   if (view.goals) drawGoals(brush, trial, frame);
-  if (view.trails) for (let row = 0; row < trial.rows; row++) drawTrail(brush, trial, row, step);
+  if (view.trails) for (let agent = 0; agent < trial.agents; agent++) drawTrail(brush, trial, agent, step);
   for (let vehicle = trial.vehicles - 1; vehicle >= 0; vehicle--)
     if (trial.present[at(trial, vehicle, frame)]) drawVehicle(brush, trial, vehicle, step);
-  for (let row = 0; row < trial.rows; row++) drawEndMark(brush, trial, row, step);
+  for (let agent = 0; agent < trial.agents; agent++) drawEndMark(brush, trial, agent, step);
   for (const event of trial.events) drawFlash(brush, trial, event, step);
-  if (view.names) for (let row = 0; row < trial.rows; row++) drawName(brush, trial, row, step);
+  if (view.names) for (let agent = 0; agent < trial.agents; agent++) drawName(brush, trial, agent, step);
 }
 
 /* A brush draws in pixels of the pane: {context, camera, size}. */
@@ -74,16 +74,16 @@ function drawWindscreen(context, length, width) {
   context.fill();
 }
 
-/* The way of the last seconds of a row that drives. */
-function drawTrail(brush, trial, row, step) {
+/* The way of the last seconds of an agent that drives. */
+function drawTrail(brush, trial, agent, step) {
   const frame = clampStep(trial, step), {context} = brush;
-  if (stateOf(trial, row, frame) !== DRIVING || !trial.present[at(trial, row, frame)]) return;
+  if (stateOf(trial, agent, frame) !== DRIVING || !trial.present[at(trial, agent, frame)]) return;
   const first = Math.max(0, frame - Math.round(TRAIL_S / trial.scene.dt_s));
   if (first === frame) return;
   context.beginPath();
-  for (let i = at(trial, row, first); i <= at(trial, row, frame); i++)
+  for (let i = at(trial, agent, first); i <= at(trial, agent, frame); i++)
     context.lineTo(...place(brush, trial.x[i], trial.y[i]));
-  const pose = poseAt(trial, row, step);
+  const pose = poseAt(trial, agent, step);
   context.lineTo(...place(brush, pose.x, pose.y));
   context.strokeStyle = colour("--trail");
   context.lineWidth = Math.max(1.5, 0.5 * brush.camera.scale);
@@ -94,9 +94,9 @@ function drawTrail(brush, trial, row, step) {
 function drawGoals(brush, trial, frame) {
   const {context, camera} = brush, {scene} = trial;
   context.lineWidth = 1.5;
-  for (let row = 0; row < trial.rows; row++) {
-    if (stateOf(trial, row, frame) !== DRIVING) continue;
-    const [right, down] = place(brush, scene.goal[row], scene.goal[trial.rows + row]);
+  for (let agent = 0; agent < trial.agents; agent++) {
+    if (stateOf(trial, agent, frame) !== DRIVING) continue;
+    const [right, down] = place(brush, scene.goal[agent], scene.goal[trial.agents + agent]);
     context.beginPath();
     context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");
@@ -104,13 +104,13 @@ function drawGoals(brush, trial, frame) {
   }
 }
 
-/* The mark of a row whose trial is decided; one that left the map keeps it for a while. */
-function drawEndMark(brush, trial, row, step) {
-  const frame = clampStep(trial, step), end = trial.ends[row];
+/* The mark of an agent whose trial is decided; one that left the map keeps it for a while. */
+function drawEndMark(brush, trial, agent, step) {
+  const frame = clampStep(trial, step), end = trial.ends[agent];
   if (!end || frame < end.frame || end.outcome === TIMEOUT) return;
-  const age_s = (step - end.frame) * trial.scene.dt_s, stays = trial.present[at(trial, row, frame)];
+  const age_s = (step - end.frame) * trial.scene.dt_s, stays = trial.present[at(trial, agent, frame)];
   if (!stays && age_s > LEFT_MARK_S) return;
-  const i = at(trial, row, end.frame), [right, down] = place(brush, trial.x[i], trial.y[i]);
+  const i = at(trial, agent, end.frame), [right, down] = place(brush, trial.x[i], trial.y[i]);
   const radius = Math.max(5, Math.min(1.1 * brush.camera.scale, 10));
   drawMark(brush.context, end.outcome, right, down, radius, stays ? 1 : 1 - age_s / LEFT_MARK_S);
 }
@@ -145,7 +145,7 @@ function markPath(state) {
 function drawFlash(brush, trial, event, step) {
   const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
   if (age < 0 || age >= 1) return;
-  const {context} = brush, i = at(trial, event.row, event.frame);
+  const {context} = brush, i = at(trial, event.agent, event.frame);
   const [right, down] = place(brush, trial.x[i], trial.y[i]);
   context.save();
   context.globalAlpha = 1 - age;
@@ -157,11 +157,11 @@ function drawFlash(brush, trial, event, step) {
   context.restore();
 }
 
-function drawName(brush, trial, row, step) {
-  if (!trial.present[at(trial, row, clampStep(trial, step))]) return;
-  const pose = poseAt(trial, row, step), [right, down] = place(brush, pose.x, pose.y);
-  const above = Math.max(8, 0.55 * trial.scene.length[row] * brush.camera.scale);
-  writeText(brush.context, String(row), right, down - above);
+function drawName(brush, trial, agent, step) {
+  if (!trial.present[at(trial, agent, clampStep(trial, step))]) return;
+  const pose = poseAt(trial, agent, step), [right, down] = place(brush, pose.x, pose.y);
+  const above = Math.max(8, 0.55 * trial.scene.length[agent] * brush.camera.scale);
+  writeText(brush.context, String(agent), right, down - above);
 }
 
 /* Text with a rim of the ground's colour, so that it can be read on anything. */

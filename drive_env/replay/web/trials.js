@@ -1,7 +1,7 @@
 /* What happened to whom, and when? Facts that the recorded arrays imply. */
 
-/* States of a vehicle: a row's are the outcomes, of which 0 means that it drives; the last two have no row. */
-const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, EXPERT = 6, STATIC = 7;
+/* States of a vehicle: an agent's are the outcomes, of which 0 means that it drives; the last two have no agent. */
+const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, LOG_REPLAY = 6, STATIC = 7;
 const STATE_NAMES = ["driving", "goal", "collision", "off-road", "timeout", "other", "replays its log", "stands"];
 const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
 
@@ -22,12 +22,12 @@ function makeTrial(recording, scenes, number) {
   const head = recording.trials[number], scene = scenes[head.scene];
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
-    ...head, number, scene, rows: scene.rows, vehicles: scene.ids.length, lastStep: head.frames - 1,
+    ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
     x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     actions: read("actions"), own: once(() => read("own")),
   };
-  trial.ends = rowEnds(trial);
+  trial.ends = agentEnds(trial);
   trial.events = listEvents(trial);
   return trial;
 }
@@ -40,11 +40,11 @@ function once(make) {
 const at = (trial, series, frame) => series * trial.frames + frame;
 const clampStep = (trial, step) => Math.max(0, Math.min(Math.floor(step), trial.lastStep));
 
-/* By row: the frame in which its trial was decided and the outcome, or null. */
-function rowEnds(trial) {
-  return Array.from({length: trial.rows}, (_, row) => {
+/* By agent: the frame in which its trial was decided and the outcome, or null. */
+function agentEnds(trial) {
+  return Array.from({length: trial.agents}, (_, agent) => {
     for (let frame = 0; frame < trial.frames; frame++) {
-      const outcome = trial.outcome[at(trial, row, frame)];
+      const outcome = trial.outcome[at(trial, agent, frame)];
       if (outcome) return {frame, outcome};
     }
     return null;
@@ -54,25 +54,25 @@ function rowEnds(trial) {
 function listEvents(trial) {
   const events = [];
   for (let frame = 0; frame < trial.frames; frame++)
-    for (let row = 0; row < trial.rows; row++)
+    for (let agent = 0; agent < trial.agents; agent++)
       EVENT_STATES.forEach((state, bit) => {
-        if (trial.eventBits[at(trial, row, frame)] & (1 << bit)) events.push({frame, row, state, bit});
+        if (trial.eventBits[at(trial, agent, frame)] & (1 << bit)) events.push({frame, agent, state, bit});
       });
   return events;
 }
 
 function stateOf(trial, vehicle, frame) {
-  if (vehicle >= trial.rows) return vehicle < trial.rows + trial.scene.experts ? EXPERT : STATIC;
+  if (vehicle >= trial.agents) return vehicle < trial.agents + trial.scene.log_replays ? LOG_REPLAY : STATIC;
   const end = trial.ends[vehicle];
   return end && frame >= end.frame ? end.outcome : DRIVING;
 }
 
-function hasFlag(recording, trial, row, frame, name) {
-  return (trial.flagBits[at(trial, row, frame)] >> recording.flags.indexOf(name)) & 1;
+function hasFlag(recording, trial, agent, frame, name) {
+  return (trial.flagBits[at(trial, agent, frame)] >> recording.flags.indexOf(name)) & 1;
 }
 
 function vehicleName(scene, vehicle) {
-  return vehicle < scene.rows ? `agent_${vehicle}` : `object ${scene.ids[vehicle]}`;
+  return vehicle < scene.agents ? `agent_${vehicle}` : `object ${scene.ids[vehicle]}`;
 }
 
 function trialName(recording, trial) {
@@ -80,35 +80,35 @@ function trialName(recording, trial) {
   return episodes ? `episode ${trial.episode}, trial ${trial.index}` : `trial ${trial.index}`;
 }
 
-/* How many rows are in each state, by state. */
+/* How many agents are in each state, by state. */
 function countStates(trial, frame) {
-  const counts = new Array(EXPERT).fill(0);
-  for (let row = 0; row < trial.rows; row++) counts[stateOf(trial, row, frame)]++;
+  const counts = new Array(LOG_REPLAY).fill(0);
+  for (let agent = 0; agent < trial.agents; agent++) counts[stateOf(trial, agent, frame)]++;
   return counts;
 }
 
-/* Reward of a row by event, and in all, over the frames up to one. */
-function rewardUpTo(recording, trial, row, frame, from = 0) {
+/* Reward of an agent by event, and in all, over the frames up to one. */
+function rewardUpTo(recording, trial, agent, frame, from = 0) {
   const terms = recording.events.map(() => 0);
   let sum = 0;
   for (let i = from; i <= frame; i++) {
-    sum += trial.rewards[at(trial, row, i)];
+    sum += trial.rewards[at(trial, agent, i)];
     recording.events.forEach((event, bit) => {
-      if (trial.eventBits[at(trial, row, i)] & (1 << bit)) terms[bit] += recording.reward[event];
+      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) terms[bit] += recording.reward[event];
     });
   }
   return {terms, sum};
 }
 
-function goalDistance(trial, row, frame) {
-  const i = at(trial, row, frame), goal = trial.scene.goal;
-  return Math.hypot(goal[row] - trial.x[i], goal[trial.rows + row] - trial.y[i]);
+function goalDistance(trial, agent, frame) {
+  const i = at(trial, agent, frame), goal = trial.scene.goal;
+  return Math.hypot(goal[agent] - trial.x[i], goal[trial.agents + agent] - trial.y[i]);
 }
 
-/* The step from which a row is more than `apart_m` from where it was in another trial; null if it never is. */
-function partingStep(one, other, row, apart_m) {
+/* The step from which an agent is more than `apart_m` from where it was in another trial; null if it never is. */
+function partingStep(one, other, agent, apart_m) {
   for (let frame = 0; frame <= Math.min(one.lastStep, other.lastStep); frame++) {
-    const i = at(one, row, frame), j = at(other, row, frame);
+    const i = at(one, agent, frame), j = at(other, agent, frame);
     if (Math.hypot(one.x[i] - other.x[j], one.y[i] - other.y[j]) > apart_m) return frame;
   }
   return null;
@@ -130,11 +130,11 @@ function poseAt(trial, vehicle, step) {
 
 /* ---- who was hit ---- */
 
-/* Vehicles whose boxes a row's box touches in a frame and did not in the frame before. */
-function contactsBegun(trial, row, frame) {
+/* Vehicles whose boxes an agent's box touches in a frame and did not in the frame before. */
+function contactsBegun(trial, agent, frame) {
   const found = [];
   for (let other = 0; other < trial.vehicles; other++)
-    if (other !== row && touches(trial, row, other, frame) && !(frame && touches(trial, row, other, frame - 1)))
+    if (other !== agent && touches(trial, agent, other, frame) && !(frame && touches(trial, agent, other, frame - 1)))
       found.push(other);
   return found;
 }

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SceneError, whole
+from ...errors import SceneError, checked_int
 from ..scene import Report, Scene
 from ..validate import validate_scene
 from . import intersection, town
-from .dice import Dice
 from .parameters import fill_parameters
+from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection}
 """Name to the module with its PARAMETERS and its build()."""
@@ -45,8 +45,8 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
         raise SceneError(f"generator is {name!r}; it must be one of {known}")
-    seed = whole("seed", seed, 0, 2**64 - 1, SceneError)
-    agents = whole("agents", agents, 1, AGENT_LIMIT, SceneError)
+    seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
+    agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
     chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters)
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
     source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"
@@ -60,7 +60,7 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
 @lru_cache(maxsize=KEPT_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
     """The validated scene of checked arguments; whoever has it may not write in its arrays."""
-    roads, lanes, objects = GENERATORS[name].build(Dice(seed), agents, **dict(chosen))
+    roads, lanes, objects = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
     scene = validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
         objects=objects, roads=roads, lanes=lanes))

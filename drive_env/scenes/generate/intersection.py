@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ..scene import LaneGraph, Objects, Roads
-from .dice import Dice
 from .parameters import Parameter
+from .rng import Rng
 from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
-from .traffic import Wishes, populate
+from .traffic import TrafficSpec, populate
 
 PARAMETERS = {
     "arm_length_m": Parameter(72.0, "m", "length of the lanes of every arm", 24.0, 400.0),
@@ -17,11 +17,11 @@ PARAMETERS = {
 }
 
 
-def build(dice: Dice, agents: int, arm_length_m: float, lanes: int,
+def build(rng: Rng, agents: int, arm_length_m: float, lanes: int,
           lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
     """The arms are closed by a curb: a car that misses its goal leaves the road, not the world."""
     net = RoadNet(CrossSection(lane_width_m, lanes), [(0.0, 0.0)],
                   [dict.fromkeys((EAST, NORTH, WEST, SOUTH))], arm_length_m)
-    objects = populate(dice, net, agents,
-                       Wishes(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
+    objects = populate(rng, net, agents,
+                       TrafficSpec(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
     return net.roads(), net.graph(), objects

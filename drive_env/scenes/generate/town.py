@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ..scene import LaneGraph, Objects, Roads
-from .dice import Dice
 from .parameters import Parameter
+from .rng import Rng
 from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
-from .traffic import Wishes, populate
+from .traffic import TrafficSpec, populate
 
 PARAMETERS = {
     "blocks": Parameter((2, 2), "blocks", "blocks from west to east and from south to north", 1, 6),
@@ -28,11 +28,11 @@ ROUTE_RANGE_M = (40.0, 140.0)
 OUTSIDE = (-1, -1)
 
 
-def build(dice: Dice, agents: int, blocks: tuple[int, int], block_m: float,
+def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float,
           lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
     columns, rows = blocks
-    xs, ys = _spread(dice, columns, block_m), _spread(dice, rows, block_m)
-    left_out = _left_out(dice, columns, rows)
+    xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
+    left_out = _left_out(rng, columns, rows)
     centres, arms = [], []
     for row in range(rows + 1):
         for column in range(columns + 1):
@@ -46,14 +46,14 @@ def build(dice: Dice, agents: int, blocks: tuple[int, int], block_m: float,
                          if inside and street not in left_out})
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
-    objects = populate(dice, net, agents, Wishes(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
+    objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
     return net.roads(), net.graph(), objects
 
 
-def _spread(dice, blocks, block_m):
+def _spread(rng, blocks, block_m):
     """Junction coordinates along one axis, centred on 0, in eighths of a metre."""
-    mean_m = block_m * float(dice.uniform(1.0 - STRETCH, 1.0 + STRETCH, 1)[0])
-    uneven = dice.uniform(-UNEVENNESS, UNEVENNESS, blocks).tolist()
+    mean_m = block_m * float(rng.uniform(1.0 - STRETCH, 1.0 + STRETCH, 1)[0])
+    uneven = rng.uniform(-UNEVENNESS, UNEVENNESS, blocks).tolist()
     # Not sum(), which rounds otherwise from Python 3.12 on.
     mean = math.fsum(uneven) / blocks
     places = [0.0]
@@ -62,7 +62,7 @@ def _spread(dice, blocks, block_m):
     return [place - places[-1] / 2 for place in places]
 
 
-def _left_out(dice, columns, rows):
+def _left_out(rng, columns, rows):
     """Streets to leave out, as (column, row, direction) of their west or south junction.
 
     Leaving a street out makes one block of the two beside it. That is allowed while it is the only street
@@ -79,8 +79,8 @@ def _left_out(dice, columns, rows):
     block_of = {block: block if 0 <= block[0] < columns and 0 <= block[1] < rows else OUTSIDE
                 for pair in sides.values() for block in pair}
     left_out: set = set()
-    wanted = dice.below(columns * rows // 2 + 1)
-    for street in dice.shuffled(list(sides)):
+    wanted = rng.below(columns * rows // 2 + 1)
+    for street in rng.shuffled(list(sides)):
         if len(left_out) == wanted:
             break
         pair = {block_of[block] for block in sides[street]}

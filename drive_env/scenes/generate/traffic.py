@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import SceneError
 from ..scene import OBJECT_KIND_CODES, Objects
-from .dice import Dice
+from .rng import Rng
 from .roadnet import AHEAD, GRID_PER_M, HEADING_RAD, RoadNet
 
 LENGTH_RANGE_M = (4.0, 5.2)
@@ -42,7 +42,7 @@ class Place(NamedTuple):
     passed even if they stand for ever. They are filled first."""
 
 
-class Wishes(NamedTuple):
+class TrafficSpec(NamedTuple):
     """What a generator asks of its traffic."""
 
     start_lanes: set[int]
@@ -52,34 +52,34 @@ class Wishes(NamedTuple):
     """Goals fill their lanes from the far end, instead of lying anywhere."""
 
 
-def populate(dice: Dice, net: RoadNet, agents: int, wishes: Wishes) -> Objects:
+def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     """`agents` cars on lane centres.
 
     Raises:
         SceneError: they do not fit; it says how many do.
     """
-    places = _places(dice, net, wishes.start_lanes)
-    starts = [place for place in places if place.lane in wishes.start_lanes]
-    goals = [place for place in places if place.lane in wishes.goal_lanes]
+    places = _places(rng, net, spec.start_lanes)
+    starts = [place for place in places if place.lane in spec.start_lanes]
+    goals = [place for place in places if place.lane in spec.goal_lanes]
     # Every car needs a place to start from and one to go to.
     fitting = min(len(starts), len(set(starts + goals)) // 2)
     if agents > fitting:
         raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
-    starts = (dice.shuffled([place for place in starts if place.calm])
-              + dice.shuffled([place for place in starts if not place.calm]))[:agents]
+    starts = (rng.shuffled([place for place in starts if place.calm])
+              + rng.shuffled([place for place in starts if not place.calm]))[:agents]
     taken = set(starts)
     goals = [place for place in goals if place not in taken]
 
     lane = np.array([place.lane for place in starts])
-    along_m = np.array([place.along_m for place in starts]) + dice.uniform(-JITTER_M, JITTER_M, agents)
-    length_m, width_m, height_m = (dice.uniform(*size_range_m, agents).astype(np.float32)
+    along_m = np.array([place.along_m for place in starts]) + rng.uniform(-JITTER_M, JITTER_M, agents)
+    length_m, width_m, height_m = (rng.uniform(*size_range_m, agents).astype(np.float32)
                                    for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
-    speed_mps = np.minimum(np.maximum(dice.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
+    speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
                            _calm_speed_mps(net, lane, along_m))
     # Eighths of a m/s, rounded down.
     speed_mps = np.floor(speed_mps * 8) / 8
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
-    goal_m = _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes)
+    goal_m = _draw_goals(rng, net, lane, along_m, xy_m, goals, spec)
     return Objects(
         id=np.arange(agents, dtype=np.int64), kind=np.full(agents, OBJECT_KIND_CODES["vehicle"], np.uint8),
         length_m=length_m, width_m=width_m, height_m=height_m,
@@ -89,16 +89,16 @@ def populate(dice: Dice, net: RoadNet, agents: int, wishes: Wishes) -> Objects:
         valid=np.ones((1, agents), bool))
 
 
-def _places(dice, net, start_lanes):
+def _places(rng, net, start_lanes):
     places = []
     for street in net.streets:
         room_m = street.length_m - 2 * PLACE_INSET_M
         rows = int(room_m // PLACE_PITCH_M) + 1
-        first_m = PLACE_INSET_M + float(dice.uniform(0.0, room_m - (rows - 1) * PLACE_PITCH_M, 1)[0])
+        first_m = PLACE_INSET_M + float(rng.uniform(0.0, room_m - (rows - 1) * PLACE_PITCH_M, 1)[0])
         ways = [way for way in (street.out, street.back) if start_lanes.intersection(way)]
         for row in range(rows):
             out_m = first_m + row * PLACE_PITCH_M
-            calm_way = ways[dice.below(len(ways))] if row % 2 == 0 else ()
+            calm_way = ways[rng.below(len(ways))] if row % 2 == 0 else ()
             places += [Place(lane, out_m, lane in calm_way) for lane in street.out]
             places += [Place(lane, street.length_m - out_m, lane in calm_way) for lane in street.back]
     return places
@@ -122,7 +122,7 @@ def _poses(net, lane, along_m):
     return _on_grid(start + along_m[:, None] * ahead), ahead, np.array(HEADING_RAD)[direction]
 
 
-def _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes):
+def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
     """(n, 2): a place of its own for every car, as long as there are such within the wished range."""
     between_m = _ways_m(net)
     lane_length_m = np.array([item.length_m for item in net.lanes])
@@ -130,7 +130,7 @@ def _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes):
     goal_along_m = np.array([place.along_m for place in goals])
     goal_xy_m = _poses(net, goal_lane, goal_along_m)[0]
     free = np.ones(len(goals), bool)
-    low_m, high_m = wishes.route_range_m
+    low_m, high_m = spec.route_range_m
     chosen = []
     for car in range(len(lane)):
         ahead_m = goal_along_m - along_m[car]
@@ -148,8 +148,8 @@ def _draw_goals(dice, net, lane, along_m, xy_m, goals, wishes):
             raise SceneError(f"car {car} reaches no goal at least {GOAL_DISTANCE_M:g} m away; "
                              "these roads are too short")
         suiting = np.flatnonzero(suits)
-        goal = int(suiting[dice.below(len(suiting))])
-        if wishes.far_goals:
+        goal = int(suiting[rng.below(len(suiting))])
+        if spec.far_goals:
             same_lane = suiting[goal_lane[suiting] == goal_lane[goal]]
             goal = int(same_lane[np.argmax(goal_along_m[same_lane])])
         free[goal] = False

@@ -1,0 +1,58 @@
+"""What does the PettingZoo face cost beyond the core? Both are stepped in turn with the same actions, one world.
+
+The overhead is all that happens in Python for a step: actions in, plain fresh dicts out. Run it on a quiet machine:
+
+    python benchmarks/pettingzoo_dicts.py
+"""
+
+import argparse
+import platform
+import statistics
+import time
+
+from drive_env import Batch, DriveConfig, generate_scene, parallel_env
+from drive_env.machine import processor
+
+GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
+"""Nobody leaves, so every step has all agents in its dicts."""
+
+COAST = 3 * 13 + 6
+"""The discrete action of no acceleration and no steering."""
+
+
+def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
+    """Medians over all steps of the face's time and of the core's, us a step."""
+    scene = generate_scene("town", seed=0, agents=agents)
+    env = parallel_env([scene], GOES_ON, copy=copy)
+    batch = Batch([scene], config=GOES_ON, threads=1)
+    batch.actions[...] = COAST
+    face_us, core_us = [], []
+    for seed in range(episodes):
+        env.reset(seed=seed)
+        batch.reset(seed=seed)
+        actions = dict.fromkeys(env.agents, COAST)
+        for step in range(180):
+            begin = time.perf_counter()
+            env.step(actions)
+            middle = time.perf_counter()
+            batch.step(batch.actions)
+            end = time.perf_counter()
+            if step >= 10:  # the first ones warm caches up
+                face_us.append((middle - begin) * 1e6)
+                core_us.append((end - middle) * 1e6)
+    return statistics.median(face_us), statistics.median(core_us)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--agents", type=int, default=64, help="agents in the world, 1 to 64 (default 64)")
+    parser.add_argument("--episodes", type=int, default=20, help="episodes of 180 steps (default 20)")
+    choices = parser.parse_args()
+    print(f"{processor()}, Python {platform.python_version()}, {choices.agents} agents, discrete actions")
+    for copy in (False, True):
+        face, core = measure(choices.agents, copy, choices.episodes)
+        print(f"copy={copy!s:5}  face {face:6.1f} us  core {core:6.1f} us  overhead {face - core:5.1f} us a step")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+/* Where are things in the plane? */
+#include "math/geometry.h"
+
+static float dot(drv_point a, drv_point b) { return a.x * b.x + a.y * b.y; }
+static drv_point minus(drv_point a, drv_point b) { return (drv_point){a.x - b.x, a.y - b.y}; }
+static drv_point left_of(drv_point a) { return (drv_point){-a.y, a.x}; }
+
+/* Half the projection that a box throws on an axis. */
+static float projection_radius(drv_box box, drv_point axis) {
+    return box.half_length_m * fabsf(dot(box.ahead, axis)) +
+           box.half_width_m * fabsf(dot(left_of(box.ahead), axis));
+}
+
+typedef struct span {
+    float enter, leave; /* as shares of the path, inside [0, 1] where not empty */
+} span;
+
+/* Narrows `time` to when a gap of `offset` that changes by `rate` is within `reach`. */
+static span narrowed(span time, float offset, float rate, float reach) {
+    if (rate == 0.0f) {
+        if (fabsf(offset) > reach) time.enter = 2.0f;
+        return time;
+    }
+    float one = (-reach - offset) / rate, other = (reach - offset) / rate;
+    time.enter = drv_larger(time.enter, drv_smaller(one, other));
+    time.leave = drv_smaller(time.leave, drv_larger(one, other));
+    return time;
+}
+
+bool drv_boxes_overlap(drv_box a, drv_box b) {
+    drv_point gap = minus(b.centre, a.centre);
+    const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
+    for (int i = 0; i < 4; i++)
+        if (fabsf(dot(gap, axes[i])) > projection_radius(a, axes[i]) + projection_radius(b, axes[i])) return false;
+    return true;
+}
+
+bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
+    drv_point gap = minus(a.centre, b.centre);
+    const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
+    span time = {0.0f, 1.0f};
+    for (int i = 0; i < 4; i++)
+        time = narrowed(time, dot(gap, axes[i]), dot(path, axes[i]),
+                        projection_radius(a, axes[i]) + projection_radius(b, axes[i]));
+    return time.enter <= time.leave;
+}
+
+bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
+                                  float half_length_m) {
+    drv_point gap = minus(box.centre, middle);
+    drv_point side = left_of(box.ahead), across = left_of(along);
+    span time = {0.0f, 1.0f};
+    time = narrowed(time, dot(gap, box.ahead), dot(path, box.ahead),
+                    box.half_length_m + half_length_m * fabsf(dot(along, box.ahead)));
+    if (time.enter > time.leave) return false;
+    time = narrowed(time, dot(gap, side), dot(path, side),
+                    box.half_width_m + half_length_m * fabsf(dot(along, side)));
+    if (time.enter > time.leave) return false;
+    time = narrowed(time, dot(gap, across), dot(path, across), projection_radius(box, across));
+    return time.enter <= time.leave;
+}
+
+float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to) {
+    drv_point path = minus(to, from), offset = minus(point, from);
+    float length2 = dot(path, path);
+    float share = length2 > 0.0f ? drv_clip(dot(offset, path) / length2, 0.0f, 1.0f) : 0.0f;
+    drv_point rest = {offset.x - share * path.x, offset.y - share * path.y};
+    return dot(rest, rest);
+}

@@ -1,0 +1,72 @@
+/* Where are things in the plane? Pure functions of values; nothing here knows about vehicles or trials. */
+#ifndef DRV_GEOMETRY_H
+#define DRV_GEOMETRY_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "step/isa.h"
+
+static const float drv_pi = 3.14159265358979f;
+
+typedef struct drv_point {
+    float x, y;
+} drv_point;
+
+typedef struct drv_box {
+    drv_point centre;
+    drv_point ahead; /* unit vector along the length */
+    float half_length_m, half_width_m;
+} drv_box;
+
+/* An angle brought into [-pi, pi), as far as float32 can say it. */
+static inline float drv_wrap_angle(float angle_rad) {
+    const float turn = 2.0f * drv_pi;
+    float turns = angle_rad / turn;
+    float wrapped = angle_rad - turn * (float)(int32_t)(turns + (turns >= 0.0f ? 0.5f : -0.5f));
+    wrapped = wrapped >= drv_pi ? wrapped - turn : wrapped;
+    return wrapped < -drv_pi ? wrapped + turn : wrapped;
+}
+
+/* (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.
+ *
+ * libm's differ between platforms; this one is the same everywhere. Reduction by pi/2 in three parts and the minimax
+ * polynomials of Cephes (Moshier 1992). */
+static inline drv_point drv_direction(float angle_rad) {
+    float quarters = angle_rad * 0.636619772f;
+    int32_t quarter = (int32_t)(quarters + (quarters >= 0.0f ? 0.5f : -0.5f));
+    float q = (float)quarter;
+    float r = ((angle_rad - q * 1.5703125f) - q * 4.837512969970703e-4f) - q * 7.549789954891882e-8f;
+    float r2 = r * r;
+    float sine = r + r * r2 * (-1.6666654611e-1f + r2 * (8.3321608736e-3f - r2 * 1.9515295891e-4f));
+    float cosine = 1.0f - 0.5f * r2 +
+                   r2 * r2 * (4.166664568298827e-2f + r2 * (-1.388731625493765e-3f + r2 * 2.443315711809948e-5f));
+    float x = (quarter & 1) ? sine : cosine;
+    float y = (quarter & 1) ? cosine : sine;
+    x = ((quarter + 1) & 2) ? -x : x;
+    y = (quarter & 2) ? -y : y;
+    return (drv_point){x, y};
+}
+
+static inline float drv_larger(float a, float b) { return a > b ? a : b; }
+static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
+static inline float drv_clip(float value, float low, float high) {
+    return drv_smaller(high, drv_larger(low, value)); /* in this order -0 stays -0, by one instruction each */
+}
+
+/* Whether two boxes share a point. */
+bool drv_boxes_overlap(drv_box a, drv_box b);
+
+/* Whether `a`, moving by `path` with its heading held, shares a point with `b` on the way. `path` is a's motion
+ * relative to b's. Exact for held headings: each separating axis gives an interval of time. */
+bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);
+
+/* The same against the segment of centre `middle`, unit direction `along` and half length `half_length_m`. */
+bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
+                                  float half_length_m);
+
+/* Squared distance from `point` to the segment from `from` to `to`. */
+float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to);
+
+#endif

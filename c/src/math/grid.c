@@ -1,0 +1,107 @@
+/* What is near this point? */
+#include "math/grid.h"
+
+#include <math.h>
+
+#include "math/geometry.h"
+#include "math/k_nearest.h"
+
+/* Segments that are sorted for a cell, beyond 16 a slot: a map has a few thousand in all. */
+enum { sorted_limit = 8192 };
+
+drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
+    drv_grid grid = {left_m, bottom_m, cell_m, 1, 1};
+    for (;; grid.cell_m *= 2.0f) {
+        float columns = (right_m - left_m) / grid.cell_m, rows = (top_m - bottom_m) / grid.cell_m;
+        if ((columns + 1.0f) * (rows + 1.0f) > (float)cell_limit) continue;
+        grid.columns = (int32_t)columns + 1;
+        grid.rows = (int32_t)rows + 1;
+        return grid;
+    }
+}
+
+/* Index of the cell column or row, cut to the grid; safe for any finite coordinate. */
+static int32_t slot(float offset_m, float cell_m, int32_t count) {
+    return (int32_t)drv_clip(offset_m / cell_m, 0.0f, (float)(count - 1));
+}
+
+int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m) {
+    return slot(y_m - grid->bottom_m, grid->cell_m, grid->rows) * grid->columns +
+           slot(x_m - grid->left_m, grid->cell_m, grid->columns);
+}
+
+bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
+    const float across = (x_m - grid->left_m) / grid->cell_m, up = (y_m - grid->bottom_m) / grid->cell_m;
+    return across >= 0.0f && across < (float)grid->columns && up >= 0.0f && up < (float)grid->rows;
+}
+
+drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m) {
+    float dx = x_m - grid->left_m, dy = y_m - grid->bottom_m;
+    return (drv_window){
+        slot(dx - reach_m, grid->cell_m, grid->columns),
+        slot(dx + reach_m, grid->cell_m, grid->columns),
+        slot(dy - reach_m, grid->cell_m, grid->rows),
+        slot(dy + reach_m, grid->cell_m, grid->rows),
+    };
+}
+
+drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
+    return (drv_point){grid->left_m + ((float)(cell % grid->columns) + 0.5f) * grid->cell_m,
+                       grid->bottom_m + ((float)(cell / grid->columns) + 0.5f) * grid->cell_m};
+}
+
+drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m) {
+    const int32_t cell = drv_grid_cell(grid, x_m, y_m);
+    const drv_point centre = drv_grid_middle(grid, cell);
+    const float dx = x_m - centre.x, dy = y_m - centre.y, offset_m = sqrtf(dx * dx + dy * dy) + drv_rounding_m;
+    const float most_m = drv_smaller(cell_reach_m[cell] + offset_m, limit_m + drv_rounding_m);
+    return (drv_reach){cell_reach_m[cell], offset_m, most_m};
+}
+
+/* How many segments stand in the cells within `ring` of a cell; and their distances to its centre. */
+static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
+                      float *distance2) {
+    drv_point centre = drv_grid_middle(grid, cell);
+    int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
+    int32_t left = column - ring < 0 ? 0 : column - ring;
+    int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;
+    for (int32_t y = row - ring < 0 ? 0 : row - ring; y <= row + ring && y < grid->rows; y++) {
+        int32_t first = segments->cell_start[y * grid->columns + left];
+        int32_t end = segments->cell_start[y * grid->columns + right + 1];
+        for (int32_t i = first; i < end; i++) {
+            float dx = segments->middle_x_m[i] - centre.x, dy = segments->middle_y_m[i] - centre.y;
+            distance2[count++] = dx * dx + dy * dy;
+        }
+    }
+    return count;
+}
+
+static int32_t count_in_ring(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring) {
+    int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
+    int32_t left = column - ring < 0 ? 0 : column - ring;
+    int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;
+    for (int32_t y = row - ring < 0 ? 0 : row - ring; y <= row + ring && y < grid->rows; y++)
+        count += segments->cell_start[y * grid->columns + right + 1] - segments->cell_start[y * grid->columns + left];
+    return count;
+}
+
+void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
+                            float *distances, float *cell_reach_m) {
+    int32_t ring = 0;
+    const int32_t last_ring = (int32_t)drv_smaller(limit_m / grid->cell_m, 1e6f) + 1;
+    for (int32_t cell = 0; cell < grid->columns * grid->rows; cell++) {
+        /* Neighbours need nearly the same ring, so the search starts from the last answer. */
+        while (ring > 0 && count_in_ring(grid, segments, cell, ring - 1) >= wanted) ring--;
+        while (ring < last_ring && count_in_ring(grid, segments, cell, ring) < wanted) ring++;
+        cell_reach_m[cell] = limit_m;
+        if (wanted <= 0) cell_reach_m[cell] = 0.0f;
+        if (wanted <= 0 || ring >= last_ring) continue;
+        /* So dense a place is not worth sorting for every cell around it: the ring itself is a bound. */
+        if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + sorted_limit) {
+            cell_reach_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
+            continue;
+        }
+        int32_t count = gather(grid, segments, cell, ring, distances);
+        cell_reach_m[cell] = drv_smaller(sqrtf(drv_select_rank(distances, count, wanted - 1)), limit_m);
+    }
+}

@@ -1,0 +1,138 @@
+/* Which are the nearest of many? */
+#include "math/k_nearest.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* After so many rounds a bracket is sorted instead of being narrowed further: its values are nearly equal. */
+enum { round_limit = 20 };
+
+/* So few in question are compared each with each. */
+enum { few = 16 };
+
+_Static_assert(few % DRV_WIDTH == 0 && (int)few <= (int)DRV_SIMD_PAD,
+               "they fill whole blocks, in the room behind an array");
+
+/* `below` values are at most `low`, fewer than wanted; `inside`, as many as wanted or more, are at most `high`. */
+typedef struct bracket {
+    float low, high;
+    int32_t below, inside;
+} bracket;
+
+float drv_select_rank(float *values, int32_t count, int32_t rank) {
+    int32_t low = 0, high = count - 1;
+    while (low < high) { /* Hoare's selection */
+        float pivot = values[low + (high - low) / 2];
+        int32_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot) i++;
+            while (values[j] > pivot) j--;
+            if (i <= j) {
+                float swap = values[i];
+                values[i++] = values[j];
+                values[j--] = swap;
+            }
+        }
+        if (rank <= j) high = j;
+        else if (rank >= i) low = i;
+        else break;
+    }
+    return values[rank];
+}
+
+/* Until few are in question, or the bracket cannot be split, or it is not worth it. */
+static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
+    for (int32_t round = 0; range.inside > wanted && range.inside - range.below > few && round < round_limit; round++) {
+        /* Squared distances spread evenly over an area, so counts grow nearly linearly; halving guards the rest. */
+        const int32_t between = range.inside - range.below, rank = wanted - range.below;
+        const float share = (round & 3) == 3 || rank >= between ? 0.5f : (float)rank / (float)between;
+        float middle = range.low + share * (range.high - range.low);
+        if (!(middle > range.low && middle < range.high)) {
+            middle = range.low + 0.5f * (range.high - range.low);
+            if (!(middle > range.low && middle < range.high)) break;
+        }
+        const int32_t at_most = drv_count_le(values, count, middle);
+        if (at_most >= wanted) range.high = middle, range.inside = at_most;
+        else range.low = middle, range.below = at_most;
+    }
+    return range;
+}
+
+int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept) {
+    int32_t found = 0;
+    for (int32_t block = 0; block < candidates.blocks; block++) {
+        const drv_floats values = drv_load(candidates.distance2 + block * DRV_WIDTH);
+        found += drv_compress_store(kept + found, drv_iota(candidates.first[block]), drv_movemask_le(values, high));
+    }
+    return found;
+}
+
+/* The values of a bracket, to `room`; returns how many. */
+static int32_t gather_between(drv_candidates candidates, bracket range, float *room) {
+    int32_t found = 0;
+    for (int32_t block = 0; block < candidates.blocks; block++) {
+        const drv_floats values = drv_load(candidates.distance2 + block * DRV_WIDTH);
+        const uint32_t bits = drv_movemask_le(values, range.high) & ~drv_movemask_le(values, range.low);
+        found += drv_compress_store(room + found, (drv_ints)values, bits);
+    }
+    return found;
+}
+
+/* The `rank`-th smallest (from 1) of a few values, with room for `few`: the least that has so many at most as large. */
+static float select_of_few(float *values, int32_t count, int32_t rank) {
+    for (int32_t i = count; i < few; i++) values[i] = INFINITY;
+    drv_floats least = drv_splat(INFINITY);
+    for (int32_t i = 0; i < few; i += DRV_WIDTH) {
+        const drv_floats some = drv_load(values + i);
+        drv_ints missing = (drv_ints){0} + rank; /* to as many at most as large as are wanted */
+        for (int32_t k = 0; k < few; k++) missing += drv_mask_le(drv_splat(values[k]), some);
+        const drv_ints less = (missing <= 0) & (drv_ints)(some < least);
+        least = (drv_floats)((less & (drv_ints)some) | (~less & (drv_ints)least));
+    }
+    float found = INFINITY;
+    for (int32_t k = 0; k < DRV_WIDTH; k++) found = least[k] < found ? least[k] : found;
+    return found;
+}
+
+/* The names of all below `limit` and of the first `ties` that equal it. */
+static int32_t keep_below(drv_candidates candidates, float limit, int32_t ties, int32_t *kept) {
+    int32_t found = 0;
+    for (int32_t i = 0; i < candidates.blocks * DRV_WIDTH; i++) {
+        const float value = candidates.distance2[i];
+        const bool tie = value == limit;
+        kept[found] = candidates.first[i / DRV_WIDTH] + i % DRV_WIDTH;
+        found += value < limit || (tie && ties > 0);
+        ties -= tie;
+    }
+    return found;
+}
+
+int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept) {
+    float *values = candidates.distance2;
+    const int32_t count = candidates.blocks * DRV_WIDTH;
+    if (wanted <= 0) return 0;
+    if (count <= wanted) return drv_all_within(candidates, bounds.high, kept);
+    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
+    bracket range = {-1.0f, bounds.high, 0, 0};
+    if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
+        int32_t at_low, at_high;
+        drv_count_le_each(values, count, bounds.low_guess, bounds.high_guess, &at_low, &at_high);
+        if (at_high >= wanted) range.high = bounds.high_guess, range.inside = at_high;
+        else range.low = bounds.high_guess, range.below = at_high;
+        if (at_low >= wanted) range.high = bounds.low_guess, range.inside = at_low;
+        else if (at_high >= wanted) range.low = bounds.low_guess, range.below = at_low;
+    }
+    if (range.inside == 0) range.inside = drv_count_le(values, count, bounds.high);
+    range = narrow(values, count, wanted, range);
+    if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
+    const int32_t between = gather_between(candidates, range, room), rank = wanted - range.below;
+    const float threshold =
+        between <= few ? select_of_few(room, between, rank) : drv_select_rank(room, between, rank - 1);
+    int32_t smaller = 0, equal = 0;
+    for (int32_t i = 0; i < between; i++) {
+        smaller += room[i] < threshold;
+        equal += room[i] == threshold;
+    }
+    if (smaller + equal == rank) return drv_all_within(candidates, threshold, kept);
+    return keep_below(candidates, threshold, rank - smaller, kept);
+}

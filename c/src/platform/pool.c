@@ -1,0 +1,257 @@
+/* Which thread steps which world?
+ *
+ * Several rounds of work may be under way at a time, each in a queue of its own. The items of a round are dealt to the
+ * threads in slices, the same ones every round, so that a core finds in its cache what it wrote there the last time;
+ * who is through with its own slice helps with the others. One 64-bit ticket a slice holds the round, where the slice
+ * ends and which item is next, so a claim is one atomic addition and cannot mistake one round for another. A round is
+ * over when all its items are done, not when all threads are back: a thread that sleeps or was taken off its core holds
+ * nothing up. */
+#include "platform/thread.h"
+
+#include "platform/pool.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "platform/fp_env.h"
+
+enum {
+    index_bits = 24,
+    end_bits = 24,
+    /* Some 12 to 25 us of looking into slices for the next round before a worker sleeps; waking one costs as much. */
+    looks_before_sleep = 20000,
+    /* The caller spins this long for the last items before it lets others have its core. */
+    spins_before_yield = 1000
+};
+
+static const uint64_t index_mask = ((uint64_t)1 << index_bits) - 1;
+
+/* Apart by two cache lines, so that a thread at its own slice shares none. */
+typedef struct slice {
+    _Atomic uint64_t ticket;
+    uint8_t apart[128];
+} slice;
+
+/* One round at a time. */
+typedef struct queue {
+    _Atomic int32_t done;
+    int32_t count; /* of items in this round */
+    drv_job *job;
+    void *context;
+    slice *slices; /* one a thread, the first the caller's; while it is elsewhere, that is the others' to share */
+    uint8_t apart[128];
+} queue;
+
+typedef struct worker {
+    drv_pool *pool;
+    int32_t number, slice; /* the slice it begins with */
+    drv_thread thread;
+} worker;
+
+struct drv_pool {
+    int32_t threads, queue_count;
+    queue *queues;
+    slice *slices; /* of all queues */
+    _Atomic int32_t started; /* of the workers; written under the lock */
+    worker *workers;
+    _Atomic int32_t sleepers;
+    atomic_bool stopping;
+    drv_lock lock;
+    drv_wake wake;
+};
+
+static int32_t next_of(uint64_t ticket) { return (int32_t)(ticket & index_mask); }
+static int32_t end_of(uint64_t ticket) { return (int32_t)(ticket >> index_bits & index_mask); }
+static uint64_t round_of(uint64_t ticket) { return ticket >> (index_bits + end_bits); }
+static bool has_items(uint64_t ticket) { return next_of(ticket) < end_of(ticket); }
+
+/* Threads beside the callers': where nobody calls, at least one must work. */
+static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 : 1; }
+
+/* Claims and runs items of a slice until none of that round is left. */
+static void work_on_slice(queue *own, slice *from, uint64_t round, int32_t number) {
+    for (;;) {
+        const uint64_t seen = atomic_load_explicit(&from->ticket, memory_order_relaxed);
+        if (!has_items(seen) || round_of(seen) != round) return;
+        const uint64_t claimed = atomic_fetch_add_explicit(&from->ticket, 1, memory_order_acquire);
+        if (!has_items(claimed)) return;
+        own->job(own->context, next_of(claimed), number);
+        atomic_fetch_add_explicit(&own->done, 1, memory_order_release);
+    }
+}
+
+/* The same for a queue, beginning with a thread's own slice. Who still looks for more when the next round begins goes
+ * back, so as to begin that with its own too. */
+static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t number) {
+    first_slice %= pool->threads;
+    const uint64_t round = round_of(atomic_load_explicit(&own->slices[first_slice].ticket, memory_order_relaxed));
+    for (int32_t i = 0; i < pool->threads; i++)
+        work_on_slice(own, &own->slices[(first_slice + i) % pool->threads], round, number);
+}
+
+static bool has_work(const drv_pool *pool, queue *asked) {
+    for (int32_t i = 0; i < pool->threads; i++)
+        if (has_items(atomic_load(&asked->slices[i].ticket))) return true;
+    return false;
+}
+
+/* A queue that has work, the one after `last` first, so that none is passed over for ever; NULL where none has. */
+static queue *queue_with_work(drv_pool *pool, int32_t last) {
+    for (int32_t i = 1; i <= pool->queue_count; i++) {
+        queue *found = &pool->queues[(last + i) % pool->queue_count];
+        if (has_work(pool, found)) return found;
+    }
+    return NULL;
+}
+
+static void sleep_until_work(drv_pool *pool) {
+    drv_lock_acquire(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (!queue_with_work(pool, 0) && !atomic_load(&pool->stopping)) drv_wake_await(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    drv_lock_release(&pool->lock);
+}
+
+static DRV_THREAD_MAIN(worker_main, argument) {
+    const worker *own = argument;
+    drv_pool *pool = own->pool;
+    drv_fp_env_begin(); /* for good: this thread has no caller */
+    int32_t last = 0, looks = 0;
+    while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
+        queue *found = queue_with_work(pool, last);
+        if (found) {
+            work(pool, found, own->slice, own->number);
+            last = (int32_t)(found - pool->queues);
+            looks = 0;
+        } else if ((looks += pool->queue_count * pool->threads) > looks_before_sleep) {
+            sleep_until_work(pool);
+            looks = 0;
+        }
+    }
+    return DRV_THREAD_OVER;
+}
+
+static bool start_worker(drv_pool *pool) {
+    const int32_t started = atomic_load(&pool->started);
+    worker *next = &pool->workers[started];
+    next->pool = pool;
+    next->number = pool->queue_count + started;
+    next->slice = 1 + started;
+    if (!drv_thread_start(&next->thread, worker_main, next)) return false;
+    atomic_store(&pool->started, started + 1);
+    return true;
+}
+
+/* Fewer run, and a round takes longer, where the system gives no more threads. */
+static void start_workers(drv_pool *pool, int32_t wanted) {
+    if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted) return;
+    const drv_signals callers = drv_signals_keep_off();
+    drv_lock_acquire(&pool->lock);
+    while (atomic_load(&pool->started) < wanted && start_worker(pool)) {}
+    drv_lock_release(&pool->lock);
+    drv_signals_restore(callers);
+}
+
+static void begin(drv_pool *pool) {
+    for (int32_t i = 0; i < pool->queue_count; i++) atomic_init(&pool->queues[i].done, 0);
+    for (int32_t i = 0; i < pool->queue_count * pool->threads; i++) atomic_init(&pool->slices[i].ticket, 0);
+    atomic_init(&pool->started, 0);
+    atomic_init(&pool->sleepers, 0);
+    atomic_init(&pool->stopping, false);
+    drv_lock_begin(&pool->lock);
+    drv_wake_begin(&pool->wake);
+}
+
+drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
+    drv_pool *pool = calloc(1, sizeof *pool);
+    queue *places = calloc((size_t)queues, sizeof *places);
+    slice *slices = calloc((size_t)queues * (size_t)threads, sizeof *slices);
+    worker *workers = calloc((size_t)worker_limit(threads), sizeof *workers);
+    if (!pool || !places || !slices || !workers) {
+        free(pool);
+        free(places);
+        free(slices);
+        free(workers);
+        return NULL;
+    }
+    pool->threads = threads;
+    pool->queue_count = queues;
+    pool->queues = places;
+    pool->slices = slices;
+    for (int32_t i = 0; i < queues; i++) places[i].slices = slices + i * threads;
+    pool->workers = workers;
+    begin(pool);
+    return pool;
+}
+
+void drv_pool_free(drv_pool *pool) {
+    if (!pool) return;
+    drv_lock_acquire(&pool->lock);
+    atomic_store(&pool->stopping, true);
+    drv_wake_all(&pool->wake);
+    drv_lock_release(&pool->lock);
+    for (int32_t i = 0; i < atomic_load(&pool->started); i++) drv_thread_join(pool->workers[i].thread);
+    drv_lock_end(&pool->lock);
+    drv_wake_end(&pool->wake);
+    free(pool->queues);
+    free(pool->slices);
+    free(pool->workers);
+    free(pool);
+}
+
+int32_t drv_pool_workers(const drv_pool *pool) { return pool->queue_count + worker_limit(pool->threads); }
+
+void drv_pool_yield(void) { drv_thread_yield(); }
+
+void drv_pool_forked(drv_pool *pool) { begin(pool); }
+
+/* The first item of a slice: they are as equal as items are whole. */
+static int32_t slice_begin(const drv_pool *pool, int32_t count, int32_t index) {
+    return (int32_t)((int64_t)count * index / pool->threads);
+}
+
+/* Offers the items to all workers. */
+static void offer(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
+    own->job = job;
+    own->context = context;
+    own->count = count;
+    atomic_store_explicit(&own->done, 0, memory_order_relaxed);
+    for (int32_t i = 0; i < pool->threads; i++) {
+        _Atomic uint64_t *ticket = &own->slices[i].ticket;
+        const uint64_t round = round_of(atomic_load_explicit(ticket, memory_order_relaxed)) + 1;
+        const uint64_t end = (uint64_t)slice_begin(pool, count, i + 1);
+        atomic_store(ticket, round << (index_bits + end_bits) | end << index_bits |
+                                 (uint64_t)slice_begin(pool, count, i));
+    }
+    if (atomic_load(&pool->sleepers) > 0) {
+        drv_lock_acquire(&pool->lock);
+        drv_wake_all(&pool->wake);
+        drv_lock_release(&pool->lock);
+    }
+}
+
+static int32_t least(int32_t one, int32_t other) { return one < other ? one : other; }
+
+void drv_pool_begin(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
+    start_workers(pool, least(worker_limit(pool->threads), count));
+    offer(pool, &pool->queues[number], job, context, count);
+}
+
+void drv_pool_end(drv_pool *pool, int32_t number) {
+    queue *own = &pool->queues[number];
+    work(pool, own, 0, number);
+    for (int32_t spins = 0; atomic_load_explicit(&own->done, memory_order_acquire) < own->count;)
+        if (spins < spins_before_yield) spins++;
+        else drv_pool_yield();
+}
+
+void drv_pool_run(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
+    if (pool->threads == 1 || count == 1) {
+        for (int32_t i = 0; i < count; i++) job(context, i, number);
+        return;
+    }
+    start_workers(pool, least(pool->threads, count) - 1);
+    offer(pool, &pool->queues[number], job, context, count);
+    drv_pool_end(pool, number);
+}

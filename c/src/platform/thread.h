@@ -1,0 +1,108 @@
+/* What are a thread, a lock and a wait here? The same few words for POSIX systems and for Windows.
+ *
+ * To be included first: it says which of the system's names are wanted. */
+#ifndef DRV_THREAD_H
+#define DRV_THREAD_H
+
+#include <stdbool.h>
+
+#if defined(_WIN32)
+
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+#include <process.h>
+
+typedef HANDLE drv_thread;
+typedef SRWLOCK drv_lock;
+typedef CONDITION_VARIABLE drv_wake;
+
+/* A thread's first function: `static DRV_THREAD_MAIN(name, argument) { ...; return DRV_THREAD_OVER; }`. */
+#define DRV_THREAD_MAIN(name, argument) unsigned __stdcall name(void *argument)
+#define DRV_THREAD_OVER 0
+
+typedef unsigned(__stdcall *drv_thread_main)(void *argument);
+
+static inline bool drv_thread_start(drv_thread *thread, drv_thread_main run, void *argument) {
+    /* Not CreateThread, which leaves the C library without its data for the thread. */
+    *thread = (HANDLE)_beginthreadex(NULL, 0, run, argument, 0, NULL);
+    return *thread != NULL;
+}
+
+static inline void drv_thread_join(drv_thread thread) {
+    WaitForSingleObject(thread, INFINITE);
+    CloseHandle(thread);
+}
+
+static inline void drv_thread_yield(void) { SwitchToThread(); }
+
+static inline void drv_lock_begin(drv_lock *lock) { InitializeSRWLock(lock); }
+static inline void drv_lock_end(drv_lock *lock) { (void)lock; }
+static inline void drv_lock_acquire(drv_lock *lock) { AcquireSRWLockExclusive(lock); }
+static inline void drv_lock_release(drv_lock *lock) { ReleaseSRWLockExclusive(lock); }
+
+static inline void drv_wake_begin(drv_wake *wake) { InitializeConditionVariable(wake); }
+static inline void drv_wake_end(drv_wake *wake) { (void)wake; }
+static inline void drv_wake_await(drv_wake *wake, drv_lock *lock) {
+    SleepConditionVariableSRW(wake, lock, INFINITE, 0);
+}
+static inline void drv_wake_all(drv_wake *wake) { WakeAllConditionVariable(wake); }
+
+/* Windows sends no signals to threads. */
+typedef int drv_signals;
+static inline drv_signals drv_signals_keep_off(void) { return 0; }
+static inline void drv_signals_restore(drv_signals callers) { (void)callers; }
+
+#else
+
+#define _POSIX_C_SOURCE 200809L /* pthread_sigmask */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+
+typedef pthread_t drv_thread;
+typedef pthread_mutex_t drv_lock;
+typedef pthread_cond_t drv_wake;
+
+#define DRV_THREAD_MAIN(name, argument) void *name(void *argument)
+#define DRV_THREAD_OVER NULL
+
+typedef void *(*drv_thread_main)(void *argument);
+
+static inline bool drv_thread_start(drv_thread *thread, drv_thread_main run, void *argument) {
+    return pthread_create(thread, NULL, run, argument) == 0;
+}
+
+static inline void drv_thread_join(drv_thread thread) { pthread_join(thread, NULL); }
+
+static inline void drv_thread_yield(void) { sched_yield(); }
+
+static inline void drv_lock_begin(drv_lock *lock) { pthread_mutex_init(lock, NULL); }
+static inline void drv_lock_end(drv_lock *lock) { pthread_mutex_destroy(lock); }
+static inline void drv_lock_acquire(drv_lock *lock) { pthread_mutex_lock(lock); }
+static inline void drv_lock_release(drv_lock *lock) { pthread_mutex_unlock(lock); }
+
+static inline void drv_wake_begin(drv_wake *wake) { pthread_cond_init(wake, NULL); }
+static inline void drv_wake_end(drv_wake *wake) { pthread_cond_destroy(wake); }
+static inline void drv_wake_await(drv_wake *wake, drv_lock *lock) { pthread_cond_wait(wake, lock); }
+static inline void drv_wake_all(drv_wake *wake) { pthread_cond_broadcast(wake); }
+
+typedef sigset_t drv_signals;
+
+/* Threads started from now on get no signals that are sent to the process, which are for the program's own threads;
+ * only a thread's own faults reach it. Returns what the calling thread got before. */
+static inline drv_signals drv_signals_keep_off(void) {
+    const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    sigset_t blocked, callers;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &callers);
+    return callers;
+}
+
+static inline void drv_signals_restore(drv_signals callers) { pthread_sigmask(SIG_SETMASK, &callers, NULL); }
+
+#endif
+
+#endif

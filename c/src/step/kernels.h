@@ -1,0 +1,31 @@
+/* Which instruction set runs the step? The step's entry points, one table for each set it was compiled for. */
+#ifndef DRV_KERNELS_H
+#define DRV_KERNELS_H
+
+#include "step/phases.h"
+
+typedef struct drv_kernels {
+    const char *isa;
+    int32_t width; /* DRV_WIDTH */
+    bool (*fit_actions)(drv_actions actions, int32_t action_type, int64_t agents);
+    drv_status (*check_actions)(const drv_world *world, int32_t world_number, char *message);
+    int32_t (*next_scene)(const drv_world *world, uint64_t seed, int64_t episode);
+    void (*open_episode)(drv_world *world, drv_scratch *scratch, int32_t age_steps);
+    void (*rewind)(drv_world *world, drv_scratch *scratch);
+    void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
+    drv_phase *observe_write;
+    void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
+                         void *out);
+} drv_kernels;
+
+/* The table of the set this file is compiled for. */
+extern const drv_kernels drv_kernels_here;
+
+/* The table of a set by name, or of the best one this processor has where the name is NULL or "". NULL where the name
+ * is unknown, or not for this processor. */
+const drv_kernels *drv_kernels_choose(const char *isa);
+
+/* The name of set `index` that this processor can run, slowest first; NULL past the last. */
+const char *drv_kernels_offered(int32_t index);
+
+#endif

@@ -1,0 +1,215 @@
+/* What does an agent see? */
+#include <math.h>
+#include <string.h>
+
+#include "math/geometry.h"
+#include "view/layout.h"
+#include "math/k_nearest.h"
+#include "step/on_map.h"
+#include "step/phases.h"
+#include "step/roads.h"
+#include "math/vector.h"
+
+/* The driver's own frame: x ahead, y to the left. */
+typedef struct own_frame {
+    drv_point origin, ahead;
+} own_frame;
+
+/* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
+ * frame, then four numbers that are the same from everywhere. */
+_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
+               "slots are records");
+
+/* Seen from `ego`: the place scaled, and the direction. */
+static drv_view view_from(own_frame ego, float position_scale) {
+    const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
+    return (drv_view){{ego.origin.x, ego.origin.y},
+                      {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
+                      {s * k, -s * k, s, -s}};
+}
+
+/* Shows the chosen ones and leaves the other slots empty. */
+static void fill_slots(const float *records, drv_selection seen, int32_t slots, const drv_view *view, float *out) {
+    drv_transform_records(records, seen.name, seen.count, view, out);
+    memset(out + seen.count * DRV_RECORD_FLOATS, 0, (size_t)(slots - seen.count) * DRV_RECORD_FLOATS * sizeof *out);
+}
+
+/* Whether the agent overlaps a vehicle that is still on the map after the verdicts of the step. */
+static bool overlaps_any(const drv_world *world, int32_t agent) {
+    const uint64_t *words = world->overlapping + agent * world->sizes.contact_words;
+    for (int32_t word = 0; word < world->sizes.contact_words; word++)
+        for (int32_t bit = 0; bit < 64 && words[word] >> bit != 0; bit++)
+            if ((words[word] >> bit & 1u) && world->present[64 * word + bit]) return true;
+    return false;
+}
+
+static void write_head(const drv_world *world, int32_t agent, own_frame ego, const drv_head_scales *head, float *out) {
+    const drv_config *config = world->config;
+    const drv_scene *scene = world->scene;
+    const float dx = scene->goal_x_m[agent] - ego.origin.x, dy = scene->goal_y_m[agent] - ego.origin.y;
+    const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
+    const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
+    const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
+    const int32_t gone = *world->clock_steps + *world->age_steps;
+    const bool shows_time = config->time_left == DRV_TIME_LEFT_ACTOR;
+    float values[HEAD_COUNT] = {
+        [EGO_PRESENT] = 1.0f,
+        [EGO_SPEED] = world->speed_mps[agent],
+        [EGO_LENGTH] = scene->length_m[agent],
+        [EGO_WIDTH] = scene->width_m[agent],
+        [EGO_STEERING] = world->steering_rad[agent],
+        [EGO_ACCELERATION] = world->acceleration_mps2[agent],
+        [EGO_YAW_RATE] = world->yaw_rate_radps[agent],
+        [EGO_GOAL_X] = goal.x,
+        [EGO_GOAL_Y] = goal.y,
+        [EGO_GOAL_DIRECTION_X] = goal.x * per_m,
+        [EGO_GOAL_DIRECTION_Y] = goal.y * per_m,
+        [EGO_GOAL_DISTANCE] = goal_m,
+        [EGO_IN_CONTACT] = overlaps_any(world, agent),
+        [EGO_ON_ROAD_EDGE] = world->on_road_edge[agent],
+        [EGO_TIME_LEFT] = shows_time ? (float)(scene->trial_steps - gone) / (float)scene->trial_steps : 0.0f,
+        [EGO_COUNT + TRIAL_INDEX] = (float)*world->trial,
+        [EGO_COUNT + TRIAL_REWARD] = world->last_reward[agent],
+        [EGO_COUNT + TRIAL_STEPS_SHARE] = world->previous_share[agent],
+    };
+    values[EGO_COUNT + TRIAL_OUTCOME_NONE + world->previous_outcome[agent]] = 1.0f;
+    for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(values[i] * head->scale[i], head->low[i], 1.0f);
+}
+
+/* What makes a record of a vehicle's numbers. */
+typedef struct vehicle_scales {
+    float length, width, speed, kind;
+} vehicle_scales;
+
+static vehicle_scales vehicle_scales_of(const drv_config *config) {
+    return (vehicle_scales){drv_layout_scale(config, SCALE_LENGTH), drv_layout_scale(config, SCALE_WIDTH),
+                            drv_layout_scale(config, SCALE_SPEED), drv_layout_scale(config, SCALE_OBJECT_KIND)};
+}
+
+/* The record of a vehicle of the world, as all its agents see it. */
+static void write_vehicle(const drv_world *world, vehicle_scales scales, int32_t vehicle, float *record) {
+    const drv_scene *scene = world->scene;
+    record[PARTNER_X] = world->x_m[vehicle];
+    record[PARTNER_Y] = world->y_m[vehicle];
+    record[PARTNER_DIRECTION_X] = world->cos_heading[vehicle];
+    record[PARTNER_DIRECTION_Y] = world->sin_heading[vehicle];
+    record[PARTNER_LENGTH] = drv_smaller(scene->length_m[vehicle] * scales.length, 1.0f);
+    record[PARTNER_WIDTH] = drv_smaller(scene->width_m[vehicle] * scales.width, 1.0f);
+    record[PARTNER_SPEED] = drv_clip(world->speed_mps[vehicle] * scales.speed, -1.0f, 1.0f) + 0.0f; /* never -0 */
+    record[PARTNER_KIND] = (float)scene->kind[vehicle] * scales.kind;
+}
+
+/* One record a vehicle on the map. */
+static void write_records_on_map(const drv_world *world, const drv_on_map *on_map, float *record) {
+    const vehicle_scales scales = vehicle_scales_of(world->config);
+    for (int32_t i = 0; i < on_map->count; i++)
+        write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
+}
+
+/* The nearest partners of an agent, by their places in scratch->on_map, to scratch->kept. */
+static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    const drv_config *config = world->config;
+    const drv_on_map *on_map = &scratch->on_map;
+    const int32_t place = on_map->place[agent];
+    const int32_t blocks = (on_map->count + DRV_WIDTH - 1) / DRV_WIDTH;
+    const drv_floats x_m = drv_splat(on_map->x_m[place]), y_m = drv_splat(on_map->y_m[place]);
+    float *distance2 = scratch->distance2;
+    for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
+        drv_store(distance2 + i, drv_squared_distances(on_map->x_m + i, on_map->y_m + i, x_m, y_m));
+    distance2[place] = INFINITY;
+    const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
+    const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
+    const int32_t count = drv_k_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
+    return (drv_selection){scratch->kept, count};
+}
+
+static own_frame frame_of(const drv_world *world, int32_t agent) {
+    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
+}
+
+static void observe_agent(const drv_world *world, int32_t agent, const drv_head_scales *head, drv_scratch *scratch,
+                        float *out) {
+    const drv_config *config = world->config;
+    const own_frame ego = frame_of(world, agent);
+    const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
+    write_head(world, agent, ego, head, out);
+    out += HEAD_COUNT;
+    fill_slots(scratch->vehicle_record, choose_partners(world, agent, scratch), config->partners, &view, out);
+    out += config->partners * PARTNER_COUNT;
+    fill_slots(world->scene->record, drv_roads_choose(world, agent, scratch), config->roads, &view, out);
+}
+
+/* Names the chosen ones from 1 on, and nobody in the other slots. */
+static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
+    for (int32_t slot = 0; slot < seen.count; slot++) out[slot] = (uint16_t)(seen.name[slot] + 1);
+    memset(out + seen.count, 0, (size_t)(slots - seen.count) * sizeof *out);
+}
+
+/* What was chosen by place, by vehicle: in place, in scratch->kept. */
+static drv_selection named_by_vehicle(drv_selection seen, drv_scratch *scratch) {
+    for (int32_t slot = 0; slot < seen.count; slot++) scratch->kept[slot] = scratch->on_map.vehicle[seen.name[slot]];
+    return (drv_selection){scratch->kept, seen.count};
+}
+
+static void write_index_observation(const drv_world *world, int32_t agent, const drv_head_scales *head, drv_scratch *scratch,
+                              uint8_t *out) {
+    const drv_config *config = world->config;
+    const own_frame ego = frame_of(world, agent);
+    write_head(world, agent, ego, head, (float *)(void *)out);
+    uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
+    fill_index_slots(named_by_vehicle(choose_partners(world, agent, scratch), scratch), config->partners, slots);
+    fill_index_slots(drv_roads_choose(world, agent, scratch), config->roads, slots + config->partners);
+}
+
+void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
+                      void *out) {
+    const int64_t size = drv_layout_size(world->config);
+    const drv_head_scales head = drv_layout_head(world->config);
+    drv_on_map_list(world, scratch);
+    write_records_on_map(world, &scratch->on_map, scratch->vehicle_record);
+    drv_roads_locate(world, scratch);
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* who is chosen is on the map */
+        if (!chosen[agent]) continue;
+        drv_roads_expect(world, agent + 1, scratch);
+        if (type == DRV_FLOAT32) {
+            observe_agent(world, agent, &head, scratch, (float *)out + agent * size);
+        } else {
+            observe_agent(world, agent, &head, scratch, scratch->observation);
+            drv_store_halves(scratch->observation, (int32_t)size, (uint16_t *)out + agent * size);
+        }
+    }
+}
+
+static void write_index_observations(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch) {
+    const int64_t observation_bytes = drv_layout_bytes(world->config);
+    const drv_head_scales head = drv_layout_head(world->config);
+    float *vehicles = world->out.vehicle_table + PARTNER_COUNT;
+    const vehicle_scales scales = vehicle_scales_of(world->config);
+    const int32_t count = world->scene->vehicle_count, room = world->sizes.vehicles;
+    if (*world->clock_steps == 0) /* those of an earlier scene */
+        memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(room - count) * PARTNER_COUNT * sizeof *vehicles);
+    for (int32_t i = 0; i < count; i++) write_vehicle(world, scales, i, vehicles + i * PARTNER_COUNT);
+    drv_on_map_list(world, scratch);
+    drv_roads_locate(world, scratch);
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
+        if (!chosen[agent]) continue;
+        drv_roads_expect(world, agent + 1, scratch);
+        write_index_observation(world, agent, &head, scratch, world->out.observations + agent * observation_bytes);
+    }
+}
+
+void drv_observe_write(drv_world *world, drv_scratch *scratch) {
+    const drv_observation_type type = (drv_observation_type)world->config->observation_type;
+    const int64_t observation_bytes = drv_layout_bytes(world->config);
+    /* An agent that stopped in an earlier step keeps its last observation: nobody acts on it before the restart. */
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        const bool off_map = world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT;
+        const bool just_acted = !world->out.invalid_step[agent] || world->status[agent] == DRV_DRIVING;
+        scratch->chosen[agent] = !off_map && just_acted;
+        /* It was zeroed when it left, or when its world began; nobody writes there since. */
+        if (off_map && (just_acted || *world->clock_steps == 0))
+            memset(world->out.observations + agent * observation_bytes, 0, (size_t)observation_bytes);
+    }
+    if (type == DRV_INDEX) write_index_observations(world, scratch->chosen, scratch);
+    else drv_observe_agents(world, scratch->chosen, scratch, type, world->out.observations);
+}

@@ -1,0 +1,47 @@
+/* What exists while time runs? Lays the arrays of DRV_STATE out in a block. */
+#include "step/state.h"
+
+#include "platform/memory.h"
+
+#define DRV_AGENTS sizes.agents
+#define DRV_VEHICLES sizes.vehicles
+#define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
+#define DRV_REWARDS (sizes.agents * DRV_REWARD_TERMS)
+#define DRV_TRIALS (sizes.agents * sizes.max_trials)
+#define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * DRV_METRIC_COUNT)
+
+/* Arrays begin on 32 bytes, so that a vector load never splits a line twice. */
+static uint64_t padded(uint64_t bytes) { return (bytes + 31u) / 32u * 32u; }
+
+uint64_t drv_state_world_bytes(drv_sizes sizes) {
+    uint64_t bytes = 0;
+#define X(type, letter, name, count, unit, phase) bytes += padded((uint64_t)(count) * sizeof(type));
+    DRV_STATE(X)
+#undef X
+    return drv_round_up_to_line(bytes);
+}
+
+void drv_state_attach(drv_world *world, void *world_block) {
+    const drv_sizes sizes = world->sizes;
+    uint8_t *place = world_block;
+#define X(type, letter, name, count, unit, phase) \
+    world->name = (type *)(void *)place;          \
+    place += padded((uint64_t)(count) * sizeof(type));
+    DRV_STATE(X)
+#undef X
+}
+
+_Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out) {
+    uint64_t offset = 0;
+    int32_t at = 0;
+#define X(type, letter, name, count, unit, phase)                                             \
+    if (at++ == index) {                                                                      \
+        *out = (drv_state_field){#name, letter, unit, phase, offset,                          \
+                                 drv_state_world_bytes(sizes), (int32_t)(count)};             \
+        return 1;                                                                             \
+    }                                                                                         \
+    offset += padded((uint64_t)(count) * sizeof(type));
+    DRV_STATE(X)
+#undef X
+    return 0;
+}

@@ -1,0 +1,148 @@
+/* What exists while time runs? One line an array; everything else about the state's memory follows from this list.
+ *
+ * The whole state is one block without pointers: worlds stand one after another, the arrays of a world together, so a
+ * copy of the block is a copy of the batch. */
+#ifndef DRV_STATE_H
+#define DRV_STATE_H
+
+#include "view/cells.h"
+#include "drive.h"
+#include "step/dynamics.h"
+#include "math/grid.h"
+#include "scene/scene.h"
+
+/* What becomes of an agent. */
+enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
+
+/* What the next call does with a world. */
+enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
+
+/* DRV_METRIC_SCORE, in the public header, is the first. */
+enum {
+    DRV_METRIC_GOAL = DRV_METRIC_SCORE + 1,
+    DRV_METRIC_COLLISION,
+    DRV_METRIC_OFFROAD,
+    DRV_METRIC_TIMEOUT,
+    DRV_METRIC_TRIAL_LENGTH,
+    DRV_METRIC_DISTANCE,
+    DRV_METRIC_MEAN_SPEED,
+    DRV_METRIC_REWARD,
+    DRV_METRIC_REWARD_GOAL,
+    DRV_METRIC_REWARD_COLLISION,
+    DRV_METRIC_REWARD_OFFROAD,
+    DRV_METRIC_REWARD_PROGRESS,
+    DRV_METRIC_COUNT
+};
+
+/* X(type, numpy type, name, elements of a world, unit or meaning, phases that write it) */
+#define DRV_STATE(X)                                                                                    \
+    /* the world's clock and place in its stream */                                                     \
+    X(uint64_t, "u8", seed, 1, "", "reset")                                                             \
+    X(int64_t, "i8", id, 1, "", "create")                                                               \
+    X(int64_t, "i8", episode, 1, "", "trial_restart")                                                   \
+    X(int32_t, "i4", scene_index, 1, "", "trial_restart")                                              \
+    X(int32_t, "i4", trial, 1, "", "trial_restart")                                                     \
+    X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_judge")                       \
+    X(int32_t, "i4", age_steps, 1, "steps the clock had behind it at the start", "reset")               \
+    X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_judge")       \
+    /* vehicles on the map: agents, then log-replay vehicles, then static vehicles */                                         \
+    X(float, "f4", x_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
+    X(float, "f4", y_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
+    X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "dynamics_integrate")                              \
+    X(float, "f4", cos_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
+    X(float, "f4", sin_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "dynamics_integrate, trial_judge")                   \
+    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "traffic_plan, trial_judge")                  \
+    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
+    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
+    X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "traffic_plan")                 \
+    X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "traffic_plan")             \
+    /* agents: motion */                                                                                  \
+    X(float, "f4", steering_rad, DRV_AGENTS, "rad", "dynamics_integrate")                                 \
+    X(float, "f4", acceleration_mps2, DRV_AGENTS, "m/s2", "dynamics_integrate, trial_judge")              \
+    X(float, "f4", yaw_rate_radps, DRV_AGENTS, "rad/s", "dynamics_integrate, trial_judge")                \
+    X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "dynamics_integrate")                       \
+    /* agents: facts of the step, and what they are judged against */                                     \
+    X(uint8_t, "u1", collision_onset, DRV_AGENTS, "a contact began in this step", "events_detect")                    \
+    X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle of a contact begun, else -1", "events_detect") \
+    X(uint8_t, "u1", offroad_onset, DRV_AGENTS, "a crossing of a road edge began", "events_detect")             \
+    X(uint8_t, "u1", goal_onset, DRV_AGENTS, "the goal was reached in this step", "events_detect")           \
+    X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "events_detect")        \
+    X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box is over a road edge", "events_detect")               \
+    X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start, or reached it", "events_detect") \
+    /* agents: verdicts */                                                                                \
+    X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_judge")      \
+    X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet", "trial_judge")   \
+    X(uint8_t, "u1", recorded, DRV_AGENTS, "the trial was decided in this step", "trial_judge")             \
+    X(int32_t, "i4", steps_driven, DRV_AGENTS, "steps in this trial", "trial_judge")                      \
+    X(uint8_t, "u1", had_goal, DRV_AGENTS, "in this trial", "trial_judge")                                \
+    X(uint8_t, "u1", had_collision, DRV_AGENTS, "in this trial", "trial_judge")                           \
+    X(uint8_t, "u1", had_offroad, DRV_AGENTS, "in this trial", "trial_judge")                             \
+    X(uint8_t, "u1", scored, DRV_AGENTS, "goal with no infraction by then", "trial_judge")                \
+    X(uint8_t, "u1", previous_outcome, DRV_AGENTS, "of the trial before", "trial_restart")                \
+    X(float, "f4", previous_share, DRV_AGENTS, "steps driven / trial_steps of the trial before", "trial_restart") \
+    /* agents: worth */                                                                                   \
+    X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "reward_score")    \
+    X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "reward_score")              \
+    /* agents: report */                                                                                  \
+    X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")        \
+    X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")
+
+/* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */
+typedef struct drv_sizes {
+    int32_t agents, vehicles, contact_words, max_trials;
+} drv_sizes;
+
+/* The core's own copy of what a caller asks for: bins or shares, one or two an agent; the other is NULL. */
+typedef struct drv_actions {
+    int64_t *bin;
+    float *share;
+} drv_actions;
+
+/* Everything a phase may touch of one world: what is fixed, its state, the caller's arrays from its first agent on. */
+typedef struct drv_world {
+    const drv_config *config;
+    drv_scene *const *scenes;
+    int32_t scene_count;
+    drv_cells *cells;
+    const drv_scene *scene;
+    drv_sizes sizes;
+    drv_arrays out;
+    drv_actions actions; /* of the step that comes, from the world's first agent on */
+#define X(type, letter, name, count, unit, phase) type *name;
+    DRV_STATE(X)
+#undef X
+} drv_world;
+
+/* The vehicles of a world that are on the map, in ascending order: each has a place among them. */
+typedef struct drv_on_map {
+    int32_t count;
+    int32_t *vehicle, *place; /* of each place, the vehicle; of each agent that is there, the place */
+    float *x_m, *y_m;
+} drv_on_map;
+
+/* Room for one thread's searches. */
+typedef struct drv_scratch {
+    float *distance2;       /* the larger of segments and vehicles, and twice DRV_SIMD_PAD */
+    float *room;            /* as many */
+    int32_t *name;          /* segments and DRV_SIMD_PAD */
+    int32_t *vehicle_block; /* the first place in on_map of each block: 0, DRV_WIDTH, .. */
+    int32_t *kept;          /* slots and DRV_SIMD_PAD */
+    float *vehicle_record;  /* vehicles x 8, by place in on_map */
+    drv_cell_list *list;    /* the longest that is kept */
+    int32_t *first;         /* of each block of segments */
+    float *observation;       /* one observation vector */
+    drv_on_map on_map;      /* since drv_on_map_list; vehicles and DRV_SIMD_PAD */
+    uint8_t *chosen;        /* agents */
+    int32_t *cell;          /* of each agent among the small cells of its scene, since drv_roads_locate */
+    void *world;            /* one world's state, for looking ahead */
+} drv_scratch;
+
+/* Bytes of one world's state, a multiple of 64. */
+uint64_t drv_state_world_bytes(drv_sizes sizes);
+/* Points a world's members at its part of the block. */
+void drv_state_attach(drv_world *world, void *world_block);
+/* Describes array `index` (false past the end); `world_bytes` is its stride from world to world. */
+_Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out);
+
+#endif

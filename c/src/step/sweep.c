@@ -1,0 +1,203 @@
+/* What may something have met on its way through a step? */
+#include "step/sweep.h"
+
+#include <math.h>
+
+#include "math/vector.h"
+
+/* A sweep holds the heading over pieces of the step in which turning moves no corner by more than this; the heading is
+ * that of the piece's middle, so a corner is misplaced by half of it at most. End poses are always exact. */
+static const float piece_corner_m = 0.06f;
+
+/* What a step may misplace by rounding: 2 cm, and more where coordinates are so large that floats lie apart. */
+static float rounding_m(const drv_mover *own) {
+    return 0.02f + 1e-6f * (fabsf(own->now.centre.x) + fabsf(own->now.centre.y));
+}
+
+/* How far from its centre a corner is, or a little more. */
+static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
+
+/* Pieces of a step in which one box turns: about ten thousand for the largest box of a scene, 200 m by 200 m, that
+ * turns about. Halving passes over nearly all of them. */
+static int32_t piece_count(const drv_sweep *motion) {
+    return (int32_t)(1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m);
+}
+
+/* The box at the start of a piece, with the heading of the piece's middle. */
+static drv_box box_in_piece(const drv_sweep *motion, int32_t piece, int32_t pieces) {
+    float begin = (float)piece / (float)pieces, middle = ((float)piece + 0.5f) / (float)pieces;
+    return (drv_box){{motion->from.x + begin * (motion->to.x - motion->from.x),
+                      motion->from.y + begin * (motion->to.y - motion->from.y)},
+                     drv_direction(motion->heading_from_rad + middle * motion->turn_rad),
+                     motion->half_length_m,
+                     motion->half_width_m};
+}
+
+/* ---- two vehicles ---- */
+
+/* How much further along any axis a corner may have been on its way, since the box turned. */
+static float turned_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
+
+/* At most half of what the box covers of an axis at any time of the step, seen from where it is at the end. */
+static float projection_radius_m(const drv_mover *own, drv_point axis) {
+    const drv_box now = own->now;
+    const float ahead = fabsf(now.ahead.x * axis.x + now.ahead.y * axis.y);
+    const float aside = fabsf(now.ahead.x * axis.y - now.ahead.y * axis.x);
+    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->way) + rounding_m(own);
+}
+
+/* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
+static bool stays_wide(float from_m, float to_m, float reach_m) {
+    return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
+}
+
+bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b) {
+    const drv_point from = {b->way.from.x - a->way.from.x, b->way.from.y - a->way.from.y};
+    const drv_point to = {b->way.to.x - a->way.to.x, b->way.to.y - a->way.to.y};
+    const drv_point axes[2] = {{-a->now.ahead.y, a->now.ahead.x}, a->now.ahead};
+    for (int32_t i = 0; i < 2; i++) {
+        const float reach_m = projection_radius_m(a, axes[i]) + projection_radius_m(b, axes[i]);
+        const float from_m = from.x * axes[i].x + from.y * axes[i].y, to_m = to.x * axes[i].x + to.y * axes[i].y;
+        if (stays_wide(from_m, to_m, reach_m)) return true;
+    }
+    return false;
+}
+
+/* Some of the pieces of a step. */
+typedef struct interval {
+    int32_t first, end, of;
+} interval;
+
+static int32_t middle_piece(interval pieces) { return (pieces.first + pieces.end) / 2; }
+static interval first_half(interval pieces) { return (interval){pieces.first, middle_piece(pieces), pieces.of}; }
+static interval second_half(interval pieces) { return (interval){middle_piece(pieces), pieces.end, pieces.of}; }
+
+static drv_mover on_interval(const drv_sweep *motion, interval pieces) {
+    const float begin = (float)pieces.first / (float)pieces.of, end = (float)pieces.end / (float)pieces.of;
+    const drv_point path = {motion->to.x - motion->from.x, motion->to.y - motion->from.y};
+    drv_sweep way = *motion;
+    way.from = (drv_point){motion->from.x + begin * path.x, motion->from.y + begin * path.y};
+    way.to = (drv_point){motion->from.x + end * path.x, motion->from.y + end * path.y};
+    way.heading_from_rad += begin * motion->turn_rad;
+    way.turn_rad *= end - begin;
+    const drv_point ahead = drv_direction(way.heading_from_rad + way.turn_rad);
+    return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
+}
+
+static bool is_one(interval pieces) { return pieces.end - pieces.first == 1; }
+
+/* Whether it is not sure that they stay apart; of a single piece that costs as much as to look. */
+static bool may_overlap_on(const drv_sweep *a, const drv_sweep *b, interval pieces) {
+    if (is_one(pieces)) return true;
+    const drv_mover one = on_interval(a, pieces), other = on_interval(b, pieces);
+    return !drv_separated_by_axes_of(&one, &other) && !drv_separated_by_axes_of(&other, &one);
+}
+
+/* Piece by piece, but of a half on which they surely stay apart no piece is looked at. */
+static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval pieces) {
+    if (is_one(pieces)) {
+        const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.of,
+                                ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.of};
+        return drv_swept_boxes_overlap(box_in_piece(a, pieces.first, pieces.of), path,
+                                     box_in_piece(b, pieces.first, pieces.of));
+    }
+    const interval halves[2] = {first_half(pieces), second_half(pieces)};
+    for (int32_t i = 0; i < 2; i++)
+        if (may_overlap_on(a, b, halves[i]) && overlap_on_interval(a, b, halves[i])) return true;
+    return false;
+}
+
+bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b) {
+    if (drv_separated_by_axes_of(b, a)) return false;
+    const int32_t of_a = piece_count(&a->way), of_b = piece_count(&b->way), pieces = of_a > of_b ? of_a : of_b;
+    return overlap_on_interval(&a->way, &b->way, (interval){0, pieces, pieces});
+}
+
+float drv_sweep_path_m(const drv_sweep *motion) {
+    const float dx = motion->to.x - motion->from.x, dy = motion->to.y - motion->from.y;
+    return sqrtf(dx * dx + dy * dy);
+}
+
+/* ---- a vehicle and road edges ---- */
+
+static bool swept_box_overlaps_edge(drv_box box, drv_point path, const drv_segments *edges, int32_t edge) {
+    const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
+    const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
+    return drv_swept_box_overlaps_segment(box, path, middle, along, edges->half_length_m[edge]);
+}
+
+drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m) {
+    const drv_sweep *way = &own->way;
+    const drv_box now = own->now;
+    const drv_point half_back = {0.5f * (way->from.x - way->to.x), 0.5f * (way->from.y - way->to.y)};
+    return (drv_edge_query){
+        .box = now,
+        .half_back = half_back,
+        .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
+        .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
+        .reach_m = reach_m + rounding_m(own),
+        .turned_m = turned_m(&own->way) + rounding_m(own),
+    };
+}
+
+/* By how much the gap between two things, seen along an axis, stays wider than what they cover of it. `half_m` is half
+ * of what the gap changes by, `middle_m` what it is half way. */
+static drv_floats spare_m(drv_floats middle_m, drv_floats half_m, drv_floats cover_m) {
+    return drv_abs(middle_m) - drv_abs(half_m) - cover_m;
+}
+
+uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own) {
+    const drv_floats x_m = drv_splat(own->box.centre.x) - drv_load(edges->middle_x_m + first);
+    const drv_floats y_m = drv_splat(own->box.centre.y) - drv_load(edges->middle_y_m + first);
+    const drv_floats half_length_m = drv_load(edges->half_length_m + first);
+    const drv_floats near_m = drv_splat(own->reach_m) + half_length_m;
+    const drv_floats along_x = drv_load(edges->along_x + first), along_y = drv_load(edges->along_y + first);
+    const drv_floats ahead_x = drv_splat(own->box.ahead.x), ahead_y = drv_splat(own->box.ahead.y);
+    const drv_floats turned_m = drv_splat(own->turned_m);
+    const drv_floats box_length_m = drv_splat(own->box.half_length_m), box_width_m = drv_splat(own->box.half_width_m);
+    const drv_floats parallel = drv_abs(ahead_x * along_x + ahead_y * along_y);
+    const drv_floats across = drv_abs(ahead_y * along_x - ahead_x * along_y);
+
+    const drv_floats beyond = x_m * x_m + y_m * y_m - near_m * near_m;
+    const drv_floats half_line_m = drv_splat(own->half_back.y) * along_x - drv_splat(own->half_back.x) * along_y;
+    const drv_floats line_m = spare_m(y_m * along_x - x_m * along_y + half_line_m, half_line_m,
+                                      box_length_m * across + box_width_m * parallel + turned_m);
+    const drv_floats half_ahead_m = drv_splat(own->half_back_ahead_m), half_aside_m = drv_splat(own->half_back_aside_m);
+    const drv_floats ahead_m = spare_m(x_m * ahead_x + y_m * ahead_y + half_ahead_m, half_ahead_m,
+                                       box_length_m + half_length_m * parallel + turned_m);
+    const drv_floats aside_m = spare_m(y_m * ahead_x - x_m * ahead_y + half_aside_m, half_aside_m,
+                                       box_width_m + half_length_m * across + turned_m);
+    return drv_movemask_le(beyond, 0.0f) & drv_movemask_le(line_m, 0.0f) & drv_movemask_le(ahead_m, 0.0f) &
+           drv_movemask_le(aside_m, 0.0f);
+}
+
+static bool may_overlap_edge_on(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
+    if (is_one(pieces)) return true;
+    const drv_mover part = on_interval(motion, pieces);
+    const drv_edge_query search = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.way));
+    return drv_edge_broad_phase_bits(edges, edge, &search) & 1u; /* the others' bits are not asked for */
+}
+
+/* As with two vehicles. */
+static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
+    if (is_one(pieces)) {
+        const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
+                                (motion->to.y - motion->from.y) / (float)pieces.of};
+        return swept_box_overlaps_edge(box_in_piece(motion, pieces.first, pieces.of), path, edges, edge);
+    }
+    const interval halves[2] = {first_half(pieces), second_half(pieces)};
+    for (int32_t i = 0; i < 2; i++)
+        if (may_overlap_edge_on(motion, edges, edge, halves[i]) && overlaps_edge_on_interval(motion, edges, edge, halves[i]))
+            return true;
+    return false;
+}
+
+bool drv_sweep_overlaps_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge) {
+    const int32_t pieces = piece_count(motion);
+    return overlaps_edge_on_interval(motion, edges, edge, (interval){0, pieces, pieces});
+}
+
+bool drv_box_overlaps_edge(drv_box box, const drv_segments *edges, int32_t edge) {
+    const drv_point rest = {0.0f, 0.0f};
+    return swept_box_overlaps_edge(box, rest, edges, edge);
+}

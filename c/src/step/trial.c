@@ -1,0 +1,172 @@
+/* What does it mean? Clocks, verdicts, restarts; and the channels, of which this file is the only writer. */
+#include "math/geometry.h"
+#include "step/phases.h"
+#include "math/random.h"
+
+/* ---- channels ---- */
+
+static uint16_t code_of(const drv_arrays *out, int32_t agent) {
+    return (uint16_t)(out->trial_ended[agent] * DRV_CODE_TRIAL_ENDED | out->truncation[agent] * DRV_CODE_TRUNCATION |
+                      out->removed[agent] * DRV_CODE_REMOVED | out->invalid_step[agent] * DRV_CODE_INVALID_STEP |
+                      out->stopped[agent] * DRV_CODE_STOPPED | out->first[agent] * DRV_CODE_FIRST |
+                      out->outcome[agent] << DRV_CODE_OUTCOME_SHIFT);
+}
+
+/* Says what describes the observation that comes next. */
+static void announce_state(drv_world *world, int32_t agent, bool first) {
+    drv_arrays *out = &world->out;
+    const uint8_t status = world->status[agent];
+    out->first[agent] = first;
+    out->trial_index[agent] = *world->trial;
+    out->removed[agent] = status == DRV_REMOVED || status == DRV_ABSENT;
+    out->stopped[agent] = status == DRV_STOPPED;
+    out->waits[agent] = status != DRV_DRIVING || out->trial_ended[agent];
+    out->code[agent] = code_of(out, agent);
+}
+
+/* Says that no action counted: after a restart, or (no step at all) after a reset. */
+static void announce_start(drv_world *world, bool first, bool is_step) {
+    drv_arrays *out = &world->out;
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        out->rewards[agent] = 0.0f;
+        out->terminations[agent] = out->truncations[agent] = 0;
+        out->trial_ended[agent] = out->truncation[agent] = 0;
+        out->invalid_step[agent] = is_step;
+        out->outcome[agent] = 0;
+        announce_state(world, agent, first);
+    }
+    *out->scene_index = *world->scene_index;
+}
+
+/* ---- starts ---- */
+
+static void begin_trial(drv_world *world, drv_scratch *scratch) {
+    *world->clock_steps = 0;
+    *world->age_steps = 0;
+    *world->pending = DRV_GOES_ON;
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        world->status[agent] = agent < world->scene->num_agents ? DRV_DRIVING : DRV_ABSENT;
+        world->outcome[agent] = DRV_OUTCOME_NONE;
+        world->recorded[agent] = 0;
+        world->steps_driven[agent] = 0;
+        world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
+        world->distance_m[agent] = world->steering_rad[agent] = 0.0f;
+        world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
+        for (int32_t term = 0; term < DRV_REWARD_TERMS; term++)
+            world->trial_reward[agent * DRV_REWARD_TERMS + term] = 0.0f;
+    }
+    drv_traffic_begin(world);
+    drv_events_begin(world, scratch);
+}
+
+void drv_trial_rewind(drv_world *world, drv_scratch *scratch) {
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
+        world->previous_outcome[agent] = world->outcome[agent];
+        world->previous_share[agent] = (float)world->steps_driven[agent] / (float)world->scene->trial_steps;
+    }
+    ++*world->trial;
+    begin_trial(world, scratch);
+}
+
+int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode) {
+    const int64_t count = world->scene_count;
+    if (world->config->scene_order == DRV_ORDER_CYCLE) return (int32_t)((*world->id % count + episode % count) % count);
+    uint64_t bits = drv_random_bits(seed, *world->id, episode, DRV_PURPOSE_SCENE, 0);
+    return (int32_t)drv_random_below(bits, (uint32_t)count);
+}
+
+static void open_episode(drv_world *world, drv_scratch *scratch) {
+    *world->scene_index = drv_trial_next_scene(world, *world->seed, *world->episode);
+    world->scene = world->scenes[*world->scene_index];
+    *world->trial = 0;
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        world->previous_outcome[agent] = DRV_OUTCOME_NONE;
+        world->previous_share[agent] = world->last_reward[agent] = 0.0f;
+    }
+    begin_trial(world, scratch);
+}
+
+void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps) {
+    open_episode(world, scratch);
+    *world->age_steps = age_steps;
+    announce_start(world, true, false);
+}
+
+void drv_trial_restart(drv_world *world, drv_scratch *scratch) {
+    const bool new_episode = *world->pending == DRV_OPENS_EPISODE;
+    if (new_episode) {
+        ++*world->episode;
+        open_episode(world, scratch);
+    } else {
+        drv_trial_rewind(world, scratch);
+    }
+    announce_start(world, new_episode, true);
+}
+
+/* ---- verdicts ---- */
+
+static int32_t stronger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+/* Books the facts of a driving agent and decides whether they end its trial. */
+static void judge_agent(drv_world *world, int32_t agent) {
+    const drv_config *config = world->config;
+    const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent], goal_onset = world->goal_onset[agent];
+    world->steps_driven[agent]++;
+    world->had_collision[agent] |= collision_onset;
+    world->had_offroad[agent] |= offroad_onset;
+    world->had_goal[agent] |= goal_onset;
+    world->scored[agent] |= goal_onset && !world->had_collision[agent] && !world->had_offroad[agent];
+
+    const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
+    const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
+    const int32_t on_goal = goal_onset ? config->on_goal : DRV_IGNORE;
+    const int32_t verdict = stronger(on_collision, stronger(on_offroad, on_goal));
+    if (verdict == DRV_IGNORE) return;
+    world->outcome[agent] = on_collision != DRV_IGNORE ? DRV_OUTCOME_COLLISION
+                          : on_offroad != DRV_IGNORE ? DRV_OUTCOME_OFFROAD
+                                                     : DRV_OUTCOME_GOAL;
+    world->recorded[agent] = 1;
+    world->status[agent] = verdict == DRV_REMOVE ? DRV_REMOVED : DRV_STOPPED;
+    world->present[agent] = verdict != DRV_REMOVE;
+    world->speed_mps[agent] = world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
+}
+
+void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
+    (void)scratch;
+    drv_arrays *out = &world->out;
+    const drv_config *config = world->config;
+    const int32_t with_vehicle = world->scene->num_agents;
+    const bool last_trial = *world->trial + 1 == config->max_trials;
+    int32_t driving = 0, stopped = 0;
+
+    ++*world->clock_steps;
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        const bool acted = world->status[agent] == DRV_DRIVING;
+        out->invalid_step[agent] = !acted;
+        world->recorded[agent] = 0;
+        if (acted) judge_agent(world, agent);
+        driving += world->status[agent] == DRV_DRIVING;
+        stopped += world->status[agent] == DRV_STOPPED;
+    }
+
+    const bool out_of_time = *world->clock_steps + *world->age_steps >= world->scene->trial_steps;
+    /* A quotient, not a product: 7 of 10 stopped meets a limit of 0.7 exactly. */
+    const bool share_filled = config->stopped_share_limit > 0.0f &&
+                              (float)stopped / (float)with_vehicle >= config->stopped_share_limit;
+    const bool trial_ends = driving == 0 || out_of_time || share_filled;
+    if (trial_ends) *world->pending = last_trial ? DRV_OPENS_EPISODE : DRV_OPENS_TRIAL;
+
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        const bool cut = trial_ends && world->status[agent] == DRV_DRIVING;
+        out->terminations[agent] = last_trial && world->recorded[agent];
+        out->truncations[agent] = last_trial && cut;
+        out->trial_ended[agent] = trial_ends;
+        out->truncation[agent] = cut;
+        if (cut) {
+            world->outcome[agent] = DRV_OUTCOME_TIMEOUT;
+            world->recorded[agent] = 1;
+        }
+        out->outcome[agent] = world->recorded[agent] ? world->outcome[agent] : DRV_OUTCOME_NONE;
+        announce_state(world, agent, false);
+    }
+}

@@ -1,0 +1,101 @@
+/* Where does a number stand in an agent, and how is it scaled?
+ *
+ * An agent is its own state, its trial features, the nearest vehicles, the nearest road segments. The lists below are the
+ * only place where the layout stands; the core writes by their symbols and Python asks for the table. */
+#ifndef DRV_LAYOUT_H
+#define DRV_LAYOUT_H
+
+#include "drive.h"
+
+typedef enum drv_scale {
+    SCALE_ONE,
+    SCALE_SPEED,
+    SCALE_LENGTH,
+    SCALE_WIDTH,
+    SCALE_STEERING,
+    SCALE_ACCELERATION,
+    SCALE_YAW_RATE,
+    SCALE_POSITION,
+    SCALE_DISTANCE,
+    SCALE_TRIAL,
+    SCALE_REWARD,
+    SCALE_OBJECT_KIND,
+    SCALE_HALF_SEGMENT,
+    SCALE_LANE_WIDTH,
+    SCALE_ROAD_KIND
+} drv_scale;
+
+/* X(symbol, name, unit, scale kind, lowest value, meaning) */
+#define EGO_FEATURES(X)                                                                                    \
+    X(EGO_PRESENT, "ego/present", "1", SCALE_ONE, 0, "1 while the agent is on the map")                      \
+    X(EGO_SPEED, "ego/speed", "m/s", SCALE_SPEED, -1, "speed along the heading")                           \
+    X(EGO_LENGTH, "ego/length", "m", SCALE_LENGTH, 0, "own length")                                        \
+    X(EGO_WIDTH, "ego/width", "m", SCALE_WIDTH, 0, "own width")                                            \
+    X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle of the last step")       \
+    X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1,                                \
+      "change of speed in the last step; 0 from the step that stops the agent on")                           \
+    X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1,                                           \
+      "rate of turn in the last step; 0 from the step that stops the agent on")                              \
+    X(EGO_GOAL_X, "ego/goal_x", "m", SCALE_POSITION, -1, "goal, ahead of the centre")                      \
+    X(EGO_GOAL_Y, "ego/goal_y", "m", SCALE_POSITION, -1, "goal, to the left of the centre")                \
+    X(EGO_GOAL_DIRECTION_X, "ego/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the goal, ahead")  \
+    X(EGO_GOAL_DIRECTION_Y, "ego/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to the goal, left")   \
+    X(EGO_GOAL_DISTANCE, "ego/goal_distance", "m", SCALE_DISTANCE, 0, "distance to the goal")              \
+    X(EGO_IN_CONTACT, "ego/in_contact", "1", SCALE_ONE, 0, "1 while the box overlaps a vehicle")           \
+    X(EGO_ON_ROAD_EDGE, "ego/on_road_edge", "1", SCALE_ONE, 0, "1 while the box is over a road edge")            \
+    X(EGO_TIME_LEFT, "ego/time_left", "trial_steps", SCALE_ONE, 0, "share of the trial left; 0 if time_left is off")
+
+#define TRIAL_FEATURES(X)                                                                                  \
+    X(TRIAL_INDEX, "trial/index", "trials", SCALE_TRIAL, 0, "index of the trial, from 0")                  \
+    X(TRIAL_REWARD, "trial/reward", "1", SCALE_REWARD, -1, "reward of the last acting step of the episode") \
+    X(TRIAL_OUTCOME_NONE, "trial/outcome_none", "1", SCALE_ONE, 0, "1 if there was no trial before")       \
+    X(TRIAL_OUTCOME_GOAL, "trial/outcome_goal", "1", SCALE_ONE, 0, "1 if the previous trial ended at the goal") \
+    X(TRIAL_OUTCOME_COLLISION, "trial/outcome_collision", "1", SCALE_ONE, 0, "1 if it ended in a collision") \
+    X(TRIAL_OUTCOME_OFFROAD, "trial/outcome_offroad", "1", SCALE_ONE, 0, "1 if it ended off the road")     \
+    X(TRIAL_OUTCOME_TIMEOUT, "trial/outcome_timeout", "1", SCALE_ONE, 0, "1 if it was cut while driving")  \
+    X(TRIAL_OUTCOME_OTHER, "trial/outcome_other", "1", SCALE_ONE, 0, "1 if it ended otherwise")            \
+    X(TRIAL_STEPS_SHARE, "trial/steps_share", "trial_steps", SCALE_ONE, 0, "share of the previous trial driven")
+
+#define PARTNER_FEATURES(X)                                                                                \
+    X(PARTNER_X, "partners/x", "m", SCALE_POSITION, -1, "centre, ahead of the own centre")                 \
+    X(PARTNER_Y, "partners/y", "m", SCALE_POSITION, -1, "centre, to the left")                             \
+    X(PARTNER_DIRECTION_X, "partners/direction_x", "1", SCALE_ONE, -1, "its heading, part ahead")          \
+    X(PARTNER_DIRECTION_Y, "partners/direction_y", "1", SCALE_ONE, -1, "its heading, part to the left")    \
+    X(PARTNER_LENGTH, "partners/length", "m", SCALE_LENGTH, 0, "its length")                               \
+    X(PARTNER_WIDTH, "partners/width", "m", SCALE_WIDTH, 0, "its width")                                   \
+    X(PARTNER_SPEED, "partners/speed", "m/s", SCALE_SPEED, -1, "its speed along its heading")              \
+    X(PARTNER_KIND, "partners/kind", "code", SCALE_OBJECT_KIND, 0, "kind of object; above 0 where the slot is filled")
+
+#define ROAD_FEATURES(X)                                                                                   \
+    X(ROAD_X, "roads/x", "m", SCALE_POSITION, -1, "middle of the segment, ahead")                          \
+    X(ROAD_Y, "roads/y", "m", SCALE_POSITION, -1, "middle of the segment, to the left")                    \
+    X(ROAD_DIRECTION_X, "roads/direction_x", "1", SCALE_ONE, -1, "its direction, part ahead; 0 for a point") \
+    X(ROAD_DIRECTION_Y, "roads/direction_y", "1", SCALE_ONE, -1, "its direction, part to the left")        \
+    X(ROAD_HALF_LENGTH, "roads/half_length", "m", SCALE_HALF_SEGMENT, 0, "half its length")                \
+    X(ROAD_WIDTH, "roads/width", "m", SCALE_LANE_WIDTH, 0, "lane width; 0 unknown")                        \
+    X(ROAD_SPEED_LIMIT, "roads/speed_limit", "m/s", SCALE_SPEED, 0, "speed limit; 0 unknown")              \
+    X(ROAD_KIND, "roads/kind", "code", SCALE_ROAD_KIND, 0, "kind of road; above 0 where the slot is filled")
+
+#define X(symbol, name, unit, scale, low, meaning) symbol,
+enum { EGO_FEATURES(X) EGO_COUNT };
+enum { TRIAL_FEATURES(X) TRIAL_COUNT };
+enum { PARTNER_FEATURES(X) PARTNER_COUNT };
+enum { ROAD_FEATURES(X) ROAD_COUNT };
+#undef X
+
+enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
+
+/* How the features of an agent's head (ego, then trial) are shown. */
+typedef struct drv_head_scales {
+    float scale[HEAD_COUNT], low[HEAD_COUNT];
+} drv_head_scales;
+
+drv_head_scales drv_layout_head(const drv_config *config);
+
+/* What a quantity is multiplied by to be shown. */
+float drv_layout_scale(const drv_config *config, drv_scale kind);
+
+int32_t drv_layout_size(const drv_config *config);  /* floats an agent */
+int32_t drv_layout_bytes(const drv_config *config); /* bytes an agent, in the config's observation type */
+
+#endif

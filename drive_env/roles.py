@@ -1,0 +1,218 @@
+"""Who plays which part? A scene and a config give its agents, log-replay vehicles and static vehicles, and the frames they start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .config import DriveConfig
+from .errors import ConfigError, SceneError
+from .scenes import Report, Scene
+from .scenes.scene import OBJECT_KIND_CODES
+
+STEPS_WITHOUT_A_LOG = 200
+"""What `trial_steps=None` means for a scene without a log, steps."""
+
+SAME_DT_TOLERANCE = 1e-7
+"""Two time steps closer than this share of them are the same: one that was a float32 once is off by 6e-8."""
+
+SIMPLE_RATIO_LIMIT = 100
+"""Denominators up to this are those that people choose: half a frame, 0.07 s on frames of 0.1 s."""
+
+SAME_FRAME_SHARE = 1e-6
+"""Of a frame: a place so near to a frame is that frame; products of float64 steps miss by less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Tracks of n objects from the start frame on, at the config's time step.
+
+    Attributes:
+        x_m, y_m, heading_rad, vx_mps, vy_mps: (frames, n) float32, 0 where not `valid`.
+        valid: (frames, n) bool, on the map.
+    """
+
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    vx_mps: np.ndarray
+    vy_mps: np.ndarray
+    valid: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """The parts of one scene under one config. Vehicle i of a world is object `objects[i]` of the scene.
+
+    Attributes:
+        scene: that is played.
+        objects: (vehicles,) object indices: agents first, then log-replay vehicles, then static vehicles, each ascending.
+        num_agents, log_replay_count, static_count: how many of each.
+        frames: tracks of all objects of the scene from the start frame on.
+        dt_s: time of one step, s.
+        trial_steps: driving steps after which a trial of this scene ends.
+        report: counts of who got which part, and why not another.
+    """
+
+    scene: Scene
+    objects: np.ndarray
+    num_agents: int
+    log_replay_count: int
+    static_count: int
+    frames: Frames
+    dt_s: float
+    trial_steps: int
+    report: Report
+
+
+def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
+    """Gives every object of the scene its part.
+
+    Raises:
+        SceneError: the scene has nobody who could drive under this config, or not what `control` names.
+        ConfigError: start_step lies behind the log, or a generated scene has too few vehicles for the agents asked.
+    """
+    objects, report = scene.objects, Report()
+    if config.start_step >= objects.frame_count:
+        raise ConfigError(
+            f"start_step is {config.start_step}; scene {scene.name} has {objects.frame_count} frames, "
+            f"so it must be 0 to {objects.frame_count - 1}")
+    dt_s = scene.dt_s if config.dt_s is None else float(config.dt_s)
+    frames = _frames_at(scene, config.start_step, dt_s, report)
+    agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
+
+    is_agent = np.zeros(objects.count, bool)
+    is_agent[agents] = True
+    has_log = objects.frame_count > 1 and config.others == "replay"
+    on_map = frames.valid.any(axis=0) if has_log else frames.valid[0]
+    others = np.flatnonzero(on_map & ~is_agent)
+    log_replays, static_vehicles = (others, others[:0]) if has_log else (others[:0], others)
+    absent = "objects never on the map after the start" if has_log else "objects not on the map at the start"
+    report.drop(absent, int((~on_map & ~is_agent).sum()))
+    for part, members in (("agents", agents), ("log-replay vehicles replaying their logs", log_replays), ("vehicles that stand", static_vehicles)):
+        report.notes.append(f"{part}: {len(members)}")
+    return Roles(
+        scene=scene, objects=np.concatenate([agents, log_replays, static_vehicles]), num_agents=len(agents),
+        log_replay_count=len(log_replays), static_count=len(static_vehicles), frames=frames, dt_s=dt_s,
+        trial_steps=_trial_steps(scene, config, frames), report=report)
+
+
+def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
+    if config.trial_steps is not None:
+        return config.trial_steps
+    if scene.generated or scene.objects.frame_count == 1:
+        return STEPS_WITHOUT_A_LOG
+    left = len(frames.valid) - 1
+    if left < 1:
+        raise ConfigError(
+            f"trial_steps is None and scene {scene.name} has no frames left after start_step {config.start_step}; "
+            "give trial_steps a number")
+    return left
+
+
+# ---- who has an agent ----
+
+
+def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report) -> np.ndarray:
+    objects = scene.objects
+    valid = frames.valid[0]
+    if config.control == "all":
+        chosen = valid.copy()
+    elif config.control == "vehicles":
+        start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1)
+        far = np.sqrt(((objects.goal_m - start) ** 2).sum(axis=1)) > config.goal_radius_m
+        vehicle = objects.kind == OBJECT_KIND_CODES["vehicle"]
+        reasons = (("no vehicle", ~vehicle), ("not valid at the start", ~valid),
+                   ("marked expert", objects.marked_expert), ("goal within goal_radius_m of the start", ~far))
+        chosen = np.ones(objects.count, bool)
+        for reason, excluded in reasons:
+            report.drop(f"no agent: {reason}", int((chosen & excluded).sum()))
+            chosen &= ~excluded
+    else:
+        chosen = np.zeros(objects.count, bool)
+        chosen[_named(scene, config, report)] = True
+        report.drop("no agent: named by control, not valid at the start", int((chosen & ~valid).sum()))
+        chosen &= valid
+    if not chosen.any():
+        raise SceneError(
+            f"scene {scene.name} has no object that could drive with control={config.control!r} at "
+            f"start_step {config.start_step}: {dict(report.dropped) or 'none is valid'}")
+    return np.flatnonzero(chosen)
+
+
+def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
+    if config.control == "sdc":
+        if scene.sdc < 0:
+            raise SceneError(f"scene {scene.name} does not say which object is the sdc; use another control")
+        return [scene.sdc]
+    if config.control == "tracks_to_predict":
+        if not scene.tracks_to_predict:
+            raise SceneError(f"scene {scene.name} names no tracks to predict; use another control")
+        return list(scene.tracks_to_predict)
+    found = np.flatnonzero(np.isin(scene.objects.id, config.control))
+    if len(found) == 0:
+        raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
+    present = set(scene.objects.id.tolist())
+    for missing in sorted(asked for asked in config.control if asked not in present):
+        report.drop(f"no agent: control names id {missing}, which no object has")
+    return list(found)
+
+
+def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndarray, report: Report) -> np.ndarray:
+    cap = config.agents_per_world
+    if scene.generated and cap is not None and len(eligible) < cap:
+        raise ConfigError(
+            f"agents_per_world is {cap}; the generated scene {scene.name} has {len(eligible)} vehicles that could "
+            f"drive, so generate it with agents={cap} or more")
+    if cap is None or len(eligible) <= cap:
+        return eligible
+    report.drop("no agent: beyond agents_per_world", len(eligible) - cap)
+    order = np.arange(len(eligible))
+    if scene.sdc >= 0 and frames.valid[0, scene.sdc]:
+        start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1).astype(np.float64)
+        # Squares of float64: hypot rounds otherwise from platform to platform, and ties would fall otherwise.
+        away2 = ((start[eligible] - start[scene.sdc]) ** 2).sum(axis=1)
+        order = np.argsort(away2, kind="stable")
+    return np.sort(eligible[order[:cap]])
+
+
+# ---- frames ----
+
+
+def _frames_per_step(ratio: float) -> tuple[float, float]:
+    """The ratio as so many frames in so many steps: of whole numbers where it comes within the tolerance of a simple
+    one, so that a rounded time step does not drift off the frames."""
+    simple = Fraction(ratio).limit_denominator(SIMPLE_RATIO_LIMIT)
+    if abs(simple - ratio) <= SAME_DT_TOLERANCE * ratio:
+        return float(simple.numerator), float(simple.denominator)
+    return ratio, 1.0
+
+
+def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
+    objects = scene.objects
+    tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
+    if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
+        return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
+
+    frames, steps = _frames_per_step(dt_s / scene.dt_s)
+    count = int(np.floor((objects.frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
+    place = start_step + np.arange(count) * frames / steps
+    nearest = np.rint(place)
+    place = np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
+    low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
+    high = np.minimum(low + 1, objects.frame_count - 1)
+    share = (place - low)[:, None]
+    exact = share == 0
+    valid = objects.valid[low] & (exact | objects.valid[high])
+    report.make_up("poses interpolated between two frames", int((valid & ~exact).sum()))
+
+    def between(track: np.ndarray, turn: bool = False) -> np.ndarray:
+        first, change = track[low].astype(np.float64), track[high].astype(np.float64) - track[low]
+        if turn:
+            change = (change + np.pi) % (2 * np.pi) - np.pi
+        return np.where(exact, track[low], np.where(valid, first + share * change, 0)).astype(np.float32)
+
+    x_m, y_m, heading_rad, vx_mps, vy_mps = tracks
+    return Frames(between(x_m), between(y_m), between(heading_rad, turn=True), between(vx_mps), between(vy_mps), valid)

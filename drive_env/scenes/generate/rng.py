@@ -1,0 +1,27 @@
+"""Where do a generator's random numbers come from? PCG64's raw output, whose stream numpy keeps for good.
+
+The methods of `numpy.random.Generator` may change between numpy versions; a town must not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Rng:
+    """Draws that are the same for the same seed on every platform and numpy version."""
+
+    def __init__(self, seed: int):
+        self._raw = np.random.PCG64(seed).random_raw
+
+    def below(self, limit: int) -> int:
+        """A whole number from 0 to limit - 1."""
+        return int(self._raw()) * limit >> 64
+
+    def uniform(self, low: float, high: float, count: int) -> np.ndarray:
+        """(count,) float64 in [low, high)."""
+        return low + (high - low) * ((self._raw(count) >> np.uint64(11)) * 2.0**-53)
+
+    def shuffled(self, items: list) -> list:
+        """The items in random order."""
+        return [items[i] for i in np.argsort(self._raw(len(items)), kind="stable")]

@@ -1,0 +1,170 @@
+/* Does a foreign rounding mode change a byte, and does the caller get it back? */
+#include <fenv.h>
+
+#include "batch_play.h"
+#include "check.h"
+#include "dice.h"
+#include "drive.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+enum { CALLS = 30, FLUSHES = -1, TRAPS = -2 };
+
+/* What other libraries leave behind in the thread that loads or calls them. */
+static const struct {
+    const char *name;
+    int mode; /* of fesetround, or one of the above */
+} foreign[] = {
+    {"rounds up", FE_UPWARD},
+    {"rounds down", FE_DOWNWARD},
+    {"cuts off", FE_TOWARDZERO},
+    {"traps", TRAPS},
+#if defined(__SSE2__)
+    {"flushes to zero", FLUSHES},
+#endif
+};
+enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
+
+/* Whether this processor has such a mode. */
+static int enter_mode(int mode) {
+    if (mode == TRAPS) return feenableexcept(FE_ALL_EXCEPT) != -1;
+#if defined(__SSE2__)
+    if (mode == FLUSHES) _mm_setcsr(_mm_getcsr() | 0x8040);
+    if (mode == FLUSHES) return 1;
+#endif
+    return fesetround(mode) == 0;
+}
+
+static int mode_now(int mode) {
+    if (mode == TRAPS) return fegetexcept() == FE_ALL_EXCEPT ? TRAPS : 0;
+#if defined(__SSE2__)
+    if (mode == FLUSHES) return (_mm_getcsr() & 0x8040) == 0x8040 ? FLUSHES : 0;
+#endif
+    return fegetround();
+}
+
+/* Rewards so small that they are no normal numbers, and a goal that is reached two metres on. */
+static drv_config tiny_config(void) {
+    drv_config config = small_config();
+    config.reward_goal = 0x1p-140f;
+    config.goal_radius_m = 498.0f;
+    return config;
+}
+
+/* Whole numbers alone: nothing may compute in a foreign mode but the core. */
+static void act_at_random(batch_play *play, dice *die) {
+    for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
+        play->actions[agent] = dice_below(die, DRV_ACCELERATION_BINS * DRV_STEERING_BINS);
+}
+
+/* A play from the making of its scene to its last step. */
+static void play_through(batch_play *play, int32_t threads) {
+    dice die = {5};
+    begin(play, tiny_config(), threads);
+    must_reset(play, NULL);
+    for (int32_t call = 0; call < CALLS; call++) {
+        act_at_random(play, &die);
+        must_step(play);
+    }
+}
+
+static void check_mode(int which, int32_t threads) {
+    batch_play plain, other;
+    fenv_t usual;
+    fegetenv(&usual);
+    const int has_mode = enter_mode(foreign[which].mode);
+    fesetenv(&usual);
+    if (!has_mode) return;
+    play_through(&plain, 1);
+    enter_mode(foreign[which].mode);
+    play_through(&other, threads);
+    const int left = mode_now(foreign[which].mode);
+    fesetenv(&usual);
+    CHECK(left == foreign[which].mode, "the caller's thread no longer %s", foreign[which].name);
+    const size_t floats = (size_t)plain.needs.num_agents * (size_t)plain.needs.observation_size;
+    CHECK(memcmp(plain.block, other.block, (size_t)plain.needs.block_bytes) == 0,
+          "state of %d threads where the caller's %s", threads, foreign[which].name);
+    CHECK(memcmp(plain.arrays.observations, other.arrays.observations, floats * sizeof(float)) == 0,
+          "observations of %d threads where the caller's %s", threads, foreign[which].name);
+    end(&plain);
+    end(&other);
+}
+
+TEST(a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers) {
+    for (int which = 0; which < FOREIGN_COUNT; which++)
+        for (int32_t threads = 1; threads <= 3; threads++) check_mode(which, threads);
+}
+
+TEST(a_reward_too_small_for_a_normal_number_is_paid) {
+    batch_play play;
+    begin(&play, tiny_config(), 1);
+    must_reset(&play, NULL);
+    act(&play, 3, 6);
+    float paid = 0.0f;
+    for (int32_t call = 0; call < CALLS; call++) {
+        must_step(&play);
+        if (play.arrays.rewards[0] != 0.0f) paid = play.arrays.rewards[0];
+    }
+    CHECK(paid == 0x1p-140f, "%a", (double)paid);
+    end(&play);
+}
+
+/* Begun in one mode and ended in another, by the thread that helps with it. */
+TEST(a_step_in_flight_is_played_in_no_callers_mode) {
+    for (int which = 0; which < FOREIGN_COUNT; which++) {
+        batch_play plain, flown;
+        fenv_t usual;
+        dice die = {5};
+        play_through(&plain, 1);
+        begin(&flown, tiny_config(), 1);
+        must_reset(&flown, NULL);
+        fegetenv(&usual);
+        int has_mode = 1;
+        for (int32_t call = 0; call < CALLS; call++) {
+            act_at_random(&flown, &die);
+            has_mode &= enter_mode(foreign[which].mode);
+            CHECK(drv_batch_step_async(flown.batch, DRV_WHOLE_BATCH, NULL, flown.message) == DRV_OK, "%s",
+                  flown.message);
+            const int begun = mode_now(foreign[which].mode);
+            CHECK(drv_batch_wait(flown.batch, DRV_WHOLE_BATCH, flown.message) == DRV_OK, "%s", flown.message);
+            const int ended = mode_now(foreign[which].mode);
+            fesetenv(&usual);
+            CHECK(!has_mode || (begun == foreign[which].mode && ended == begun), "the caller's thread no longer %s",
+                  foreign[which].name);
+        }
+        CHECK(memcmp(plain.block, flown.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
+              foreign[which].name);
+        end(&plain);
+        end(&flown);
+    }
+}
+
+TEST(a_call_raises_no_exception_flag_of_the_callers) {
+    batch_play play;
+    dice die = {6};
+    begin(&play, tiny_config(), 2);
+    must_reset(&play, NULL);
+    for (int32_t call = 0; call < CALLS; call++) {
+        act_at_random(&play, &die);
+        feclearexcept(FE_ALL_EXCEPT);
+        must_step(&play);
+        /* The step rounded nearly every number of it. */
+        CHECK(fetestexcept(FE_ALL_EXCEPT) == 0, "flags %d", fetestexcept(FE_ALL_EXCEPT));
+    }
+    end(&play);
+}
+
+TEST(the_layout_is_told_as_it_is_used) {
+    const drv_config config = small_config();
+    drv_feature usual[64], other[64];
+    const int32_t count = drv_observation_layout(&config, usual, 64);
+    CHECK(count > 0 && count <= 64, "%d features", count);
+    fesetround(FE_UPWARD);
+    drv_observation_layout(&config, other, 64);
+    fesetround(FE_TONEAREST);
+    for (int32_t i = 0; i < count; i++)
+        CHECK(usual[i].scale == other[i].scale, "%s: %a, %a", usual[i].name, (double)usual[i].scale,
+              (double)other[i].scale);
+}

@@ -1,0 +1,131 @@
+/* Does a search keep the nearest? Against sorting everything, with good guesses and bad ones. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "dice.h"
+#include "math/k_nearest.h"
+#include "ranked.h"
+
+static int by_place(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Sorts everything: the slow road to what drv_k_nearest must keep. */
+static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, ranked *sorted) {
+    int32_t near = 0;
+    for (int32_t i = 0; i < count; i++)
+        if (values[i] <= high) sorted[near++] = (ranked){values[i], i};
+    qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_place);
+    if (near > wanted) near = wanted;
+    qsort(sorted, (size_t)near, sizeof *sorted, by_place);
+    return near;
+}
+
+/* What the contract asks for behind the last distance and the last place kept. */
+enum { ROOM_BEHIND = DRV_SIMD_PAD };
+
+/* Names of blocks need neither start at 0 nor follow each other. */
+static int32_t name_of(int32_t place) { return 1000 + place + place / DRV_WIDTH * 5; }
+
+/* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
+static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bounds bounds) {
+    const int32_t blocks = (count + DRV_WIDTH - 1) / DRV_WIDTH;
+    const size_t items = (size_t)(blocks * DRV_WIDTH + ROOM_BEHIND);
+    const size_t slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
+    float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
+    int32_t *first = malloc((size_t)(blocks + 1) * sizeof *first), *kept = malloc(slots * sizeof *kept);
+    ranked *sorted = malloc(items * sizeof *sorted);
+    for (int32_t i = 0; i < blocks * DRV_WIDTH; i++) copy[i] = i < count ? values[i] : INFINITY;
+    for (int32_t block = 0; block < blocks; block++) first[block] = name_of(block * DRV_WIDTH);
+    const int32_t found = drv_k_nearest((drv_candidates){copy, first, blocks}, wanted, bounds, room, kept);
+    const int32_t expected = nearest_by_sorting(values, count, wanted > 0 ? wanted : 0, bounds.high, sorted);
+    CHECK(found == expected, "%d kept, %d wanted, of %d within %g (guesses %g, %g): kept %d", found, wanted, count,
+          (double)bounds.high, (double)bounds.low_guess, (double)bounds.high_guess, expected);
+    for (int32_t i = 0; i < found && i < expected; i++)
+        CHECK(kept[i] == name_of(sorted[i].place), "place %d is %d, not %d; %d wanted of %d within %g (guesses %g, %g)",
+              i, kept[i], name_of(sorted[i].place), wanted, count, (double)bounds.high, (double)bounds.low_guess,
+              (double)bounds.high_guess);
+    free(copy);
+    free(room);
+    free(first);
+    free(kept);
+    free(sorted);
+}
+
+typedef enum spread { EVEN, FEW_VALUES, ALL_EQUAL, FAR_OUTLIERS, SOME_INFINITE, SKEWED, SPREADS } spread;
+
+static float drawn(dice *die, spread how) {
+    switch (how) {
+    case EVEN: return (float)dice_between(die, 0.0, 1e4);
+    case FEW_VALUES: return (float)dice_below(die, 5);
+    case ALL_EQUAL: return 42.0f;
+    case FAR_OUTLIERS: return dice_below(die, 10) ? (float)dice_between(die, 0.0, 1.0) : 1e30f;
+    case SOME_INFINITE: return dice_below(die, 3) ? (float)dice_between(die, 0.0, 1e4) : INFINITY;
+    default: return (float)pow(10.0, dice_between(die, -30.0, 30.0));
+    }
+}
+
+TEST(the_nearest_are_what_sorting_finds) {
+    dice die = {31};
+    float values[600];
+    for (int32_t i = 0; i < 30000; i++) {
+        const spread how = (spread)dice_below(&die, SPREADS);
+        const int32_t count = i % 7 ? dice_below(&die, 200) : dice_below(&die, 600);
+        for (int32_t k = 0; k < count; k++) values[k] = drawn(&die, how);
+        const int32_t wanted = dice_below(&die, 4) ? dice_below(&die, count + 5) : dice_below(&die, 8);
+        const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[dice_below(&die, count)] : 0.0f, -1.0f, 0.0f};
+        float high = highs[dice_below(&die, 6)];
+        if (isinf(high)) high = 1e4f;
+        const float hints[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
+                              (float)dice_between(&die, 0.0, 1e4), 1e-30f};
+        const float one = hints[dice_below(&die, 7)], other = hints[dice_below(&die, 7)];
+        check_nearest(values, count, wanted, (drv_bounds){fminf(one, other), fmaxf(one, other), high});
+        if (dice_below(&die, 2) || count == 0) continue;
+        /* Guesses as they are meant: closely about the threshold. */
+        ranked sorted[600];
+        nearest_by_sorting(values, count, count, INFINITY, sorted);
+        qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_place);
+        const float threshold = sorted[wanted < count ? wanted : count - 1].value;
+        const float share = (float)dice_between(&die, 0.0, 0.3);
+        if (!isinf(threshold))
+            check_nearest(values, count, wanted,
+                          (drv_bounds){threshold * (1.0f - share), threshold * (1.0f + share), high});
+    }
+}
+
+TEST(ties_go_to_the_lower_index) {
+    float values[100];
+    for (int32_t i = 0; i < 100; i++) values[i] = 7.0f;
+    const drv_bounds bounds[] = {{-1.0f, -1.0f, 7.0f}, {7.0f, 7.0f, 7.0f}, {6.0f, 8.0f, 100.0f}, {8.0f, 9.0f, 100.0f}};
+    for (int32_t wanted = 0; wanted <= 101; wanted++)
+        for (int32_t i = 0; i < 4; i++) check_nearest(values, 100, wanted, bounds[i]);
+    values[99] = 6.0f;
+    for (int32_t wanted = 0; wanted <= 101; wanted++)
+        for (int32_t i = 0; i < 4; i++) check_nearest(values, 100, wanted, bounds[i]);
+}
+
+TEST(fewer_than_wanted_are_all_kept_and_none_beyond_the_limit) {
+    const float values[] = {4.0f, 1.0f, INFINITY, 9.0f, 1.0f};
+    check_nearest(values, 5, 10, (drv_bounds){.high = 4.0f});
+    check_nearest(values, 5, 10, (drv_bounds){.high = 0.5f});
+    check_nearest(values, 0, 10, (drv_bounds){.high = 4.0f});
+    check_nearest(values, 5, 0, (drv_bounds){.high = 4.0f});
+    check_nearest(values, 5, -3, (drv_bounds){.high = 4.0f});
+    check_nearest(values, 5, 1, (drv_bounds){.high = 3e38f});
+}
+
+TEST(all_within_a_limit_are_named) {
+    float values[2 * DRV_WIDTH + DRV_SIMD_PAD];
+    int32_t kept[2 * DRV_WIDTH + DRV_SIMD_PAD], first[] = {3, 40};
+    for (int32_t i = 0; i < 2 * DRV_WIDTH; i++) values[i] = (float)(i % 3);
+    const int32_t found = drv_all_within((drv_candidates){values, first, 2}, 1.0f, kept);
+    int32_t expected = 0;
+    for (int32_t i = 0; i < 2 * DRV_WIDTH; i++)
+        if (values[i] <= 1.0f) {
+            CHECK(kept[expected] == first[i / DRV_WIDTH] + i % DRV_WIDTH, "place %d is %d", expected, kept[expected]);
+            expected++;
+        }
+    CHECK(found == expected, "%d, not %d", found, expected);
+}
