@@ -3,7 +3,7 @@
 `python tests/endurance/soak.py --agent-steps 100e6` says at the end what was checked, how long it took and how much
 memory the process held before and after. Each round makes a batch of random scenes, rules and sizes. At random moments
 a few of its worlds open an episode of a seed of their own and are recorded for a while, in the company of all others.
-The record is held against every law of tests/laws.py; against a batch that plays those worlds alone; and the whole
+The record is held against every law of tests/helpers/laws.py; against a batch that plays those worlds alone; and the whole
 batch at the end of the sample against a pickled copy from its beginning that was driven likewise. One call in eight
 between samples is held against the laws that a single call can break.
 """
@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "helpers"), str(Path(__file__).resolve().parent)]
 
 import laws
 import memory

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "scenes")]
+sys.path[:0] = [str(HERE.parent / "helpers"), str(HERE.parent / "scenes")]
 
 import build_core  # noqa: E402
 from drv_writer import bare_scene, drv_file, full_scene  # noqa: E402

@@ -1,7 +1,7 @@
 """What does a stranger meet after `pip install drive-env`? Run by the Python of an environment that has no more than
 that, from a folder that holds nothing; prints what it found as JSON.
 
-`python -W error stranger.py TESTS`: TESTS is the folder of golden.py.
+`python -W error stranger.py HELPERS`: HELPERS is the folder of golden.py.
 """
 
 import json

@@ -43,7 +43,8 @@ def installed(folder, python, *what) -> dict:
     own = environment / "bin" / "python"
     _run(folder, own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
     _run(folder, own, "-m", "pip", "--disable-pip-version-check", "check")
-    return json.loads(_run(folder, own, "-W", "error", ROOT / "tests" / "release" / "stranger.py", ROOT / "tests"))
+    return json.loads(_run(folder, own, "-W", "error", ROOT / "tests" / "release" / "stranger.py",
+                           ROOT / "tests" / "helpers"))
 
 
 def _run(folder, *command) -> str:

@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = tuple(sorted((ROOT / "c" / "src").glob("*/*.c")))
 INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")

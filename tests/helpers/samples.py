@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(os.environ.get("DRIVE_SAMPLES", Path(__file__).resolve().parents[2] / "shared" / "samples"))
+FOLDER = Path(os.environ.get("DRIVE_SAMPLES", Path(__file__).resolve().parents[3] / "shared" / "samples"))
 
 
 def sample(name: str) -> Path:

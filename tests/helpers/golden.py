@@ -1,7 +1,7 @@
 """Which bytes does a seeded play give? The same on every machine, so that a change of them is a decision.
 
-`python tests/golden.py` writes golden.json anew; do so after a change that is meant to change what is
-simulated or seen, and say so in the commit. `python tests/golden.py --core LIBRARY [PLAY ...]` prints the
+`python tests/helpers/golden.py` writes golden.json anew; do so after a change that is meant to change what is
+simulated or seen, and say so in the commit. `python tests/helpers/golden.py --core LIBRARY [PLAY ...]` prints the
 hashes that another build of the core gives, as JSON.
 
 A play has three hashes: `shown`, of every array at every step; `told`, of what a batch tells when asked (metrics, what
@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-FILE = Path(__file__).with_name("golden.json")
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "tests" / "golden.json"
 
 IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 TWO_TRIALS = {"max_trials": 2, "trial_steps": 45, "min_speed_mps": -5.0, "time_left": "actor"}
