@@ -2,9 +2,9 @@
 
     python benchmarks/core.py [--map SCENE] [--seconds S] [--only headline|overlap] [--write docs/performance.md]
 
-All cases of a table are measured in turn, round after round, so that a busy moment of the machine falls on all of them;
-a figure is the median over the rounds. Ratios are against the plain simulator of reference.c in the same round. Without
-a scene file of your own the map is a generated town of as many agents.
+The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
+the median over the rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
+scene is a generated town with as many agents.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
-"""Nobody leaves, so that every step has all agents: the most work."""
+"""No agent leaves, so every step updates and observes all of them: the most work."""
 
 ROUNDS = 5
 DRAWS = 32
-"""Sets of random actions, drawn beforehand and taken in turn."""
+"""Sets of random actions, drawn in advance and used cyclically."""
 
 
 class Case:
-    """Something that is stepped: `run(seconds)` gives agent-steps a second."""
+    """One measured configuration; `run(seconds)` returns agent-steps per second."""
 
     def __init__(self, name: str, step: Callable[[np.ndarray], None], agents: int, close: Callable[[], None],
                  kept: Callable[[], int]):
@@ -50,7 +50,7 @@ class Case:
         self.rates: list[float] = []
 
     def run(self, seconds: float) -> float:
-        """Agent-steps a second, over whole rounds of the draws."""
+        """Agent-steps per second, over whole rounds of the draws."""
         agent_steps = 0
         begin = now = time.perf_counter()
         while now - begin < seconds:
@@ -74,9 +74,9 @@ def of_reference(batch: Batch) -> Case:
 
 
 def in_turn(cases: list[Case], seconds: float) -> dict[str, list[float]]:
-    """The rates of each case, one a round."""
+    """The rates of each case, one per round."""
     for case in cases:
-        case.run(seconds / 4)  # warms it up
+        case.run(seconds / 4)  # warm-up
     for _ in range(ROUNDS):
         for case in cases:
             case.rates.append(case.run(seconds))
@@ -97,16 +97,16 @@ def instruction_set(name: str | None) -> Iterator[None]:
 
 
 def copies(scene: Scene, count: int) -> list[Scene]:
-    """Scenes alike but in name, so that each is loaded for itself."""
+    """Scenes that differ in their name alone, so that each is loaded separately."""
     return [dataclasses.replace(scene, name=f"{scene.name} {copy}") for copy in range(count)]
 
 
 def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
-    """Name, agent-steps a second, times the reference."""
+    """Name, agent-steps per second, ratio to the reference."""
     num_worlds = 64
 
     def batch(threads=1, scenes=None, num_worlds=num_worlds, **config):
-        return Batch(scenes or [scene], num_worlds=num_worlds, config=GOES_ON.replace(**config), seed=0, threads=threads)
+        return Batch(scenes or [scene], num_worlds=num_worlds, config=GOES_ON.replace(**config), threads=threads)
 
     best = batch()
     cases = [of_reference(best), of_batch(f"31 + 128 slots, float32 ({best.instruction_set})", best)]
@@ -119,7 +119,7 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     larger.name = "reference, 63 + 200"
     many = copies(scene, 400)
     cases += [of_batch("near roads", batch(road_selection="near")),
-              of_batch("float16 agents", batch(observation_type="float16")),
+              of_batch("float16 observations", batch(observation_type="float16")),
               of_batch("index observations", batch(observation_type="index")),
               of_batch("index observations, near roads", batch(observation_type="index", road_selection="near")),
               larger, of_batch("63 + 200 slots", more),
@@ -130,16 +130,16 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
     rates = in_turn(cases, seconds)
-    agents = []
+    lines = []
     for name, found in rates.items():
         against = "reference, 63 + 200" if "63 + 200" in name else "reference"
         ratio = statistics.median(a / b for a, b in zip(found, rates[against]))
-        agents.append((name, statistics.median(found), ratio))
-    return agents
+        lines.append((name, statistics.median(found), ratio))
+    return lines
 
 
 def sweep(make: Callable[[int], Batch], values: list[int], seconds: float) -> list[tuple[int, float]]:
-    """(value, agent-steps a second); two rounds, since each point is one of many."""
+    """(value, agent-steps per second); the better of two rounds, since a sweep has many points."""
     points = []
     for value in values:
         case = of_batch(str(value), make(value))
@@ -160,11 +160,11 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
         "agents of a town, 16 worlds": sweep(
-            lambda agents: Batch(town(agents), num_worlds=16, config=GOES_ON.replace(agents_per_world=agents), threads=1),
+            lambda agents: Batch(town(agents), 16, GOES_ON.replace(agents_per_world=agents), threads=1),
             [1, 2, 4, 8, 16, 32, 64], seconds),
         "worlds of the map": sweep(
-            lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=GOES_ON, threads=1), [1, 4, 16, 64, 256, 1024, 4096],
-            seconds),
+            lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=GOES_ON, threads=1),
+            [1, 4, 16, 64, 256, 1024, 4096], seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
         "road slots": sweep(
             lambda roads: Batch([scene], num_worlds=64, config=GOES_ON.replace(roads=roads), threads=1),
@@ -178,7 +178,7 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
 
 
 def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
-    """Nanoseconds of an agent-step by phase."""
+    """Nanoseconds per agent-step of each phase."""
     batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1)
     case = of_batch("phases", batch)
     case.run(seconds / 4)
@@ -191,7 +191,7 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
 
 def boundary(scene: Scene) -> list[tuple[str, float]]:
-    """Microseconds of one call on the smallest batch, less the core's own time there."""
+    """Microseconds of one call on the smallest batch, minus the time of the core's phases."""
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
     batch = Batch([small], num_worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
     batch.reset()
@@ -216,17 +216,17 @@ def boundary(scene: Scene) -> list[tuple[str, float]]:
     core = sum(batch.phase_times(False).values()) / steps * 1e6
     batch.close()
     return [("`batch.step(batch.actions)`, phases of the core excluded", max(bound - empty - core, 0.0)),
-            ("a foreign array, likewise", max(copied - empty - core, 0.0))]
+            ("`batch.step(other_array)`, likewise", max(copied - empty - core, 0.0))]
 
 
 def pettingzoo_dicts_us(copy: bool) -> float:
-    """What a step of the PettingZoo face with 64 agents takes beyond the core's."""
-    face_us, core_us = of_pettingzoo_dicts(64, copy, episodes=10)
-    return face_us - core_us
+    """Microseconds that a step of the PettingZoo env with 64 agents takes beyond the core."""
+    api_us, core_us = of_pettingzoo_dicts(64, copy, episodes=10)
+    return api_us - core_us
 
 
 def restart_us(scene: Scene) -> float:
-    """Median time of a step in which one world of one restarts, into a scene that was used before."""
+    """Median time of a step in which the only world restarts on a scene that is already loaded."""
     batch = Batch([scene], num_worlds=1, config=GOES_ON.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
     batch.reset()
     times = []
@@ -241,9 +241,9 @@ def restart_us(scene: Scene) -> float:
 
 
 def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
-    """Time of a step with a learner's work beside it, over that of one after the other; a half is the least.
+    """Time of a step that overlaps a learner's work, over the time of both in sequence; 0.5 is the lower bound.
 
-    The learner takes as long as a step and needs no processor here, as one that waits for a GPU.
+    The learner takes as long as a step and uses no processor, like one that waits for a GPU.
     """
     batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
     batch.reset()
@@ -260,7 +260,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
         batch.wait()
 
     def half_by_half(actions: np.ndarray) -> None:
-        """Chooses for one part while the other, begun before, is in flight."""
+        """Computes for one part while the step of the other part is in flight."""
         for begins, ends in ((second, first), (first, second)):
             time.sleep(step_s / 2)
             begins.step_async(actions[begins.agent_slice])
@@ -297,7 +297,7 @@ path = sys.argv[1]
 scene = load_scene(path) if path else generate_scene("town", seed=0, agents=14)
 scenes = [dataclasses.replace(scene, name=str(copy)) for copy in range(1000)]
 
-def resident():  # the most there ever was would count what the process that began this one had
+def resident():  # not ru_maxrss, which a child inherits from its parent
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 before = resident()
@@ -309,7 +309,7 @@ print(resident() - before)
 
 
 def memory_mb(path: str | None) -> float:
-    """What 1,024 worlds on 1,000 scenes take, observations included; a process of its own."""
+    """Resident memory of 1,024 worlds on 1,000 scenes, observations included, in a fresh process."""
     found = subprocess.run([sys.executable, "-c", MEMORY, path or ""], check=True, capture_output=True, text=True)
     return int(found.stdout) / 2**20
 
@@ -330,8 +330,8 @@ def page(found: dict) -> str:
     parts = [
         f"Measured {found['date']} on {found['machine']}, {found['threads']} usable threads, "
         f"Python {found['python']}; one thread unless said otherwise, {found['scene']}, 64 worlds.",
-        table(("case", "agent-steps/s", "times the plain reference"), fast),
-        table(("phase", "ns an agent-step"), [(f"`{name}`", f"{ns:.0f}") for name, ns in found["phases"]]),
+        table(("case", "agent-steps/s", "ratio to the plain reference"), fast),
+        table(("phase", "ns per agent-step"), [(f"`{name}`", f"{ns:.0f}") for name, ns in found["phases"]]),
         table(("also", "measured"), [(name, value) for name, value in found["also"]]),
         *(f"{name}: " + ", ".join(f"{value}: {rate(speed)}" for value, speed in points) + "."
           for name, points in found["sweeps"].items()),
@@ -358,13 +358,13 @@ def draw(found: dict, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--map", help="scene file that every case plays (default: a generated town of 14 agents)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each case in each round (default 1)")
+    parser.add_argument("--map", help="scene file that every case uses (default: a generated town of 14 agents)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of each case in each round (default 1)")
     parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all")
-    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a plot goes beside it")
+    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; its plot is replaced too")
     choices = parser.parse_args()
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
-    beside = [(f"a step beside a learner that takes as long, {name}, over the two in turn", f"{ratio:.2f}")
+    beside = [(f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")
               for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
     if choices.only == "overlap":
         print(table(("also", "measured"), beside))

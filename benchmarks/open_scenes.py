@@ -1,8 +1,8 @@
-"""How long does it take to open a thousand scenes of the own format, on one core?
+"""How long does opening a thousand `.drv` files take on one core?
 
-The scenes are made up, each with as many objects, frames, roads and points as a common scene of the Waymo Open Motion
-data; or they are that of a file. They are written to a folder that is deleted afterwards and read once before the clock
-runs, so that the disk does not count. Run it on a quiet machine:
+The scenes are random, with as many objects, frames, roads and points as a typical scene of the Waymo Open Motion
+Dataset, or copies of the given file. They are written to a temporary folder and read once before the timed repeats, so
+that the page cache holds them. Run it on a quiet machine:
 
     python benchmarks/open_scenes.py [SCENE] [--scenes N]
 """
@@ -26,7 +26,7 @@ REPEATS = 5
 
 
 def common_scene() -> Scene:
-    """Numbers by chance, half of the states valid; lanes lead nowhere."""
+    """Random numbers, half of the states valid, no lane links."""
     rng = np.random.default_rng(0)
     valid = rng.random((FRAMES, OBJECTS)) < 0.5
 
@@ -44,12 +44,12 @@ def common_scene() -> Scene:
         x_m=rng.uniform(-150, 150, POINTS).astype(np.float32), y_m=rng.uniform(-150, 150, POINTS).astype(np.float32),
         width_m=unknown, speed_limit_mps=unknown)
     lanes = LaneGraph(np.zeros(ROADS + 1, np.int32), np.zeros(0, np.int32))
-    return Scene(name="common", source="by chance", generated=False, dt_s=0.1, origin_m=np.zeros(2), objects=objects,
+    return Scene(name="common", source="random", generated=False, dt_s=0.1, origin_m=np.zeros(2), objects=objects,
                  roads=roads, lanes=lanes)
 
 
 def opening_s(scene: Scene, count: int) -> tuple[list[float], int]:
-    """Seconds to open so many files that hold the scene, once for each repeat; and the bytes of one of them."""
+    """Seconds that opening `count` files of the scene takes, one per repeat, and the size of one file in bytes."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{number}.drv" for number in range(count)]
         for number, path in enumerate(paths):
@@ -65,7 +65,7 @@ def opening_s(scene: Scene, count: int) -> tuple[list[float], int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scene", nargs="?", help="a scene file to take instead of numbers by chance")
+    parser.add_argument("scene", nargs="?", help="a scene file to use instead of random numbers")
     parser.add_argument("--scenes", type=int, default=1000, help="how many files (default 1000)")
     choices = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):

@@ -1,4 +1,4 @@
-"""How do measured figures get onto a page? As a table, between the page's two marks."""
+"""How do measured figures get onto a page? As a Markdown table between the page's two markers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def put_measured(page: Path, measured: str) -> None:
-    """Replaces the measured part of a page."""
+    """Replaces what stands between the markers of a page."""
     between = f"<!-- measured -->\n\n{measured}\n\n<!-- end -->"
     page.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: between, page.read_text(), flags=re.DOTALL))

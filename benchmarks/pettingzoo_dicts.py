@@ -1,6 +1,7 @@
-"""What does the PettingZoo face cost beyond the core? Both are stepped in turn with the same actions, one world.
+"""What does the PettingZoo API cost beyond the core? The env and a `Batch` take alternating steps of the same actions.
 
-The overhead is all that happens in Python for a step: actions in, plain fresh dicts out. Run it on a quiet machine:
+The overhead is everything that a step does in Python: reading a dict of actions and building fresh dicts of results.
+Run it on a quiet machine:
 
     python benchmarks/pettingzoo_dicts.py
 """
@@ -14,19 +15,19 @@ from drive_env import Batch, DriveConfig, generate_scene, parallel_env
 from drive_env.machine import processor
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
-"""Nobody leaves, so every step has all agents in its dicts."""
+"""No agent leaves, so the dicts of every step hold all agents."""
 
 COAST = 3 * 13 + 6
 """The discrete action of no acceleration and no steering."""
 
 
 def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
-    """Medians over all steps of the face's time and of the core's, us a step."""
+    """Median us per step of the PettingZoo env and of the core alone."""
     scene = generate_scene("town", seed=0, agents=agents)
     env = parallel_env([scene], GOES_ON, copy=copy)
     batch = Batch([scene], config=GOES_ON, threads=1)
     batch.actions[...] = COAST
-    face_us, core_us = [], []
+    api_us, core_us = [], []
     for seed in range(episodes):
         env.reset(seed=seed)
         batch.reset(seed=seed)
@@ -37,10 +38,10 @@ def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
             middle = time.perf_counter()
             batch.step(batch.actions)
             end = time.perf_counter()
-            if step >= 10:  # the first ones warm caches up
-                face_us.append((middle - begin) * 1e6)
+            if step >= 10:  # the first steps warm the caches
+                api_us.append((middle - begin) * 1e6)
                 core_us.append((end - middle) * 1e6)
-    return statistics.median(face_us), statistics.median(core_us)
+    return statistics.median(api_us), statistics.median(core_us)
 
 
 def main() -> None:
@@ -50,8 +51,8 @@ def main() -> None:
     choices = parser.parse_args()
     print(f"{processor()}, Python {platform.python_version()}, {choices.agents} agents, discrete actions")
     for copy in (False, True):
-        face, core = measure(choices.agents, copy, choices.episodes)
-        print(f"copy={copy!s:5}  face {face:6.1f} us  core {core:6.1f} us  overhead {face - core:5.1f} us a step")
+        api, core = measure(choices.agents, copy, choices.episodes)
+        print(f"copy={copy!s:5}  API {api:6.1f} us  core {core:6.1f} us  overhead {api - core:5.1f} us per step")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-/* How fast is a simulator written the plain way? The yardstick of core.py, so that its results are ratios.
+/* How fast is a straightforward simulator of the same step? core.py reports its results as ratios to this one.
  *
- * What a good programmer writes first: arrays of structs, the C library's trigonometry, lists of nearby segments by
- * cell that are cut when the slots are full, every vehicle tested against every other. It does the work of one step of
- * the core (dynamics, replayed vehicles, contacts, road edges, goals, rewards, observations of the same size), but
- * keeps none of its promises: the segments shown are some near ones, not the nearest, nothing is swept, and its bits
- * depend on the compiler. */
+ * Arrays of structs, the C library's trigonometry, per-cell lists of nearby segments that are truncated when the slots
+ * are full, and an all-pairs narrow phase. One step does the work of one step of the core (dynamics, log-replay
+ * vehicles, collisions, road edges, goals, rewards, observations of the same size) with fewer guarantees: the observed
+ * segments are near but not the k nearest, there is no swept overlap, and the bits depend on the compiler. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +16,7 @@ static const float cell_m = 5.0f, view_m = 100.0f;
 
 typedef struct vehicle {
     float x, y, heading, speed, length, width, goal_x, goal_y;
-    bool on_map, hit, off_road, at_goal;
+    bool on_map, overlapping, off_road, at_goal;
 } vehicle;
 
 typedef struct segment {
@@ -45,10 +44,10 @@ typedef struct world {
 
 typedef struct reference {
     map map;
-    int worlds, agents, experts, vehicles, frames, trial_steps, partners, roads;
+    int worlds, agents, logged, vehicles, frames, trial_steps, partners, roads;
     float dt;
     const float *start; /* vehicles x 8: x, y, heading, speed, length, width, goal x, goal y */
-    const float *log;   /* frames x log-replay vehicles x 5: x, y, heading, speed, valid */
+    const float *log;   /* frames x logged vehicles x 5: x, y, heading, speed, valid */
     world *states;
     float *observations, *rewards;
 } reference;
@@ -102,11 +101,11 @@ static void begin(const reference *all, world *state) {
     }
 }
 
-reference *reference_open(int worlds, int agents, int experts, int vehicles, int frames, int trial_steps, int partners,
+reference *reference_open(int worlds, int agents, int logged, int vehicles, int frames, int trial_steps, int partners,
                           int roads, float dt, const float *start, const float *log, const float *segments,
                           int segment_count, float *observations, float *rewards) {
     reference *all = calloc(1, sizeof *all);
-    *all = (reference){.worlds = worlds, .agents = agents, .experts = experts, .vehicles = vehicles, .frames = frames,
+    *all = (reference){.worlds = worlds, .agents = agents, .logged = logged, .vehicles = vehicles, .frames = frames,
                        .trial_steps = trial_steps, .partners = partners, .roads = roads, .dt = dt, .start = start,
                        .log = log, .observations = observations, .rewards = rewards};
     map *map = &all->map;
@@ -164,7 +163,7 @@ static void corners(const vehicle *car, float out[4][2]) {
     }
 }
 
-static bool boxes_meet(const vehicle *a, const vehicle *b) {
+static bool boxes_overlap(const vehicle *a, const vehicle *b) {
     const float dx = a->x - b->x, dy = a->y - b->y, reach = 0.5f * (a->length + b->length + a->width + b->width);
     if (dx * dx + dy * dy > reach * reach) return false;
     float of_a[4][2], of_b[4][2];
@@ -226,7 +225,7 @@ static void observe(const reference *all, const world *state, int agent, float *
     out[4] = clipped((goal_x * c + goal_y * s) / view_m);
     out[5] = clipped((goal_y * c - goal_x * s) / view_m);
     out[6] = clipped(goal / (4.0f * view_m));
-    out[7] = ego->hit;
+    out[7] = ego->overlapping;
     out[8] = ego->off_road;
     out += EGO_FLOATS;
     int shown = 0;
@@ -266,9 +265,9 @@ static void observe(const reference *all, const world *state, int agent, float *
 }
 
 static void replay(const reference *all, world *state) {
-    for (int i = 0; i < all->experts; i++) {
+    for (int i = 0; i < all->logged; i++) {
         vehicle *car = &state->vehicles[all->agents + i];
-        const float *at = all->log + 5 * (state->clock * all->experts + i);
+        const float *at = all->log + 5 * (state->clock * all->logged + i);
         car->on_map = state->clock < all->frames && at[4] != 0.0f;
         if (!car->on_map) continue;
         car->x = at[0], car->y = at[1], car->heading = at[2], car->speed = at[3];
@@ -286,15 +285,17 @@ void reference_step(reference *all, const int64_t *actions) {
         for (int i = 0; i < all->agents; i++) move(&state->vehicles[i], (int)actions[first + i], all->dt);
         for (int i = 0; i < all->agents; i++) {
             vehicle *car = &state->vehicles[i];
-            bool hit = false;
-            for (int other = 0; other < all->vehicles && !hit; other++)
-                hit = other != i && state->vehicles[other].on_map && boxes_meet(car, &state->vehicles[other]);
+            bool overlapping = false;
+            for (int other = 0; other < all->vehicles && !overlapping; other++)
+                overlapping =
+                    other != i && state->vehicles[other].on_map && boxes_overlap(car, &state->vehicles[other]);
             const bool off_road = on_road_edge(&all->map, car);
             const float dx = car->x - car->goal_x, dy = car->y - car->goal_y;
             const bool at_goal = sqrtf(dx * dx + dy * dy) < 2.0f;
-            all->rewards[first + i] = (at_goal && !car->at_goal ? 1.0f : 0.0f) - (hit && !car->hit ? 0.5f : 0.0f) -
+            all->rewards[first + i] = (at_goal && !car->at_goal ? 1.0f : 0.0f) -
+                                      (overlapping && !car->overlapping ? 0.5f : 0.0f) -
                                       (off_road && !car->off_road ? 0.2f : 0.0f);
-            car->hit = hit, car->off_road = off_road, car->at_goal = car->at_goal || at_goal;
+            car->overlapping = overlapping, car->off_road = off_road, car->at_goal = car->at_goal || at_goal;
         }
         for (int i = 0; i < all->agents; i++) observe(all, state, i, all->observations + (int64_t)(first + i) * floats);
     }

@@ -1,4 +1,4 @@
-"""The plain simulator of reference.c as a thing to be stepped: compiled here, fed from a batch's own scene."""
+"""Compiles the plain simulator of reference.c and steps it on the scene of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drive_env import Batch
 
 DECLARATIONS = """
 typedef struct reference reference;
-reference *reference_open(int worlds, int agents, int log-replay vehicles, int vehicles, int frames, int trial_steps, int partners,
+reference *reference_open(int worlds, int agents, int logged, int vehicles, int frames, int trial_steps, int partners,
                           int roads, float dt, const float *start, const float *log, const float *segments,
                           int segment_count, float *observations, float *rewards);
 void reference_step(reference *all, const int64_t *actions);
@@ -25,7 +25,7 @@ FLAGS = ("-std=c11", "-O3", "-march=native", "-fPIC", "-shared")
 
 
 class Reference:
-    """As many worlds as a batch has, all on its first scene; `step` takes discrete actions, one a row."""
+    """As many worlds as a batch has, all on its first scene; `step` takes one discrete action per agent."""
 
     def __init__(self, batch: Batch):
         self._ffi = FFI()
@@ -42,12 +42,12 @@ class Reference:
         start, log, segments = _vehicles(roles), _log(roles), _segments(roles.scene.roads)
         self.observations = np.zeros((batch.num_agents, batch.observation_size), np.float32)
         self.rewards = np.zeros(batch.num_agents, np.float32)
-        self._kept = [self._ffi.from_buffer("float[]", array)
+        self._buffers = [self._ffi.from_buffer("float[]", array)
                       for array in (start, log, segments, self.observations, self.rewards)]
         self._handle = self._lib.reference_open(
             batch.num_worlds, roles.num_agents, roles.log_replay_count, len(roles.objects), len(roles.frames.valid),
-            roles.trial_steps, config.partners, config.roads, roles.dt_s, self._kept[0], self._kept[1], self._kept[2],
-            len(segments), self._kept[3], self._kept[4])
+            roles.trial_steps, config.partners, config.roads, roles.dt_s, *self._buffers[:3], len(segments),
+            *self._buffers[3:])
 
     def step(self, actions: np.ndarray) -> None:
         self._lib.reference_step(self._handle, self._ffi.from_buffer("int64_t[]", actions))
@@ -74,7 +74,7 @@ def _log(roles) -> np.ndarray:
 
 
 def _segments(roads) -> np.ndarray:
-    """(segments, 7): both ends, width, speed limit, kind; single points are segments of no length."""
+    """(segments, 7): both ends, width, speed limit, kind; a single point is a segment of length 0."""
     rows = []
     for road, (first, end) in enumerate(zip(roads.start[:-1], roads.start[1:])):
         rest = roads.width_m[road], roads.speed_limit_mps[road], roads.kind[road]

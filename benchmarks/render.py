@@ -1,8 +1,8 @@
-"""How many pictures a second are drawn on one core? The scene and the follow view, at 720p and 1080p.
+"""How many frames per second does one core draw? The scene view and the follow view, at 720p and 1080p.
 
-Two worlds are drawn while they are played with random actions: a town of 64 agents, and, where a file is given,
-its scene with an agent for everything that can have one. Only the time of `frame` counts. The step is timed
-before and after views were made, which must not differ. Run it on a quiet machine:
+Draws a town of 64 agents under random actions and, where a file is given, its scene with an agent for every object that
+can have one. Only `frame` is timed. The step is timed before and after the views are made; the two must not differ.
+Run it on a quiet machine:
 
     python benchmarks/render.py [SCENE]
 """
@@ -22,13 +22,13 @@ from drive_env.render.canvas import cv2
 SIZES = ((1280, 720), (1920, 1080))
 
 LEAST_FRAMES_PER_S = {("scene", 720): 150, ("scene", 1080): 60}
-"""What the scene view owes its users."""
+"""Frames per second that the scene view must reach."""
 
 WARM_UP_FRAMES = 5
 
 
 def one_core() -> None:
-    """Drawing takes one core here, whatever the library would do."""
+    """Pins drawing to one core, whatever OpenCV's default is."""
     cv2.setNumThreads(1)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -45,7 +45,7 @@ def worlds(path: str | None) -> list[tuple[str, Batch]]:
 
 
 def frame_ms(batch: Batch, view: SceneView, frames: int) -> list[float]:
-    """Milliseconds of processor time that each frame took, while the world goes on."""
+    """Milliseconds of processor time of each frame, with one step of the world between two frames."""
     driver, spent_ms = RandomDriver(batch), []
     for number in range(WARM_UP_FRAMES + frames):
         batch.step(driver.act_all())
@@ -90,10 +90,10 @@ def main() -> None:
                 median_ms, worst_ms = statistics.median(spent_ms), statistics.quantiles(spent_ms, n=20)[-1]
                 least = LEAST_FRAMES_PER_S.get((kind, size[1]))
                 met = "met" if least and 1e3 / median_ms >= least else "MISSED"
-                verdict = f"  at least {least} asked: {met}" if least else ""
+                verdict = f"  at least {least} required: {met}" if least else ""
                 print(f"  {kind:6} {size[0]} x {size[1]:4}  {1e3 / median_ms:6.0f} frames/s  "
                       f"median {median_ms:5.2f} ms  95% {worst_ms:5.2f} ms{verdict}")
-        print(f"  a step: {before_us:.1f} us before a view was made, {step_us(batch):.1f} us after")
+        print(f"  a step: {before_us:.1f} us before a view is made, {step_us(batch):.1f} us after")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What does PPO look like in one file, in CleanRL's manner? Over Gymnasium's vector env: one vehicle a world.
+"""What does single-file PPO in CleanRL's style look like? On Gymnasium's vector env, with one agent per world.
 
-The vector env restarts by itself in the step after an episode's end (NEXT_STEP). That step ignores the action and is no
-transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` the other steps that
-ignore the action. The observation before it is the episode's true last one, so a time limit is bootstrapped from the
-next value.
+The vector env resets itself in the step after the end of an episode (NEXT_STEP). That step ignores the action and is no
+transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` marks the other
+steps that ignore the action. The observation before it is the true last one of the episode, so a time limit is
+bootstrapped from the value of the next observation.
 
     pip install drive-env torch
     python examples/cleanrl_ppo.py --total-timesteps 100000
@@ -19,7 +19,7 @@ from torch.distributions import Categorical
 
 from drive_env import DriveConfig, RewardConfig, generate_scene
 
-# Small enough to be learned in minutes on a laptop: little crossings, goals near, long steps, contacts without price.
+# Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 SCENES = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
 CONFIG = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
                      on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
@@ -109,7 +109,7 @@ def main():
                 advantages[t] = last
             returns = advantages + values
 
-        # Only steps whose action had an effect are learned from.
+        # The losses use only the steps whose action had an effect.
         b_obs, b_actions, b_logprobs = obs[valid], actions[valid], logprobs[valid]
         b_advantages, b_returns = advantages[valid], returns[valid]
         for _ in range(args.update_epochs):
@@ -126,7 +126,7 @@ def main():
                 nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
                 optimizer.step()
 
-        print(f"steps {global_step}, {int(global_step / (time.time() - start))} a second, "
+        print(f"steps {global_step}, SPS {int(global_step / (time.time() - start))}, "
               f"goal {envs.unwrapped.batch.metrics()['goal'].value:.2f}", flush=True)
     envs.close()
 

@@ -1,7 +1,7 @@
-"""How does a trainer of one's own use `Batch`? Many worlds, fixed agents, arrays: here it fills a rollout buffer.
+"""How does a custom trainer use `Batch`? It fills a rollout buffer from the arrays of many worlds.
 
-What a step says belongs to two things: the action just taken, and the observation just returned. A buffer that keeps
-them in step stores, in agent t, what described o_t *before* the call and what came of action t after it.
+The channels of a step describe two things: the action just taken and the observation just returned. Entry t of an
+aligned buffer stores the channels of o_t, read *before* the call, and the results of action t, read after it.
 
     python examples/flat_batch.py --steps 200
 """
@@ -31,16 +31,16 @@ for name in OF_OBSERVATION + OF_ACTION:
 batch.reset()
 for t in range(options.steps):
     for name in OF_OBSERVATION:
-        buffer[name][t] = getattr(batch, name)  # a copy: the batch's arrays are overwritten by the next call
-    batch.actions[:] = rng.integers(batch.single_action_space.n, size=batch.num_agents)  # a policy goes here
+        buffer[name][t] = getattr(batch, name)  # copies: the next call overwrites the batch's arrays
+    batch.actions[:] = rng.integers(batch.single_action_space.n, size=batch.num_agents)  # replace by a policy
     batch.step(batch.actions)  # passing the bound array copies nothing
     for name in OF_ACTION:
         buffer[name][t] = getattr(batch, name)
 
-# A loss, a statistic, a count: all of them over the steps in which the action had an effect, and over no others.
-kept = ~buffer["invalid_step"]
-print(f"steps {kept.size}, of which {kept.sum()} count; reward a step {buffer['rewards'][kept].mean():.4f}")
+# Losses, statistics and counts use the steps in which the action had an effect, and no others.
+valid = ~buffer["invalid_step"]
+print(f"steps {valid.size}, of which {valid.sum()} count; mean reward {buffer['rewards'][valid].mean():.4f}")
 decided = buffer["outcome"][buffer["outcome"] > 0]
 print("trials ended by", {OUTCOMES[code]: int((decided == code).sum()) for code in np.unique(decided)})
-print("mean score of agents", batch.metrics()["score"])
+print("mean score", batch.metrics()["score"])
 batch.close()

@@ -1,4 +1,4 @@
-"""Can RL code that never heard of drive-env use it? This search knows Gymnasium alone; the env is an id, as any other.
+"""Can RL code without any reference to drive-env use it? This random search imports Gymnasium and takes an env id.
 
     pip install drive-env
     python examples/foreign_code.py drive_env:drive_env/Drive-v0 --steps 20000
@@ -16,7 +16,7 @@ options = parser.parse_args()
 
 env, rng, done, best = gym.make(options.env_id), np.random.default_rng(0), 0, (-np.inf, 0.0)
 shape = (env.action_space.n, env.observation_space.shape[0])
-while done < options.steps:  # random search: a linear policy beside the best one so far, judged by one episode
+while done < options.steps:  # random search: perturb the best linear policy so far, evaluate on one episode
     weights, score, over = best[1] + 0.1 * rng.normal(size=shape), 0.0, False
     observation, _ = env.reset(seed=0)
     while not over:

@@ -1,7 +1,7 @@
-"""How does one train with stable-baselines3? PPO on the Gymnasium env, or on the adapter, which plays the same faster.
+"""How does one train with stable-baselines3? PPO on the Gymnasium env, or on the adapter: same steps, less time.
 
     pip install 'drive-env[sb3]'
-    python examples/sb3_ppo.py --face adapter --steps 100000
+    python examples/sb3_ppo.py --api adapter --steps 100000
 """
 
 import argparse
@@ -15,21 +15,21 @@ from drive_env import DriveConfig, RewardConfig, generate_scene
 from drive_env.sb3 import DriveVecEnv
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--face", choices=("gymnasium", "adapter", "all-agents"), default="adapter")
+parser.add_argument("--api", choices=("gymnasium", "adapter", "all-agents"), default="adapter")
 parser.add_argument("--steps", type=int, default=100_000)
 parser.add_argument("--worlds", type=int, default=32)
 options = parser.parse_args()
 
-# Small enough to be learned in minutes on a laptop: little crossings, goals near, long steps, contacts without price.
+# Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
 config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
                      on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
-if options.face == "gymnasium":
+if options.api == "gymnasium":
     arguments = {"scenes": scenes, "config": config}
     env = make_vec_env("drive_env/Drive-v0", options.worlds, seed=0, env_kwargs=arguments)
-elif options.face == "adapter":  # one `Batch` and its threads instead of one env at a time
+elif options.api == "adapter":  # one multi-threaded `Batch` instead of one env after another
     env = VecMonitor(DriveVecEnv(scenes, options.worlds, config))
-else:  # every vehicle is an env; those that are done early wait for their world, see docs/clients/sb3.md
+else:  # every agent is an env; agents that are done early wait for their world, see docs/clients/sb3.md
     env = VecMonitor(DriveVecEnv(scenes, options.worlds // 4, config, agents="all"))
 
 model = PPO("MlpPolicy", env, n_steps=64, batch_size=256, n_epochs=4, learning_rate=1e-3, gamma=0.98, ent_coef=0.01,

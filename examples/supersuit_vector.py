@@ -1,7 +1,7 @@
-"""How does one play all agents of a world as a vector env? SuperSuit, with its wrappers, over the PettingZoo env.
+"""How does one step all agents of a world as a vector env? With SuperSuit's wrappers over the PettingZoo env.
 
-SuperSuit's vector env wants agents that never leave: `finished="wait"` keeps those that are done until the episode ends
-for all. Their infos say `invalid_step`, so that a learner can leave those steps out.
+SuperSuit's vector env requires a constant set of agents: `finished="wait"` keeps agents that are done until the episode
+ends for all. Their infos have `invalid_step` set, so a learner can mask those steps.
 
     pip install supersuit
     python examples/supersuit_vector.py --steps 300
@@ -32,9 +32,9 @@ ended = 0
 for _ in range(options.steps):
     actions = np.array([envs.action_space.sample() for _ in range(envs.num_envs)])
     observations, rewards, terminations, truncations, infos = envs.step(actions)
-    # In the step that ends an episode SuperSuit puts the next one's infos over its own: take no mask from it.
+    # In the step that ends an episode SuperSuit overwrites the infos with those of the next one: take no mask from it.
     counted += [not info["invalid_step"] for info in infos]
     ended += sum("terminal_observation" in info for info in infos)
 print(f"{envs.num_envs} envs, observations {observations.shape}, steps {options.steps * envs.num_envs}, "
-      f"of which {counted.sum()} count; {ended} agents' episodes ended")
+      f"of which {counted.sum()} count; {ended} agent episodes ended")
 envs.close()

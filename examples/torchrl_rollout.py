@@ -1,4 +1,4 @@
-"""How does one collect with TorchRL? Its PettingZoo wrapper with masks, and a policy that all agents share.
+"""How does one collect a rollout with TorchRL? With its masked PettingZoo wrapper and one shared policy.
 
     pip install torchrl
     python examples/torchrl_rollout.py --steps 300
@@ -22,7 +22,7 @@ config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, partners=
 torch.manual_seed(0)
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="PettingZoo in TorchRL is tested using version")
-    # An agent that is done leaves: `use_mask` shows who is there, and `done_on_any=False` waits for the others.
+    # An agent that is done leaves: `use_mask` marks the present ones, `done_on_any=False` goes on until all are done.
     env = PettingZooWrapper(parallel_env("town", config), use_mask=True, done_on_any=False)
 env.set_seed(0)
 
@@ -34,11 +34,11 @@ policy = ProbabilisticActor(
     in_keys=[("agent", "logits")], out_keys=[("agent", "action")], distribution_class=torch.distributions.Categorical)
 
 rollout = env.rollout(options.steps, policy, break_when_any_done=False)
-there = rollout["agent", "mask"]  # is in the episode when it acts
-acted = there & (rollout["next", "agent", "info", "invalid_step"] == 0)  # and its action had an effect
+present = rollout["agent", "mask"]  # in the episode when it acts
+acted = present & (rollout["next", "agent", "info", "invalid_step"] == 0)  # and the action had an effect
 reward = rollout["next", "agent", "reward"][..., 0]
-print(f"steps {there.numel()}: in the episode {int(there.sum())}, of which {int(acted.sum())} count; "
-      f"reward a step {reward[acted].mean():.4f}")
+print(f"steps {present.numel()}: in the episode {int(present.sum())}, of which {int(acted.sum())} count; "
+      f"mean reward {reward[acted].mean():.4f}")
 outcome = rollout["next", "agent", "info", "outcome"].long()
 print("trials ended by", {OUTCOMES[code]: int((outcome == code).sum()) for code in outcome.unique().tolist() if code})
 env.close()

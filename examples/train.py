@@ -1,8 +1,8 @@
-"""Training from Python: a config, a call, and the policy at the wheel of a batch.
+"""How does one train from Python? A config, a call, and an evaluation of the trained policy.
 
     python examples/train.py [minutes [folder]]     # in a checkout, after pip install -e '.[train]'
 
-Without a folder every run gets its own, named by the time it began: training writes into no folder that holds a run.
+Without a folder every run gets its own, named by its start time: training refuses a folder that already holds a run.
 """
 
 import sys
@@ -11,13 +11,13 @@ import time
 from baselines.evaluate import Player, evaluate, random_policy
 from baselines.ppo import train
 from baselines.presets import SMALL
-from baselines.worlds import scenes_of
+from baselines.rollout.batches import scenes_of
 
 minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 folder = sys.argv[2] if len(sys.argv) > 2 else time.strftime("runs/example-%Y%m%d-%H%M%S")
 config = SMALL.changed(run={"folder": folder, "minutes": minutes}, ppo={"learning_rate": 5e-4})
 result = train(config)
-for name, who in (("by chance", random_policy(seed=0)), ("trained", Player(result.policy, "cpu"))):
+for name, who in (("random", random_policy(seed=0)), ("trained", Player(result.policy, "cpu"))):
     report = evaluate(who, scenes_of(config.env), config.env.drive)
     print(f"{name}: {report['goal'].value:.2f} of the goals reached")
 print(f"curves and checkpoint: {folder}")

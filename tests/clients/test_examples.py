@@ -14,16 +14,16 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUNS = [
     ("foreign_code.py", ["--steps", "200"], (), r"steps \d+, best return -?\d"),
     ("flat_batch.py", ["--steps", "80"], (), r"steps 10240, of which \d{4,5} count.*\n.*'offroad': \d+"),
-    # Learners learn: by chance 5 of 100 vehicles come to their goals.
+    # Learners learn: a random policy reaches 5 of 100 goals.
     ("recurrent.py", ["--steps", "150000"], ("torch",), r"steps 15\d{4}, .*, goal (0\.[5-9]|1\.0)"),
     ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),
     ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
-    ("sb3_ppo.py", ["--steps", "500", "--face", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
-    ("sb3_ppo.py", ["--steps", "500", "--face", "all-agents"], ("stable_baselines3",), r"steps 2048, mean return"),
+    ("sb3_ppo.py", ["--steps", "500", "--api", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
+    ("sb3_ppo.py", ["--steps", "500", "--api", "all-agents"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agents"),
     ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, \d+ episodes"),
     ("torchrl_rollout.py", ["--steps", "130"], ("torchrl",), r"steps 1040: .* count; .*\n.*'offroad': \d+"),
-    ("rllib_ppo.py", ["--steps", "300", "--batch", "200"], ("ray",), r"steps 400, of agents \d+, mean return"),
+    ("rllib_ppo.py", ["--steps", "300", "--batch", "200"], ("ray",), r"steps 400, agent-steps \d+, mean return"),
 ]
 
 ELSEWHERE = {"train.py"}

@@ -143,9 +143,9 @@ def test_training_computes_what_the_rollout_computed():
     every = torch.arange(24)
     seen = {"first": 0, "waits": 0, "truncations": 0, "terminations": 0}
     for segment in segments:
-        assert torch.equal(segment["kept"], ~segment["waits"])
-        logits, values = recurrent.replay(agent, segment, every)
-        kept = segment["kept"]
+        assert torch.equal(segment["valid"], ~segment["waits"])
+        logits, values = recurrent.unroll(agent, segment, every)
+        kept = segment["valid"]
         logp = torch.distributions.Categorical(logits=logits).log_prob(segment["actions"])
         assert torch.allclose(logp[kept], segment["logp"][kept], atol=1e-5)
         assert torch.allclose(values[kept], segment["values"][kept], atol=1e-5)
@@ -159,16 +159,16 @@ def test_the_memory_goes_on_through_trials_waits_and_segments_and_ends_with_the_
     agent, segments = played(4)
     whole = {name: torch.cat([segment[name] for segment in segments]) for name in ("observations", "first", "waits")}
     trial_ends = 0
-    for agent in range(0, 24, 5):
+    for index in range(0, 24, 5):
         memory = torch.zeros(8)
         for t in range(len(whole["first"])):
             if t % 30 == 0:
-                assert torch.allclose(segments[t // 30]["memory"][agent], memory, atol=1e-5)
-            if whole["first"][t, agent]:
+                assert torch.allclose(segments[t // 30]["memory"][index], memory, atol=1e-5)
+            if whole["first"][t, index]:
                 memory = torch.zeros(8)
-            if not whole["waits"][t, agent]:
+            if not whole["waits"][t, index]:
                 with torch.no_grad():
-                    memory = agent.gru(agent.encoder(whole["observations"][t, agent][None]), memory[None])[0]
+                    memory = agent.gru(agent.encoder(whole["observations"][t, index][None]), memory[None])[0]
             else:
                 trial_ends += 1
     assert trial_ends > 0
@@ -204,7 +204,7 @@ def test_a_longer_wait_moves_no_weight():
     _, (_, segment) = played(2)
     longer, at = dict(segment), 5
     for name, array in segment.items():
-        if array.shape[:2] == segment["kept"].shape:
+        if array.shape[:2] == segment["valid"].shape:
             idle = torch.ones_like if name == "waits" else torch.zeros_like
             longer[name] = torch.cat([array[:at], idle(array[:7]), array[at:]])
     assert not segment["truncations"][at - 1].any()
@@ -216,12 +216,12 @@ def test_values_learn_the_returns():
     _, (_, segment) = played(2)
     for name in ("values", "value_after", "restart_value"):
         segment[name] += 3.0  # so that returns are far from where values begin, and from advantages
-    names = ("rewards", "values", "kept", "terminations", "truncations", "value_after", "waits_after", "restart_value")
+    names = ("rewards", "values", "valid", "terminations", "truncations", "value_after", "waits_after", "restart_value")
     returns = recurrent.advantages(*(segment[name] for name in names), 0.995, 0.95) + segment["values"]
     agent, _ = trained(segment, updates=25)
     with torch.no_grad():
-        _, values = recurrent.replay(agent, segment, torch.arange(24))
-    kept = segment["kept"]
+        _, values = recurrent.unroll(agent, segment, torch.arange(24))
+    kept = segment["valid"]
     assert returns[kept].mean() > 2
     assert (values - returns)[kept].abs().mean() < 0.5
 
@@ -234,8 +234,8 @@ def test_a_wait_cut_by_the_segment_s_end_is_valued_as_if_it_had_been_seen_throug
     whole = long[0]
     for cut, segment in zip((30, 60), short):
         for agent in torch.nonzero(segment["waits_after"]).flatten().tolist():
-            after = [t for t in range(cut, 90) if whole["kept"][t, agent]]
-            last = max(t for t in range(cut) if whole["kept"][t, agent])
+            after = [t for t in range(cut, 90) if whole["valid"][t, agent]]
+            last = max(t for t in range(cut) if whole["valid"][t, agent])
             if whole["terminations"][last, agent] or whole["truncations"][last, agent]:
                 continue
             assert segment["restart_value"][agent] == pytest.approx(float(whole["values"][after[0], agent]), abs=1e-5)
