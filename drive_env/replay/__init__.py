@@ -1,4 +1,4 @@
-"""How does one see what a policy did? A world is recorded while it plays and saved as one page."""
+"""How is an episode replayed? A `Recorder` records a world while it is stepped and saves it as one HTML page."""
 
 from .playing import record, write_replay
 from .recorder import Recorder

@@ -1,4 +1,4 @@
-"""How do the arrays of a recording become few bytes? Rounded, differenced along time, in planes, deflated."""
+"""How are the arrays of a recording compressed? Quantised, differenced along time, split into byte planes, deflated."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ OBSERVED_QUANTUM = 1.0 / 2**15
 """Observations lie in [-1, 1]; this is 1.2 mm/s of a speed and 1.2 cm of the distance to a goal."""
 ACTION_QUANTUM = 1.0 / 2**12
 
-SMOOTH = 2
-"""Differences of differences: small where something moves evenly."""
-STEADY = 1
-"""Differences: zero where something keeps its value."""
+SECOND_ORDER = 2
+"""Second differences: small for steady motion."""
+FIRST_ORDER = 1
+"""First differences: 0 while a value is constant."""
 
-CHOICES = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m")
-"""What the page needs of the config."""
+CONFIG_FIELDS = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m")
+"""Fields of the config that the page reads."""
 
 EXACT = 0.0
-"""As a quantum: the bits of a float32 as they are."""
+"""As a quantum: the bits of the float32 values, unchanged."""
 
 COUNT_LIMIT = 2.0**31 - 1
-"""Counts are 32-bit numbers; differences may wrap, sums of them wrap back."""
+"""Counts are 32-bit integers; differences may wrap, their sums wrap back."""
 
 
 def pack_recording(recording: Recording) -> bytes:
-    """All that the page shows, deflated (zlib): length of the header as uint32, header as JSON, arrays.
+    """A zlib stream of the length of the header (uint32), the header (JSON) and the arrays.
 
-    The header's `arrays` has, by name, what `coded` was told and where the array stands behind the header.
+    The header's `arrays` holds, by name, the arguments of `encoded` and the offset of the array behind the header.
     """
     store = _Store()
     for number, roles in enumerate(recording.roles):
@@ -50,53 +50,53 @@ def pack_recording(recording: Recording) -> bytes:
     return zlib.compress(struct.pack("<I", len(text)) + text + b"".join(store.parts), 9)
 
 
-def coded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
-    """Values as byte planes, (planes, series, frames) uint8, lowest first; upper ones of zeros are left out.
+def encoded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
+    """Values as byte planes, (planes, series, frames) uint8, lowest first; upper planes of zeros are left out.
 
     Args:
         values: (series, frames).
-        quantum: what one count stands for; `EXACT` takes the bits of float32 values for counts.
-        order: how many times counts are replaced by their differences along the frames, from 0 on.
+        quantum: value of one count; `EXACT` takes the bits of float32 values as counts.
+        order: how often counts are replaced by their differences along the frames.
     """
     if quantum == EXACT:
         counts = np.ascontiguousarray(values, np.float32).view(np.int32)
     else:
-        whole = np.rint(values.astype(np.float64) / quantum)
-        counts = np.clip(whole, -COUNT_LIMIT, COUNT_LIMIT).astype(np.int32)
+        rounded = np.rint(values.astype(np.float64) / quantum)
+        counts = np.clip(rounded, -COUNT_LIMIT, COUNT_LIMIT).astype(np.int32)
     for _ in range(order):
         counts = np.diff(counts, axis=1, prepend=np.int32(0))
-    # The sign goes to the lowest bit, so that small differences of both signs have empty upper planes.
+    # Zigzag: the sign goes to the lowest bit, so that small differences of both signs have empty upper planes.
     unsigned = ((counts << 1) ^ (counts >> 31)).view(np.uint32)
-    planes = np.stack([(unsigned >> np.uint32(8 * place)).astype(np.uint8) for place in range(4)])
-    filled = [place + 1 for place in range(4) if planes[place].any()]
-    return planes[: max(filled, default=0)]
+    planes = np.stack([(unsigned >> np.uint32(8 * plane)).astype(np.uint8) for plane in range(4)])
+    nonzero = [plane + 1 for plane in range(4) if planes[plane].any()]
+    return planes[: max(nonzero, default=0)]
 
 
 class _Store:
-    """Coded arrays one after another, and where each is."""
+    """Encoded arrays, concatenated, and an index of them by name."""
 
     def __init__(self):
         self.index: dict[str, dict] = {}
         self.parts: list[bytes] = []
-        self._at = 0
+        self._offset = 0
 
-    def put(self, name: str, values: np.ndarray, quantum: float = 1.0, order: int = STEADY) -> None:
+    def put(self, name: str, values: np.ndarray, quantum: float = 1.0, order: int = FIRST_ORDER) -> None:
         """Values of shape (series, frames), or (n,), which is one series."""
         values = np.atleast_2d(values)
-        planes = coded(values, quantum, order)
+        planes = encoded(values, quantum, order)
         series, frames = values.shape
-        self.index[name] = {"at": self._at, "series": series, "frames": frames, "planes": len(planes),
+        self.index[name] = {"at": self._offset, "series": series, "frames": frames, "planes": len(planes),
                             "quantum": quantum, "order": order}
         self.parts.append(planes.tobytes())
-        self._at += planes.nbytes
+        self._offset += planes.nbytes
 
 
-# ---- what there is ----
+# ---- scenes and trials ----
 
 
 def _put_scene(store, name, roles):
     roads, objects = roles.scene.roads, roles.scene.objects
-    # Exact, so that the page finds the same nearest segments as the core.
+    # Exact, so that the page finds the same k nearest segments as the core.
     for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
     store.put(f"{name}road_start", roads.start)
@@ -108,23 +108,23 @@ def _put_scene(store, name, roles):
 
 
 def _put_trial(store, name, trial):
-    store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SMOOTH)
-    store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SMOOTH)
+    store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)
+    store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SECOND_ORDER)
     heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)
-    store.put(f"{name}heading_rad", heading_rad.T, HEADING_QUANTUM_RAD, SMOOTH)
-    store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SMOOTH)
+    store.put(f"{name}heading_rad", heading_rad.T, HEADING_QUANTUM_RAD, SECOND_ORDER)
+    store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SECOND_ORDER)
     store.put(f"{name}present", trial.present.T)
     store.put(f"{name}rewards", trial.rewards.T, EXACT)
     store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
     store.put(f"{name}outcome", trial.outcome.T)
     store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
-    store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SMOOTH)
+    store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SECOND_ORDER)
 
 
 def _bits(arrays):
-    """Bool arrays as one array of numbers, the first of them as the lowest bit."""
-    return sum(np.asarray(array, np.int32) << place for place, array in enumerate(arrays))
+    """Bool arrays as one integer array, the first of them as the lowest bit."""
+    return sum(np.asarray(array, np.int32) << bit for bit, array in enumerate(arrays))
 
 
 def _series(values):
@@ -135,26 +135,27 @@ def _series(values):
 def _header(recording: Recording) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
-        "config": {name: getattr(config, name) for name in CHOICES},
+        "config": {name: getattr(config, name) for name in CONFIG_FIELDS},
         "reward": {event: getattr(config.reward, event) for event in EVENTS},
         "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
-        "own": [_shown(feature) for feature in own],
-        "slots": [_shown(feature) for feature in recording.layout.values() if feature not in own],
+        "own": [_feature(feature) for feature in own],
+        "slots": [_feature(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(roles) for roles in recording.roles],
         "trials": [_trial_header(trial) for trial in recording.trials],
     }
 
 
-def _shown(feature):
+def _feature(feature):
     return {"name": feature.name, "unit": feature.unit, "meaning": feature.meaning, "scale": feature.scale}
 
 
 def _scene_header(roles):
-    # Ids are 64-bit numbers; a page's numbers are not.
+    # Ids are 64-bit integers; JavaScript's numbers are not.
     ids = [str(number) for number in roles.scene.objects.id[roles.objects]]
     return {"name": roles.scene.name, "source": roles.scene.source, "dt_s": roles.dt_s,
-            "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count, "ids": ids}
+            "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count,
+            "ids": ids}
 
 
 def _trial_header(trial: Trial):

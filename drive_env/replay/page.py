@@ -1,4 +1,4 @@
-"""How does a recording become one file? The parts in `web/` are put together, with the recording in them."""
+"""How does a recording become one file? The parts in `web/` and the packed recording fill a template."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from importlib import resources
 from .packing import pack_recording
 from .recording import Recording
 
-SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "sight",
-           "overlay", "pane", "timeline", "panel", "agents", "controls", "main")
-"""The page's JavaScript, in the order in which it is read."""
+SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "observation",
+           "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
+"""The page's JavaScript files, in the order of their concatenation."""
 
 SLOT = re.compile(r"<!-- (title|style|script|recording) -->")
-"""Where a part goes in page.html."""
+"""A placeholder in page.html."""
 
 NAMES_IN_TITLE = 3
 
 
 def fill_page(recording: Recording, title: str | None = None) -> str:
-    """The whole page as HTML."""
+    """The whole page as HTML; `title` None takes the names of the scenes."""
     parts = {
         "title": html.escape(_default_title(recording) if title is None else str(title)),
         "style": f"<style>\n{_read('page.css')}</style>",

@@ -1,4 +1,4 @@
-"""How does one record a policy in one call? One world, some episodes."""
+"""How is a policy recorded in one call? One world, some episodes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .recording import Recording
 
 def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
            episodes: int = 1, progress: Progress | None = None) -> Recording:
-    """Plays a world and keeps what happened; `save_html` of the result writes the replay page.
+    """Plays and records one world; `save_html` of the result writes the replay page.
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" drives by rule, "random" draws actions. Or a function that is given the batch and
-            returns actions for every agent; it is called once a step, also where the step is a restart.
-        config: of the batch; `max_trials` says how many trials an episode has.
+        policy: "lane" is rule-based, "random" draws actions. Or a function of the batch that returns actions for all
+            agents; it is called once per step, restart steps included.
+        config: of the batch; an episode has `max_trials` trials.
         seed: of the first episode and of the random policy.
-        episodes: how many to play.
-        progress: called after every step with the steps done and the most there can be.
+        episodes: number of episodes.
+        progress: called after every step with the steps done and the largest possible number of steps.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
-        ActionError: the policy returned what is no action.
+        ActionError: the policy returned something else than actions.
     """
     check_policy(policy)
     episodes = checked_int("episodes", episodes, 1, 1_000_000)
@@ -48,10 +48,10 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
 
     Args:
         scenes, policy, seed, progress: as for `record`.
-        path: of the page, ends in .html.
-        trials: of the episode.
-        agents: agents of the world, as `DriveConfig.agents_per_world`; None leaves that to the config.
-        config: everything else.
+        path: of the page; it ends in .html or .htm.
+        trials: number of trials of the episode.
+        agents: as `DriveConfig.agents_per_world`; None takes the config's.
+        config: all other fields of the config.
 
     Raises:
         ConfigError, SceneError, ActionError: as for `record`, or the page cannot be written.

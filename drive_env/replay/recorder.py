@@ -1,4 +1,4 @@
-"""How is a world recorded while somebody else steps it?"""
+"""How is a world recorded while another loop steps it?"""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..roles import Roles
 from .recording import EVENTS, FLAGS, Recording, Trial
 
 SLOT_BLOCKS = ("partners", "roads")
-"""Parts of an observation whose features have slots."""
+"""Blocks of an observation whose features have slots."""
 
 
 class Frame(NamedTuple):
-    """What was to be seen after one call; the arrays are those of a `Trial` at one frame."""
+    """The world after one call; the arrays are those of a `Trial` at one frame."""
 
     x_m: np.ndarray
     y_m: np.ndarray
@@ -34,8 +34,8 @@ class Frame(NamedTuple):
     own: np.ndarray
 
 
-class _Played:
-    """A trial that may still go on."""
+class _OpenTrial:
+    """A trial that may get more frames."""
 
     def __init__(self, episode: int, index: int, scene: int):
         self.episode, self.index, self.scene = episode, index, scene
@@ -53,15 +53,15 @@ class _Played:
 
 
 class Recorder:
-    """Keeps what one world of a batch shows, for a replay page.
+    """Records one world of a batch for a replay page.
 
-    Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It changes
-    nothing of the batch, and a batch that nobody records pays nothing. Frames before the first start of a
-    trial are not kept.
+    Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It does not change
+    the batch, and a batch without a recorder has no extra cost. Recording begins with the first captured start of
+    a trial.
 
     Args:
         batch: any batch; `env.batch` for an env.
-        world: which of its worlds.
+        world: index of the world.
 
     Raises:
         ConfigError: the batch has no such world.
@@ -73,11 +73,11 @@ class Recorder:
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
         self._roles: list[Roles] = []
-        self._played: list[_Played] = []
+        self._trials: list[_OpenTrial] = []
         self._episode = 0
 
     def capture(self) -> None:
-        """Keeps what the world shows now, as the next frame of its trial.
+        """Records the current state of the world as the next frame of its trial.
 
         Raises:
             CallError: before `reset`, or the batch is closed.
@@ -89,26 +89,26 @@ class Recorder:
         roles = batch.roles[int(batch.scene_index[self.world])]
         agents = slice(first_agent, first_agent + roles.num_agents)
         if self._opens_trial(agents):
-            self._episode += bool(self._played) and bool(batch.first[first_agent])
-            self._played.append(_Played(self._episode, state["trial"], self._scene_of(roles)))
-        if self._played:
-            trial = self._played[-1]
+            self._episode += bool(self._trials) and bool(batch.first[first_agent])
+            self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles)))
+        if self._trials:
+            trial = self._trials[-1]
             trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))
 
     def recording(self) -> Recording:
-        """All that was captured so far.
+        """Everything captured so far.
 
         Raises:
-            CallError: there is nothing to show yet.
+            CallError: no trial has been captured yet.
         """
-        if not self._played:
+        if not self._trials:
             raise CallError(
                 "no start of a trial was captured; call capture after reset, then after every step")
         return Recording(self.batch.config, self._layout, tuple(self._roles),
-                         tuple(played.finished() for played in self._played))
+                         tuple(trial.finished() for trial in self._trials))
 
     def _opens_trial(self, agents):
-        """Whether observations are a trial's first: then alone no action took effect and no trial ended."""
+        """Whether the observations are the first of a trial: only then did no action take effect and no trial end."""
         batch = self.batch
         restarted = batch.invalid_step[agents].all() and not batch.trial_ended[agents].any()
         return restarted or batch.first[agents].any()
@@ -121,10 +121,10 @@ class Recorder:
     def _frame(self, agents, trial):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
         acted = (~batch.invalid_step[agents] & bool(trial.frames))[:, None]
-        began = batch.step_events(self.world)
-        # A fresh trial's first frame shows no step: what came before it is not its own.
-        events = np.stack([began[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
-        # A fresh trial's actions are those of the step before it.
+        onsets = batch.step_events(self.world)
+        # The first frame of a trial has no events: those in the batch belong to the step before.
+        events = np.stack([onsets[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
+        # Nor has it actions: those in the batch belong to the step before.
         actions = np.where(acted, _shares(batch.actions[agents], batch.config.action_type), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
@@ -135,12 +135,12 @@ class Recorder:
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:
-    """Those of which every agent has one, none a slot."""
+    """The features without slots, one number per agent."""
     return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SLOT_BLOCKS]
 
 
 def _shares(actions, action_type):
-    """(R, 2) throttle and steering in [-1, 1] of actions in any form."""
+    """(R, 2) throttle and steering in [-1, 1] of actions of any type."""
     if action_type == "continuous":
         return actions
     bins = actions

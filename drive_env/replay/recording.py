@@ -1,4 +1,4 @@
-"""What is kept of the trials a world has played?"""
+"""What does a recording hold? Some trials of one world as arrays."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ..roles import Roles
 
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
          "stopped", "waits")
-"""The channels of a `Batch` that are yes or no."""
+"""The bool channels of a `Batch`."""
 
 EVENTS = ("goal", "collision", "offroad")
-"""What is paid, in the order of the terms of a reward."""
+"""The rewarded events, in the order of the reward terms."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One trial as it was seen; vehicle i is agent i of the world, then come log-replay vehicles and static vehicles.
+    """One recorded trial. Vehicle i < R is agent i of the world; log-replay vehicles and then static vehicles follow.
 
-    Arrays have F frames: frame 0 is the trial's first observation, frame s what came of its driving step s.
-    The R agents are those that have a vehicle.
+    Arrays have F frames: frame 0 is the start of the trial, frame s the state after its driving step s. The R agents
+    are those that have a vehicle.
 
     Attributes:
-        episode: counted from 0 since the recording began. index: `trial_index`, from 0.
-        scene: index into `Recording.casts`.
-        complete: its last step was recorded.
-        x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, on the map.
-        actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 where the agent did not act.
-        rewards: (F, R) float32. events: (F, R, 3) bool, what of `EVENTS` the agent met in the step.
-        flags: (F, R) bool each, by the names in `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
-        own: (F, R, features) float32, the part of each observation that has no slots, in order of the layout.
+        episode: from 0, since the recording began. index: `trial_index`, from 0.
+        scene: index into `Recording.roles`.
+        complete: whether its last step was recorded.
+        x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
+        actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 if the action had no effect.
+        rewards: (F, R) float32. events: (F, R, 3) bool, onsets of `EVENTS` in the step.
+        flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
+        own: (F, R, features) float32, the features of each observation that have no slots, in the order of the layout.
     """
 
     episode: int
@@ -56,7 +56,7 @@ class Trial:
 
     @property
     def frame_count(self) -> int:
-        """F: the driving steps that were recorded, and one."""
+        """F, the recorded driving steps plus one."""
         return len(self.x_m)
 
 
@@ -65,9 +65,9 @@ class Recording:
     """Some trials of one world.
 
     Attributes:
-        config, layout: of the batch that was recorded.
-        casts: the scenes that were played, and who plays which part in each.
-        trials: in the order they were played.
+        config, layout: of the recorded batch.
+        roles: the agent roles of each scene that was played.
+        trials: in the order of time.
     """
 
     config: DriveConfig
@@ -76,10 +76,10 @@ class Recording:
     trials: tuple[Trial, ...]
 
     def html(self, title: str | None = None) -> str:
-        """The replay page: one HTML document that needs no network.
+        """The replay page: one HTML document that makes no network request.
 
         Args:
-            title: shown at the top; None takes the names of the scenes.
+            title: heading of the page; None takes the names of the scenes.
         """
         from .page import fill_page
 

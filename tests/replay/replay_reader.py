@@ -1,4 +1,4 @@
-"""What does a replay page hold? Its data, read back by docs/replay.md and by nothing else."""
+"""What does a replay page hold? Its data, decoded as docs/replay.md says, without the code of the package."""
 
 import base64
 import json
@@ -34,6 +34,6 @@ class Page:
             return counts.astype(np.int32).view(np.float32)
         return counts * entry["quantum"]
 
-    def agents(self, name):
+    def frames(self, name):
         """(frames, series)."""
         return self.array(name).T

@@ -1,4 +1,4 @@
-"""Does the replay page play, and does it show what was recorded? In a headless Chromium, with no network."""
+"""Does the replay page play, and does it show what was recorded? In a headless Chromium, without a network."""
 
 import time
 
@@ -12,7 +12,7 @@ from drive_env.replay import Recorder, record
 DESKTOP, PHONE = (1280, 800), (400, 800)
 
 PATIENCE_S = 20
-"""A busy machine starts a browser slowly."""
+"""A loaded machine starts a browser slowly."""
 
 TRIALS = 3
 WATCHED = (0, 3, 6)
@@ -35,7 +35,7 @@ class Learner(LaneDriver):
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """The path of a page, and by (trial, frame, agent) what was observed there."""
+    """The path of a page, observation vectors by (trial, frame, agent), and the layout."""
     path, observed = tmp_path_factory.mktemp("replay") / "page.html", {}
     config = DriveConfig(max_trials=TRIALS, partners=8, roads=40)
     with Batch(generate_scene("town", seed=3, agents=24), config=config) as batch:
@@ -55,7 +55,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture
 def page(chromium, played):
-    """The page, opened at a desktop's size; at the end nothing may stand in the console."""
+    """The page, opened at a desktop's size; at the end the console must be empty."""
     opened = Opened(chromium, played[0])
     opened.open(DESKTOP)
     yield opened
@@ -90,7 +90,7 @@ class Opened:
             time.sleep(0.02)
 
     def rest(self):
-        """Waits until what was asked for is drawn."""
+        """Waits until a requested frame is drawn."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));")
 
@@ -121,16 +121,16 @@ class Opened:
         return self.driver.find_element("css selector", selector).text
 
     def colours(self, selector):
-        """How many different colours a canvas shows."""
+        """Number of different colours on a canvas."""
         return self.run("""
-            const canvas = document.querySelector(arguments[0]), seen = new Set();
+            const canvas = document.querySelector(arguments[0]), found = new Set();
             const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
             for (let i = 0; i < data.length; i += 4)
-              seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-            return seen.size;""", selector)
+              found.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+            return found.size;""", selector)
 
     def place_of(self, agent):
-        """Where in its pane an agent is drawn."""
+        """Pixel of its pane at which an agent is drawn."""
         return self.run("""
             const pane = replay.page.panes[0], trial = pane.trial;
             const i = arguments[0] * trial.frames + Math.floor(replay.view.step);
@@ -168,7 +168,7 @@ def test_it_plays_in_real_time_times_the_speed_and_pauses(page, record_property)
     assert not page.view()["playing"] and page.view()["step"] == paused_at < 200
 
 
-def test_after_a_trial_comes_the_next_and_after_the_last_it_rests(page):
+def test_the_next_trial_follows_a_trial_and_playing_stops_after_the_last(page):
     page.run("replay.change({speed: 8}); replay.goTo(199); replay.play(true)")
     page.wait_for("return replay.view.trials[0] === 1 && replay.view.step > 0")
     page.run("replay.showTrial(2); replay.goTo(replay.trials[2].lastStep - 1)")
@@ -251,12 +251,12 @@ def test_a_click_on_a_car_shows_its_panel(page, played):
     for section, words in (("channels", "trial_index"), ("own", "ego/goal_distance"),
                            ("vehicles", " of 8 slots filled"), ("roads", "of 40 slots")):
         assert words in page.text(f"#section-{section}")
-    page.click(".who .close")
+    page.click(".identity .close")
     assert page.view()["agent"] == -1 and "Outcomes" in page.text("#panel")
 
 
 def test_following_keeps_the_agent_in_the_middle(page):
-    page.run("replay.choose(2); replay.change({follow: true}); replay.goTo(77)")
+    page.run("replay.selectAgent(2); replay.change({follow: true}); replay.goTo(77)")
     page.rest()
     size = page.run("return replay.page.panes[0].size")
     assert page.place_of(2) == pytest.approx([size["width"] / 2, size["height"] / 2])
@@ -264,7 +264,7 @@ def test_following_keeps_the_agent_in_the_middle(page):
 
 def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     event = page.run("return replay.trials[0].events.find((event) => event.state === 2)")
-    page.run("replay.choose(arguments[0]); replay.goTo(arguments[1])", event["agent"], event["frame"] - 1)
+    page.run("replay.selectAgent(arguments[0]); replay.goTo(arguments[1])", event["agent"], event["frame"] - 1)
     page.rest()
     assert "none yet" in page.text("#section-events") and "driving" in page.text("#section-now")
     page.run("replay.goTo(arguments[0])", event["frame"])
@@ -272,36 +272,36 @@ def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     words = page.text("#section-events")
     assert f"step {event['frame']}" in words and "collision" in words and "\u22120.50" in words
     assert "collision" in page.text("#section-now")
-    whom = "return replay.contactsBegun(replay.trials[0], arguments[0], arguments[1])"
-    assert page.run(whom, event["agent"], event["frame"])
+    partners = "return replay.newOverlaps(replay.trials[0], arguments[0], arguments[1])"
+    assert page.run(partners, event["agent"], event["frame"])
 
 
-def filled_slots(agent, layout, *names):
+def filled_slots(observation, layout, *names):
     """(slots, names) quantities."""
-    filled = agent[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
-    return np.stack([agent[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
+    filled = observation[layout[f"{names[0].partition('/')[0]}/kind"].slice] > 0
+    return np.stack([observation[layout[name].slice][filled] / layout[name].scale for name in names], axis=1)
 
 
-def test_what_an_agent_sees_on_the_page_is_what_it_was_given(page, played):
+def test_the_page_shows_the_recorded_observation(page, played):
     _, observed, layout = played
     script = """
         return arguments[0].map(([trial, frame, agent]) => {
-          const {own, vehicles, roads} = replay.sightOf(replay.trials[trial], agent, frame);
+          const {own, vehicles, roads} = replay.observationOf(replay.trials[trial], agent, frame);
           return {own, vehicles: vehicles.map((one) => [one.ahead, one.left, one.speed]),
                   roads: roads.map((one) => [one.kind, Math.hypot(one.dx, one.dy)])};
         });"""
     moments = list(observed)
-    for moment, sight in zip(moments, page.run(script, moments), strict=True):
-        agent = observed[moment]
-        for name, value in sight["own"].items():
-            given = agent[layout[name].offset]
-            assert value * layout[name].scale == pytest.approx(given, abs=2e-5), (moment, name)
-        vehicles = filled_slots(agent, layout, "partners/x", "partners/y", "partners/speed")
-        assert np.array(sight["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
-        # Segments stand in an order of the core's own.
-        roads = filled_slots(agent, layout, "roads/kind", "roads/half_length")
-        on_page = np.sort(np.array(sight["roads"]).reshape(-1, 2), axis=0)
-        assert on_page == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
+    for moment, on_page in zip(moments, page.run(script, moments), strict=True):
+        observation = observed[moment]
+        for name, value in on_page["own"].items():
+            stored = observation[layout[name].offset]
+            assert value * layout[name].scale == pytest.approx(stored, abs=2e-5), (moment, name)
+        vehicles = filled_slots(observation, layout, "partners/x", "partners/y", "partners/speed")
+        assert np.array(on_page["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
+        # The core has an order of segments of its own.
+        roads = filled_slots(observation, layout, "roads/kind", "roads/half_length")
+        shown = np.sort(np.array(on_page["roads"]).reshape(-1, 2), axis=0)
+        assert shown == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
 
 
 # ---- two trials ----
@@ -312,7 +312,7 @@ def test_two_trials_play_side_by_side_at_one_step(page):
     page.click("[data-does=compare]")
     assert page.view()["trials"] == [0, 1]
     assert len(page.driver.find_elements("css selector", ".pane canvas")) == 2
-    page.run("replay.showTrial(2); replay.choose(5)")
+    page.run("replay.showTrial(2); replay.selectAgent(5)")
     page.rest()
     captions = [caption.text for caption in page.driver.find_elements("css selector", ".caption .step")]
     assert captions == ["step 40 of 200", f"step 40 of {page.run('return replay.trials[2].lastStep')}"]
@@ -348,7 +348,7 @@ def test_the_shorter_of_two_trials_waits_for_the_longer(page):
 # ---- other recordings ----
 
 
-def an_agent_alone_that_is_given_nothing():
+def an_agent_alone_with_no_slots():
     config = DriveConfig(trial_steps=3, partners=0, roads=0)
     return record(generate_scene("intersection", agents=1), config=config)
 
@@ -367,7 +367,7 @@ def episodes_on_two_scenes():
 
 
 @pytest.mark.parametrize("make", [
-    an_agent_alone_that_is_given_nothing, a_trial_that_was_not_finished, episodes_on_two_scenes])
+    an_agent_alone_with_no_slots, a_trial_that_was_not_finished, episodes_on_two_scenes])
 def test_it_shows(chromium, tmp_path, make):
     recording = make()
     recording.save_html(tmp_path / "page.html")
@@ -377,7 +377,7 @@ def test_it_shows(chromium, tmp_path, make):
         const {trials} = replay;
         replay.compare(trials.length > 1);
         replay.showTrial(trials.length - 1);
-        replay.choose(0);""")
+        replay.selectAgent(0);""")
     page.rest()
     page.run("for (const section of document.querySelectorAll('details')) section.open = true")
     page.press("g", "i", "f")
@@ -387,16 +387,16 @@ def test_it_shows(chromium, tmp_path, make):
         return view.step === Math.max(...view.trials.map((number) => trials[number].lastStep));""")
     assert page.text("#panel h2") == "agent_0"
     assert page.run("return replay.trials.length") == len(recording.trials)
-    page.run("replay.choose(-1)")
+    page.run("replay.selectAgent(-1)")
     page.rest()
     assert page.text("#panel h2") == "Outcomes"
     assert page.console() == []
 
 
-# ---- where it is read ----
+# ---- addresses, sizes, themes, browsers ----
 
 
-def test_an_address_leads_to_its_moment(page):
+def test_an_address_opens_its_trial_step_and_agent(page):
     page.open(DESKTOP, "#trial=1&beside=2&step=33&agent=5")
     view = page.view()
     assert (view["trials"], view["step"], view["agent"]) == ([1, 2], 33, 5)
@@ -410,7 +410,7 @@ def test_an_address_leads_to_its_moment(page):
 @pytest.mark.parametrize("size", [PHONE, (800, 400), DESKTOP, (1920, 1080)], ids="{0[0]}x{0[1]}".format)
 def test_nothing_is_cut_off_at_any_size(page, size):
     page.open(size)
-    page.run("replay.compare(true); replay.choose(3)")
+    page.run("replay.compare(true); replay.selectAgent(3)")
     page.rest()
     width, height = size
     scroll = page.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
@@ -435,7 +435,7 @@ def test_every_control_has_a_name(page):
     assert nameless == []
 
 
-def test_it_is_dark_where_the_reader_is(page):
+def test_it_is_dark_if_the_system_is(page):
     light = page.run("return getComputedStyle(document.body).backgroundColor")
     prefers_dark = {"name": "prefers-color-scheme", "value": "dark"}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [prefers_dark]})
@@ -447,7 +447,7 @@ def test_it_is_dark_where_the_reader_is(page):
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_an_old_browser_unpacks_the_recording_itself(page):
+def test_the_page_inflates_the_recording_in_an_old_browser(page):
     fast = page.run("return [replay.trials.length, ...replay.trials[1].x.slice(0, 500)]")
     added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
         "source": "delete window.DecompressionStream"})

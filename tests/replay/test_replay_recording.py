@@ -1,4 +1,4 @@
-"""Is what a replay page holds what the world showed?"""
+"""Does a replay page hold what the batch showed?"""
 
 import re
 
@@ -13,18 +13,18 @@ from drive_env.replay.page import SCRIPTS, resources
 from drive_env.replay.recording import FLAGS
 
 LIVELY = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-"""Nobody stops, so that every agent moves in every step."""
+"""No event stops an agent, so that every agent moves in every step."""
 
 
-class EverySecondByChance(LaneDriver):
-    """Even agents drive by rule, odd ones at random: goals, collisions and crossings."""
+class OddAgentsAtRandom(LaneDriver):
+    """Even agents are rule-based, odd ones random: goals, collisions and off-road events."""
 
     def __init__(self, batch, seed=0):
         super().__init__(batch)
-        self._chance = RandomDriver(batch, seed)
+        self._random = RandomDriver(batch, seed)
 
     def act_all(self):
-        by_rule, random_policy = super().act_all(), self._chance.act_all()
+        by_rule, random_policy = super().act_all(), self._random.act_all()
         return np.where(np.arange(len(by_rule)) % 2 == 0, by_rule, random_policy)
 
 
@@ -49,17 +49,17 @@ def played():
     with Batch(scene, config=config, seed=4) as batch:
         recorder = Recorder(batch)
 
-        def note():
+        def store():
             names = (*FLAGS, "outcome", "rewards", "observations", "trial_index")
             shown.append(batch.vehicles() | {name: getattr(batch, name).copy() for name in names})
 
-        play(batch, recorder, RandomDriver(batch, 1), 4, note)
+        play(batch, recorder, RandomDriver(batch, 1), 4, store)
         recording = recorder.recording()
     return Page(recording.html()), recording, shown
 
 
 def frames_of(page, shown):
-    """Each trial's number with what the batch showed in its frames: they follow one another without a gap."""
+    """Each trial's number with what the batch showed in its frames, which are consecutive."""
     at = 0
     for number, trial in enumerate(page.header["trials"]):
         yield number, shown[at : at + trial["frames"]]
@@ -77,35 +77,35 @@ def test_every_call_is_a_frame_of_the_trial_it_belongs_to(played):
         assert page.header["trials"][number]["complete"]
 
 
-def test_positions_come_back_within_a_centimetre_and_headings_within_a_minute_of_arc(played):
+def test_positions_are_within_a_centimetre_and_headings_within_a_minute_of_arc(played):
     page, _, shown = played
     for number, frames in frames_of(page, shown):
         for name in ("x_m", "y_m", "speed_mps"):
-            gap = page.agents(f"trial{number}/{name}") - [frame[name] for frame in frames]
+            gap = page.frames(f"trial{number}/{name}") - [frame[name] for frame in frames]
             assert np.abs(gap).max() <= 0.00501
-        turn_rad = page.agents(f"trial{number}/heading_rad") - [frame["heading_rad"] for frame in frames]
+        turn_rad = page.frames(f"trial{number}/heading_rad") - [frame["heading_rad"] for frame in frames]
         assert np.degrees(np.abs(np.angle(np.exp(1j * turn_rad)))).max() < 1 / 60
 
 
-def test_channels_come_back_exactly(played):
+def test_channels_are_exact(played):
     page, _, shown = played
     assert page.header["flags"] == list(FLAGS)
     for number, frames in frames_of(page, shown):
-        bits = page.agents(f"trial{number}/flags").astype(int)
+        bits = page.frames(f"trial{number}/flags").astype(int)
         for place, name in enumerate(FLAGS):
             assert ((bits >> place & 1) == [frame[name] for frame in frames]).all(), name
         for name in ("outcome", "rewards"):
-            assert (page.agents(f"trial{number}/{name}") == [frame[name] for frame in frames]).all(), name
-        assert (page.agents(f"trial{number}/present") == [frame["present"] for frame in frames]).all()
+            assert (page.frames(f"trial{number}/{name}") == [frame[name] for frame in frames]).all(), name
+        assert (page.frames(f"trial{number}/present") == [frame["present"] for frame in frames]).all()
 
 
-def test_what_an_agent_was_told_of_itself_comes_back(played):
+def test_ego_and_trial_features_are_within_their_quantum(played):
     page, recording, shown = played
     own = [recording.layout[feature["name"]].offset for feature in page.header["own"]]
     assert len(own) == sum(name.startswith(("ego/", "trial/")) for name in recording.layout)
     for number, frames in frames_of(page, shown):
-        told = page.agents(f"trial{number}/own").reshape(len(frames), -1, len(own))
-        assert np.abs(told - [frame["observations"][:, own] for frame in frames]).max() <= 2.0**-16 + 1e-7
+        stored = page.frames(f"trial{number}/own").reshape(len(frames), -1, len(own))
+        assert np.abs(stored - [frame["observations"][:, own] for frame in frames]).max() <= 2.0**-16 + 1e-7
 
 
 def test_the_map_and_the_goals_are_exact(played):
@@ -121,12 +121,12 @@ def test_the_map_and_the_goals_are_exact(played):
 def test_actions_are_shares_of_throttle_and_steering(action_type):
     config = DriveConfig(action_type=action_type, trial_steps=20, **LIVELY)
     with Batch(generate_scene("intersection", seed=1, agents=3), config=config) as batch:
-        recorder, layout, told = Recorder(batch), batch.observation_layout(), []
+        recorder, layout, observed = Recorder(batch), batch.observation_layout(), []
         play(batch, recorder, RandomDriver(batch, 5), 1,
-             lambda: told.append(batch.observations[:, layout["ego/steering"].offset].copy()))
+             lambda: observed.append(batch.observations[:, layout["ego/steering"].offset].copy()))
         actions = recorder.recording().trials[0].actions
-    # An observation shows the wheel angle of the step as the same share.
-    assert np.abs(actions[1:, :, 1] - told[1:]).max() < 1e-6
+    # An observation has the wheel angle of the step as the same share.
+    assert np.abs(actions[1:, :, 1] - observed[1:]).max() < 1e-6
     assert (actions[0] == 0).all() and np.abs(actions).max() <= 1
 
 
@@ -134,7 +134,7 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
 
 
 def events_in_core(batch):
-    """(R, 3) what the core's own flags say of the step."""
+    """(R, 3) the core's own onsets of the step."""
     flags = [batch._state[name][0] for name in ("goal_onset", "collision_onset", "offroad_onset")]
     return np.stack(flags, axis=1).astype(bool) & ~batch.invalid_step[:, None]
 
@@ -147,7 +147,7 @@ def test_events_are_those_that_the_core_found(scene, changes):
     config = DriveConfig(max_trials=2, **changes)
     with Batch(generate_scene(scene, seed=3, agents=24), config=config) as batch:
         recorder = Recorder(batch)
-        play(batch, recorder, EverySecondByChance(batch, 2), 2, lambda: found.append(events_in_core(batch)))
+        play(batch, recorder, OddAgentsAtRandom(batch, 2), 2, lambda: found.append(events_in_core(batch)))
         trials = recorder.recording().trials
     events = np.concatenate([trial.events for trial in trials])
     assert (events == np.array(found, bool)).all()
@@ -155,16 +155,16 @@ def test_events_are_those_that_the_core_found(scene, changes):
 
 
 def first_frames(events):
-    """(R, 3) where in a trial each event came first; the number of frames where it did not."""
+    """(R, 3) the frame of the first onset of each event in a trial; the number of frames if there is none."""
     return np.where(events.any(axis=0), events.argmax(axis=0), len(events))
 
 
-def test_what_an_agent_meets_first_is_found_even_where_weights_are_alike():
+def test_first_onsets_are_found_even_with_equal_reward_weights():
     found = []
     config = DriveConfig(reward=RewardConfig(collision=-0.5, offroad=-0.5), **LIVELY)
     with Batch(generate_scene("town", seed=3, agents=32), config=config) as batch:
         recorder = Recorder(batch)
-        play(batch, recorder, EverySecondByChance(batch, 2), 1, lambda: found.append(events_in_core(batch)))
+        play(batch, recorder, OddAgentsAtRandom(batch, 2), 1, lambda: found.append(events_in_core(batch)))
         trial, = recorder.recording().trials
     in_core = first_frames(np.array(found, bool))
     assert (first_frames(trial.events) == in_core).all()
@@ -177,15 +177,15 @@ def test_what_an_agent_meets_first_is_found_even_where_weights_are_alike():
 def test_recording_changes_nothing():
     scene = generate_scene("intersection", seed=2, agents=6)
     config = DriveConfig(max_trials=2, trial_steps=25)
-    with Batch(scene, config=config) as watched, Batch(scene, config=config) as alone:
-        recorder, driver, other = Recorder(watched), LaneDriver(watched), LaneDriver(alone)
-        watched.reset()
-        alone.reset()
+    with Batch(scene, config=config) as recorded, Batch(scene, config=config) as plain:
+        recorder, driver, other = Recorder(recorded), LaneDriver(recorded), LaneDriver(plain)
+        recorded.reset()
+        plain.reset()
         for _ in range(80):
             recorder.capture()
-            watched.step(driver.act_all())
-            alone.step(other.act_all())
-            assert watched.observations.tobytes() == alone.observations.tobytes()
+            recorded.step(driver.act_all())
+            plain.step(other.act_all())
+            assert recorded.observations.tobytes() == plain.observations.tobytes()
     assert [trial.complete for trial in recorder.recording().trials] == [True, True, True, False]
 
 
@@ -210,7 +210,7 @@ def test_agents_without_a_vehicle_are_left_out(sample_path):
         assert trial.x_m.shape[1] == len(batch.roles[0].objects)
 
 
-def test_a_recorder_that_comes_late_waits_for_the_next_trial():
+def test_a_recorder_made_amid_a_trial_waits_for_the_next_one():
     config = DriveConfig(max_trials=2, trial_steps=10, **LIVELY)
     with Batch(generate_scene("intersection", seed=2, agents=4), config=config) as batch:
         recorder, driver = Recorder(batch), RandomDriver(batch)
@@ -223,7 +223,7 @@ def test_a_recorder_that_comes_late_waits_for_the_next_trial():
                 with pytest.raises(CallError, match="no start of a trial was captured"):
                     recorder.recording()
         trials = recorder.recording().trials
-    # Steps 11 and 22 restart: the rest of the first episode, and the begin of the next.
+    # Steps 11 and 22 restart: the rest of the first episode, and the beginning of the next.
     assert [(trial.episode, trial.index, trial.frame_count, trial.complete) for trial in trials] == [
         (0, 1, 11, True), (1, 0, 5, False)]
 
@@ -285,7 +285,7 @@ def test_the_same_seed_gives_the_same_page():
     assert one == again != other
 
 
-def test_the_longest_page_asked_for_is_below_5_megabytes(tmp_path):
+def test_a_page_of_four_trials_and_64_agents_is_below_5_megabytes(tmp_path):
     scene = generate_scene("town", seed=3, agents=64)
     recording = write_replay(scene, tmp_path / "page.html", "random", trials=4, config=DriveConfig(**LIVELY))
     assert [trial.frame_count for trial in recording.trials] == [201] * 4
@@ -314,9 +314,9 @@ def test_a_policy_that_returns_no_actions_is_an_error():
 
 @pytest.mark.parametrize("path, sentence", [
     ("page.txt", "must end in .html"), ("nowhere/page.html", "there is no folder")])
-def test_a_path_that_will_not_do_is_an_error_before_anything_is_played(tmp_path, path, sentence):
+def test_an_invalid_path_is_an_error_before_anything_is_played(tmp_path, path, sentence):
     def policy(_):
-        raise AssertionError("it was asked to play")
+        raise AssertionError("the policy was called")
 
     with pytest.raises(ConfigError, match=sentence):
         write_replay(generate_scene("intersection", agents=2), tmp_path / path, policy)
@@ -331,17 +331,17 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
 # ---- page ----
 
 
-def test_the_page_asks_no_network_and_shows_a_title_as_text(played):
+def test_the_page_makes_no_request_and_shows_a_title_as_text(played):
     html = played[1].html(title="</title><script>alert(1)</script> & more")
     assert "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html
     assert "alert(1)</script>" not in html
-    # The name space of SVG is a name, not an address that anybody asks.
+    # The name space of SVG is a name, not an address that is requested.
     assert set(re.findall(r"\w+://[\w./]+", html)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"""(src|href)=["'](?!data:)""", html)
     assert "default-src 'none'" in html
 
 
-def test_every_script_is_on_the_page_and_says_its_question():
+def test_every_script_is_on_the_page_and_begins_with_its_question():
     files = {entry.name for entry in resources.files("drive_env.replay").joinpath("web").iterdir()}
     assert files == {f"{name}.js" for name in SCRIPTS} | {"page.html", "page.css"}
     for name in files - {"page.html"}:

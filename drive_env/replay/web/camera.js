@@ -1,11 +1,11 @@
-/* Where on the screen is a metre? The scene's y points up, the screen's down; the scale is in pixels a metre. */
+/* Which pixel shows which point of the scene? The scene's y points up, the screen's down; scale in pixels per metre. */
 
 const LARGEST_SCALE = 80;
 const SMALLEST_SCALE = 0.2;
 const FIT_MARGIN_M = 8;
-/* What the words at the top of a pane cover. */
+/* Height of a pane's caption. */
 const CAPTION_PX = 48;
-/* Panes that differ by less than this are of one size. */
+/* Panes that differ by less than this count as one size. */
 const SIZE_SLACK_PX = 8;
 
 class Camera {
@@ -30,7 +30,7 @@ class Camera {
     this.fitted = null;
   }
 
-  /* Zooms so that the place under a pixel stays under it. */
+  /* Zooms about a pixel: the point of the scene under it stays there. */
   zoomAt(factor, right, down, size) {
     const [x, y] = this.toScene(right, down, size);
     this.scale = Math.max(SMALLEST_SCALE, Math.min(this.scale * factor, LARGEST_SCALE));
@@ -49,8 +49,8 @@ class Camera {
     this.fitted = size;
   }
 
-  /* Whether it still shows all, as it was asked to, on a pane of another size. */
-  fitsOther(size) {
+  /* Whether the camera was fitted to a pane of another size and has not moved since. */
+  needsRefit(size) {
     if (!this.fitted) return false;
     const {width, height} = this.fitted;
     return Math.abs(width - size.width) > SIZE_SLACK_PX || Math.abs(height - size.height) > SIZE_SLACK_PX;
@@ -62,7 +62,7 @@ class Camera {
   }
 }
 
-/* What the agents of a scene are about: where they are in any trial, and their goals. */
+/* Bounding box of the positions of all agents of a scene in all trials, and of their goals. */
 function boxOfAgents(scene) {
   const box = {left: Infinity, right: -Infinity, low: Infinity, high: -Infinity};
   for (const trial of trials.filter((one) => one.scene === scene))

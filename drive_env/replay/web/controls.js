@@ -1,7 +1,7 @@
-/* How is the page worked? Pointer, keys and buttons; all of them only change what is being looked at. */
+/* Which input does what? Pointer, keys and buttons; all of them change the view state alone. */
 
 const CLICK_SLACK_PX = 5;
-/* Share of the zoom a pixel of the wheel; some wheels count lines. */
+/* Logarithm of the zoom factor per pixel of the wheel; some wheels report lines. */
 const WHEEL_ZOOM = 0.0015;
 const WHEEL_LINE_PX = 30;
 const KEY_ZOOM = 1.25;
@@ -52,24 +52,24 @@ class PanePointer {
 
   release(event) {
     if (!this.down.delete(event.pointerId) || this.moved >= CLICK_SLACK_PX || this.down.size) return;
-    choose(this.pane.agentAt(event.offsetX, event.offsetY));
+    selectAgent(this.pane.agentAt(event.offsetX, event.offsetY));
   }
 
   wheel(event) {
     event.preventDefault();
-    const turned_px = event.deltaY * (event.deltaMode ? WHEEL_LINE_PX : 1);
-    zoom(this.pane, Math.exp(-WHEEL_ZOOM * turned_px), event.offsetX, event.offsetY);
+    const scroll_px = event.deltaY * (event.deltaMode ? WHEEL_LINE_PX : 1);
+    zoom(this.pane, Math.exp(-WHEEL_ZOOM * scroll_px), event.offsetX, event.offsetY);
   }
 }
 
-/* Who drags away looks elsewhere than at the agent followed; a zoom keeps it in the middle. */
+/* Dragging ends following; zooming does not. */
 function drag(pane, dx, dy) {
-  leaveFollowing(pane);
+  stopFollowing(pane);
   cameraOf(pane.trial.scene, pane.size).moveBy(dx, dy);
-  askForPicture();
+  requestDraw();
 }
 
-function leaveFollowing(pane) {
+function stopFollowing(pane) {
   if (!view.follow) return;
   const {x, y} = pane.camera();
   Object.assign(cameraOf(pane.trial.scene, pane.size), {x, y, fitted: null});
@@ -78,7 +78,7 @@ function leaveFollowing(pane) {
 
 function zoom(pane, factor, right = pane.size.width / 2, down = pane.size.height / 2) {
   cameraOf(pane.trial.scene, pane.size).zoomAt(factor, right, down, pane.size);
-  askForPicture();
+  requestDraw();
 }
 
 function fitAll(panes) {
@@ -86,7 +86,7 @@ function fitAll(panes) {
   for (const pane of panes) cameraOf(pane.trial.scene, pane.size).fit(boxes.get(pane.trial.scene), pane.size);
 }
 
-/* ---- commands, by the names that keys and buttons use ---- */
+/* ---- commands, by the names in KEYS and data-does ---- */
 
 function makeCommands(page) {
   const activePane = () => page.panes[Math.min(view.active, page.panes.length - 1)];
@@ -97,7 +97,7 @@ function makeCommands(page) {
   };
   const stepAgent = (places) => {
     const agents = Math.min(...shownTrials().map((trial) => trial.agents));
-    choose(view.agent < 0 ? (places > 0 ? 0 : agents - 1) : (view.agent + places + agents) % agents);
+    selectAgent(view.agent < 0 ? (places > 0 ? 0 : agents - 1) : (view.agent + places + agents) % agents);
   };
   const toggle = (name) => () => change({[name]: !view[name]});
   return {
@@ -107,14 +107,14 @@ function makeCommands(page) {
     trialBack: () => showTrial(view.trials[view.active] - 1, 0),
     trialOn: () => showTrial(view.trials[view.active] + 1, 0),
     slower: () => speedBy(-1), faster: () => speedBy(1),
-    nextAgent_: () => stepAgent(1), previousAgent_: () => stepAgent(-1),
+    nextAgent: () => stepAgent(1), previousAgent: () => stepAgent(-1),
     follow: () => view.agent >= 0 && change({follow: !view.follow}),
     compare: () => trials.length > 1 && compare(!isComparing()),
-    sight: toggle("sight"), trails: toggle("trails"), goals: toggle("goals"), names: toggle("names"),
+    observation: toggle("observation"), trails: toggle("trails"), goals: toggle("goals"), names: toggle("names"),
     fit: () => fitAll(page.panes),
     zoomIn: () => zoom(activePane(), KEY_ZOOM), zoomOut: () => zoom(activePane(), 1 / KEY_ZOOM),
     left: () => move(1, 0), right: () => move(-1, 0), up: () => move(0, 1), down: () => move(0, -1),
-    theme: switchTheme, help: () => page.help.showModal(), letGo: () => choose(-1),
+    theme: switchTheme, help: () => page.help.showModal(), deselect: () => selectAgent(-1),
   };
 }
 
@@ -124,14 +124,14 @@ const KEYS = {
   " ": "play", k: "play", "<": "slower", ">": "faster",
   ArrowLeft: "back", ArrowRight: "on", "Shift+ArrowLeft": "farBack", "Shift+ArrowRight": "farOn",
   Home: "start", End: "end", "[": "trialBack", "]": "trialOn",
-  n: "nextAgent_", p: "previousAgent_", Escape: "letGo",
-  f: "follow", c: "compare", o: "sight", t: "trails", g: "goals", i: "names", l: "theme", "?": "help",
+  n: "nextAgent", p: "previousAgent", Escape: "deselect",
+  f: "follow", c: "compare", o: "observation", t: "trails", g: "goals", i: "names", l: "theme", "?": "help",
   0: "fit", "+": "zoomIn", "=": "zoomIn", "-": "zoomOut", a: "left", d: "right", w: "up", s: "down",
 };
 
 function listenToKeys(commands, help) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || help.open || keepsKey(event)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open || usesKey(event)) return;
     const arrow = event.key.startsWith("Arrow") && event.shiftKey;
     const name = KEYS[arrow ? `Shift+${event.key}` : event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!name) return;
@@ -140,8 +140,8 @@ function listenToKeys(commands, help) {
   });
 }
 
-/* Whether the element with the focus has a use for the key itself. */
-function keepsKey(event) {
+/* Whether the focused element handles the key itself. */
+function usesKey(event) {
   const {tagName} = event.target;
   if (tagName === "SELECT" || tagName === "INPUT") return event.key !== "Escape";
   return (tagName === "BUTTON" || tagName === "SUMMARY") && (event.key === " " || event.key === "Enter");
@@ -149,7 +149,7 @@ function keepsKey(event) {
 
 /* ---- buttons ---- */
 
-/* Buttons say with `data-does` what they do, and with `data-shows` which part of the view they switch. */
+/* `data-does` names a button's command, `data-shows` the field of the view that it toggles. */
 function connectButtons(commands) {
   for (const button of document.querySelectorAll("[data-does]"))
     button.addEventListener("click", () => commands[button.dataset.does]());
@@ -160,40 +160,40 @@ function connectButtons(commands) {
 function refreshButtons() {
   for (const button of document.querySelectorAll("[data-shows]")) {
     const {shows} = button.dataset, isOn = shows === "compare" ? isComparing() : Boolean(view[shows]);
-    setIfOther(button, "aria-pressed", String(isOn));
+    setIfChanged(button, "aria-pressed", String(isOn));
   }
   const isAgent = view.agent >= 0;
   document.querySelector('[data-does="follow"]').disabled = !isAgent;
   document.querySelector('[data-does="compare"]').disabled = trials.length < 2;
-  setIfOther(document.querySelector('[data-does="play"]'), "aria-label", view.playing ? "Pause" : "Play");
+  setIfChanged(document.querySelector('[data-does="play"]'), "aria-label", view.playing ? "Pause" : "Play");
   document.body.classList.toggle("playing", view.playing);
   const speed = document.getElementById("speed");
   if (speed.value !== String(view.speed)) speed.value = String(view.speed);
 }
 
-function setIfOther(node, name, value) {
+function setIfChanged(node, name, value) {
   if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 /* ---- theme ---- */
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-let hasChosenTheme = false;
+let isThemeSelected = false;
 
-/* The system's theme, until the reader chooses. */
-function followSystemTheme() {
-  const adopt = () => hasChosenTheme || setTheme(prefersDark.matches ? "dark" : "light");
+/* The system's theme, until the user selects one. */
+function useSystemTheme() {
+  const adopt = () => isThemeSelected || setTheme(prefersDark.matches ? "dark" : "light");
   prefersDark.addEventListener("change", adopt);
   adopt();
 }
 
 function switchTheme() {
-  hasChosenTheme = true;
+  isThemeSelected = true;
   setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 }
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  forgetColours();
-  askForPicture();
+  clearColours();
+  requestDraw();
 }

@@ -1,8 +1,8 @@
-/* How are the page's parts made? Elements, the marks of states, and cells that keep themselves up to date. */
+/* How are DOM elements created? Elements, marks of states, tables, and cells that update when their value changes. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/* Marks on a field of 16 by 16, by state: what hangs on a colour hangs on a shape as well. */
+/* Marks on a field of 16 by 16, by state: every state has a shape as well as a colour. */
 const MARKS = [
   "M5.5 4.2L11.5 8L5.5 11.8Z", "M3.8 8.6L6.8 11.4L12.2 4.8", "M4.5 4.5L11.5 11.5M11.5 4.5L4.5 11.5",
   "M8 3.4L12.6 8L8 12.6L3.4 8Z", "M8 3A5 5 0 1 0 8 13A5 5 0 1 0 8 3M8 5.4V8.2L10 9.4", "M5 8H11",
@@ -35,34 +35,34 @@ function markOf(state, title = STATE_NAMES[state]) {
   return svg;
 }
 
-/* Cells that are told anew what they show whenever something has changed. */
+/* Cells that are updated on refresh, if their value has changed. */
 class LiveCells {
   constructor() {
     this.cells = [];
   }
 
-  /* Calls `show(value)` when the value of `say()` is another than before. */
-  add(say, show) {
-    this.cells.push({shown: null, say, show});
+  /* Calls `show(value)` when the value of `read()` has changed. */
+  add(read, show) {
+    this.cells.push({shown: null, read, show});
   }
 
-  /* An element whose text is what `say()` returns. */
-  text(tag, say, attributes) {
+  /* An element whose text is the value of `read()`. */
+  text(tag, read, attributes) {
     const made = element(tag, attributes);
-    this.add(say, (text) => (made.textContent = text));
+    this.add(read, (text) => (made.textContent = text));
     return made;
   }
 
-  /* An element whose only child is made by `make(value)` when the value of `say()` changes. */
-  part(tag, say, make, attributes) {
+  /* An element whose only child is `make(value)`, made anew when the value of `read()` changes. */
+  part(tag, read, make, attributes) {
     const made = element(tag, attributes);
-    this.add(say, (value) => made.replaceChildren(make(value)));
+    this.add(read, (value) => made.replaceChildren(make(value)));
     return made;
   }
 
   refresh() {
     for (const cell of this.cells) {
-      const value = cell.say();
+      const value = cell.read();
       if (value === cell.shown) continue;
       cell.shown = value;
       cell.show(value);
@@ -70,12 +70,12 @@ class LiveCells {
   }
 }
 
-function hint(...words) {
-  return element("p", {class: "hint"}, ...words);
+function hint(...content) {
+  return element("p", {class: "hint"}, ...content);
 }
 
-function link(words, onclick) {
-  return element("button", {class: "link", onclick}, words);
+function link(text, onclick) {
+  return element("button", {class: "link", onclick}, text);
 }
 
 function table(caption, columns, rows, attributes = {}) {

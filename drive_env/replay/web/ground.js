@@ -1,20 +1,20 @@
-/* How is the map drawn? Asphalt under the lanes, then what is painted on it, then the curbs; once a zoom, on a layer
- * of its own that is larger than the pane, so that a picture is one copy. */
+/* How is the map drawn? Asphalt under the lanes, then markings, then curbs. A layer larger than the pane caches it and
+ * is redrawn when the scale changes, so that a frame costs one copy. */
 
-/* A common lane, where a file does not say; asphalt beyond a lane's border, about what lies between it and the curb. */
+/* Lane width where the file has none; asphalt between a lane's border and the curb. */
 const UNKNOWN_WIDTH_M = 3.6;
 const SHOULDER_M = 0.9;
 const STOP_SIGN_M = 0.9;
 
-/* Kind, colour, and width in metres and at least in pixels of what is drawn as a line, lowest first. */
+/* Kinds drawn as lines, lowest first: colour, width in metres, least width in pixels. */
 const PAINT = [
   ["driveway", "--driveway", 0.3, 0.75], ["lane", "--lane", 0.15, 0.75], ["line", "--line", 0.2, 0.75],
   ["speed_bump", "--bump", 0.4, 1], ["edge", "--edge", 0.3, 1],
 ];
 
-/* The layer reaches this share of the pane beyond each of its sides. */
+/* Margin of the layer beyond each side of the pane, as a share of the pane. */
 const LAYER_MARGIN = 0.3;
-/* While the zoom changes, the layer is stretched; it is drawn anew when the zoom has rested. */
+/* While the scale changes, the layer is stretched; it is redrawn once the scale has been constant for this long. */
 const ZOOM_REST_MS = 90;
 const LARGEST_STRETCH = 1.6;
 
@@ -40,7 +40,7 @@ class Ground {
     this.asphalt.get(width).addPath(path);
   }
 
-  /* On a context whose unit is a metre; `pixel_m` is the size of a pixel. */
+  /* The context's unit is a metre; `pixel_m` is the size of a pixel. */
   draw(context, pixel_m) {
     context.lineJoin = context.lineCap = "round";
     context.strokeStyle = colour("--asphalt");
@@ -67,7 +67,7 @@ class Ground {
   }
 }
 
-/* A picture of the ground round a place, at one scale. */
+/* A cached picture of the ground around the camera's centre, at one scale. */
 class GroundLayer {
   constructor() {
     this.canvas = document.createElement("canvas");
@@ -98,7 +98,7 @@ class GroundLayer {
       this.scaleSince_ms = now_ms;
     }
     const isResting = now_ms - this.scaleSince_ms > ZOOM_REST_MS;
-    if (!isResting) askForPicture();
+    if (!isResting) requestDraw();
     return isResting || !isInside || stretch > LARGEST_STRETCH;
   }
 
@@ -119,7 +119,7 @@ class GroundLayer {
 
 /* ---- colours ---- */
 
-/* The values of the page's custom properties, read once a theme. */
+/* Values of the page's custom properties, cached per theme. */
 let colours = new Map();
 
 function colour(name) {
@@ -130,6 +130,6 @@ function colour(name) {
   return colours.get(name);
 }
 
-function forgetColours() {
+function clearColours() {
   colours = new Map();
 }

@@ -1,4 +1,4 @@
-/* How are deflated bytes unpacked where the browser has no DecompressionStream? (RFC 1950 and 1951) */
+/* How are deflated bytes inflated if the browser has no DecompressionStream? (RFC 1950 and 1951) */
 
 const LENGTH_BASE = [
   3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
@@ -17,21 +17,21 @@ class BitReader {
     this.bytes = bytes;
     this.at = at;
     this.held = 0;
-    this.heldCount = 0;
+    this.bitCount = 0;
   }
 
   take(count) {
-    while (this.heldCount < count) {
-      this.held |= this.bytes[this.at++] << this.heldCount;
-      this.heldCount += 8;
+    while (this.bitCount < count) {
+      this.held |= this.bytes[this.at++] << this.bitCount;
+      this.bitCount += 8;
     }
     const value = this.held & ((1 << count) - 1);
     this.held >>>= count;
-    this.heldCount -= count;
+    this.bitCount -= count;
     return value;
   }
 
-  /* Codes are read bit by bit: shorter to say than a table, and fast enough for megabytes. */
+  /* Reads a code bit by bit: shorter than a lookup table, and fast enough for megabytes. */
   symbol(tree) {
     let code = 0, first = 0, index = 0;
     for (let length = 1; length < tree.counts.length; length++) {
@@ -45,13 +45,13 @@ class BitReader {
     throw new Error("the recording in this page is damaged");
   }
 
-  skipToByte() {
-    this.at -= this.heldCount >> 3;
-    this.held = this.heldCount = 0;
+  alignToByte() {
+    this.at -= this.bitCount >> 3;
+    this.held = this.bitCount = 0;
   }
 }
 
-/* Codes of one length are consecutive, so counts by length and symbols in order say it all. */
+/* Canonical Huffman codes: those of one length are consecutive, so counts by length and sorted symbols define them. */
 function codeTree(lengths) {
   const counts = new Uint16Array(16), next = new Uint16Array(17);
   for (const length of lengths) counts[length]++;
@@ -86,14 +86,14 @@ function readTrees(bits) {
   return [codeTree(lengths.slice(0, literalCount)), codeTree(lengths.slice(literalCount))];
 }
 
-/* Bytes of a length that is not known before. */
+/* A byte array that grows. */
 class ByteSink {
   constructor(size) {
     this.bytes = new Uint8Array(size);
     this.length = 0;
   }
 
-  room(count) {
+  reserve(count) {
     if (this.length + count <= this.bytes.length) return;
     const larger = new Uint8Array(2 * (this.length + count));
     larger.set(this.bytes);
@@ -101,21 +101,21 @@ class ByteSink {
   }
 
   repeat(distance, count) {
-    this.room(count);
+    this.reserve(count);
     for (let i = 0; i < count; i++, this.length++) this.bytes[this.length] = this.bytes[this.length - distance];
   }
 
   push(byte) {
-    this.room(1);
+    this.reserve(1);
     this.bytes[this.length++] = byte;
   }
 }
 
 function copyStored(bits, sink) {
-  bits.skipToByte();
+  bits.alignToByte();
   const count = bits.bytes[bits.at] | (bits.bytes[bits.at + 1] << 8);
   bits.at += 4;
-  sink.room(count);
+  sink.reserve(count);
   sink.bytes.set(bits.bytes.subarray(bits.at, bits.at + count), sink.length);
   sink.length += count;
   bits.at += count;

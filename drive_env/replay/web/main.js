@@ -1,12 +1,12 @@
-/* What happens when the page opens? The recording is read, the parts are made, a picture is drawn on request. */
+/* What happens when the page opens? It reads the recording, creates its parts, and draws a frame on request. */
 
-/* The panel's numbers change at most this often while playing: faster nobody can read. */
-const WORDS_MS = 60;
+/* Least time between updates of the panel while playing: faster changes are unreadable. */
+const PANEL_MS = 60;
 
 const page = {panes: [], help: document.getElementById("help")};
 
 async function open() {
-  followSystemTheme();
+  useSystemTheme();
   recording = await readRecording();
   scenes = recording.scenes.map((_, number) => makeScene(recording, number));
   trials = recording.trials.map((_, number) => makeTrial(recording, scenes, number));
@@ -14,54 +14,54 @@ async function open() {
   page.stage.replaceChildren();
   page.timeline = new Timeline(document.getElementById("timeline"));
   const panelRoot = document.getElementById("panel");
-  page.agents = new AgentsPanel(panelRoot);
-  page.agent = new AgentPanel(panelRoot);
+  page.overviewPanel = new OverviewPanel(panelRoot);
+  page.agentPanel = new AgentPanel(panelRoot);
   const commands = makeCommands(page);
   connectButtons(commands);
   listenToKeys(commands, page.help);
-  watchSurroundings();
-  openMoment();
+  observeSizes();
+  applyAddress();
   draw = drawPage;
   document.body.classList.remove("loading");
-  askForPicture();
+  requestDraw();
 }
 
-function watchSurroundings() {
-  const sizes = new ResizeObserver(askForPicture);
+function observeSizes() {
+  const sizes = new ResizeObserver(requestDraw);
   for (const id of ["stage", "timeline"]) sizes.observe(document.getElementById(id));
 }
 
-/* ---- picture ---- */
+/* ---- frame ---- */
 
 function drawPage(now_ms) {
   arrangePanes();
   for (const pane of page.panes) pane.fitToRoot();
-  lookAtChosen();
+  showSelected();
   for (const pane of page.panes) pane.draw(now_ms);
   page.timeline.draw();
   refreshButtons();
   refreshPanel(now_ms);
-  if (!view.playing) noteMoment();
+  if (!view.playing) updateAddress();
 }
 
 function arrangePanes() {
-  const wanted = view.trials.length;
-  while (page.panes.length > wanted) page.panes.pop().root.remove();
-  while (page.panes.length < wanted) {
+  const count = view.trials.length;
+  while (page.panes.length > count) page.panes.pop().root.remove();
+  while (page.panes.length < count) {
     const pane = new Pane(page.panes.length);
     page.panes.push(pane);
     page.stage.append(pane.root);
     new PanePointer(pane);
   }
-  page.stage.classList.toggle("two", wanted === 2);
+  page.stage.classList.toggle("two", count === 2);
 }
 
-let lookedAt = -1;
+let lastSelected = -1;
 
-/* An agent that has just been chosen comes into view. */
-function lookAtChosen() {
-  if (view.agent === lookedAt) return;
-  lookedAt = view.agent;
+/* Moves the camera to a newly selected agent that is out of view. */
+function showSelected() {
+  if (view.agent === lastSelected) return;
+  lastSelected = view.agent;
   if (view.agent < 0) return;
   const pane = page.panes[Math.min(view.active, page.panes.length - 1)];
   const pose = poseAt(pane.trial, view.agent, view.step);
@@ -69,44 +69,44 @@ function lookAtChosen() {
   if (!camera.shows(pose.x, pose.y, pane.size)) Object.assign(camera, {x: pose.x, y: pose.y, fitted: null});
 }
 
-let shownPanel = null, wordsShown_ms = 0;
+let shownPanel = null, panelUpdated_ms = 0;
 
 function refreshPanel(now_ms) {
-  const panel = view.agent >= 0 ? page.agent : page.agents;
+  const panel = view.agent >= 0 ? page.agentPanel : page.overviewPanel;
   if (panel !== shownPanel) {
     shownPanel = panel;
     panel.build();
-  } else if (view.playing && now_ms - wordsShown_ms < WORDS_MS) return;
-  wordsShown_ms = now_ms;
-  if (panel === page.agent) panel.refresh();
+  } else if (view.playing && now_ms - panelUpdated_ms < PANEL_MS) return;
+  panelUpdated_ms = now_ms;
+  if (panel === page.agentPanel) panel.refresh();
 }
 
 /* ---- a link to a moment ---- */
 
-/* The address names the moment, as in page.html#trial=1&step=34&agent=7, so that it can be handed on. */
-function openMoment() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const wanted = (name, last) => {
-    const value = Number(asked.get(name) ?? NaN);
+/* The address names trial, step and agent, as in page.html#trial=1&step=34&agent=7, so that it can be shared. */
+function applyAddress() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const indexIn = (name, last) => {
+    const value = Number(parameters.get(name) ?? NaN);
     return Number.isInteger(value) && value >= 0 && value <= last ? value : null;
   };
-  const last = trials.length - 1, trial = wanted("trial", last) ?? 0, beside = wanted("beside", last);
+  const last = trials.length - 1, trial = indexIn("trial", last) ?? 0, beside = indexIn("beside", last);
   view.trials = beside === null ? [trial] : [trial, beside];
-  view.step = wanted("step", lastShownStep()) ?? 0;
-  choose(wanted("agent", Infinity) ?? -1);
+  view.step = indexIn("step", lastShownStep()) ?? 0;
+  selectAgent(indexIn("agent", Infinity) ?? -1);
 }
 
-function noteMoment() {
-  const words = [`trial=${view.trials[0]}`];
-  if (isComparing()) words.push(`beside=${view.trials[1]}`);
-  words.push(`step=${clampStep({lastStep: lastShownStep()}, view.step)}`);
-  if (view.agent >= 0) words.push(`agent=${view.agent}`);
-  const hash = `#${words.join("&")}`;
+function updateAddress() {
+  const fields = [`trial=${view.trials[0]}`];
+  if (isComparing()) fields.push(`beside=${view.trials[1]}`);
+  fields.push(`step=${clampStep({lastStep: lastShownStep()}, view.step)}`);
+  if (view.agent >= 0) fields.push(`agent=${view.agent}`);
+  const hash = `#${fields.join("&")}`;
   if (hash === location.hash) return;
   try {
     history.replaceState(null, "", hash);
   } catch {
-    // A page inside another one may not change its address; nothing else depends on it.
+    // A page in a frame may not change its address; nothing else depends on it.
   }
 }
 
@@ -114,14 +114,14 @@ function noteMoment() {
 
 open().catch((error) => {
   document.body.classList.remove("loading");
-  const words = `The replay cannot be shown: ${error.message}`;
-  document.getElementById("stage").replaceChildren(element("p", {class: "failure", role: "alert"}, words));
+  const text = `The replay cannot be shown: ${error.message}`;
+  document.getElementById("stage").replaceChildren(element("p", {class: "failure", role: "alert"}, text));
   throw error;
 });
 
-/* For those who script the page. */
+/* For scripts and tests. */
 window.replay = {
-  view, change, choose, goTo, play, compare, showTrial, drawPage, page, sightOf, contactsBegun,
+  view, change, selectAgent, goTo, play, compare, showTrial, drawPage, page, observationOf, newOverlaps,
   get recording() { return recording; },
   get trials() { return trials; },
 };

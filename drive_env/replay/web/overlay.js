@@ -1,18 +1,18 @@
-/* What is drawn of the chosen agent? Its way and goal, the other trial's way, and what it was given. */
+/* What is drawn for the selected agent? Its path, its goal, its path in the other trial, and its observation. */
 
-const FRAME_GAP_M = 0.7;
+const OUTLINE_GAP_M = 0.7;
 
-function drawChosenBelow(brush, trial, other, step) {
+function drawSelectedBelow(brush, trial, other, step) {
   const {agent} = view;
-  if (view.sight) drawSeenRoads(brush, trial, agent, step);
-  if (other && other.scene === trial.scene) drawWay(brush, other, agent, 0, other.lastStep, "--way-other", [2, 6], 3);
+  if (view.observation) drawObservedRoads(brush, trial, agent, step);
+  if (other && other.scene === trial.scene) drawPath(brush, other, agent, 0, other.lastStep, "--path-other", [2, 6], 3);
   const frame = clampStep(trial, step);
-  drawWay(brush, trial, agent, frame, trial.lastStep, "--way", [1, 5], 2);
-  drawWay(brush, trial, agent, 0, frame, "--way", [], 2.5);
+  drawPath(brush, trial, agent, frame, trial.lastStep, "--path", [1, 5], 2);
+  drawPath(brush, trial, agent, 0, frame, "--path", [], 2.5);
   drawGoal(brush, trial, agent, step);
 }
 
-function drawWay(brush, trial, agent, first, last, colourName, dashes, width) {
+function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
   const {context} = brush, end = Math.min(last, trial.ends[agent]?.frame ?? last);
   if (end <= first) return;
   context.save();
@@ -34,7 +34,7 @@ function drawGoal(brush, trial, agent, step) {
   const [right, down] = place(brush, goal[agent], goal[trial.agents + agent]);
   const pose = poseAt(trial, agent, step), [fromRight, fromDown] = place(brush, pose.x, pose.y);
   context.save();
-  context.strokeStyle = colour("--way");
+  context.strokeStyle = colour("--path");
   context.globalAlpha = 0.55;
   context.setLineDash([6, 6]);
   context.lineWidth = 1;
@@ -52,18 +52,18 @@ function drawGoal(brush, trial, agent, step) {
   context.stroke();
 }
 
-function drawChosenAbove(brush, trial, step) {
+function drawSelectedAbove(brush, trial, step) {
   const frame = clampStep(trial, step), {agent} = view;
-  if (view.sight) drawSeenVehicles(brush, trial, agent, step);
+  if (view.observation) drawObservedVehicles(brush, trial, agent, step);
   if (!trial.present[at(trial, agent, frame)]) return;
-  frameVehicle(brush, trial, agent, step, "--ink", 2.5);
+  outlineVehicle(brush, trial, agent, step, "--ink", 2.5);
 }
 
-function frameVehicle(brush, trial, vehicle, step, colourName, width) {
+function outlineVehicle(brush, trial, vehicle, step, colourName, width) {
   const {context, camera} = brush, pose = poseAt(trial, vehicle, step), {scene} = trial;
   const grown = Math.max(1, SHORTEST_PX / (scene.length[vehicle] * camera.scale));
-  const long = Math.max((scene.length[vehicle] * grown + 2 * FRAME_GAP_M) * camera.scale, 14);
-  const wide = Math.max((scene.width[vehicle] * grown + 2 * FRAME_GAP_M) * camera.scale, 10);
+  const long = Math.max((scene.length[vehicle] * grown + 2 * OUTLINE_GAP_M) * camera.scale, 14);
+  const wide = Math.max((scene.width[vehicle] * grown + 2 * OUTLINE_GAP_M) * camera.scale, 10);
   context.save();
   context.translate(...place(brush, pose.x, pose.y));
   context.rotate(-pose.heading);
@@ -74,12 +74,12 @@ function frameVehicle(brush, trial, vehicle, step, colourName, width) {
   context.restore();
 }
 
-function drawSeenRoads(brush, trial, agent, step) {
-  const sight = sightOf(trial, agent, clampStep(trial, step)), {context} = brush;
-  if (!sight.present) return;
+function drawObservedRoads(brush, trial, agent, step) {
+  const {present, roads} = observationOf(trial, agent, clampStep(trial, step)), {context} = brush;
+  if (!present) return;
   context.save();
   context.beginPath();
-  for (const one of sight.roads) {
+  for (const one of roads) {
     const [right, down] = place(brush, one.x - one.dx, one.y - one.dy);
     if (one.dx === 0 && one.dy === 0) context.rect(right - 3, down - 3, 6, 6);
     else {
@@ -89,26 +89,26 @@ function drawSeenRoads(brush, trial, agent, step) {
   }
   context.lineCap = "round";
   context.lineWidth = Math.max(2, 0.25 * brush.camera.scale);
-  context.strokeStyle = colour("--seen-road");
+  context.strokeStyle = colour("--observed-road");
   context.stroke();
   context.restore();
 }
 
-function drawSeenVehicles(brush, trial, agent, step) {
-  const sight = sightOf(trial, agent, clampStep(trial, step)), {context} = brush;
-  if (!sight.present) return;
+function drawObservedVehicles(brush, trial, agent, step) {
+  const {present, vehicles} = observationOf(trial, agent, clampStep(trial, step)), {context} = brush;
+  if (!present) return;
   const pose = poseAt(trial, agent, step), from = place(brush, pose.x, pose.y);
   context.save();
-  context.strokeStyle = colour("--seen");
+  context.strokeStyle = colour("--observed");
   context.globalAlpha = 0.25;
   context.lineWidth = 1;
   context.beginPath();
-  for (const {vehicle} of sight.vehicles) {
+  for (const {vehicle} of vehicles) {
     const other = poseAt(trial, vehicle, step);
     context.moveTo(...from);
     context.lineTo(...place(brush, other.x, other.y));
   }
   context.stroke();
   context.restore();
-  for (const {vehicle} of sight.vehicles) frameVehicle(brush, trial, vehicle, step, "--seen", 1.5);
+  for (const {vehicle} of vehicles) outlineVehicle(brush, trial, vehicle, step, "--observed", 1.5);
 }

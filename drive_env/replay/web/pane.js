@@ -1,7 +1,7 @@
-/* What shows one trial? A canvas with a line of words above it; two panes of one scene share a camera. */
+/* What shows one trial? A canvas with a caption; two panes of one scene share a camera. */
 
 const LARGEST_RATIO = 2;
-/* A click this far beside a vehicle still means it. */
+/* A click this close to a vehicle selects it. */
 const CLICK_REACH_PX = 14;
 
 class Pane {
@@ -10,10 +10,10 @@ class Pane {
     this.layer = new GroundLayer();
     this.size = {width: 1, height: 1, ratio: 1};
     this.canvas = element("canvas", {
-      role: "img", "aria-label": "The map and its vehicles; the panel beside it has the same in words"});
+      role: "img", "aria-label": "The map and its vehicles; the panel describes the same in text"});
     this.context = this.canvas.getContext("2d", {alpha: false});
     this.choice = element("select", {
-      "aria-label": place ? "Trial on the second side" : "Trial",
+      "aria-label": place ? "Trial in the second pane" : "Trial",
       onchange: (event) => {
         view.active = this.place;
         showTrial(Number(event.target.value));
@@ -30,7 +30,7 @@ class Pane {
     return trials[view.trials[this.place]];
   }
 
-  /* A state and how many agents are in it; a state that nobody is in takes no room. */
+  /* A state and how many agents are in it; hidden at 0. */
   countOf(state) {
     const number = element("span"), root = element("span", {class: "count"}, markOf(state), number);
     this.cells.add(() => countStates(this.trial, clampStep(this.trial, view.step))[state], (count) => {
@@ -55,7 +55,7 @@ class Pane {
     this.canvas.height = Math.round(height * ratio);
   }
 
-  /* Follows the chosen agent, or looks where the scene's camera looks. */
+  /* The scene's camera, centred on the selected agent if it is followed. */
   camera() {
     const shared = cameraOf(this.trial.scene, this.size);
     if (!view.follow || view.agent < 0) return shared;
@@ -71,14 +71,14 @@ class Pane {
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
     const other = isComparing() ? trials[view.trials[1 - this.place]] : null;
-    if (view.agent >= 0) drawChosenBelow(brush, trial, other, step);
+    if (view.agent >= 0) drawSelectedBelow(brush, trial, other, step);
     drawTraffic(brush, trial, step);
-    if (view.agent >= 0) drawChosenAbove(brush, trial, step);
+    if (view.agent >= 0) drawSelectedAbove(brush, trial, step);
     drawScaleBar(brush);
-    this.refreshWords();
+    this.refreshCaption();
   }
 
-  refreshWords() {
+  refreshCaption() {
     this.cells.refresh();
     const number = String(this.trial.number);
     if (this.choice.value !== number) this.choice.value = number;
@@ -86,7 +86,7 @@ class Pane {
     if (this.root.classList.contains("active") !== isActive) this.root.classList.toggle("active", isActive);
   }
 
-  /* The agent under a place of the pane, or -1. */
+  /* The agent at a pixel of the pane, or -1. */
   agentAt(right, down) {
     const {trial, size} = this, camera = this.camera(), frame = clampStep(trial, view.step);
     let found = -1, least = Infinity;
@@ -101,7 +101,7 @@ class Pane {
   }
 }
 
-/* ---- one camera and one ground a scene ---- */
+/* ---- one camera and one ground per scene ---- */
 
 const cameras = new Map();
 const boxes = new Map();
@@ -114,7 +114,7 @@ function cameraOf(scene, size) {
     cameras.get(scene).fit(boxes.get(scene), size);
   }
   const camera = cameras.get(scene);
-  if (camera.fitsOther(size)) camera.fit(boxes.get(scene), size);
+  if (camera.needsRefit(size)) camera.fit(boxes.get(scene), size);
   return camera;
 }
 
@@ -123,7 +123,7 @@ function groundOf(scene) {
   return grounds.get(scene);
 }
 
-/* ---- scale ---- */
+/* ---- scale bar ---- */
 
 const SCALE_BARS_M = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const SCALE_BAR_PX = 110;

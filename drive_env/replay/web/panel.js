@@ -1,6 +1,6 @@
-/* What about the chosen agent? Its numbers, rewards, channels, events and observation, one column a pane. */
+/* What is known of the selected agent? State, rewards, channels, events and observation, one column per pane. */
 
-const PARTED_M = 1;
+const DIVERGED_M = 1;
 
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
@@ -14,7 +14,7 @@ class AgentPanel {
     this.open = new Set(["now", "reward", "events"]);
   }
 
-  /* Builds the panel where the agent or the trials are others than before; then shows what is true now. */
+  /* Rebuilds the panel if the agent or the trials have changed, then updates its cells. */
   refresh() {
     const key = `${view.agent}|${view.trials}|${view.active}`;
     if (key !== this.key) {
@@ -28,12 +28,12 @@ class AgentPanel {
     this.cells = new LiveCells();
     const columns = isComparing() ? shownTrials().map((trial) => trialName(recording, trial)) : [];
     this.root.replaceChildren(
-      this.head(), this.outcomes(), ...this.parting(),
+      this.head(), this.outcomes(), ...this.divergence(),
       this.section("now", "Now", this.now(columns)),
       this.section("reward", "Reward", this.reward(columns)),
       this.section("events", "Events so far", this.events()),
       this.section("channels", "Channels of the step", this.channels(columns)),
-      this.section("own", "Observation: itself", this.own(columns)),
+      this.section("own", "Observation: ego and trial features", this.own(columns)),
       this.section("vehicles", "Observation: vehicles", this.vehicles()),
       this.section("roads", "Observation: roads", this.roads(columns)));
   }
@@ -43,31 +43,31 @@ class AgentPanel {
     const made = element("details", attributes, element("summary", {}, title), ...content);
     made.addEventListener("toggle", () => {
       this.open[made.open ? "add" : "delete"](name);
-      askForPicture();
+      requestDraw();
     });
     return made;
   }
 
-  /* One cell a shown trial; `say(trial, frame)` gives its text. */
-  each(say, attributes) {
+  /* One cell per shown trial; `read(trial, frame)` returns its text. */
+  each(read, attributes) {
     return shownTrials().map((trial) =>
-      this.cells.text("td", () => say(trial, clampStep(trial, view.step)), attributes));
+      this.cells.text("td", () => read(trial, clampStep(trial, view.step)), attributes));
   }
 
-  /* ---- who ---- */
+  /* ---- identity and outcomes ---- */
 
   head() {
     const {scene} = shownTrials()[0], {agent} = view;
     const kind = recording.object_kinds[scene.kind[agent]];
     const size = `${shown(scene.length[agent], 1)} by ${shown(scene.width[agent], 1)} m`;
     const attributes = {class: "close", title: "All agents (Escape)", "aria-label": "All agents"};
-    return element("div", {class: "who"},
+    return element("div", {class: "identity"},
       element("h2", {}, vehicleName(scene, agent)),
       element("span", {class: "hint"}, `${kind}, ${size}`),
-      element("button", {...attributes, onclick: () => choose(-1)}, "\u00d7"));
+      element("button", {...attributes, onclick: () => selectAgent(-1)}, "\u00d7"));
   }
 
-  /* What became of it in every trial; a click shows the moment. */
+  /* The agent's outcome in every trial; a click opens the moment before it. */
   outcomes() {
     const played = trials.filter((trial) => view.agent < trial.agents);
     return element("div", {class: "chips"}, ...played.map((trial) => this.outcome(trial, view.agent)));
@@ -83,17 +83,17 @@ class AgentPanel {
       markOf(state), element("span", {}, `${trialName(recording, trial)} \u00b7 ${frame}`));
   }
 
-  /* Where the ways of two trials part. */
-  parting() {
+  /* The step at which the agent's paths in two trials diverge. */
+  divergence() {
     if (!isComparing()) return [];
-    const [one, other] = shownTrials(), step = partingStep(one, other, view.agent, PARTED_M);
+    const [one, other] = shownTrials(), step = divergenceStep(one, other, view.agent, DIVERGED_M);
     if (one.scene !== other.scene) return [];
-    if (step === null) return [hint(`Never more than ${PARTED_M} m apart while both last.`)];
-    return [hint(`More than ${PARTED_M} m apart from `, link(`step ${step}`, () => goTo(step)),
-      " on. Dots: its way in the other trial.")];
+    if (step === null) return [hint(`Never more than ${DIVERGED_M} m apart while both trials last.`)];
+    return [hint(`More than ${DIVERGED_M} m apart from `, link(`step ${step}`, () => goTo(step)),
+      " on. Dots: its path in the other trial.")];
   }
 
-  /* ---- numbers ---- */
+  /* ---- state and reward ---- */
 
   now(columns) {
     const {agent} = view;
@@ -101,32 +101,32 @@ class AgentPanel {
       if (frame === 0 || hasFlag(recording, trial, agent, frame, "invalid_step")) return "none";
       return shown(trial.actions[at(trial, 2 * agent + place, frame)], 2, true);
     };
-    const agents = [
+    const rows = [
       tableRow("state", shownTrials().map((trial) => this.cells.part(
         "td", () => stateOf(trial, agent, clampStep(trial, view.step)),
         (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
       tableRow("speed", this.each((trial, frame) => `${shown(trial.speed[at(trial, agent, frame)], 1)} m/s`)),
       tableRow("goal", this.each((trial, frame) => `${shown(goalDistance(trial, agent, frame), 1)} m`)),
-      tableRow("throttle", this.each(action(0)), "share of the largest; of the action just taken"),
-      tableRow("steering", this.each(action(1)), "share of the largest, above 0 to the left; of the action just taken"),
+      tableRow("throttle", this.each(action(0)), "share of the largest, in the action just taken"),
+      tableRow("steering", this.each(action(1)), "share of the largest, above 0 to the left, in the action just taken"),
     ];
-    return table("State and action", columns.length ? ["", ...columns] : [], agents);
+    return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
 
   reward(columns) {
     const {agent} = view, digits = 2;
     const term = (bit, from) => (trial, frame) =>
       shown(rewardUpTo(recording, trial, agent, frame, from ? frame : 0).terms[bit], digits, true);
-    const agents = recording.events.map((event, bit) =>
+    const rows = recording.events.map((event, bit) =>
       tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))],
         `${shown(recording.reward[event], 2, true)} each`));
-    agents.push(element("tr", {class: "sum"}, element("th", {scope: "agent"}, "sum"),
+    rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
       ...this.each((trial, frame) => shown(trial.rewards[at(trial, agent, frame)], digits, true)),
       ...this.each((trial, frame) => shown(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
     const names = columns.length
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
-    return table("Reward by term", names, agents);
+    return table("Reward by term", names, rows);
   }
 
   /* ---- events ---- */
@@ -143,14 +143,14 @@ class AgentPanel {
   eventList(events) {
     if (!events.length) return hint("none yet");
     return element("ul", {class: "events"}, ...events.map((event) => element("li", {},
-      link(`step ${event.frame}`, () => goTo(event.frame)), markOf(event.state), element("span", {}, event.words))));
+      link(`step ${event.frame}`, () => goTo(event.frame)), markOf(event.state), element("span", {}, event.text))));
   }
 
   /* ---- channels ---- */
 
   channels(columns) {
     const {agent} = view, names = columns.length ? ["", ...columns] : [];
-    const channel = (name, say) => tableRow(name, this.each(say));
+    const channel = (name, read) => tableRow(name, this.each(read));
     const flag = (name) => channel(name, (trial, frame) =>
       (hasFlag(recording, trial, agent, frame, name) ? "true" : NONE));
     const ofAction = [
@@ -171,56 +171,56 @@ class AgentPanel {
   }
 
   own(columns) {
-    const say = (feature) => (trial, frame) => {
+    const read = (feature) => (trial, frame) => {
       if (!this.isOpen("own")) return "";
       const unit = feature.unit === "1" ? "" : ` ${feature.unit}`;
-      return shown(sightOf(trial, view.agent, frame).own[feature.name], 2) + unit;
+      return shown(observationOf(trial, view.agent, frame).own[feature.name], 2) + unit;
     };
-    const agents = recording.own.map((feature) => tableRow(feature.name, this.each(say(feature)), feature.meaning));
-    return table("As given, in units", columns.length ? ["", ...columns] : [], agents, {class: "channels"});
+    const rows = recording.own.map((feature) => tableRow(feature.name, this.each(read(feature)), feature.meaning));
+    return table("Features in their units", columns.length ? ["", ...columns] : [], rows, {class: "channels"});
   }
 
   vehicles() {
     const lists = shownTrials().map((trial) => this.cells.part(
       "div", () => (this.isOpen("vehicles") ? clampStep(trial, view.step) : -1),
-      (frame) => (frame < 0 ? element("span") : this.vehicleTable(trial, sightOf(trial, view.agent, frame)))));
+      (frame) => (frame < 0 ? element("span") : this.vehicleTable(trial, observationOf(trial, view.agent, frame)))));
     return element("div", {}, ...lists);
   }
 
-  vehicleTable(trial, sight) {
-    const agents = sight.vehicles.map((one) => tableRow(vehicleName(trial.scene, one.vehicle),
+  vehicleTable(trial, observation) {
+    const rows = observation.vehicles.map((one) => tableRow(vehicleName(trial.scene, one.vehicle),
       [one.ahead, one.left, one.distance, one.speed].map((value) => element("td", {}, shown(value, 1)))));
     const name = isComparing() ? `${trialName(recording, trial)}: ` : "";
-    const caption = `${name}${agents.length} of ${recording.config.partners} slots filled`;
-    return table(caption, ["", "ahead m", "left m", "away m", "m/s"], agents);
+    const caption = `${name}${rows.length} of ${recording.config.partners} slots filled`;
+    return table(caption, ["", "ahead m", "left m", "distance m", "m/s"], rows);
   }
 
   roads(columns) {
-    const count = (isMeant) => (trial, frame) => {
+    const count = (isCounted) => (trial, frame) => {
       if (!this.isOpen("roads")) return "";
-      return String(sightOf(trial, view.agent, frame).roads.filter(isMeant).length);
+      return String(observationOf(trial, view.agent, frame).roads.filter(isCounted).length);
     };
-    const agents = Object.entries(recording.road_kinds).map(([code, kind]) =>
+    const rows = Object.entries(recording.road_kinds).map(([code, kind]) =>
       tableRow(kind.replace("_", " "), this.each(count((one) => one.kind === Number(code)))));
-    agents.push(element("tr", {class: "sum"},
-      element("th", {scope: "agent"}, `of ${recording.config.roads} slots`), ...this.each(count(() => true))));
-    return table("Segments by kind", columns.length ? ["", ...columns] : [], agents);
+    rows.push(element("tr", {class: "sum"},
+      element("th", {scope: "row"}, `of ${recording.config.roads} slots`), ...this.each(count(() => true))));
+    return table("Segments by kind", columns.length ? ["", ...columns] : [], rows);
   }
 }
 
-/* The events of an agent in words, and the end of its trial where that was none of them. */
+/* The events of an agent with their text, and the outcome of its trial if that is none of them. */
 function eventsOfAgent(trial, agent) {
   const own = trial.events.filter((event) => event.agent === agent);
-  const events = own.map((event) => ({...event, words: eventWords(trial, event)}));
+  const events = own.map((event) => ({...event, text: eventText(trial, event)}));
   const end = trial.ends[agent];
   if (end && !events.some((event) => event.frame === end.frame && event.state === end.outcome))
-    events.push({frame: end.frame, state: end.outcome, words: STATE_NAMES[end.outcome]});
+    events.push({frame: end.frame, state: end.outcome, text: STATE_NAMES[end.outcome]});
   return events;
 }
 
-function eventWords(trial, event) {
-  const paid = shown(recording.reward[recording.events[event.bit]], 2, true);
-  const hit = event.state === COLLISION ? contactsBegun(trial, event.agent, event.frame) : [];
-  const whom = hit.length ? ` with ${hit.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
-  return `${STATE_NAMES[event.state]}${whom}, ${paid}`;
+function eventText(trial, event) {
+  const reward = shown(recording.reward[recording.events[event.bit]], 2, true);
+  const others = event.state === COLLISION ? newOverlaps(trial, event.agent, event.frame) : [];
+  const partners = others.length ? ` with ${others.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
+  return `${STATE_NAMES[event.state]}${partners}, ${reward}`;
 }

@@ -1,8 +1,8 @@
-/* How do the bytes in this page become arrays? The other half of drive_env/replay/packing.py. */
+/* How do the bytes in this page become arrays? The inverse of drive_env/replay/packing.py. */
 
 async function readRecording() {
   const packed = fromBase64(document.getElementById("recording").textContent.trim());
-  const bytes = await unpacked(packed);
+  const bytes = await inflated(packed);
   const headerBytes = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + headerBytes)));
   const body = bytes.subarray(4 + headerBytes);
@@ -15,22 +15,22 @@ function fromBase64(text) {
   return bytes;
 }
 
-async function unpacked(bytes) {
+async function inflated(bytes) {
   if (typeof DecompressionStream === "undefined") return inflate(bytes);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Element (series, frame) stands at series * frames + frame. */
+/* Element (series, frame) is at series * frames + frame. */
 function decodedArray(entry, body) {
   const counts = countsOf(entry, body);
-  for (let time = 0; time < entry.order; time++) addUp(counts, entry.series, entry.frames);
+  for (let time = 0; time < entry.order; time++) cumulativeSum(counts, entry.series, entry.frames);
   if (entry.quantum === 1) return counts;
   if (entry.quantum === 0) return new Float32Array(counts.buffer);
   return Float32Array.from(counts, (count) => count * entry.quantum);
 }
 
-/* Whole numbers from byte planes; the sign is in the lowest bit. */
+/* Integers from byte planes; the sign is in the lowest bit. */
 function countsOf(entry, body) {
   const length = entry.series * entry.frames, counts = new Int32Array(length);
   for (let plane = 0; plane < entry.planes; plane++) {
@@ -41,8 +41,8 @@ function countsOf(entry, body) {
   return counts;
 }
 
-/* Sums of differences; both wrap at 32 bits. */
-function addUp(counts, series, frames) {
+/* Inverse of the differences along the frames; both wrap at 32 bits. */
+function cumulativeSum(counts, series, frames) {
   for (let one = 0; one < series; one++)
     for (let i = one * frames + 1; i < (one + 1) * frames; i++) counts[i] += counts[i - 1];
 }

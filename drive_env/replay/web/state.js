@@ -1,36 +1,36 @@
-/* What is being looked at now? One object; whoever changes it asks for a new picture. */
+/* What does the page show now? One view state; every change of it requests a new frame. */
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
-const HOLD_MS = 700;
+const END_REST_MS = 700;
 
-/* view.trials: what the panes show, one or two; view.active: the pane that clicks on the timeline speak to;
- * view.step: of the trial, with a fraction between two frames; view.agent: the chosen agent or -1. */
+/* view.trials: the trial of each pane, one or two; view.active: the pane that the timeline controls; view.step: of the
+ * trial, with a fraction between two frames; view.agent: the selected agent or -1. */
 const view = {
   trials: [0], active: 0, step: 0, playing: false, speed: 1, agent: -1, follow: false,
-  trails: true, goals: false, names: false, sight: true,
+  trails: true, goals: false, names: false, observation: true,
 };
 
 let recording = null, scenes = [], trials = [];
-let draw = () => {}, isDrawingDue = false;
-/* When the last picture was drawn, and since when the play head has rested at the end of a trial. */
-let lastTime_ms = null, heldSince_ms = null;
+let draw = () => {}, isDrawRequested = false;
+/* Time of the last frame, and when the play head reached the end of the trial. */
+let lastDraw_ms = null, endReached_ms = null;
 
 function change(changes) {
   Object.assign(view, changes);
-  askForPicture();
+  requestDraw();
 }
 
-function askForPicture() {
-  if (isDrawingDue) return;
-  isDrawingDue = true;
+function requestDraw() {
+  if (isDrawRequested) return;
+  isDrawRequested = true;
   requestAnimationFrame(drawFrame);
 }
 
 function drawFrame(now_ms) {
-  isDrawingDue = false;
+  isDrawRequested = false;
   if (view.playing) advance(now_ms);
   draw(now_ms);
-  if (view.playing) askForPicture();
+  if (view.playing) requestDraw();
 }
 
 /* ---- time ---- */
@@ -39,28 +39,28 @@ const shownTrials = () => view.trials.map((number) => trials[number]);
 const lastShownStep = () => Math.max(...shownTrials().map((trial) => trial.lastStep));
 const isComparing = () => view.trials.length === 2;
 
-/* Moves the play head by the time since the last picture; after a trial comes a short rest, then the next trial. */
+/* Moves the play head by the time since the last frame; at the end of a trial it rests, then plays the next one. */
 function advance(now_ms) {
-  const gone_ms = lastTime_ms === null ? 0 : Math.min(now_ms - lastTime_ms, 250);
-  lastTime_ms = now_ms;
+  const elapsed_ms = lastDraw_ms === null ? 0 : Math.min(now_ms - lastDraw_ms, 250);
+  lastDraw_ms = now_ms;
   const last = lastShownStep();
   if (view.step < last) {
     const dt_s = trials[view.trials[0]].scene.dt_s;
-    view.step = Math.min(view.step + (gone_ms / 1000) * view.speed / dt_s, last);
-    heldSince_ms = view.step < last ? null : now_ms;
-  } else if (heldSince_ms === null) heldSince_ms = now_ms;
-  else if (now_ms - heldSince_ms > HOLD_MS) goPastTheEnd();
+    view.step = Math.min(view.step + (elapsed_ms / 1000) * view.speed / dt_s, last);
+    endReached_ms = view.step < last ? null : now_ms;
+  } else if (endReached_ms === null) endReached_ms = now_ms;
+  else if (now_ms - endReached_ms > END_REST_MS) playNextTrial();
 }
 
-function goPastTheEnd() {
+function playNextTrial() {
   const next = view.trials[0] + 1;
-  heldSince_ms = null;
+  endReached_ms = null;
   if (isComparing() || next === trials.length) play(false);
   else showTrial(next, 0);
 }
 
 function play(on) {
-  lastTime_ms = heldSince_ms = null;
+  lastDraw_ms = endReached_ms = null;
   if (on && view.step >= lastShownStep()) {
     if (!isComparing() && view.trials[0] === trials.length - 1) view.trials = [0];
     if (isComparing() || view.trials[0] === 0) view.step = 0;
@@ -69,11 +69,11 @@ function play(on) {
 }
 
 function goTo(step) {
-  heldSince_ms = null;
+  endReached_ms = null;
   change({step: Math.max(0, Math.min(step, lastShownStep()))});
 }
 
-/* One or more whole frames on; a play head between two frames goes to the nearer one first. */
+/* Moves by whole frames; a play head between two frames first goes to the one behind it. */
 function goBy(steps) {
   play(false);
   goTo((steps > 0 ? Math.floor(view.step + 1e-6) : Math.ceil(view.step - 1e-6)) + steps);
@@ -95,8 +95,8 @@ function compare(on) {
   change({trials: [Math.min(one, other), Math.max(one, other)], active: 1});
 }
 
-function choose(agent) {
+function selectAgent(agent) {
   const agents = Math.min(...shownTrials().map((trial) => trial.agents));
-  const chosen = agent >= 0 && agent < agents ? agent : -1;
-  change({agent: chosen, follow: view.follow && chosen >= 0});
+  const selected = agent >= 0 && agent < agents ? agent : -1;
+  change({agent: selected, follow: view.follow && selected >= 0});
 }

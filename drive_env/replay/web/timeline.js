@@ -1,13 +1,13 @@
-/* How did the trials go in time? One strip a trial, all from step 0; below it what became of the chosen agent. */
+/* How do the agents' states change over the steps? One strip per trial, aligned at step 0, and the selected agent. */
 
 const STRIP_PX = 22, LANE_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
 const LABEL_PX = 62, COUNT_PX = 116, SIDE_PX = 10, END_PX = 18;
-/* Narrower than this there is no room for the counts. */
+/* Narrower timelines have no counts. */
 const WIDE_PX = 560;
 const TICK_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const TICK_PX = 60;
 
-/* What piles up from the bottom of a strip: goals first, failures on top. */
+/* Order of the states in a strip, from the bottom: goals first, failures on top. */
 const PILE = [GOAL, DRIVING, TIMEOUT, OTHER, OFFROAD, COLLISION];
 
 class Timeline {
@@ -79,7 +79,7 @@ class Timeline {
     goTo(this.toStep(event.offsetX));
   }
 
-  /* ---- picture ---- */
+  /* ---- drawing ---- */
 
   draw() {
     this.fitToRoot();
@@ -94,7 +94,7 @@ class Timeline {
     context.drawImage(this.still, 0, 0);
     context.scale(this.ratio, this.ratio);
     this.drawHead(context);
-    this.tell();
+    this.updateAria();
   }
 
   drawStill() {
@@ -122,12 +122,12 @@ class Timeline {
     context.font = `${isShown ? 600 : 400} 12px system-ui, sans-serif`;
     context.fillStyle = colour(isShown ? "--ink" : "--faint");
     context.textAlign = "left";
-    context.fillText(this.labelOf(trial), SIDE_PX, top + STRIP_PX / 2);
+    context.fillText(this.label(trial), SIDE_PX, top + STRIP_PX / 2);
     const goals = `${countStates(trial, trial.lastStep)[GOAL]} of ${trial.agents} goals`;
     if (this.width >= WIDE_PX) context.fillText(goals, this.right + SIDE_PX, top + STRIP_PX / 2);
   }
 
-  labelOf(trial) {
+  label(trial) {
     const manyEpisodes = trials[trials.length - 1].episode > 0;
     return manyEpisodes ? `${trial.episode} / ${trial.index}` : `trial ${trial.index}`;
   }
@@ -143,7 +143,7 @@ class Timeline {
     }
   }
 
-  /* The chosen agent: a line while it drives, a bar in the colour of what became of it, and its events. */
+  /* The selected agent: a line while it drives, a bar in the colour of its outcome, and its events. */
   drawLane(context, trial) {
     const middle = this.topOf(trial.number) + STRIP_PX + LANE_PX / 2 + 1, end = trial.ends[view.agent];
     const endX = this.toX(end ? end.frame : trial.lastStep);
@@ -185,8 +185,8 @@ class Timeline {
     }
   }
 
-  /* What a screen reader hears of the slider. */
-  tell() {
+  /* The slider's value for screen readers. */
+  updateAria() {
     const trial = trials[view.trials[view.active]], step = clampStep(trial, view.step);
     const values = {"aria-valuemax": trial.lastStep, "aria-valuenow": step,
       "aria-valuetext": `${trialName(recording, trial)}, step ${step} of ${trial.lastStep}`};

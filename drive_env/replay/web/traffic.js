@@ -1,29 +1,29 @@
-/* How are vehicles drawn? A body that shows where its front is, in the colour of what has become of it. */
+/* How are vehicles drawn? A body with a visible front, in the colour of its state. */
 
-/* Smaller than this a vehicle could not be seen or hit. */
+/* Shorter vehicles are enlarged to this, so that they can be seen and clicked. */
 const SHORTEST_PX = 9;
 const DETAIL_PX = 16;
 
 const TRAIL_S = 2;
-/* An event is pointed at for so long, and an agent that left keeps its mark for so long. */
+/* How long an event flashes, and how long the mark of a removed agent stays. */
 const FLASH_S = 0.8;
 const LEFT_MARK_S = 2;
 
 const KIND_PEDESTRIAN = 2;
 
-/* Draws everything that moves in a trial at a step; `scene` is what a pane draws with. */
+/* Draws the vehicles of a trial at a step, with their goals, trails, marks and numbers. */
 function drawTraffic(brush, trial, step) {
   const frame = clampStep(trial, step);
   if (view.goals) drawGoals(brush, trial, frame);
   if (view.trails) for (let agent = 0; agent < trial.agents; agent++) drawTrail(brush, trial, agent, step);
   for (let vehicle = trial.vehicles - 1; vehicle >= 0; vehicle--)
     if (trial.present[at(trial, vehicle, frame)]) drawVehicle(brush, trial, vehicle, step);
-  for (let agent = 0; agent < trial.agents; agent++) drawEndMark(brush, trial, agent, step);
+  for (let agent = 0; agent < trial.agents; agent++) drawOutcomeMark(brush, trial, agent, step);
   for (const event of trial.events) drawFlash(brush, trial, event, step);
   if (view.names) for (let agent = 0; agent < trial.agents; agent++) drawName(brush, trial, agent, step);
 }
 
-/* A brush draws in pixels of the pane: {context, camera, size}. */
+/* Pixel of a point of the scene; a brush is {context, camera, size} of a pane. */
 function place(brush, x, y) {
   return brush.camera.toScreen(x, y, brush.size);
 }
@@ -74,7 +74,7 @@ function drawWindscreen(context, length, width) {
   context.fill();
 }
 
-/* The way of the last seconds of an agent that drives. */
+/* The path of a driving agent over the last TRAIL_S seconds. */
 function drawTrail(brush, trial, agent, step) {
   const frame = clampStep(trial, step), {context} = brush;
   if (stateOf(trial, agent, frame) !== DRIVING || !trial.present[at(trial, agent, frame)]) return;
@@ -104,8 +104,8 @@ function drawGoals(brush, trial, frame) {
   }
 }
 
-/* The mark of an agent whose trial is decided; one that left the map keeps it for a while. */
-function drawEndMark(brush, trial, agent, step) {
+/* The mark of an agent that has an outcome; it fades once the agent is removed. */
+function drawOutcomeMark(brush, trial, agent, step) {
   const frame = clampStep(trial, step), end = trial.ends[agent];
   if (!end || frame < end.frame || end.outcome === TIMEOUT) return;
   const age_s = (step - end.frame) * trial.scene.dt_s, stays = trial.present[at(trial, agent, frame)];
@@ -141,7 +141,7 @@ function markPath(state) {
   return markPaths.get(state);
 }
 
-/* A ring that grows from where an event happened. */
+/* A ring that grows from the position of an event. */
 function drawFlash(brush, trial, event, step) {
   const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
   if (age < 0 || age >= 1) return;
@@ -164,7 +164,7 @@ function drawName(brush, trial, agent, step) {
   writeText(brush.context, String(agent), right, down - above);
 }
 
-/* Text with a rim of the ground's colour, so that it can be read on anything. */
+/* Text with an outline in the ground's colour, legible on any background. */
 function writeText(context, text, right, down, align = "center") {
   context.font = "600 11px system-ui, sans-serif";
   context.textAlign = align;

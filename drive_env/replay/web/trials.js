@@ -1,12 +1,13 @@
-/* What happened to whom, and when? Facts that the recorded arrays imply. */
+/* What follows from the recorded arrays? States, events, poses and collisions of the vehicles of a trial. */
 
-/* States of a vehicle: an agent's are the outcomes, of which 0 means that it drives; the last two have no agent. */
+/* States of a vehicle: outcomes of an agent (0: it drives), then the two kinds of vehicles without an agent. */
 const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, LOG_REPLAY = 6, STATIC = 7;
-const STATE_NAMES = ["driving", "goal", "collision", "off-road", "timeout", "other", "replays its log", "stands"];
+const STATE_NAMES = [
+  "driving", "goal", "collision", "off-road", "timeout", "other", "log-replay vehicle", "static vehicle"];
 const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
 
-/* Boxes this much apart still count as touching: positions are rounded to centimetres. */
-const TOUCH_M = 0.03;
+/* Boxes this close count as overlapping: positions are rounded to centimetres. */
+const OVERLAP_TOLERANCE_M = 0.03;
 
 function makeScene(recording, number) {
   const read = (name) => recording.array(`scene${number}/${name}`);
@@ -40,7 +41,7 @@ function once(make) {
 const at = (trial, series, frame) => series * trial.frames + frame;
 const clampStep = (trial, step) => Math.max(0, Math.min(Math.floor(step), trial.lastStep));
 
-/* By agent: the frame in which its trial was decided and the outcome, or null. */
+/* By agent: its outcome and the frame that set it, or null. */
 function agentEnds(trial) {
   return Array.from({length: trial.agents}, (_, agent) => {
     for (let frame = 0; frame < trial.frames; frame++) {
@@ -87,7 +88,7 @@ function countStates(trial, frame) {
   return counts;
 }
 
-/* Reward of an agent by event, and in all, over the frames up to one. */
+/* Reward of an agent by term, and in total, over the frames from `from` to `frame`. */
 function rewardUpTo(recording, trial, agent, frame, from = 0) {
   const terms = recording.events.map(() => 0);
   let sum = 0;
@@ -105,8 +106,8 @@ function goalDistance(trial, agent, frame) {
   return Math.hypot(goal[agent] - trial.x[i], goal[trial.agents + agent] - trial.y[i]);
 }
 
-/* The step from which an agent is more than `apart_m` from where it was in another trial; null if it never is. */
-function partingStep(one, other, agent, apart_m) {
+/* The first step at which an agent is more than `apart_m` from its position in another trial, or null. */
+function divergenceStep(one, other, agent, apart_m) {
   for (let frame = 0; frame <= Math.min(one.lastStep, other.lastStep); frame++) {
     const i = at(one, agent, frame), j = at(other, agent, frame);
     if (Math.hypot(one.x[i] - other.x[j], one.y[i] - other.y[j]) > apart_m) return frame;
@@ -114,11 +115,11 @@ function partingStep(one, other, agent, apart_m) {
   return null;
 }
 
-/* Where a vehicle is between two frames; it turns the short way and does not glide on to or off the map. */
+/* Pose of a vehicle, interpolated between two frames if it is on the map in both; headings by the shorter turn. */
 function poseAt(trial, vehicle, step) {
   const frame = clampStep(trial, step), i = at(trial, vehicle, frame);
-  const goesOn = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
-  const share = goesOn ? step - frame : 0;
+  const isInterpolated = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
+  const share = isInterpolated ? step - frame : 0;
   if (share === 0) return {x: trial.x[i], y: trial.y[i], heading: trial.heading[i]};
   const turn = trial.heading[i + 1] - trial.heading[i];
   return {
@@ -128,21 +129,21 @@ function poseAt(trial, vehicle, step) {
   };
 }
 
-/* ---- who was hit ---- */
+/* ---- collisions ---- */
 
-/* Vehicles whose boxes an agent's box touches in a frame and did not in the frame before. */
-function contactsBegun(trial, agent, frame) {
+/* Vehicles whose boxes overlap an agent's box in a frame and did not in the frame before. */
+function newOverlaps(trial, agent, frame) {
   const found = [];
   for (let other = 0; other < trial.vehicles; other++)
-    if (other !== agent && touches(trial, agent, other, frame) && !(frame && touches(trial, agent, other, frame - 1)))
+    if (other !== agent && overlaps(trial, agent, other, frame) && !(frame && overlaps(trial, agent, other, frame - 1)))
       found.push(other);
   return found;
 }
 
-function touches(trial, one, other, frame) {
+function overlaps(trial, one, other, frame) {
   if (!trial.present[at(trial, other, frame)]) return false;
   const a = boxOf(trial, one, frame), b = boxOf(trial, other, frame);
-  return isWithinAxes(a, b) && isWithinAxes(b, a);
+  return overlapsOnAxesOf(a, b) && overlapsOnAxesOf(b, a);
 }
 
 function boxOf(trial, vehicle, frame) {
@@ -153,11 +154,11 @@ function boxOf(trial, vehicle, frame) {
   };
 }
 
-/* Whether no axis of box `a` separates it from box `b`. */
-function isWithinAxes(a, b) {
+/* Whether no axis of box `a` separates it from box `b` (separating axis theorem). */
+function overlapsOnAxesOf(a, b) {
   const dx = b.x - a.x, dy = b.y - a.y;
   const turnCos = Math.abs(a.cos * b.cos + a.sin * b.sin), turnSin = Math.abs(a.cos * b.sin - a.sin * b.cos);
-  const ahead = a.halfLength + b.halfLength * turnCos + b.halfWidth * turnSin + TOUCH_M;
-  const left = a.halfWidth + b.halfLength * turnSin + b.halfWidth * turnCos + TOUCH_M;
+  const ahead = a.halfLength + b.halfLength * turnCos + b.halfWidth * turnSin + OVERLAP_TOLERANCE_M;
+  const left = a.halfWidth + b.halfLength * turnSin + b.halfWidth * turnCos + OVERLAP_TOLERANCE_M;
   return Math.abs(dx * a.cos + dy * a.sin) <= ahead && Math.abs(dy * a.cos - dx * a.sin) <= left;
 }

@@ -1,6 +1,6 @@
-/* Who did what in which trial? The panel while no agent is chosen: counts, which are the legend too, and agents. */
+/* What is the outcome of each agent in each trial? The panel while no agent is selected; its counts are the legend. */
 
-class AgentsPanel {
+class OverviewPanel {
   constructor(root) {
     this.root = root;
   }
@@ -8,7 +8,7 @@ class AgentsPanel {
   build() {
     this.root.replaceChildren(
       element("h2", {}, "Outcomes"), this.countsTable(),
-      hint("Choose an agent here or on the map to see what it did, was paid and was given."),
+      hint("Select an agent here or on the map to see its actions, rewards and observations."),
       element("h2", {}, "Agents"), this.agentsTable());
   }
 
@@ -21,28 +21,28 @@ class AgentsPanel {
     const counts = trials.map((trial) => countStates(trial, trial.lastStep));
     const isShown = (state) => (state !== OTHER && state !== DRIVING) || counts.some((count) => count[state]);
     const states = [GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, DRIVING].filter(isShown);
-    const agents = states.map((state) => element("tr", {},
-      element("th", {scope: "agent"}, markOf(state), ` ${STATE_NAMES[state]}`),
+    const rows = states.map((state) => element("tr", {},
+      element("th", {scope: "row"}, markOf(state), ` ${STATE_NAMES[state]}`),
       ...counts.map((count) => element("td", {}, String(count[state])))));
     return element("div", {class: "wide"},
-      table("At the end of each trial", ["", ...this.columns()], agents, {class: "counts"}), ...this.others());
+      table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}), ...this.nonAgents());
   }
 
-  /* The colours of vehicles that are no agents, where there are such. */
-  others() {
-    const rest = [LOG_REPLAY, STATIC].filter((state) => scenes.some((scene) => countOthers(scene)[state]));
-    const others = rest.map((state) => element("span", {class: "other"},
+  /* The legend of vehicles without an agent; empty if the scenes have none. */
+  nonAgents() {
+    const rest = [LOG_REPLAY, STATIC].filter((state) => scenes.some((scene) => countNonAgents(scene)[state]));
+    const swatches = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
-    return others.length ? [element("p", {class: "others"}, "Without an agent: ", ...others)] : [];
+    return swatches.length ? [element("p", {class: "others"}, "Without an agent: ", ...swatches)] : [];
   }
 
   agentsTable() {
     const most = Math.max(...scenes.map((scene) => scene.agents));
-    const agents = Array.from({length: most}, (_, agent) => element("tr", {},
-      element("th", {scope: "agent"}, element("button", {class: "link", onclick: () => choose(agent)}, `agent_${agent}`)),
+    const rows = Array.from({length: most}, (_, agent) => element("tr", {},
+      element("th", {scope: "row"}, link(`agent_${agent}`, () => selectAgent(agent))),
       ...trials.map((trial) => element("td", {}, ...this.outcomeOf(trial, agent)))));
     return element("div", {class: "wide"},
-      table("What became of each", ["", ...this.columns()], agents, {class: "agents"}));
+      table("Outcome of each agent", ["", ...this.columns()], rows, {class: "agents"}));
   }
 
   outcomeOf(trial, agent) {
@@ -56,18 +56,18 @@ class AgentsPanel {
   }
 }
 
-function countOthers(scene) {
-  const static_vehicles = scene.ids.length - scene.agents - scene.log_replays;
-  return {[LOG_REPLAY]: scene.log_replays, [STATIC]: static_vehicles};
+function countNonAgents(scene) {
+  const staticCount = scene.ids.length - scene.agents - scene.log_replays;
+  return {[LOG_REPLAY]: scene.log_replays, [STATIC]: staticCount};
 }
 
-/* Shortly before something happened, with the agent chosen. */
-const LEAD_S = 1.5;
+/* A link to an event opens this long before it. */
+const LEAD_IN_S = 1.5;
 
 function showMoment(number, agent, frame) {
-  const lead = Math.round(LEAD_S / trials[number].scene.dt_s), shownAt = view.trials.indexOf(number);
+  const lead = Math.round(LEAD_IN_S / trials[number].scene.dt_s), shownAt = view.trials.indexOf(number);
   play(false);
   if (shownAt >= 0) view.active = shownAt;
   showTrial(number, Math.max(0, frame - lead));
-  choose(agent);
+  selectAgent(agent);
 }

@@ -1,30 +1,31 @@
-/* What was an agent given? Its own numbers are recorded; which vehicles and roads it saw follows from the state by the
- * rules of docs/observation.md. */
+/* What did an agent observe? Its ego and trial features are recorded; observed vehicles and road segments follow from
+ * the state by the rules of docs/observation.md. */
 
-/* The frame whose observation an agent holds: who waits keeps the one it had when it last acted. */
-function seenFrame(trial, agent, frame) {
+/* The frame of an agent's observation: an agent that waits keeps that of its last acting step. */
+function observedFrame(trial, agent, frame) {
   while (frame > 0 && hasFlag(recording, trial, agent, frame, "invalid_step")) frame--;
   return frame;
 }
 
-/* A picture asks for the same sight several times. */
-const lastSights = new Map();
+/* By trial: one frame needs the same observation several times. */
+const lastObservations = new Map();
 
-function sightOf(trial, agent, frame) {
-  const last = lastSights.get(trial);
-  if (last && last.agent === agent && last.frame === frame) return last.sight;
-  const sight = findSight(trial, agent, frame);
-  lastSights.set(trial, {agent, frame, sight});
-  return sight;
+function observationOf(trial, agent, frame) {
+  const last = lastObservations.get(trial);
+  if (last && last.agent === agent && last.frame === frame) return last.observation;
+  const observation = makeObservation(trial, agent, frame);
+  lastObservations.set(trial, {agent, frame, observation});
+  return observation;
 }
 
-/* {present, own: quantity by name, vehicles: [...], roads: [...]}; places in the agent's frame, x ahead and y left. */
-function findSight(trial, agent, frame) {
+/* {present, own: quantity by name, vehicles: [...], roads: [...]}; x ahead and y left in the agent's frame. */
+function makeObservation(trial, agent, frame) {
   const own = ownFeatures(trial, agent, frame);
   if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: []};
-  const seen = seenFrame(trial, agent, frame), i = at(trial, agent, seen);
+  const observed = observedFrame(trial, agent, frame), i = at(trial, agent, observed);
   const pose = {x: trial.x[i], y: trial.y[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
-  return {present: true, own, vehicles: seenVehicles(trial, agent, seen, pose), roads: seenRoads(trial, pose)};
+  const vehicles = observedVehicles(trial, agent, observed, pose), roads = observedRoads(trial, pose);
+  return {present: true, own, vehicles, roads};
 }
 
 function ownFeatures(trial, agent, frame) {
@@ -35,11 +36,11 @@ function ownFeatures(trial, agent, frame) {
   return values;
 }
 
-function seenVehicles(trial, agent, frame, pose) {
+function observedVehicles(trial, agent, frame, pose) {
   const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
-    const i = at(trial, vehicle, frame), canBeSeen = vehicle !== agent && trial.present[i];
-    distances[vehicle] = canBeSeen ? Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y) : Infinity;
+    const i = at(trial, vehicle, frame), isObservable = vehicle !== agent && trial.present[i];
+    distances[vehicle] = isObservable ? Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y) : Infinity;
   }
   return nearest(distances, recording.config.partners).map((vehicle) => {
     const i = at(trial, vehicle, frame);
@@ -47,7 +48,7 @@ function seenVehicles(trial, agent, frame, pose) {
   });
 }
 
-/* Indices of the nearest, at most `slots` and none beyond the view, ascending; of two equally near the lower first. */
+/* Indices of the k nearest, k = `slots`, within the view radius, in ascending order; ties go to the lower index. */
 function nearest(distances, slots) {
   const farthest = slots ? distances.slice().sort()[Math.min(slots, distances.length) - 1] : -1;
   const limit = Math.min(farthest, recording.config.view_radius_m), inside = [];
@@ -62,7 +63,7 @@ function inFrame(pose, x, y) {
   return {ahead: dx * pose.cos + dy * pose.sin, left: dy * pose.cos - dx * pose.sin};
 }
 
-function seenRoads(trial, pose) {
+function observedRoads(trial, pose) {
   const segments = segmentsOf(trial.scene);
   const distances = Float64Array.from(segments, (segment) => Math.hypot(segment.x - pose.x, segment.y - pose.y));
   return nearest(distances, recording.config.roads).map((index) => segments[index]);
@@ -75,7 +76,7 @@ function segmentsOf(scene) {
   return segmentsByScene.get(scene);
 }
 
-/* Roads as an observation has them: straight pieces of at most `limit_m`. */
+/* Road segments as the core splits them: straight, at most `limit_m` long. */
 function splitRoads(scene, limit_m) {
   const segments = [];
   for (let road = 0; road < scene.roadKind.length; road++) {
@@ -100,7 +101,7 @@ function addPieces(segments, scene, i, kind, limit_m) {
   }
 }
 
-/* The layout shows half a segment's length as a share of half the limit. */
+/* An observation holds half a segment's length as a share of half the limit. */
 function segmentLimit() {
   const feature = recording.slots.find((one) => one.name === "roads/half_length");
   return 2 / feature.scale;
