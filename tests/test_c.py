@@ -106,6 +106,7 @@ def test_the_core_compiles_without_a_warning(compiler):
         pytest.skip(f"no {compiler} here")
     build_core.core_objects(compiler, WARNINGS)
     build_core.core_objects(compiler, WARNINGS, in_units=False)
+    build_core.core_objects(compiler, (*WARNINGS, "-DDRV_ISA=baseline"), build_core.step_sources())
 
 
 def test_a_check_that_fails_is_told(tmp_path):

@@ -15,7 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = tuple(sorted((ROOT / "c" / "src").glob("*/*.c")))
+STEP_UNIT = ROOT / "c" / "src" / "step" / "unit.c"
+"""What the package compiles once per instruction set: it includes the files of the step."""
+
+SOURCES = tuple(source for source in sorted((ROOT / "c" / "src").glob("*/*.c")) if source != STEP_UNIT)
 INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
 LIBRARIES = ("-pthread", "-lm")
@@ -97,16 +100,8 @@ def fuzzer_works() -> bool:
 
 @functools.cache
 def step_sources() -> tuple[Path, ...]:
-    """What runs in a step, which the package compiles as one unit for each instruction set."""
-    listed = re.search(r"set\(step_sources\s+([^)]*)\)", (ROOT / "c" / "CMakeLists.txt").read_text())
-    return tuple(ROOT / "c" / source for source in listed[1].split())
-
-
-@functools.cache
-def step_unit() -> Path:
-    unit = _folder() / "step_unit.c"
-    unit.write_text("".join(f'#include "{source}"\n' for source in step_sources()))
-    return unit
+    """The files that `STEP_UNIT` includes."""
+    return tuple(ROOT / "c" / "src" / name for name in re.findall(r'^#include "(.+\.c)"$', STEP_UNIT.read_text(), re.M))
 
 
 @functools.cache
@@ -115,14 +110,15 @@ def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path
     """Object files of the core; `flags` come after the core's own and win over them.
 
     Args:
-        in_units: as the package compiles them, where all of a unit's files are there; False: each file by itself.
+        in_units: whether the step is one unit, as in the package, where all of its files are there; its functions stay
+            external, so that tests can call them. False: each file by itself.
 
     Raises:
         BuildError: a file does not compile.
     """
     folder = Path(tempfile.mkdtemp(dir=_folder()))
     if in_units and set(step_sources()) <= set(sources):
-        sources = (step_unit(), *(source for source in sources if source not in step_sources()))
+        sources = (STEP_UNIT, *(source for source in sources if source not in step_sources()))
     objects = [folder / f"{source.stem}.o" for source in sources]
     commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(made)]
                 for source, made in zip(sources, objects, strict=True)]

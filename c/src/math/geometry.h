@@ -56,17 +56,17 @@ static inline float drv_clip(float value, float low, float high) {
 }
 
 /* Whether two boxes share a point. */
-bool drv_boxes_overlap(drv_box a, drv_box b);
+DRV_STEP_API bool drv_boxes_overlap(drv_box a, drv_box b);
 
 /* Whether `a`, moving by `path` with its heading held, shares a point with `b` on the way. `path` is a's motion
  * relative to b's. Exact for held headings: each separating axis gives an interval of time. */
-bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);
+DRV_STEP_API bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);
 
 /* The same against the segment of centre `middle`, unit direction `along` and half length `half_length_m`. */
-bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
+DRV_STEP_API bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
                                   float half_length_m);
 
 /* Squared distance from `point` to the segment from `from` to `to`. */
-float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to);
+DRV_STEP_API float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to);
 
 #endif

@@ -32,12 +32,12 @@ typedef struct drv_bounds {
 /* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order
  * to `kept`, which has DRV_SIMD_PAD entries of room behind the last one. Returns how many. `room` is as long as
  * `distance2`. */
-int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept);
+DRV_STEP_API int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept);
 
 /* The names of all within `high`; `kept` has DRV_SIMD_PAD entries of room behind the last one. */
-int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept);
+DRV_STEP_API int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept);
 
 /* The `rank`-th smallest (from 0) of values[0 .. count), whose order it changes. */
-float drv_select_rank(float *values, int32_t count, int32_t rank);
+DRV_STEP_API float drv_select_rank(float *values, int32_t count, int32_t rank);
 
 #endif

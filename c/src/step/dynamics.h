@@ -26,13 +26,13 @@ static const float drv_wheelbase_share = 0.6f;
  * moves along heading + slip with slip = atan(tan(steering) / 2). The new speed holds for the whole step, so one second
  * at 4 m/s2 from rest ends at exactly 4 m/s and a held steering angle drives a regular polygon on one circle. With
  * reverse allowed, a step that would pass through zero ends at rest. */
-drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
+DRV_STEP_API drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
                                float dt_s);
 
 /* Rate of turn of that car at a speed, rad/s. */
-float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m);
+DRV_STEP_API float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m);
 
 /* The controls that a discrete action stands for; the middle bins are exactly zero. */
-drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin);
+DRV_STEP_API drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin);
 
 #endif

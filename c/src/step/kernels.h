@@ -18,8 +18,8 @@ typedef struct drv_kernels {
                          void *out);
 } drv_kernels;
 
-/* The table of the set this file is compiled for. */
-extern const drv_kernels drv_kernels_here;
+/* One table per instruction set of the build; only the first is there on every processor. */
+extern const drv_kernels drv_kernels_baseline, drv_kernels_v3, drv_kernels_v4;
 
 /* The table of a set by name, or of the best one this processor has where the name is NULL or "". NULL where the name
  * is unknown, or not for this processor. */

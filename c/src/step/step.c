@@ -36,7 +36,7 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
     }
 }
 
-const drv_kernels drv_kernels_here = {
+const drv_kernels DRV_KERNELS_OF_ISA = {
     .isa = DRV_ISA_TEXT,
     .width = DRV_WIDTH,
     .fit_actions = drv_actions_fit,

@@ -18,12 +18,12 @@ typedef struct drv_mover {
     drv_box now;
 } drv_mover;
 
-float drv_sweep_path_m(const drv_sweep *motion);
+DRV_STEP_API float drv_sweep_path_m(const drv_sweep *motion);
 
 /* Sure that they do not meet, by the axes of `a` now. */
-bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b);
+DRV_STEP_API bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b);
 /* For two of which that is not sure by the axes of `a`. */
-bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b);
+DRV_STEP_API bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b);
 
 /* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
 typedef struct drv_edge_query {
@@ -34,13 +34,13 @@ typedef struct drv_edge_query {
 } drv_edge_query;
 
 /* `reach_m`: from its centre now to the farthest that the box covers on its way. */
-drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m);
+DRV_STEP_API drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m);
 
 /* Bit i, of DRV_WIDTH: the sweep may meet edge first + i. The others are surely clear of it, by their distance, by the
  * edge's line or by an axis of the box. */
-uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own);
+DRV_STEP_API uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own);
 /* For an edge in question. */
-bool drv_sweep_overlaps_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge);
-bool drv_box_overlaps_edge(drv_box box, const drv_segments *edges, int32_t edge);
+DRV_STEP_API bool drv_sweep_overlaps_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge);
+DRV_STEP_API bool drv_box_overlaps_edge(drv_box box, const drv_segments *edges, int32_t edge);
 
 #endif

@@ -7,11 +7,6 @@
 #include "platform/cpu.h"
 #endif
 
-extern const drv_kernels drv_kernels_baseline;
-#if defined(DRV_X86_64_LEVELS)
-extern const drv_kernels drv_kernels_v3, drv_kernels_v4;
-#endif
-
 enum { set_limit = 3 };
 
 /* Fills in what this processor can run, slowest first; returns how many. */
