@@ -112,7 +112,7 @@ class Batch(BatchPart):
         config, message = self.config, OF_THREAD.message
         native = native_config(config, self.restart)
         self._scene_table: SceneTable | None = None
-        self._scene_handles = [native_scene(roles, native) for roles in self.roles]
+        self._scene_handles = [native_scene(roles) for roles in self.roles]
         self.agents_per_world = config.agents_per_world or max(roles.num_agents for roles in self.roles)
         setup = ffi.new("drv_batch_setup *", dict(
             config=native[0], num_worlds=self.num_worlds, agents_per_world=self.agents_per_world,
@@ -130,6 +130,10 @@ class Batch(BatchPart):
         check(lib.drv_batch_create(setup, ffi.from_buffer(self._block), needs.block_bytes, out, message), message)
         del scene_list, isa
         self._handle, self._index = ffi.gc(out[0], lib.drv_batch_free), lib.DRV_WHOLE_BATCH
+        for roles, scene in zip(self.roles, self._scene_handles, strict=True):
+            if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
+                # Set, not added: a batch that is opened again reports once.
+                roles.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
         self._bind(arrays, needs)
         self._core = NativeBatch(self._handle, (self._block, self._shared))
         self._fields = _state_fields(self._handle)
@@ -236,11 +240,12 @@ class Batch(BatchPart):
         """What index observations name on the map: the road segments of all scenes. It never changes."""
         if self._scene_table is None:
             self._check_open()
+            native = native_config(self.config, self.restart)
             counts = [1 + lib.drv_scene_describe(scene).segment_count for scene in self._scene_handles]
             ends = np.cumsum(counts)
             records = np.empty((ends[-1], lib.DRV_RECORD_FLOATS), np.float32)
             for scene, start, end in zip(self._scene_handles, ends - counts, ends):
-                lib.drv_scene_records(scene, ffi.from_buffer("float[]", records[start:end]))
+                lib.drv_scene_records(scene, native, ffi.from_buffer("float[]", records[start:end]))
             self._scene_table = SceneTable(records, (ends - counts).astype(np.int64))
         return self._scene_table
 

@@ -120,16 +120,17 @@ _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDicti
 """The core's scenes by a digest of all that they are made of: they never change, so batches can share them."""
 
 
-def native_scene(roles: Roles, config):
-    """Hands a cast scene to the core, with the core's own form of the config; the result frees itself.
+def native_scene(roles: Roles):
+    """The core's scene of these roles, which frees itself.
 
-    Where another batch uses a scene that is made of the same, it is that one.
+    A scene made of the same arrays that another batch still holds, whatever its config, is returned instead of a new
+    one.
     """
     scene, objects, frames = roles.scene, roles.scene.objects, roles.frames
     agents = roles.objects[: roles.num_agents]
     log_replays = roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
     kept = []  # the core copies; until then the arrays must live
-    digest = hashlib.sha256(ffi.buffer(config))
+    digest = hashlib.sha256()
 
     def pointer(kind: str, array: np.ndarray):
         types = {"float": np.float32, "uint8_t": np.uint8, "int32_t": np.int32}
@@ -179,10 +180,7 @@ def native_scene(roles: Roles, config):
     handle = _scenes_in_use.get(digest.digest())
     if handle is None:
         out, message = ffi.new("drv_scene **"), OF_THREAD.message
-        check(lib.drv_scene_create(source, config, out, message), message)
+        check(lib.drv_scene_create(source, out, message), message)
         handle = ffi.gc(out[0], lib.drv_scene_release, lib.drv_scene_describe(out[0]).bytes)
         _scenes_in_use[digest.digest()] = handle
-    if clipped := lib.drv_scene_describe(handle).clipped_start_speeds:
-        # Set, not added: a cast may be handed over again, to a copy of its batch.
-        roles.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
     return handle

@@ -170,7 +170,6 @@ typedef struct drv_scene_facts {
     int32_t edge_segment_count;
     int32_t cell_count;
     float cell_size_m;
-    int32_t clipped_start_speeds; /* agents whose speed was brought within the config's limits */
     uint64_t bytes;
 } drv_scene_facts;
 
@@ -327,13 +326,17 @@ typedef struct drv_figure {
     int64_t n;
 } drv_figure;
 
-/* Checks every count and number of the input, splits long segments, builds the grid. The config is that of the
- * batches that will use the scene: the grid's search bounds and the speed limits at the start come from it. */
-drv_status drv_scene_create(const drv_scene_input *input, const drv_config *config, drv_scene **out, char *message);
+/* Checks every count and number of the input, splits long segments, builds the grid. Batches of any config may share
+ * the scene. */
+drv_status drv_scene_create(const drv_scene_input *input, drv_scene **out, char *message);
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);
-/* Writes what index observations name: 1 + segment_count records of 8 floats, in the scene's frame; the first is zeros. */
-void drv_scene_records(const drv_scene *scene, float *out);
+/* The two below take a config that drv_batch_plan accepts. */
+/* Writes the records that index observations refer to: 1 + segment_count of 8 floats, in the scene's frame; the first
+ * is zeros. */
+void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out);
+/* Counts the agents whose start speed is clipped to the config's limits. */
+int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config);
 
 /* Checks the bytes of a scene file: every count, offset and checksum, and every number but those of the metadata, which
  * is text that the core does not read. A refusal names section, byte and element. `bytes` begin at a multiple of 8. */

@@ -126,13 +126,11 @@ int main(int count, char **words) {
 #endif
     char message[DRV_MESSAGE_BYTES] = "";
     const uint64_t scene_count = take_count();
-    drv_config config;
-    free_pointed(take_struct(&config, sizeof config));
     drv_scene **scenes = room(scene_count * sizeof *scenes);
     for (uint64_t i = 0; i < scene_count; i++) {
         drv_scene_input input;
         const pointed parts = take_struct(&input, sizeof input);
-        must(drv_scene_create(&input, &config, &scenes[i], message), message);
+        must(drv_scene_create(&input, &scenes[i], message), message);
         free_pointed(parts);
     }
     drv_batch_setup setup;
@@ -148,6 +146,7 @@ int main(int count, char **words) {
     must(drv_batch_create(&setup, block, needs.block_bytes, &batch, message), message);
     const bound all = take_arrays();
     drv_batch_bind(batch, &all.arrays);
+    const drv_config config = setup.config;
     const uint64_t float_bytes = config.observation_type == DRV_FLOAT16 ? sizeof(uint16_t) : sizeof(float);
     const uint64_t ahead_bytes = (uint64_t)needs.num_agents * (uint64_t)needs.observation_size * float_bytes;
     void *ahead = room(ahead_bytes);

@@ -6,12 +6,12 @@
 #include "view/cells.h"
 #include "check.h"
 
-enum { COLUMNS = 6, AGENTS = 4, CELLS = 4 * COLUMNS * AGENTS, ITEMS = 20 };
+enum { COLUMNS = 6, ROWS = 4, CELLS = 4 * COLUMNS * ROWS, ITEMS = 20 };
 
 /* A scene is only asked for its grid. */
 static drv_scene *empty_scene(void) {
     drv_scene *scene = calloc(1, sizeof *scene);
-    scene->grid = (drv_grid){-3.0f, 7.0f, 5.0f, COLUMNS, AGENTS};
+    scene->grid = (drv_grid){-3.0f, 7.0f, 5.0f, COLUMNS, ROWS};
     return scene;
 }
 

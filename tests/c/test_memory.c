@@ -68,12 +68,11 @@ static bool refused_something(void) {
 static int refuse_scene(bool all_later) {
     small_scene small;
     make_small(&small);
-    const drv_config config = small_config();
     for (int count = 0;; count++) {
         char message[DRV_MESSAGE_BYTES] = "";
         drv_scene *scene = NULL;
         refuse_after(count, all_later);
-        const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+        const drv_status status = drv_scene_create(&small.input, &scene, message);
         if (!refused_something()) {
             CHECK(status == DRV_OK && scene, "%s", message);
             drv_scene_release(scene);
@@ -94,7 +93,6 @@ TEST(a_large_thing_without_memory_is_refused) {
 }
 
 TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {
-    /* Where scenes share a slab there is no third. */
     CHECK(refuse_scene(false) >= 2, "%d requests", refuse_scene(false));
     CHECK(refuse_scene(true) == refuse_scene(false), "%d requests", refuse_scene(true));
 }

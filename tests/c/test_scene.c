@@ -7,10 +7,10 @@
 #include "dice.h"
 #include "small_scene.h"
 
-static drv_scene *scene_of(const drv_scene_input *input, const drv_config *config) {
+static drv_scene *scene_of(const drv_scene_input *input) {
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(input, config, &scene, message);
+    const drv_status status = drv_scene_create(input, &scene, message);
     CHECK(status == DRV_OK && scene, "status %d: %s", status, message);
     return scene;
 }
@@ -20,8 +20,7 @@ static drv_scene *scene_of(const drv_scene_input *input, const drv_config *confi
 TEST(a_scene_holds_the_numbers_it_was_given) {
     small_scene small;
     make_small(&small);
-    const drv_config config = small_config();
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(strcmp(scene->name, "small") == 0, "%s", scene->name);
     CHECK(scene->num_agents == SMALL_AGENTS && scene->log_replay_count == SMALL_EXPERTS &&
           scene->vehicle_count == SMALL_VEHICLES && scene->frame_count == SMALL_FRAMES, "counts");
@@ -34,18 +33,17 @@ TEST(a_scene_holds_the_numbers_it_was_given) {
     /* 105 m of lane in eleven pieces, edges of 20 and 40 m in two and four, 8 m of line in one, one sign. */
     CHECK(facts.segment_count == 11 + 6 + 1 + 1 && facts.edge_segment_count == 6, "%d segments, %d of edges",
           facts.segment_count, facts.edge_segment_count);
-    CHECK(facts.clipped_start_speeds == 0 && facts.bytes > sizeof *scene, "facts");
+    CHECK(facts.bytes > sizeof *scene, "facts");
     drv_scene_release(scene);
 }
 
 TEST(a_scene_is_a_copy_and_outlives_its_input) {
-    const drv_config config = small_config();
     small_scene *small = malloc(sizeof *small);
     make_small(small);
     char *name = malloc(8);
     strcpy(name, "lent");
     small->input.name = name;
-    drv_scene *scene = scene_of(&small->input, &config);
+    drv_scene *scene = scene_of(&small->input);
     free(name);
     free(small);
     CHECK(strcmp(scene->name, "lent") == 0 && scene->segments.middle_x_m[0] < 100.0f, "%s", scene->name);
@@ -55,8 +53,7 @@ TEST(a_scene_is_a_copy_and_outlives_its_input) {
 TEST(a_scene_lives_until_its_last_holder_lets_go) {
     small_scene small;
     make_small(&small);
-    const drv_config config = small_config();
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     drv_scene_retain(scene);
     drv_scene_release(scene);
     CHECK(scene->num_agents == SMALL_AGENTS, "it is gone");
@@ -64,25 +61,15 @@ TEST(a_scene_lives_until_its_last_holder_lets_go) {
     drv_scene_release(NULL);
 }
 
-TEST(start_speeds_are_the_part_along_the_heading_brought_within_the_limits) {
+TEST(start_speeds_are_the_part_along_the_heading) {
     small_scene small;
     make_small(&small);
-    drv_config config = small_config();
     small.heading_rad[0] = 1.5707964f;
     small.vx_mps[0] = 30.0f; /* sideways: no part of it is kept */
     small.vy_mps[0] = 7.0f;
-    small.vx_mps[1] = 55.0f;
-    drv_scene *scene = scene_of(&small.input, &config);
-    CHECK_NEAR(scene->start_speed_mps[0], 7.0, 1e-5);
-    CHECK(scene->start_speed_mps[1] == 40.0f, "%g", (double)scene->start_speed_mps[1]);
-    CHECK(drv_scene_describe(scene).clipped_start_speeds == 1, "%d", drv_scene_describe(scene).clipped_start_speeds);
-    drv_scene_release(scene);
     small.vx_mps[1] = -5.0f;
-    scene = scene_of(&small.input, &config);
-    CHECK(scene->start_speed_mps[1] == 0.0f, "%g", (double)scene->start_speed_mps[1]);
-    drv_scene_release(scene);
-    config.min_speed_mps = -10.0f;
-    scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
+    CHECK_NEAR(scene->start_speed_mps[0], 7.0, 1e-5);
     CHECK(scene->start_speed_mps[1] == -5.0f, "%g", (double)scene->start_speed_mps[1]);
     drv_scene_release(scene);
 }
@@ -93,7 +80,6 @@ enum { LINE_POINTS = 40 };
 
 TEST(split_roads_keep_their_length_their_place_and_their_order) {
     dice die = {51};
-    const drv_config config = small_config();
     for (int32_t round = 0; round < 60; round++) {
         small_scene small;
         make_small(&small);
@@ -116,7 +102,7 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
         small.input.road_width_m = small.input.road_speed_limit_mps = zero;
         small.input.point_x_m = x_m;
         small.input.point_y_m = y_m;
-        drv_scene *scene = scene_of(&small.input, &config);
+        drv_scene *scene = scene_of(&small.input);
         const drv_segments *segments = &scene->segments;
         double found_m = 0.0;
         int32_t edges = 0;
@@ -128,7 +114,7 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
             const int32_t cell = drv_grid_cell(&scene->grid, segments->middle_x_m[i], segments->middle_y_m[i]);
             CHECK(segments->cell_start[cell] <= i && i < segments->cell_start[cell + 1],
                   "segment %d is not in its cell", i);
-            edges += scene->record[i * 8 + 7] == 0.125f * DRV_ROAD_EDGE;
+            edges += scene->road_kind[scene->segment_road[i]] == DRV_ROAD_EDGE;
         }
         CHECK_NEAR(found_m, length_m, 1e-3 * length_m);
         CHECK(edges == scene->edges.count, "%d edges against %d", edges, scene->edges.count);
@@ -140,7 +126,6 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
 }
 
 TEST(a_segment_at_the_border_of_the_map_is_kept) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     /* A square of edges whose middles stand on the four sides of the grid. */
@@ -153,7 +138,7 @@ TEST(a_segment_at_the_border_of_the_map_is_kept) {
     small.input.road_kind = kind;
     small.input.point_x_m = x_m;
     small.input.point_y_m = y_m;
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(scene->edges.count == 16, "%d", scene->edges.count);
     for (int32_t side = 0; side < 4; side++) {
         int32_t found = 0;
@@ -166,39 +151,36 @@ TEST(a_segment_at_the_border_of_the_map_is_kept) {
 }
 
 TEST(a_scene_without_roads_is_a_scene) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     small.input.road_count = small.input.point_count = 0;
     small.input.road_kind = NULL;
     small.input.road_width_m = small.input.road_speed_limit_mps = NULL;
     small.input.point_x_m = small.input.point_y_m = NULL;
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(scene->segments.count == 0 && scene->edges.count == 0, "%d", scene->segments.count);
     CHECK(drv_scene_describe(scene).cell_count == 1, "%d", drv_scene_describe(scene).cell_count);
     drv_scene_release(scene);
 }
 
 TEST(repeated_points_are_one_place) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     /* The lane's two points fall together: it is a place. The edge's first two do: it is a single line. */
     small.point_x_m[1] = small.point_x_m[0];
     small.point_x_m[3] = small.point_x_m[2];
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(scene->segments.count == 1 + 6 + 1 + 1 && scene->edges.count == 6, "%d segments, %d of edges",
           scene->segments.count, scene->edges.count);
     drv_scene_release(scene);
 }
 
 TEST(a_map_as_wide_as_coordinates_go_has_few_enough_cells) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     small.point_x_m[0] = small.point_y_m[0] = -50000.0f;
     small.point_x_m[1] = small.point_y_m[1] = 50000.0f;
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     const drv_scene_facts facts = drv_scene_describe(scene);
     CHECK(facts.cell_count <= DRV_CELL_LIMIT && facts.cell_size_m > 100.0f, "%d cells of %g m", facts.cell_count,
           (double)facts.cell_size_m);
@@ -304,11 +286,10 @@ static const char *break_input(int32_t number, small_scene *small, const char **
 
 /* A refusal says which scene, what and why, leaves no scene behind, and (the sanitizer sees to it) no memory. */
 static void check_refused(const small_scene *small, const char *about, const char *named) {
-    const drv_config config = small_config();
     char *message = malloc(DRV_MESSAGE_BYTES);
     memset(message, 'x', DRV_MESSAGE_BYTES);
     drv_scene *scene = (drv_scene *)(uintptr_t)64;
-    const drv_status status = drv_scene_create(&small->input, &config, &scene, message);
+    const drv_status status = drv_scene_create(&small->input, &scene, message);
     CHECK(status == DRV_ERROR_SCENE && scene == NULL, "%s: status %d", about, status);
     if (status == DRV_OK) drv_scene_release(scene);
     message[DRV_MESSAGE_BYTES - 1] = '\0';
@@ -338,13 +319,12 @@ TEST(a_road_that_runs_backwards_by_more_than_an_int_is_refused) {
 }
 
 TEST(what_is_not_valid_in_a_log_is_not_read) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     small.log_x_m[3] = NAN;
     small.log_vx_mps[3] = INFINITY;
     small.x_m[2] = NAN; /* the start of an expert is its first frame */
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(scene->log_x_m[3] == 0.0f && scene->log_speed_mps[3] == 0.0f && scene->start_x_m[2] == 0.0f, "it was read");
     drv_scene_release(scene);
 }
@@ -371,9 +351,8 @@ TEST(roads_that_make_too_many_segments_are_refused_before_memory_is_asked_for) {
     small.input.point_x_m = x_m;
     small.input.point_y_m = y_m;
     char message[DRV_MESSAGE_BYTES];
-    const drv_config config = small_config();
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+    const drv_status status = drv_scene_create(&small.input, &scene, message);
     CHECK(status == DRV_ERROR_SCENE && !scene && strstr(message, "17000000 segments"), "%d: %s", status, message);
     free(start);
     free(kind);
@@ -400,8 +379,7 @@ TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
         if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
         char message[DRV_MESSAGE_BYTES];
         drv_scene *scene = NULL;
-        const drv_config config = small_config();
-        const drv_status status = drv_scene_create(&small.input, &config, &scene, message);
+        const drv_status status = drv_scene_create(&small.input, &scene, message);
         CHECK((status == DRV_OK) == (scene != NULL), "status %d", status);
         made += status == DRV_OK;
         refused += status != DRV_OK;
@@ -411,19 +389,18 @@ TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
 }
 
 TEST(a_long_name_is_cut_and_harms_nothing) {
-    const drv_config config = small_config();
     small_scene small;
     make_small(&small);
     char name[5000];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     small.input.name = name;
-    drv_scene *scene = scene_of(&small.input, &config);
+    drv_scene *scene = scene_of(&small.input);
     CHECK(strlen(scene->name) == DRV_SCENE_NAME_BYTES - 1, "%d characters", (int)strlen(scene->name));
     drv_scene_release(scene);
     small.input.dt_s = 0.0f;
     char *message = malloc(DRV_MESSAGE_BYTES);
-    CHECK(drv_scene_create(&small.input, &config, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
+    CHECK(drv_scene_create(&small.input, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
     CHECK(strstr(message, "dt_s") != NULL, "the name crowds out the reason: %s", message);
     free(message);
 }

@@ -35,7 +35,7 @@ class _Listener:
 
     def __init__(self):
         self.pointed: dict[int, bytes] = {}
-        self.configs, self.inputs, self.setups = [], [], []
+        self.inputs, self.setups = [], []
 
     def __getattr__(self, name):
         # One object for both: no name of the one is a name of the other.
@@ -55,10 +55,9 @@ class _Listener:
     def _keep(self, made):
         self.pointed[int(core_ffi.cast("uintptr_t", made))] = bytes(core_ffi.buffer(made))
 
-    def drv_scene_create(self, source, config, out, message):
-        self.configs.append(self._struct(config))
+    def drv_scene_create(self, source, out, message):
         self.inputs.append(self._struct(source))
-        return core_lib.drv_scene_create(source, config, out, message)
+        return core_lib.drv_scene_create(source, out, message)
 
     def drv_batch_create(self, setup, *rest):
         self.setups.append(self._struct(setup))
@@ -106,7 +105,7 @@ def _recorded(play, steps):
     if batch is None:
         return None
     out = io.BytesIO()
-    out.write(struct.pack("<Q", len(heard.inputs)) + heard.configs[0] + b"".join(heard.inputs) + heard.setups[0])
+    out.write(struct.pack("<Q", len(heard.inputs)) + b"".join(heard.inputs) + heard.setups[0])
     arrays = dict(core_ffi.typeof("drv_arrays").fields)
     table = sorted(shared_table(batch.config), key=lambda shared: shared.name != "actions")
     out.write(struct.pack("<Q", len(table)))

@@ -45,6 +45,7 @@ struct drv_batch {
     const drv_kernels *kernels;
     int32_t num_worlds, scene_count;
     drv_scene **scenes;
+    drv_encoding *encodings; /* of each scene */
     drv_cells *cells;
     drv_sizes sizes;
     int32_t observation_size, observation_bytes, action_width;
@@ -135,16 +136,6 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
             return drv_fail(message, DRV_ERROR_SCENE,
                             "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
                             scene->segments.count, DRV_INDEX_LIMIT);
-        if (scene->max_speed_mps != config->max_speed_mps || scene->min_speed_mps != config->min_speed_mps)
-            return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for speeds of %.9g to %.9g m/s; this batch allows %.9g to %.9g m/s",
-                            scene->name, (double)scene->min_speed_mps, (double)scene->max_speed_mps,
-                            (double)config->min_speed_mps, (double)config->max_speed_mps);
-        if (scene->roads != config->roads || scene->view_radius_m != config->view_radius_m)
-            return drv_fail(message, DRV_ERROR_SCENE,
-                            "scene %.80s was made for %d roads within %.9g m; this batch shows %d within %.9g m",
-                            scene->name, scene->roads, (double)scene->view_radius_m, config->roads,
-                            (double)config->view_radius_m);
     }
     return check.status;
 }
@@ -264,6 +255,7 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
     drv_world world = {.config = &batch->config,
                        .scenes = batch->scenes,
                        .scene_count = batch->scene_count,
+                       .encodings = batch->encodings,
                        .cells = batch->cells,
                        .sizes = batch->sizes,
                        .actions = actions_from(batch, number),
@@ -272,6 +264,7 @@ static drv_world world_of(const drv_batch *batch, int32_t number, void *world_bl
     world.out.continuous_actions = NULL;
     drv_state_attach(&world, world_block);
     world.scene = batch->scenes[*world.scene_index];
+    world.encoding = &batch->encodings[*world.scene_index];
     if (!all->observations) return world;
     world.out.observations += agent * batch->observation_bytes;
     if (all->vehicle_table) world.out.vehicle_table += number * table_size(batch);
@@ -399,10 +392,11 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
             drv_scene_retain(scenes[i]);
         }
     }
+    if (batch && scenes) batch->encodings = drv_encodings_create(scenes, batch->scene_count, &batch->config);
     if (batch && scenes && batch->config.roads > 0)
         batch->cells = drv_cells_create(scenes, batch->scene_count, drv_cells_items(&batch->config),
                                         (uint64_t)batch->config.road_memory_mib << 20);
-    if (!batch || !scenes || (batch->config.roads > 0 && !batch->cells) || !batch->pool || !make_scratch(batch) ||
+    if (!batch || !scenes || !batch->encodings || (batch->config.roads > 0 && !batch->cells) || !batch->pool || !make_scratch(batch) ||
         !make_actions(batch)) {
         if (batch) drv_batch_free(batch);
         else free(scenes);
@@ -426,6 +420,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
 static void release(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
+    drv_encodings_free(batch->encodings);
     drv_cells_free(batch->cells);
     free(batch->scenes);
     free(batch->workers);

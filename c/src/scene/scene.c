@@ -7,7 +7,6 @@
 
 #include "platform/error.h"
 #include "math/geometry.h"
-#include "view/layout.h"
 #include "platform/memory.h"
 #include "platform/fp_env.h"
 #include "math/vector.h"
@@ -57,10 +56,12 @@ static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32
     TAKE(block, scene->log_sin_heading, log);
     TAKE(block, scene->log_speed_mps, log);
     TAKE(block, scene->log_valid, log);
-    TAKE(block, scene->record, (int64_t)segment_count * ROAD_COUNT);
+    TAKE(block, scene->road_kind, scene->road_count);
+    TAKE(block, scene->road_width_m, scene->road_count);
+    TAKE(block, scene->road_speed_limit_mps, scene->road_count);
     lay_out_segments(&scene->segments, block, segment_count, cells);
+    TAKE(block, scene->segment_road, segment_count);
     lay_out_segments(&scene->edges, block, edge_count, cells);
-    TAKE(block, scene->cell_reach_m, cells);
 }
 
 /* ---- checks ---- */
@@ -251,7 +252,7 @@ static float forward_speed(float vx_mps, float vy_mps, float heading_rad) {
     return vx_mps * ahead.x + vy_mps * ahead.y;
 }
 
-static void fill_vehicles(drv_scene *scene, const drv_scene_input *in, const drv_config *config) {
+static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
     const int64_t vehicles = scene->vehicle_count, log = (int64_t)scene->frame_count * scene->log_replay_count;
     copy(scene->kind, in->kind, vehicles, sizeof *in->kind);
     copy(scene->length_m, in->length_m, vehicles, sizeof(float));
@@ -266,9 +267,7 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in, const drv
         scene->start_y_m[i] = expert ? 0.0f : in->start_y_m[i];
         scene->start_heading_rad[i] = expert ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
         if (i >= scene->num_agents) continue; /* static vehicles stand, log-replay vehicles follow their log */
-        float speed = forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
-        scene->start_speed_mps[i] = drv_clip(speed, config->min_speed_mps, config->max_speed_mps);
-        scene->clipped_start_speeds += scene->start_speed_mps[i] != speed;
+        scene->start_speed_mps[i] = forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
     }
     for (int64_t i = 0; i < log; i++) {
         bool valid = in->log_valid[i] != 0;
@@ -284,32 +283,14 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in, const drv
     }
 }
 
-static void fill_records(drv_scene *scene, const drv_scene_input *in, const drv_config *config, const segment *pieces,
-                         int64_t count) {
-    const float half = drv_layout_scale(config, SCALE_HALF_SEGMENT), width = drv_layout_scale(config, SCALE_LANE_WIDTH);
-    const float speed = drv_layout_scale(config, SCALE_SPEED), kind = drv_layout_scale(config, SCALE_ROAD_KIND);
-    for (int64_t i = 0; i < count; i++) {
-        float *record = scene->record + i * ROAD_COUNT;
-        const int32_t road = pieces[i].road;
-        record[ROAD_X] = pieces[i].middle.x;
-        record[ROAD_Y] = pieces[i].middle.y;
-        record[ROAD_DIRECTION_X] = pieces[i].along.x;
-        record[ROAD_DIRECTION_Y] = pieces[i].along.y;
-        record[ROAD_HALF_LENGTH] = drv_smaller(pieces[i].half_length_m * half, 1.0f);
-        record[ROAD_WIDTH] = drv_smaller(in->road_width_m[road] * width, 1.0f);
-        record[ROAD_SPEED_LIMIT] = drv_smaller(in->road_speed_limit_mps[road] * speed, 1.0f);
-        record[ROAD_KIND] = (float)in->road_kind[road] * kind;
-    }
-}
-
-static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_config *config, const segment *pieces,
-                       int64_t count, float *distances) {
+static void fill_roads(drv_scene *scene, const drv_scene_input *in, const segment *pieces, int64_t count) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
+    copy(scene->road_kind, in->road_kind, in->road_count, sizeof *in->road_kind);
+    copy(scene->road_width_m, in->road_width_m, in->road_count, sizeof(float));
+    copy(scene->road_speed_limit_mps, in->road_speed_limit_mps, in->road_count, sizeof(float));
     fill_segments(&scene->segments, pieces, count, in->road_kind, false, cells);
+    for (int64_t i = 0; i < count; i++) scene->segment_road[i] = pieces[i].road;
     fill_segments(&scene->edges, pieces, count, in->road_kind, true, cells);
-    fill_records(scene, in, config, pieces, count);
-    drv_grid_measure_reach(&scene->grid, &scene->segments, scene->roads, scene->view_radius_m, distances,
-                           scene->cell_reach_m);
 }
 
 /* ---- calls ---- */
@@ -329,8 +310,7 @@ static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t
 }
 
 /* Not inlined: no computation may move out from between the two ends of the rounding mode. */
-__attribute__((noinline)) static drv_status create(const drv_scene_input *in, const drv_config *config, drv_scene **out,
-                                                   char *message) {
+__attribute__((noinline)) static drv_status create(const drv_scene_input *in, drv_scene **out, char *message) {
     *out = NULL;
     drv_status status = check_input(in, message);
     if (status != DRV_OK) return status;
@@ -340,19 +320,15 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, co
                         in->name, (long long)count, DRV_SEGMENT_LIMIT);
 
     segment *pieces = malloc((size_t)(count > 0 ? count : 1) * sizeof *pieces);
-    float *distances = malloc((size_t)(count > 0 ? count : 1) * sizeof *distances);
     drv_scene plan = {.dt_s = in->dt_s,
                       .trial_steps = in->trial_steps,
                       .num_agents = in->num_agents,
                       .log_replay_count = in->log_replay_count,
                       .vehicle_count = in->vehicle_count,
                       .frame_count = in->frame_count,
-                      .roads = config->roads,
-                      .view_radius_m = config->view_radius_m,
-                      .min_speed_mps = config->min_speed_mps,
-                      .max_speed_mps = config->max_speed_mps};
+                      .road_count = in->road_count};
     drv_scene *scene = NULL;
-    if (pieces && distances) {
+    if (pieces) {
         int32_t edge_count = 0;
         split_roads(in, pieces);
         plan.grid = cover(pieces, count);
@@ -365,21 +341,20 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, co
     }
     if (scene) {
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
-        fill_vehicles(scene, in, config);
-        fill_roads(scene, in, config, pieces, count, distances);
+        fill_vehicles(scene, in);
+        fill_roads(scene, in, pieces, count);
     } else {
         status = drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory for its %lld road segments", in->name,
                           (long long)count);
     }
     free(pieces);
-    free(distances);
     *out = scene;
     return status;
 }
 
-drv_status drv_scene_create(const drv_scene_input *in, const drv_config *config, drv_scene **out, char *message) {
+drv_status drv_scene_create(const drv_scene_input *in, drv_scene **out, char *message) {
     const drv_fp_env callers = drv_fp_env_begin();
-    const drv_status status = create(in, config, out, message);
+    const drv_status status = create(in, out, message);
     drv_fp_env_end(callers);
     return status;
 }
@@ -390,12 +365,7 @@ void drv_scene_release(drv_scene *scene) {
     if (scene && atomic_fetch_sub(&scene->references, 1) == 1) drv_memory_release(scene);
 }
 
-void drv_scene_records(const drv_scene *scene, float *out) {
-    memset(out, 0, ROAD_COUNT * sizeof *out);
-    copy(out + ROAD_COUNT, scene->record, (int64_t)scene->segments.count * ROAD_COUNT, sizeof *out);
-}
-
 drv_scene_facts drv_scene_describe(const drv_scene *scene) {
     return (drv_scene_facts){scene->segments.count, scene->edges.count, scene->grid.columns * scene->grid.rows,
-                             scene->grid.cell_m, scene->clipped_start_speeds, scene->bytes};
+                             scene->grid.cell_m, scene->bytes};
 }

@@ -1,4 +1,4 @@
-/* What is fixed? One immutable, checked scene, shared by all the worlds that play it. */
+/* What is fixed? One immutable, checked scene, shared by all worlds and batches that play it, whatever their config. */
 #ifndef DRV_SCENE_H
 #define DRV_SCENE_H
 
@@ -26,26 +26,29 @@ struct drv_scene {
     atomic_int references;
     float dt_s;
     int32_t trial_steps;
-    int32_t num_agents, log_replay_count, vehicle_count, frame_count; /* agents, then log-replay vehicles, then static vehicles */
+    /* Vehicles are in the order agents, log-replay vehicles, static vehicles. */
+    int32_t num_agents, log_replay_count, vehicle_count, frame_count;
+    int32_t road_count;
 
     /* vehicle_count each */
     uint8_t *kind;
     float *length_m, *width_m, *radius_m; /* radius: half the diagonal */
-    float *start_x_m, *start_y_m, *start_heading_rad, *start_speed_mps;
+    float *start_x_m, *start_y_m, *start_heading_rad;
+    float *start_speed_mps; /* as recorded; a batch clips it to its config's limits. 0 unless an agent's */
     /* num_agents each */
     float *goal_x_m, *goal_y_m;
     /* frame_count x log_replay_count */
     float *log_x_m, *log_y_m, *log_heading_rad, *log_cos_heading, *log_sin_heading, *log_speed_mps;
     uint8_t *log_valid;
 
+    /* road_count each */
+    uint8_t *road_kind;
+    float *road_width_m, *road_speed_limit_mps;
+
     drv_grid grid;
     drv_segments segments; /* every segment of the map */
-    float *record;         /* segments.count x ROAD_COUNT: what a slot shows of each, but in the scene's frame */
-    drv_segments edges;    /* those whose crossing is leaving the road */
-    int32_t roads;         /* the slots that cell_reach_m was made for */
-    float view_radius_m, min_speed_mps, max_speed_mps;
-    float *cell_reach_m;
-    int32_t clipped_start_speeds;
+    int32_t *segment_road; /* segments.count: the road of each */
+    drv_segments edges;    /* segments of road edges alone */
 
     uint64_t bytes;
 };

@@ -136,7 +136,7 @@ static void observe_agent(const drv_world *world, int32_t agent, const drv_head_
     out += HEAD_COUNT;
     fill_slots(scratch->vehicle_record, choose_partners(world, agent, scratch), config->partners, &view, out);
     out += config->partners * PARTNER_COUNT;
-    fill_slots(world->scene->record, drv_roads_choose(world, agent, scratch), config->roads, &view, out);
+    fill_slots(world->encoding->record, drv_roads_choose(world, agent, scratch), config->roads, &view, out);
 }
 
 /* Names the chosen ones from 1 on, and nobody in the other slots. */

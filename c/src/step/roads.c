@@ -74,7 +74,7 @@ static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t 
 static int32_t nearest_anywhere(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
                                 int32_t *kept) {
     const drv_scene *scene = world->scene;
-    const drv_reach reach = drv_grid_reach(&scene->grid, scene->cell_reach_m, limit_m, from.x, from.y);
+    const drv_reach reach = drv_grid_reach(&scene->grid, world->encoding->cell_reach_m, limit_m, from.x, from.y);
     const int32_t blocks = blocks_within(scene, from, reach.most_m, scratch->first);
     return nearest_of(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
 }

@@ -6,6 +6,7 @@
 #define DRV_STATE_H
 
 #include "view/cells.h"
+#include "view/encoding.h"
 #include "drive.h"
 #include "step/dynamics.h"
 #include "math/grid.h"
@@ -105,7 +106,9 @@ typedef struct drv_world {
     drv_scene *const *scenes;
     int32_t scene_count;
     drv_cells *cells;
+    const drv_encoding *encodings; /* of each scene */
     const drv_scene *scene;
+    const drv_encoding *encoding;
     drv_sizes sizes;
     drv_arrays out;
     drv_actions actions; /* of the step that comes, from the world's first agent on */

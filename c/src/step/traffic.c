@@ -50,7 +50,7 @@ void drv_traffic_begin(drv_world *world) {
         world->heading_rad[vehicle] = heading;
         world->cos_heading[vehicle] = ahead.x;
         world->sin_heading[vehicle] = ahead.y;
-        world->speed_mps[vehicle] = exists ? scene->start_speed_mps[vehicle] : 0.0f;
+        world->speed_mps[vehicle] = exists ? drv_start_speed_mps(scene, world->config, vehicle) : 0.0f;
         world->present[vehicle] = exists;
     }
     replay(world, 0);

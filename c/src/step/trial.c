@@ -78,6 +78,7 @@ int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t epis
 static void open_episode(drv_world *world, drv_scratch *scratch) {
     *world->scene_index = drv_trial_next_scene(world, *world->seed, *world->episode);
     world->scene = world->scenes[*world->scene_index];
+    world->encoding = &world->encodings[*world->scene_index];
     *world->trial = 0;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->previous_outcome[agent] = DRV_OUTCOME_NONE;

@@ -1,0 +1,151 @@
+/* What does an observation config add to a scene? Records, scaled as observations show them, and search bounds. */
+#include "view/encoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/geometry.h"
+#include "platform/fp_env.h"
+#include "platform/memory.h"
+#include "view/layout.h"
+
+/* ---- one scene ---- */
+
+static void fill_records(const drv_scene *scene, const drv_config *config, float *record) {
+    const drv_segments *segments = &scene->segments;
+    const float half = drv_layout_scale(config, SCALE_HALF_SEGMENT), width = drv_layout_scale(config, SCALE_LANE_WIDTH);
+    const float speed = drv_layout_scale(config, SCALE_SPEED), kind = drv_layout_scale(config, SCALE_ROAD_KIND);
+    for (int32_t i = 0; i < segments->count; i++, record += ROAD_COUNT) {
+        const int32_t road = scene->segment_road[i];
+        record[ROAD_X] = segments->middle_x_m[i];
+        record[ROAD_Y] = segments->middle_y_m[i];
+        record[ROAD_DIRECTION_X] = segments->along_x[i];
+        record[ROAD_DIRECTION_Y] = segments->along_y[i];
+        record[ROAD_HALF_LENGTH] = drv_smaller(segments->half_length_m[i] * half, 1.0f);
+        record[ROAD_WIDTH] = drv_smaller(scene->road_width_m[road] * width, 1.0f);
+        record[ROAD_SPEED_LIMIT] = drv_smaller(scene->road_speed_limit_mps[road] * speed, 1.0f);
+        record[ROAD_KIND] = (float)scene->road_kind[road] * kind;
+    }
+}
+
+__attribute__((noinline)) static void write_records(const drv_scene *scene, const drv_config *config, float *out) {
+    memset(out, 0, ROAD_COUNT * sizeof *out);
+    fill_records(scene, config, out + ROAD_COUNT);
+}
+
+void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out) {
+    const drv_fp_env callers = drv_fp_env_begin();
+    write_records(scene, config, out);
+    drv_fp_env_end(callers);
+}
+
+__attribute__((noinline)) static int32_t count_clipped(const drv_scene *scene, const drv_config *config) {
+    int32_t count = 0;
+    for (int32_t agent = 0; agent < scene->num_agents; agent++)
+        count += drv_start_speed_mps(scene, config, agent) != scene->start_speed_mps[agent];
+    return count;
+}
+
+int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config) {
+    const drv_fp_env callers = drv_fp_env_begin();
+    const int32_t count = count_clipped(scene, config);
+    drv_fp_env_end(callers);
+    return count;
+}
+
+/* ---- all scenes of a batch ---- */
+
+typedef struct listed_scene {
+    const drv_scene *scene;
+    int32_t index;
+} listed_scene;
+
+static int by_scene_then_index(const void *left, const void *right) {
+    const listed_scene *a = left, *b = right;
+    const uintptr_t one = (uintptr_t)a->scene, other = (uintptr_t)b->scene;
+    return one != other ? (one > other) - (one < other) : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Of each scene, the first index at which it is listed; NULL where there is no memory. */
+static int32_t *first_indices(drv_scene *const *scenes, int32_t scene_count) {
+    listed_scene *listed = malloc((size_t)scene_count * sizeof *listed);
+    int32_t *first = malloc((size_t)scene_count * sizeof *first);
+    if (listed && first) {
+        for (int32_t i = 0; i < scene_count; i++) listed[i] = (listed_scene){scenes[i], i};
+        qsort(listed, (size_t)scene_count, sizeof *listed, by_scene_then_index);
+        for (int32_t i = 0; i < scene_count; i++) {
+            const bool repeats = i > 0 && listed[i].scene == listed[i - 1].scene;
+            first[listed[i].index] = repeats ? first[listed[i - 1].index] : listed[i].index;
+        }
+        free(listed);
+        return first;
+    }
+    free(listed);
+    free(first);
+    return NULL;
+}
+
+static int32_t cell_count(const drv_scene *scene) { return scene->grid.columns * scene->grid.rows; }
+
+static uint64_t record_bytes(const drv_scene *scene) {
+    return drv_round_up_to_line((uint64_t)scene->segments.count * ROAD_COUNT * sizeof(float));
+}
+
+static uint64_t reach_bytes(const drv_scene *scene) {
+    return drv_round_up_to_line((uint64_t)cell_count(scene) * sizeof(float));
+}
+
+/* The encodings, then the arrays of each in the order of the scenes: worlds read them side by side. */
+static drv_encoding *lay_out(drv_scene *const *scenes, const int32_t *first, int32_t scene_count) {
+    uint64_t used = drv_round_up_to_line((uint64_t)scene_count * sizeof(drv_encoding));
+    const uint64_t arrays_begin = used;
+    for (int32_t i = 0; i < scene_count; i++)
+        if (first[i] == i) used += record_bytes(scenes[i]) + reach_bytes(scenes[i]);
+    drv_encoding *encodings = drv_memory_acquire(used);
+    if (!encodings) return NULL;
+    uint8_t *place = (uint8_t *)encodings + arrays_begin;
+    for (int32_t i = 0; i < scene_count; i++) {
+        if (first[i] != i) {
+            encodings[i] = encodings[first[i]];
+            continue;
+        }
+        encodings[i].record = (float *)(void *)place;
+        place += record_bytes(scenes[i]);
+        encodings[i].cell_reach_m = (float *)(void *)place;
+        place += reach_bytes(scenes[i]);
+    }
+    return encodings;
+}
+
+static float *distances_for(drv_scene *const *scenes, int32_t scene_count) {
+    int32_t most = 1;
+    for (int32_t i = 0; i < scene_count; i++)
+        if (scenes[i]->segments.count > most) most = scenes[i]->segments.count;
+    return malloc((size_t)most * sizeof(float));
+}
+
+__attribute__((noinline)) static void fill(drv_encoding *encodings, drv_scene *const *scenes, const int32_t *first,
+                                           int32_t scene_count, const drv_config *config, float *distances) {
+    for (int32_t i = 0; i < scene_count; i++) {
+        if (first[i] != i) continue;
+        fill_records(scenes[i], config, encodings[i].record);
+        drv_grid_measure_reach(&scenes[i]->grid, &scenes[i]->segments, config->roads, config->view_radius_m, distances,
+                               encodings[i].cell_reach_m);
+    }
+}
+
+drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config) {
+    int32_t *first = first_indices(scenes, scene_count);
+    float *distances = distances_for(scenes, scene_count);
+    drv_encoding *encodings = first && distances ? lay_out(scenes, first, scene_count) : NULL;
+    if (encodings) {
+        const drv_fp_env callers = drv_fp_env_begin();
+        fill(encodings, scenes, first, scene_count, config, distances);
+        drv_fp_env_end(callers);
+    }
+    free(first);
+    free(distances);
+    return encodings;
+}
+
+void drv_encodings_free(drv_encoding *encodings) { drv_memory_release(encodings); }

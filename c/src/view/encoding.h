@@ -1,0 +1,23 @@
+/* What does an observation config add to a scene? Records, scaled as observations show them, and search bounds.
+ *
+ * Made once for each scene of a batch, in one block; immutable afterwards. */
+#ifndef DRV_ENCODING_H
+#define DRV_ENCODING_H
+
+#include "scene/scene.h"
+
+typedef struct drv_encoding {
+    float *record;       /* segments.count x ROAD_COUNT: what a slot shows of each segment, but in the scene's frame */
+    float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
+} drv_encoding;
+
+/* One encoding per scene, in their order; NULL where there is no memory. A scene that is listed twice is encoded once. */
+drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config);
+void drv_encodings_free(drv_encoding *encodings);
+
+/* Speed of a vehicle at the start of a trial, m/s: what was recorded, clipped to the config's limits. */
+static inline float drv_start_speed_mps(const drv_scene *scene, const drv_config *config, int32_t vehicle) {
+    return drv_clip(scene->start_speed_mps[vehicle], config->min_speed_mps, config->max_speed_mps);
+}
+
+#endif

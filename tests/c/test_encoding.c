@@ -1,0 +1,109 @@
+/* Does an encoding hold what a config makes of a scene, and leave the scene as it is? */
+#include "view/encoding.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "small_scene.h"
+#include "view/layout.h"
+
+static drv_scene *scene_of(const drv_scene_input *input) {
+    char message[DRV_MESSAGE_BYTES] = "";
+    drv_scene *scene = NULL;
+    CHECK(drv_scene_create(input, &scene, message) == DRV_OK, "%s", message);
+    return scene;
+}
+
+TEST(records_are_segments_in_the_scales_of_the_config) {
+    small_scene small;
+    make_small(&small);
+    drv_scene *scene = scene_of(&small.input);
+    for (int32_t round = 0; round < 2; round++) {
+        drv_config config = small_config();
+        config.max_speed_mps = round == 0 ? 40.0f : 10.0f;
+        drv_encoding *encoding = drv_encodings_create(&scene, 1, &config);
+        int32_t lanes = 0, filled = 0;
+        for (int32_t i = 0; i < scene->segments.count; i++) {
+            const float *record = encoding->record + i * ROAD_COUNT;
+            const uint8_t kind = small.road_kind[scene->segment_road[i]];
+            CHECK(record[ROAD_X] == scene->segments.middle_x_m[i] && record[ROAD_Y] == scene->segments.middle_y_m[i],
+                  "segment %d stands elsewhere", i);
+            CHECK_NEAR(record[ROAD_KIND], kind / 8.0, 1e-7);
+            CHECK_NEAR(record[ROAD_HALF_LENGTH], (double)scene->segments.half_length_m[i] / 5.0, 1e-6);
+            filled += record[ROAD_KIND] > 0.0f;
+            if (kind != DRV_ROAD_LANE) continue;
+            lanes++;
+            CHECK_NEAR(record[ROAD_WIDTH], 0.35, 1e-6);
+            CHECK_NEAR(record[ROAD_SPEED_LIMIT], round == 0 ? 13.9 / 40.0 : 1.0, 1e-6);
+        }
+        CHECK(lanes == 11 && filled == scene->segments.count, "%d of lanes, %d filled", lanes, filled);
+        float *copied = malloc((size_t)(1 + scene->segments.count) * ROAD_COUNT * sizeof *copied);
+        drv_scene_records(scene, &config, copied);
+        for (int32_t i = 0; i < ROAD_COUNT; i++) CHECK(copied[i] == 0.0f, "the empty slot holds %g", (double)copied[i]);
+        CHECK(memcmp(copied + ROAD_COUNT, encoding->record,
+                     (size_t)scene->segments.count * ROAD_COUNT * sizeof *copied) == 0, "the copy differs");
+        free(copied);
+        drv_encodings_free(encoding);
+    }
+    drv_scene_release(scene);
+}
+
+TEST(search_bounds_follow_the_slots_and_the_view_radius) {
+    small_scene small;
+    make_small(&small);
+    drv_scene *scene = scene_of(&small.input);
+    const int32_t cells = scene->grid.columns * scene->grid.rows;
+    drv_config config = small_config();
+    config.roads = 1;
+    drv_encoding *few = drv_encodings_create(&scene, 1, &config);
+    config.roads = 12;
+    drv_encoding *many = drv_encodings_create(&scene, 1, &config);
+    config.view_radius_m = 7.0f;
+    drv_encoding *near = drv_encodings_create(&scene, 1, &config);
+    for (int32_t cell = 0; cell < cells; cell++) {
+        CHECK(few->cell_reach_m[cell] < many->cell_reach_m[cell], "cell %d", cell);
+        CHECK(near->cell_reach_m[cell] <= 7.0f, "cell %d: %g", cell, (double)near->cell_reach_m[cell]);
+    }
+    drv_encodings_free(few);
+    drv_encodings_free(many);
+    drv_encodings_free(near);
+    drv_scene_release(scene);
+}
+
+TEST(a_scene_that_is_listed_twice_is_encoded_once) {
+    small_scene small;
+    make_small(&small);
+    drv_scene *one = scene_of(&small.input);
+    small.road_width_m[0] = 5.0f;
+    drv_scene *other = scene_of(&small.input);
+    drv_scene *scenes[] = {other, one, other, one, one};
+    const drv_config config = small_config();
+    drv_encoding *encodings = drv_encodings_create(scenes, 5, &config);
+    for (int32_t i = 0; i < 5; i++) {
+        drv_encoding *alone = drv_encodings_create(&scenes[i], 1, &config);
+        CHECK(memcmp(alone->record, encodings[i].record,
+                     (size_t)one->segments.count * ROAD_COUNT * sizeof(float)) == 0, "scene %d", i);
+        CHECK(encodings[i].record == encodings[scenes[i] == one ? 1 : 0].record, "scene %d is encoded again", i);
+        drv_encodings_free(alone);
+    }
+    CHECK(encodings[0].record != encodings[1].record, "two scenes share an encoding");
+    drv_encodings_free(encodings);
+    drv_scene_release(one);
+    drv_scene_release(other);
+}
+
+TEST(start_speeds_are_clipped_to_the_limits_of_the_config) {
+    small_scene small;
+    make_small(&small);
+    drv_config config = small_config();
+    small.vx_mps[0] = 55.0f;
+    small.vx_mps[1] = -5.0f;
+    drv_scene *scene = scene_of(&small.input);
+    CHECK(drv_start_speed_mps(scene, &config, 0) == 40.0f && drv_start_speed_mps(scene, &config, 1) == 0.0f,
+          "0 to 40 m/s");
+    CHECK(drv_scene_clipped_start_speeds(scene, &config) == 2, "%d", drv_scene_clipped_start_speeds(scene, &config));
+    config.min_speed_mps = -10.0f;
+    CHECK(drv_start_speed_mps(scene, &config, 1) == -5.0f, "-10 m/s and above");
+    CHECK(drv_scene_clipped_start_speeds(scene, &config) == 1, "%d", drv_scene_clipped_start_speeds(scene, &config));
+    drv_scene_release(scene);
+}
