@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .batch import OUTCOMES, Batch, Figure
+from .batch import OUTCOMES, Batch
 from .config import DriveConfig, RewardConfig
 from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
 from .layout import Feature
-from .part import BatchPart
 from .registration import register as _register
+from .reports import Figure
 from .roles import Frames, Roles
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
+from .sub_batch import BatchPart
 
 _register()
 
@@ -35,8 +36,8 @@ else:  # hidden, or a type checker would take every name for one that is there
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "Roles", "ConfigError", "DriveConfig", "DriveError",
+    "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
-    "RewardConfig", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
+    "RewardConfig", "Roles", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
     "resolve_scenes", "save_scene",
 ]

@@ -1,84 +1,22 @@
-"""How does Python reach the C core? The binding, its errors, and the batches and scenes it holds."""
+"""Configs and scenes in the core's own form."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-try:
-    from ._core import ffi, lib
-except ImportError as error:  # the source folder shadows an installed package
-    raise ImportError(
-        "the compiled core of drive_env was not found beside its Python files; install the package with "
-        "'pip install -e .' in a checkout, or leave the checkout's folder after 'pip install .'"
-    ) from error
-
+from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
-from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
-if TYPE_CHECKING:  # a cast is made of scenes, and their file format asks the core
+if TYPE_CHECKING:
     from .roles import Roles
 
-__all__ = ["OF_THREAD", "NativeBatch", "check", "ffi", "lib", "native_config", "native_scene"]
+__all__ = ["native_config", "native_scene"]
 
-_ERRORS = {
-    lib.DRV_ERROR_CONFIG: ConfigError,
-    lib.DRV_ERROR_SCENE: SceneError,
-    lib.DRV_ERROR_ACTION: ActionError,
-    lib.DRV_ERROR_CALL: CallError,
-    lib.DRV_ERROR_MEMORY: DriveMemoryError,
-}
-
-
-class _OfThread(threading.local):
-    def __init__(self):
-        self.message = ffi.new("char[]", lib.DRV_MESSAGE_BYTES)
-
-
-OF_THREAD = _OfThread()
-"""`OF_THREAD.message` is this thread's buffer for the core's sentence: two threads never read each other's."""
-
-
-def check(status: int, message) -> None:
-    """Raises what the core's status and sentence say."""
-    if status != lib.DRV_OK:
-        text = ffi.string(message).decode("utf-8", "replace")
-        raise _ERRORS.get(status, DriveError)(text)
-
-
-class NativeBatch:
-    """The core's batch with the memory it writes to, for whoever calls it: when the last of them lets go of this, it is
-    closed, which ends steps in flight, while the memory is still there.
-
-    Args:
-        handle: a drv_batch pointer that frees itself.
-        memory: the arrays that steps write to.
-    """
-
-    def __init__(self, handle, memory: tuple):
-        self.handle = handle
-        self._memory = memory
-        _alive.add(self)
-
-    def __del__(self, close=lib.drv_batch_close):  # at the end of a process this module's names may be gone
-        close(self.handle)
-
-
-_alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()
-
-
-def _forget_threads() -> None:
-    for batch in list(_alive):
-        lib.drv_batch_forked(batch.handle)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+OF_THREAD = per_thread
 
 
 def native_config(config: DriveConfig, restart: str = "auto"):
@@ -179,7 +117,7 @@ def native_scene(roles: Roles):
     kept.append(name)
     handle = _scenes_in_use.get(digest.digest())
     if handle is None:
-        out, message = ffi.new("drv_scene **"), OF_THREAD.message
+        out, message = ffi.new("drv_scene **"), per_thread.message
         check(lib.drv_scene_create(source, out, message), message)
         handle = ffi.gc(out[0], lib.drv_scene_release, lib.drv_scene_describe(out[0]).bytes)
         _scenes_in_use[digest.digest()] = handle

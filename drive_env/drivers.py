@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .batch import Batch
+from .binding import lib
 from .config import DriveConfig
-from .core import lib
 from .errors import checked_int
-from .part import SEED_LIMIT, check_whole
+from .per_world import SEED_LIMIT
 from .roles import Roles
 from .scenes.routes import lane_route
+from .sub_batch import check_is_whole
 
 __all__ = ["LaneDriver", "RandomDriver"]
 
@@ -122,7 +123,7 @@ class LaneDriver:
     """
 
     def __init__(self, batch: Batch) -> None:
-        check_whole(batch)
+        check_is_whole(batch)
         self.batch = batch
         self._ways: dict[int, _Ways] = {}
 

@@ -19,8 +19,8 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
 
 from .batch import OUTCOMES, Batch
-from .config import ConfigSource, DriveConfig, face_config
-from .core import lib
+from .binding import lib
+from .config import ConfigSource, DriveConfig, adapter_config
 from .errors import ActionError, CallError, ConfigError, checked_int, shown
 from .render.screen import RENDER_MODES, Screen
 from .scenes import Scenes
@@ -69,7 +69,7 @@ env = aec_env
 
 
 def _with_max_cycles(config, max_cycles) -> DriveConfig:
-    config = face_config(config)
+    config = adapter_config(config)
     if max_cycles is None:
         return config
     if config.max_trials > 1 or config.trial_steps is not None:
@@ -114,7 +114,7 @@ class DriveParallelEnv(ParallelEnv):
             raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
-        self.batch = Batch(scenes, num_worlds=1, config=face_config(config), seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, num_worlds=1, config=adapter_config(config), seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
@@ -157,7 +157,7 @@ class DriveParallelEnv(ParallelEnv):
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
         """
-        if self.batch._reopen():
+        if self.batch.reopen():
             self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
             self._look()
         if seed is None and not self._was_reset:

@@ -13,10 +13,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .batch import WORLD_LIMIT, Batch
-from .config import ConfigSource, DriveConfig, face_config
+from .config import ConfigSource, DriveConfig, adapter_config
 from .env import INFO_FLAGS
 from .errors import ActionError, CallError, ConfigError, checked_int, shown
-from .part import SEED_LIMIT
+from .per_world import SEED_LIMIT
 from .render.screen import RENDER_MODES, Screen
 from .scenes import Scenes
 
@@ -28,7 +28,7 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 
 def one_ego(config, more="Batch or parallel_env") -> DriveConfig:
     """The config with one agent a world; `more` is what has more."""
-    config = face_config(config)
+    config = adapter_config(config)
     if config.agents_per_world not in (None, 1):
         raise ConfigError(f"agents_per_world is {config.agents_per_world}; this face has 1, use {more} for more")
     return config.replace(agents_per_world=1)
@@ -95,7 +95,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         Raises:
             ConfigError: the seed is none from 0 to 2**64 - 1.
         """
-        if self.batch._reopen():
+        if self.batch.reopen():
             self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
         fresh = seed is None and not self._was_reset  # drawn now: copies of an env that has not begun must differ
         self.batch.reset(seed=secrets.randbits(64) if fresh else seed)  # first, since its errors are ours

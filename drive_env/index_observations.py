@@ -1,35 +1,34 @@
-"""What does an index observation stand for? The floats of an agent, out of a few numbers and two tables.
+"""How index observations become floats: slots that name vehicles and road segments, and the tables they point to.
 
-An agent of `DriveConfig(observation_type="index")` holds the features of the agent itself as floats, and for every slot
-which vehicle or road segment it shows. `floats_of` rebuilds the float32 observations bit for bit, with numpy arrays or
-torch tensors alike, so a GPU can do it: some 400 bytes an agent have to reach it instead of 5,000.
+An observation vector of `DriveConfig(observation_type="index")` holds the agent's own features as floats and, for every
+slot, the number of the vehicle or road segment that it shows. `floats_of` rebuilds the float32 observations bit for bit
+from numpy arrays or torch tensors, so that a GPU can do it: it has to receive some 400 bytes per agent instead of 5,000.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .binding import ffi, lib
 from .config import DriveConfig
-from .core import lib, native_config
-from .errors import ConfigError
-
-if TYPE_CHECKING:
-    from .batch import Batch
+from .core import native_config
+from .errors import ConfigError, shown
 
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 
 RECORD_FLOATS = lib.DRV_RECORD_FLOATS
-"""Numbers of a record: x, y, the direction's x and y, then four that are the same from everywhere, the kind last."""
+"""Numbers of a transform record: x, y, x and y of the direction, then four that no change of frame alters, the kind
+last."""
 
 
 class SceneTable(NamedTuple):
-    """The road segments of all scenes of a batch, as index observations name them; numpy arrays, to be copied to a device once.
+    """The road segments of all scenes of a batch, by the numbers of index observations; copy it to a device once.
 
-    records: (S, 8) float32 in each scene's frame, already scaled where they look the same from everywhere; the first of
-        each scene is zeros, for an empty slot. first: (scenes,) int64, where the records of each scene begin.
+    records: (S, 8) float32 in each scene's frame, the last four already scaled; the first record of each scene is zeros
+        and stands for an empty slot. first: (scenes,) int64, the index of each scene's first record.
     """
 
     records: npt.NDArray[np.float32]
@@ -37,9 +36,9 @@ class SceneTable(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Index observations by their parts, numpy arrays or torch tensors as given.
+    """Index observations by their parts, numpy arrays or torch tensors as the input was.
 
-    own: (n, own features) float32. partners, roads: (n, slots) int64, 0 for nobody.
+    own: (n, own features) float32. partners, roads: (n, slots) int64, 0 for an empty slot.
     """
 
     own: Any
@@ -47,83 +46,92 @@ class Parts(NamedTuple):
     roads: Any
 
 
-def parts_of(config: DriveConfig, agents: Any) -> Parts:
-    """Takes index observations apart.
+def parts_of(config: DriveConfig, observations: Any) -> Parts:
+    """Splits index observations into their parts.
 
     Args:
         config: the batch's.
-        agents: (n, bytes) uint8 as in `Batch.observations`, a numpy array or a torch tensor.
+        observations: (n, bytes) uint8 as in `Batch.observations`, a numpy array or a torch tensor.
 
     Raises:
-        ConfigError: the config is for other observations, or `agents` are not its index observations.
+        ConfigError: the config has another observation type, or `observations` are not its index observations.
     """
+    if not isinstance(config, DriveConfig):
+        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
     if config.observation_type != "index":
         raise ConfigError(f"observation_type is {config.observation_type!r}; it must be 'index'")
     place = lib.drv_index_observation(native_config(config))
-    head_end, partners_end = place.partners_bytes, place.roads_bytes
+    own_end, partners_end = place.partners_bytes, place.roads_bytes
     roads_end = partners_end + 2 * config.roads
-    if len(agents.shape) != 2 or agents.shape[1] != place.observation_bytes or str(agents.dtype).rpartition(".")[2] != "uint8":
-        raise ConfigError(f"agents are {agents.dtype} of shape {tuple(agents.shape)}; "
+    shape, dtype = getattr(observations, "shape", None), str(getattr(observations, "dtype", None)).rpartition(".")[2]
+    if shape is None:
+        raise ConfigError(f"observations are {shown(observations)}; they must be a numpy array or a torch tensor")
+    if len(shape) != 2 or shape[1] != place.observation_bytes or dtype != "uint8":
+        raise ConfigError(f"observations are {dtype} of shape {tuple(shape)}; "
                           f"they must be uint8 of shape (n, {place.observation_bytes})")
-    if isinstance(agents, np.ndarray):
-        return Parts(_numpy_view(agents, 0, head_end, np.float32),
-                     _numpy_view(agents, head_end, partners_end, np.uint16).astype(np.int64),
-                     _numpy_view(agents, partners_end, roads_end, np.uint16).astype(np.int64))
-    import torch  # whoever has a tensor has torch
+    if isinstance(observations, np.ndarray):
+        return Parts(_numpy_view(observations, 0, own_end, np.float32),
+                     _numpy_view(observations, own_end, partners_end, np.uint16).astype(np.int64),
+                     _numpy_view(observations, partners_end, roads_end, np.uint16).astype(np.int64))
+    import torch  # present wherever a tensor is
 
-    # Not every operation knows uint16, so it is read as int16 and what that takes for negative is mended.
-    return Parts(agents[:, :head_end].contiguous().view(torch.float32),
-                 agents[:, head_end:partners_end].contiguous().view(torch.int16).long() & 0xFFFF,
-                 agents[:, partners_end:roads_end].contiguous().view(torch.int16).long() & 0xFFFF)
+    # Few torch operations support uint16: read as int16, and clear the sign extension.
+    return Parts(observations[:, :own_end].contiguous().view(torch.float32),
+                 observations[:, own_end:partners_end].contiguous().view(torch.int16).long() & 0xFFFF,
+                 observations[:, partners_end:roads_end].contiguous().view(torch.int16).long() & 0xFFFF)
 
 
-def floats_of(config: DriveConfig, agents: Any, world: Any, vehicle: Any, scene: Any, scene_records: Any,
+def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, scene: Any, scene_records: Any,
               vehicle_table: Any, out: Any) -> Any:
-    """Rebuilds float32 observations out of index observations; returns `out`.
+    """Rebuilds float32 observations from index observations; returns `out`.
 
-    Bit-equal to the observations of the same batch with `observation_type="float32"` for every agent that takes part in
-    the step. An agent that waits keeps the slots of its last observation, but they show the others where they are now. All
-    arrays are numpy's, or all are tensors of one device.
+    Bit-equal to the observations of the same batch with `observation_type="float32"` for every agent that acts in the
+    step. An agent that waits keeps the slots of its last observation, but they show the vehicles where they are now.
+    All arrays are numpy's, or all are tensors of one device.
 
     Args:
         config: the batch's.
-        agents: (n, bytes) uint8, agents of `Batch.observations`.
+        observations: (n, bytes) uint8, rows of `Batch.observations`.
         world: (n,) int64, the world of each of these agents: `Batch.world_of_agent`.
-        vehicle: (n,) int64, the entry of each agent in its world's part of `vehicle_table`: 1 + its number in the world.
-        scene: (n,) int64, where the records of the agent's scene begin: `first[scene_index[world]]`.
+        vehicle: (n,) int64, the index of each agent in its world's part of `vehicle_table`: 1 + its number in the world.
+        scene: (n,) int64, the first record of the agent's scene: `first[scene_index[world]]`.
         scene_records: (S, 8) float32, the records of `Batch.scene_table()`.
         vehicle_table: (W, 1 + vehicles, 8) float32, `Batch.vehicle_table`.
         out: (n, observation size) float32 to fill.
 
     Raises:
-        ConfigError: the config is for other observations, or `agents` are not its index observations.
+        ConfigError: the config has another observation type, or `observations` are not its index observations.
     """
-    own, partners, roads = parts_of(config, agents)
+    own, partners, roads = parts_of(config, observations)
     ego = vehicle_table[world, vehicle]
-    head = own.shape[1]
-    end = head + RECORD_FLOATS * config.partners
-    out[:, :head] = own
-    shown = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
+    own_end = own.shape[1]
+    partners_end = own_end + RECORD_FLOATS * config.partners
+    out[:, :own_end] = own
+    partners_shape, roads_shape = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
     scale = lib.drv_position_scale(native_config(config))
-    _show(vehicle_table[world[:, None], partners], ego, scale, out[:, head:end].reshape(shown[0]))
-    _show(scene_records[scene[:, None] + roads], ego, scale, out[:, end:].reshape(shown[1]))
+    _transform(vehicle_table[world[:, None], partners], ego, scale, out[:, own_end:partners_end].reshape(partners_shape))
+    _transform(scene_records[scene[:, None] + roads], ego, scale, out[:, partners_end:].reshape(roads_shape))
     return out
 
 
-def float_agents(batch: Batch, agents: Any) -> npt.NDArray[np.float32]:
-    """The float32 observations of some `agents` (an index, a slice, indices) of a `batch` of index observations."""
-    chosen = np.arange(batch.num_agents)[agents]
-    flat = chosen.reshape(-1)
-    world = batch.world_of_agent[flat].astype(np.int64)
-    table = batch.scene_table()
-    out = np.empty((flat.size, batch.observation_size), np.float32)
-    floats_of(batch.config, batch.observations[flat], world, 1 + flat % batch.agents_per_world,
-              table.first[batch.scene_index[world]], table.records, batch.vehicle_table, out)
-    return out.reshape(*chosen.shape, batch.observation_size)
+def scene_table(config: DriveConfig, scene_handles: list[Any]) -> SceneTable:
+    """The records of all scenes of a batch.
+
+    Args:
+        config: the batch's, which sets the scales.
+        scene_handles: `NativeBatch.scene_handles`.
+    """
+    native = native_config(config)
+    counts = [1 + lib.drv_scene_describe(scene).segment_count for scene in scene_handles]
+    ends = np.cumsum(counts)
+    records = np.empty((ends[-1], RECORD_FLOATS), np.float32)
+    for scene, start, end in zip(scene_handles, ends - counts, ends):
+        lib.drv_scene_records(scene, native, ffi.from_buffer("float[]", records[start:end]))
+    return SceneTable(records, (ends - counts).astype(np.int64))
 
 
-def _show(records: Any, ego: Any, scale: float, out: Any) -> None:
-    """What (n, slots, 8) records look like from (n, 8) own ones, in the order of operations of the core."""
+def _transform(records: Any, ego: Any, scale: float, out: Any) -> None:
+    """Records (n, slots, 8) in the frames of the records `ego`, (n, 8), in the core's order of operations."""
     x, y = records[..., 0] - ego[:, None, 0], records[..., 1] - ego[:, None, 1]
     ahead_x, ahead_y = records[..., 2], records[..., 3]
     cosine, sine = ego[:, None, 2], ego[:, None, 3]
@@ -135,5 +143,5 @@ def _show(records: Any, ego: Any, scale: float, out: Any) -> None:
     out[records[..., -1] == 0] = 0
 
 
-def _numpy_view(agents: npt.NDArray[np.uint8], first: int, end: int, dtype: Any) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(agents[:, first:end]).view(dtype)
+def _numpy_view(observations: npt.NDArray[np.uint8], first: int, end: int, dtype: Any) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(observations[:, first:end]).view(dtype)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .binding import ffi, lib
 from .config import DriveConfig
-from .core import ffi, lib, native_config
+from .core import native_config
 
 
 @dataclass(frozen=True)

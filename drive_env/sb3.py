@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from .arrays import SHARED
 from .batch import WORLD_LIMIT, Batch
-from .config import ConfigSource, face_config
+from .config import ConfigSource, adapter_config
 from .env import info_of
 from .errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
 from .gym import one_ego, open_episodes
-from .part import SEED_LIMIT
+from .per_world import SEED_LIMIT
 from .render.screen import Screen
 from .scenes import Scenes
 
@@ -75,7 +75,7 @@ class DriveVecEnv(VecEnv):
             raise ConfigError(f"agents is {shown(agents)}; it must be 'ego' or 'all'")
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
-        config = one_ego(config, "agents='all'") if agents == "ego" else face_config(config)
+        config = one_ego(config, "agents='all'") if agents == "ego" else adapter_config(config)
         self.agents = agents
         self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,
                            world_ids=np.zeros(num_worlds, np.int64), restart="caller")

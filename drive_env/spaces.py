@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
+from .binding import lib
 from .config import DriveConfig
-from .core import lib
 
 
 def observation_space(config: DriveConfig, size: int) -> spaces.Box:

@@ -1,7 +1,7 @@
-"""May these arrays be the state of a batch? What `Batch.load_state_dict` checks before it writes anything.
+"""The state of a batch as plain arrays, and the checks that arrays from elsewhere must pass.
 
-The core trusts its state: an index out of range would read or write outside of it. So every integer has a range here,
-every float is finite, and what a scene does not have stays absent.
+The core trusts its state: an index out of range would make it read or write outside of its memory. So every integer has
+a range here, every float must be finite, and slots that a scene leaves empty must be marked absent.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import CallError, shown
+from .native_batch import NativeBatch
 from .roles import Roles
-
-if TYPE_CHECKING:
-    from .batch import Batch
 
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
 
@@ -25,35 +24,65 @@ LONGEST = 1 << 62
 """Far above any count of episodes or trials, far below where int64 overflows."""
 
 ABSENT = 3
-"""`status` of an agent that the scene has no agent for."""
+"""`status` of a slot for which the scene has no agent."""
 
 
-def ranges(batch: Batch) -> dict[str, tuple[float, float]]:
+def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
+    """Copies of all arrays of a batch, of one moment, with `seeds` and a hash of the scenes; see `Batch.state_dict`."""
+    block, arrays = core.copy()
+    return {"seed": np.array(seeds, np.uint64), "scenes": scenes_hash(core.roles),
+            **{f"arrays/{name}": array for name, array in arrays.items()},
+            **{f"state/{name}": view.copy() for name, view in core.state_views(block).items()}}
+
+
+def load_state(core: NativeBatch, given: Any, seeds: list[int]) -> list[int]:
+    """Writes a saved state into a batch once all of it is checked.
+
+    Args:
+        core: the batch to write to.
+        given: of `saved_state`, unchecked.
+        seeds: those of this batch, as many as `given` must have.
+
+    Returns:
+        The seeds that `given` has.
+
+    Raises:
+        CallError: an array does not fit, or the batch cannot be copied now; nothing has changed.
+    """
+    found = checked_state(core, given, saved_state(core, seeds))
+    for name, array in core.arrays.items():
+        array[...] = found[f"arrays/{name}"]
+    for name, view in core.state.items():
+        view[...] = found[f"state/{name}"]
+    return found["seed"].tolist()
+
+
+def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of every integer array of the core's state, by its name."""
-    steps = (0, max(roles.trial_steps for roles in batch.roles))
-    vehicles = max(batch.agents_per_world, *(len(roles.objects) for roles in batch.roles))
-    flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge", "goal_spent", "recorded", "had_goal",
-             "had_collision", "had_offroad", "scored")
+    steps = (0, max(roles.trial_steps for roles in core.roles))
+    vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
+    flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
+             "goal_spent", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
     return {
-        "seed": ANY, "id": ANY, "overlapping": ANY,  # the last two are compared below
-        "episode": (-1, LONGEST), "scene_index": (0, len(batch.scenes) - 1), "trial": (0, batch.config.max_trials - 1),
+        "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
+        "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
         "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         **dict.fromkeys(flags, FLAG)}
 
 
-def checked_state(batch: Batch, given: Any, own: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays given, once each has the name, type, shape and range of the batch's own.
+def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The given arrays, each with the name, type, shape and range of the batch's own.
 
     Raises:
-        CallError: one has not, or they are of other scenes or worlds.
+        CallError: an array does not fit, or the arrays belong to other scenes or worlds.
     """
     if not isinstance(given, Mapping):
         raise CallError(f"state is {shown(given)}; it must be a dict of numpy arrays by name")
     for name in given:
         if name not in own:
             raise CallError(f"state has {shown(name)}, which the state of this batch has not")
-    limits = {f"state/{name}": limit for name, limit in ranges(batch).items()}
+    limits = {f"state/{name}": limit for name, limit in ranges(core).items()}
     for name, like in own.items():
         if name not in given:
             raise CallError(f"state lacks {name!r}")
@@ -63,8 +92,8 @@ def checked_state(batch: Batch, given: Any, own: Mapping[str, np.ndarray]) -> di
                         "under another config")
     if (given["state/id"] != own["state/id"]).any():
         raise CallError(f"state['state/id'] is {given['state/id'].ravel().tolist()[:8]}; it must be the world_ids of "
-                        f"this batch, {batch.world_ids.tolist()[:8]}")
-    _check_absent(batch, given)
+                        f"this batch, {core.world_ids.tolist()[:8]}")
+    _check_absent(core, given)
     return dict(given)
 
 
@@ -74,7 +103,7 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
     if array.dtype != like.dtype or array.shape != like.shape:
         raise CallError(f"state[{name!r}] is {array.dtype} of shape {array.shape}; it must be {like.dtype} of shape "
                         f"{like.shape}")
-    if array.dtype == np.bool_:  # a byte that is no bool is true, and not equal to true
+    if array.dtype == np.bool_:  # a byte other than 0 and 1 is true, yet unequal to true
         array, limit = np.ascontiguousarray(array).view(np.uint8), FLAG
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
@@ -84,10 +113,10 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
         raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
 
 
-def _check_absent(batch: Batch, given: Mapping[str, np.ndarray]) -> None:
-    """What the scene of a world has no agent or no vehicle for must be absent: there is nothing of it to read."""
-    played = given["state/episode"][:, 0] >= 0  # before its first reset a world is all zeros
-    of_world = [batch.roles[index] for index in given["state/scene_index"][:, 0]]
+def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
+    """Slots beyond the agents and vehicles of a world's scene must be marked absent: the core has no data for them."""
+    played = given["state/episode"][:, 0] >= 0  # before its first reset the state of a world is zeros
+    of_world = [core.roles[index] for index in given["state/scene_index"][:, 0]]
     agents = np.array([roles.num_agents for roles in of_world])[:, None]
     vehicles = np.array([len(roles.objects) for roles in of_world])[:, None]
     status = given["state/status"]
@@ -108,7 +137,7 @@ def _check_absent(batch: Batch, given: Mapping[str, np.ndarray]) -> None:
 
 
 def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
-    """(32,) uint8, the SHA-256 of everything the core reads of the scenes: another one is another world."""
+    """(32,) uint8, the SHA-256 of all data of the scenes that the core reads."""
     digest = hashlib.sha256()
 
     def add(value: Any) -> None:
@@ -121,8 +150,8 @@ def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
         else:
             digest.update(f"{value!r};".encode())
 
-    for roles in roles:
-        for part in (roles.objects, roles.num_agents, roles.log_replay_count, roles.static_count, roles.frames, roles.dt_s,
-                     roles.trial_steps, roles.scene.objects, roles.scene.roads):
+    for role in roles:
+        for part in (role.objects, role.num_agents, role.log_replay_count, role.static_count, role.frames, role.dt_s,
+                     role.trial_steps, role.scene.objects, role.scene.roads):
             add(part)
     return np.frombuffer(digest.digest(), np.uint8).copy()

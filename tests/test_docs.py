@@ -95,8 +95,8 @@ def blocks_table():
 
 
 def rewards_table():
-    return table(["event", "paid", "when"], [
-        [field.name, f"{field.default:+g}", field.metadata["meaning"].removeprefix("paid in ")]
+    return table(["event", "reward", "of"], [
+        [field.name, f"{field.default:+g}", field.metadata["meaning"].removeprefix("reward ").removeprefix("of ")]
         for field in dataclasses.fields(RewardConfig)])
 
 

@@ -100,17 +100,27 @@ def test_a_config_equals_its_own_mapping_and_no_other():
 
 
 @pytest.mark.parametrize("choices, sentence", (
-    ({"max_trails": 2}, "^DriveConfig has no field 'max_trails'; it has dt_s, max_trials, .*, log_ema_alpha$"),
+    ({"max_trails": 2}, r"^DriveConfig has no field 'max_trails'; did you mean max_trials\?$"),
+    ({"nonsense": 2}, "^DriveConfig has no field 'nonsense'; it has dt_s, max_trials, .*, log_ema_alpha$"),
     ({3: 2}, "^DriveConfig has no field 3; it has dt_s"),
-    ({"reward": {"goals": 1}}, "^RewardConfig has no field 'goals'; it has goal, collision, offroad, progress_per_m$"),
+    ({"reward": {"goals": 1}}, r"^RewardConfig has no field 'goals'; did you mean goal\?$"),
     ({"reward": {"goal": "much"}}, "^goal is 'much'; it must be a number in"),
     ({"reward": [1]}, r"^reward is \[1\]; it must be a RewardConfig, or a mapping of its fields$"),
     ({"max_trials": 0}, "^max_trials is 0; it must be"),
-    ([("max_trials", 2)], "^a DriveConfig is to be made from .*; it must be a mapping$"),
+    ([("max_trials", 2)], "^a DriveConfig cannot be made from .*; it must be a mapping$"),
 ))
 def test_a_mapping_that_is_no_config_is_told_in_a_sentence(choices, sentence):
     with pytest.raises(ConfigError, match=sentence):
         DriveConfig.from_dict(choices)
+
+
+def test_an_unknown_name_is_an_error_of_the_family_in_the_constructor_and_in_replace():
+    with pytest.raises(ConfigError, match=r"^DriveConfig has no field 'agents'; did you mean agents_per_world\?$"):
+        DriveConfig(agents=4)
+    with pytest.raises(ConfigError, match="^DriveConfig has no field 'nonsense'; it has dt_s, "):
+        DriveConfig().replace(nonsense=1)
+    with pytest.raises(ConfigError, match=r"^RewardConfig has no field 'off_road'; did you mean offroad\?$"):
+        RewardConfig(off_road=-1.0)
 
 
 SCENE = generate_scene("intersection", agents=4)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..batch import Figure
+from ..reports import Figure
 from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
 from ..env import DriveParallelEnv, parallel_env

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..errors import CallError, ConfigError, checked_int, plain, shown
-from ..part import check_whole
+from ..sub_batch import check_is_whole
 from . import colours
 from .camera import Camera, fitted
 from .canvas import Canvas
@@ -58,7 +58,7 @@ class SceneView:
 
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
                  agent: int = 0, span_m: float = 90.0) -> None:
-        check_whole(batch)
+        check_is_whole(batch)
         if view not in VIEWS:
             raise ConfigError(f"view is {shown(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..core import lib
+from ..binding import lib
 from ..errors import CallError, checked_int
 from ..layout import Feature
-from ..part import check_whole
+from ..sub_batch import check_is_whole
 from ..roles import Roles
 from .recording import EVENTS, FLAGS, Recording, Trial
 
@@ -68,7 +68,7 @@ class Recorder:
     """
 
     def __init__(self, batch: Batch, world: int = 0) -> None:
-        check_whole(batch)
+        check_is_whole(batch)
         self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])

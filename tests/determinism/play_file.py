@@ -16,7 +16,7 @@ import golden
 import numpy as np
 
 from drive_env import Batch, core
-from drive_env import batch as batch_module
+from drive_env import native_batch
 from drive_env.arrays import shared_table
 
 core_ffi, core_lib = core.ffi, core.lib
@@ -92,7 +92,7 @@ def record(play: str, steps: int = golden.STEPS) -> PlayFile | None:
 
 
 def _recorded(play, steps):
-    heard, modules, in_use = _Listener(), (core, batch_module), core._scenes_in_use
+    heard, modules, in_use = _Listener(), (core, native_batch), core._scenes_in_use
     try:
         core._scenes_in_use = _Unshared()
         for module in modules:
@@ -113,7 +113,7 @@ def _recorded(play, steps):
         name = shared.name
         if name == "actions":
             name = "continuous_actions" if batch.config.action_type == "continuous" else "discrete_actions"
-        out.write(struct.pack("<QQ", arrays[name].offset, batch._shared[shared.name].nbytes))
+        out.write(struct.pack("<QQ", arrays[name].offset, batch._core.arrays[shared.name].nbytes))
     out.write(struct.pack("<QQ", steps, golden.ASKED_EVERY))
     for step in range(1, steps + 1):
         out.write(golden.draw(batch, step).tobytes())
@@ -141,7 +141,7 @@ def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look
     floats = batch.num_agents * batch.observation_size
     names = [shared.name for shared in shared_table(batch.config) if shared.name != "actions"]
     for step in range(steps + 1):
-        shown = {name: array(batch._shared[name].dtype, batch._shared[name].nbytes) for name in names}
-        state = batch_module._state_views(batch._fields, array(np.uint8, batch._block.nbytes).reshape(-1), worlds)
+        shown = {name: array(batch._core.arrays[name].dtype, batch._core.arrays[name].nbytes) for name in names}
+        state = batch._core.state_views(array(np.uint8, batch._core.block.nbytes).reshape(-1))
         ahead = array(asked_as, asked_as.itemsize * floats) if step % golden.ASKED_EVERY == 0 else None
         yield golden.look_of(shown, state, ahead)

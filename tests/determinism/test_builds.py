@@ -58,7 +58,7 @@ def test_the_plays_meet_all_that_can_happen():
             outcomes |= set(np.unique(batch.outcome).tolist())
             trials = max(trials, int(batch.trial_index.max()) + 1)
             seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
-            average = batch._state["average"]
+            average = batch._core.state["average"]
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
         seen |= {"experts" for roles in batch.roles if roles.log_replay_count}
         seen |= {"static_vehicles" for roles in batch.roles if roles.static_count}

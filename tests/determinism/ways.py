@@ -29,7 +29,7 @@ import numpy as np
 from golden import SEED, STEPS, Hashes, Look
 
 from drive_env import ConfigError
-from drive_env.batch import ISA_VARIABLE
+from drive_env.native_batch import ISA_VARIABLE
 
 HALF = STEPS // 2
 CROWD = tuple(range(16))

@@ -172,7 +172,7 @@ def check_sample(batch, policy, rng, tally):
         tally.agent_steps += int((~batch.invalid_step).sum())
         tally.agent_steps_recorded += int((~part.invalid_step).sum())
     assert shown_bytes(batch) == shown_bytes(copy), "a copy went on otherwise"
-    assert copy._block.tobytes() == batch._block.tobytes(), "a copy's state is another"
+    assert copy._core.block.tobytes() == batch._core.block.tobytes(), "a copy's state is another"
     if batch.config.observation_type == "float32":
         laws.check(record)
         tally.samples_by_law += 1

@@ -162,8 +162,8 @@ CASES = {
         import itertools
         for order in itertools.permutations(range(4)):
             batch = made(num_worlds=2)
-            parts = [batch._state, batch._shared, batch._block, batch]
-            handles = batch._scene_handles
+            parts = [batch._core.state, batch._core.arrays, batch._core.block, batch]
+            handles = batch._core.scene_handles
             del batch
             for place in order:
                 parts[place] = None

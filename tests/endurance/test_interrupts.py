@@ -65,7 +65,7 @@ def test_a_step_that_was_interrupted_was_taken_whole_or_not_at_all(threads):
             interrupter.call(batch.step, actions)
             calls += 1
     # An interrupt before the core was called took no step; one in the middle took it in every world.
-    taken = set(batch._state["clock_steps"][:, 0].tolist())
+    taken = set(batch._core.state["clock_steps"][:, 0].tolist())
     assert len(taken) == 1 and calls - interrupter.arrived <= min(taken) <= calls and min(taken) > 0
     reference.reset()
     for _ in range(min(taken) + 1):
@@ -87,7 +87,7 @@ def test_a_step_whose_begin_or_wait_was_interrupted_is_in_flight_or_taken_whole(
                 batch.wait()
             except CallError as error:
                 assert "before step_async" in str(error)
-    taken = set(batch._state["clock_steps"][:, 0].tolist())
+    taken = set(batch._core.state["clock_steps"][:, 0].tolist())
     assert len(taken) == 1 and min(taken) > 0
     reference.reset()
     for _ in range(min(taken)):

@@ -189,7 +189,7 @@ def look_of(shown: dict, state: dict, ahead: np.ndarray | None) -> Look:
 def look_at(batch, asked: bool) -> Look:
     by_world = (batch.num_worlds, -1)
     shown = {name: getattr(batch, name).reshape(by_world) for name in (*SHOWN, *SHOWN_BY_SOME) if hasattr(batch, name)}
-    return look_of(shown, batch._state, batch.restart_observations().reshape(by_world) if asked else None)
+    return look_of(shown, batch._core.state, batch.restart_observations().reshape(by_world) if asked else None)
 
 
 def report_of(batch) -> np.ndarray:

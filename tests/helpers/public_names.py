@@ -39,11 +39,17 @@ def public_callables(modules: Iterable[str] = MODULES) -> Iterator[tuple[str, Ca
             yield path, found, inspect.getdoc(found) or ""
         if not inspect.isclass(found):
             continue
-        for name, member in vars(found).items():
+        for name, member in _members(found).items():
             function = member.fget if isinstance(member, property) else member
             if not inspect.isfunction(function) or (name.startswith("_") and name != "__init__"):
                 continue
             if name != "__init__":
                 yield f"{path}.{name}", function, inspect.getdoc(function) or ""
-            elif not dataclasses.is_dataclass(found):
+            elif name in vars(found) and not dataclasses.is_dataclass(found):
                 yield f"{path}.{name}", function, inspect.getdoc(found) or ""
+
+
+def _members(found: type) -> dict[str, object]:
+    """The members of a class and those that it inherits within the package from a class that is not public."""
+    parents = [one for one in reversed(found.__mro__) if one.__module__.startswith("drive_env")]
+    return {name: member for one in parents for name, member in vars(one).items()}

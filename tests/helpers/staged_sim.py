@@ -131,7 +131,7 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
     for _ in range(steps):
         batch.step(discrete(batch, acceleration_bin, steering_bin))
         for name in inside:
-            seen[name].append(batch._state[name].reshape(-1).copy())
+            seen[name].append(batch._core.state[name].reshape(-1).copy())
         for name in shown:
             seen[name].append(getattr(batch, name).copy())
     return {name: np.array(values) for name, values in seen.items()}

@@ -11,7 +11,7 @@ from bare_scene import bare_scene
 from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
-from drive_env.batch import Figure
+from drive_env.reports import Figure
 from drive_env.render import plot_metrics, plot_scene
 
 

@@ -135,7 +135,7 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
 
 def events_in_core(batch):
     """(R, 3) the core's own onsets of the step."""
-    flags = [batch._state[name][0] for name in ("goal_onset", "collision_onset", "offroad_onset")]
+    flags = [batch._core.state[name][0] for name in ("goal_onset", "collision_onset", "offroad_onset")]
     return np.stack(flags, axis=1).astype(bool) & ~batch.invalid_step[:, None]
 
 
@@ -300,7 +300,7 @@ def test_a_page_of_four_trials_and_64_agents_is_below_5_megabytes(tmp_path):
     ({"episodes": True}, "episodes is True; it must be a whole number from 1 to 1000000"),
     ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
     ({"config": []}, "config is a list; it must be a DriveConfig, or a mapping"),
-    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'; it has dt_s, max_trials"),
+    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'; did you mean max_trials"),
 ])
 def test_a_wrong_argument_is_a_sentence(arguments, sentence):
     with pytest.raises(ConfigError, match=sentence):

@@ -1,0 +1,48 @@
+"""Actions of any array type as an array of the type and shape that the core reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ActionError, shown
+
+
+def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The given actions in the dtype of the bound array.
+
+    Args:
+        given: anything that numpy makes an array of the bound one's shape.
+        bound: the actions that the core reads, int64 or float32.
+
+    Raises:
+        ActionError: they are ragged, masked, of another shape, or of a type that loses their meaning when cast.
+    """
+    try:
+        actions = np.asarray(given)
+    except ValueError:
+        raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
+    except Exception as error:
+        raise ActionError(f"actions are a {type(given).__name__}, which numpy cannot read: {error}") from error
+    if actions is not given and np.ma.is_masked(given):
+        raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked entries; it must have "
+                          "none (the actions of agents that wait are not read)")
+    if actions.shape != bound.shape:
+        what = f"actions are {shown(given)}" if actions.dtype == object else f"actions have shape {actions.shape}"
+        raise ActionError(f"{what}; they must be an array of shape {bound.shape}")
+    if actions.dtype != bound.dtype:
+        if not can_cast(actions.dtype, bound.dtype):
+            kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
+            raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
+        if actions.dtype == np.uint64:  # a value beyond int64 is out of every range and must not wrap into one
+            actions = np.minimum(actions, np.uint64(np.iinfo(np.int64).max))
+        with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, which the core rejects
+            actions = actions.astype(bound.dtype)
+    return actions
+
+
+def can_cast(given: np.dtype[Any], bound: np.dtype[Any]) -> bool:
+    """Whether actions of one dtype keep their meaning in the other: bools are no numbers, floats no indices."""
+    return given != np.bool_ and np.can_cast(given, bound, "same_kind")

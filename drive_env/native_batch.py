@@ -1,0 +1,153 @@
+"""One batch of the core: its memory, the arrays it shares with Python, and copies of both."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import aligned_block, allocate, shared_table
+from .binding import check, ffi, lib, per_thread
+from .config import DriveConfig
+from .core import native_config, native_scene
+from .roles import Roles
+
+ISA_VARIABLE = "DRIVE_ENV_ISA"
+"""Environment variable that forces an instruction set: "baseline", "v3" or "v4" (levels of x86-64)."""
+
+
+class NativeBatch:
+    """A batch of the core with all memory that its calls read or write.
+
+    A `Batch` and its parts share one. Dropping the last reference closes the core's batch, which ends steps in flight
+    while the memory they write to is still allocated.
+
+    Args:
+        config, restart, num_worlds, seed, threads, world_ids: as for `Batch`, already checked.
+        roles: the agent roles of each scene.
+        part_count: how many parts can be called separately.
+        arrays: arrays of the caller by name, or None.
+
+    Attributes:
+        handle: drv_batch pointer that frees itself.
+        scenes, scene_handles: the scenes in play, and the core's form of each; `close` drops the second.
+        num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
+        block: (bytes,) uint8, the state of all worlds, one world after the other.
+        arrays: every array of `shared_table`, by name.
+        state: views of the block, (W, n) each, by the core's names.
+
+    Raises:
+        ConfigError, SceneError, DriveMemoryError: the core rejects the setup, or an array does not fit.
+    """
+
+    def __init__(self, config: DriveConfig, restart: str, roles: tuple[Roles, ...], num_worlds: int, seed: int,
+                 threads: int, world_ids: npt.NDArray[np.int64], part_count: int,
+                 arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+        self.handle = ffi.NULL
+        self.config, self.restart, self.roles = config, restart, roles
+        self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count
+        self.scenes = tuple(role.scene for role in roles)
+        self.agents_per_world = config.agents_per_world or max(role.num_agents for role in roles)
+
+        # The core copies what the setup points to, so these objects are needed until drv_batch_create returns.
+        native = native_config(config, restart)
+        self.scene_handles = [native_scene(role) for role in roles]
+        scene_list = ffi.new("drv_scene *[]", self.scene_handles)
+        isa = ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, "")))
+        setup = ffi.new("drv_batch_setup *", dict(
+            config=native[0], num_worlds=num_worlds, agents_per_world=self.agents_per_world, scene_count=len(roles),
+            scenes=scene_list, seed=seed, part_count=part_count, instruction_set=isa,
+            thread_count=min(threads, num_worlds + 1),  # one above the worlds: a caller may leave its step to others
+            world_ids=ffi.from_buffer("int64_t[]", world_ids)))
+        needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message
+        check(lib.drv_batch_plan(setup, needs, message), message)
+        self.num_agents, self.observation_size = needs.num_agents, needs.observation_size
+        self.block = aligned_block(needs.block_bytes)
+        check(lib.drv_batch_create(setup, ffi.from_buffer(self.block), needs.block_bytes, out, message), message)
+        self.handle = ffi.gc(out[0], lib.drv_batch_free)
+        del scene_list, isa
+        for role, scene in zip(roles, self.scene_handles, strict=True):
+            if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
+                # Set, not added: the roles of a batch that is opened again are reported once.
+                role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
+
+        sizes = {"R": needs.num_agents, "W": num_worlds, "A": needs.action_width, "V": 1 + needs.vehicles_per_world,
+                 "O": needs.observation_bytes if config.observation_type == "index" else needs.observation_size}
+        self.arrays = allocate(shared_table(config), sizes, arrays)
+        lib.drv_batch_bind(self.handle, self._pointers(self.arrays))
+        self._fields = _state_fields(self.handle)
+        self.state = self.state_views(self.block)
+        _alive.add(self)
+
+    def __del__(self, close=lib.drv_batch_close):  # bound here: at interpreter exit the module's names may be gone
+        if self.handle:
+            close(self.handle)
+
+    def close(self) -> None:
+        """Ends steps in flight, stops the threads and drops the scenes; the arrays stay readable."""
+        lib.drv_batch_close(self.handle)
+        self.scene_handles = []
+
+    def part_worlds(self, index: int) -> slice:
+        """The worlds of a part."""
+        worlds = lib.drv_batch_part(self.handle, index)
+        return slice(worlds.first, worlds.first + worlds.count)
+
+    def copy(self) -> tuple[npt.NDArray[np.uint8], dict[str, npt.NDArray[Any]]]:
+        """Copies of `block` and `arrays`, both of one moment.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        block, message = np.empty_like(self.block), per_thread.message
+        arrays = {name: np.empty_like(array) for name, array in self.arrays.items()}
+        check(lib.drv_batch_copy(self.handle, ffi.from_buffer(block), self._pointers(arrays), message), message)
+        return block, arrays
+
+    def copy_world(self, world: int) -> dict[str, np.ndarray]:
+        """A copy of one world's state, (n,) each, by the core's names; errors as of `copy`."""
+        block, message = aligned_block(len(self.block) // self.num_worlds), per_thread.message
+        check(lib.drv_batch_copy_world(self.handle, world, ffi.from_buffer(block), message), message)
+        return {name: view[0] for name, view in self.state_views(block).items()}
+
+    def state_views(self, block: np.ndarray) -> dict[str, np.ndarray]:
+        """The arrays of a block of one or all worlds as views, (worlds, n) each, by the core's names."""
+        worlds = len(block) * self.num_worlds // len(self.block)
+        return {name: np.ndarray((worlds, count), dtype, block.data, offset, (stride, dtype.itemsize))
+                for name, dtype, offset, stride, count in self._fields}
+
+    def _pointers(self, arrays: dict[str, np.ndarray]):
+        """A drv_arrays of pointers to arrays of the table; valid while the arrays live."""
+        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL, "vehicle_table": ffi.NULL}
+        for shared in shared_table(self.config):
+            name = shared.name
+            if name == "actions":
+                name = "continuous_actions" if self.config.action_type == "continuous" else "discrete_actions"
+            pointers[name] = ffi.from_buffer(shared.ctype, arrays[shared.name], require_writable=True)
+        return ffi.new("drv_arrays *", pointers)
+
+
+def _state_fields(handle) -> list:
+    """The core's table of state arrays: name, dtype, offset in a world, bytes from world to world, entries."""
+    count = lib.drv_batch_state_fields(handle, ffi.NULL, 0)
+    fields = ffi.new("drv_state_field[]", count)
+    lib.drv_batch_state_fields(handle, fields, count)
+    return [(ffi.string(field.name).decode(), np.dtype(ffi.string(field.type).decode()), field.offset,
+             field.world_stride, field.count) for field in fields]
+
+
+_alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A forked child has none of the parent's threads; the core has to know before the next step."""
+    for batch in list(_alive):
+        lib.drv_batch_forked(batch.handle)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,62 @@
+"""Reports of a batch: its metrics, the time of its phases, and what a scene's start state holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .binding import check, ffi, lib, per_thread
+from .config import DriveConfig
+from .native_batch import NativeBatch
+from .roles import Roles
+from .scenes import Report
+
+
+class Figure(NamedTuple):
+    """A figure of a report: the mean over `n` agents, NaN while n is 0."""
+
+    value: float
+    n: int
+
+
+def metrics_report(core: NativeBatch) -> dict[str, Figure]:
+    """Every metric of the core by name, then the score of each trial and its gain over trial 0."""
+    report = {"trials": _figure(core, lib.drv_batch_trials)}
+    for metric in range(lib.drv_metric_count()):
+        name = ffi.string(lib.drv_metric_name(metric)).decode()
+        report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
+    for trial in range(core.config.max_trials):
+        report[f"trial_{trial}_score"] = _figure(core, lib.drv_batch_metric, lib.DRV_METRIC_SCORE, trial)
+    for trial in range(1, core.config.max_trials):
+        report[f"ada_delta_trial_{trial}_minus_0"] = _figure(core, lib.drv_batch_adaptation, trial)
+    return report
+
+
+def _figure(core: NativeBatch, function, *arguments) -> Figure:
+    found, message = ffi.new("drv_figure *"), per_thread.message
+    check(function(core.handle, *arguments, found, message), message)
+    return Figure(found.value, found.n)
+
+
+def phase_seconds(core: NativeBatch, on: bool) -> dict[str, float]:
+    """Seconds spent in each phase, by name; `on` switches timing on or off from here."""
+    spent_ns, message = ffi.new("int64_t[]", lib.drv_phase_count()), per_thread.message
+    check(lib.drv_batch_time_phases(core.handle, on, spent_ns, message), message)
+    return {ffi.string(lib.drv_phase_name(phase)).decode(): ns * 1e-9 for phase, ns in enumerate(spent_ns)}
+
+
+def report_with_start(roles: Roles, config: DriveConfig) -> Report:
+    """A copy of the report of a scene's roles, with a count of the agents for which an event holds at the start."""
+    report = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
+    alone = NativeBatch(config, "auto", (roles,), num_worlds=1, seed=0, threads=1, world_ids=np.zeros(1, np.int64),
+                        part_count=1)
+    message = per_thread.message
+    check(lib.drv_batch_reset(alone.handle, lib.DRV_WHOLE_BATCH, ffi.NULL, ffi.NULL, ffi.NULL, message), message)
+    state = {name: array[0] for name, array in alone.state.items()}
+    touching = state["overlapping"].reshape(alone.agents_per_world, -1).any(axis=1)
+    alone.close()
+    for what, agents in (("in contact with a vehicle", touching), ("over a road edge", state["on_road_edge"]),
+                         ("inside its goal", state["goal_spent"])):
+        report.notes.append(f"agents that start {what}: {int(agents.sum())}")
+    return report

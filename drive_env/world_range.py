@@ -1,0 +1,238 @@
+"""The calls that a batch and its parts share: reset, step, wait, over consecutive worlds of one core batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from numpy import ndarray  # by name: an attribute lookup less in every step
+
+from .action_array import action_array
+from .arrays import aligned_block, shared_table
+from .binding import check, ffi, lib, per_thread
+from .config import DriveConfig
+from .errors import CallError, shown
+from .native_batch import NativeBatch
+from .per_world import checked_ages, checked_mask, checked_seeds, is_one_seed
+from .roles import Roles
+from .scenes import Scene
+from .spaces import action_space, observation_space
+
+
+class _IndexObservationsOnly:
+    """Stands for an array that only index observations need; where the array exists, it hides this descriptor."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, batch: WorldRange | None, owner: type) -> _IndexObservationsOnly:
+        if batch is None:
+            return self
+        raise AttributeError(f"a Batch has {self._name} with observation_type 'index' only; that of this one is "
+                             f"{batch.config.observation_type!r}")
+
+
+class WorldRange:
+    """Consecutive worlds of a core batch that are stepped together.
+
+    The base of `Batch`, whose range is all worlds, and of `BatchPart`.
+
+    Args:
+        core: the core's batch with its memory.
+        index: of the part, or `DRV_WHOLE_BATCH` for all worlds.
+        seed: the value of `seed`.
+
+    Raises:
+        CallError: `core` is not a core batch.
+    """
+
+    config: DriveConfig
+    restart: str
+    scenes: tuple[Scene, ...]
+    roles: tuple[Roles, ...]
+    seed: int
+    parts: tuple[WorldRange, ...] = ()
+    world_slice: slice
+    agent_slice: slice
+    num_worlds: int
+    num_agents: int
+    agents_per_world: int
+    observation_size: int
+    world_ids: npt.NDArray[np.int64]
+    world_of_agent: npt.NDArray[np.int32]
+    single_observation_space: spaces.Box
+    single_action_space: spaces.Space[Any]
+    bound_actions: npt.NDArray[Any]
+
+    actions: npt.NDArray[Any]
+    observations: npt.NDArray[Any]
+    vehicle_table: npt.NDArray[np.float32]
+    rewards: npt.NDArray[np.float32]
+    terminations: npt.NDArray[np.bool_]
+    truncations: npt.NDArray[np.bool_]
+    trial_ended: npt.NDArray[np.bool_]
+    truncation: npt.NDArray[np.bool_]
+    invalid_step: npt.NDArray[np.bool_]
+    outcome: npt.NDArray[np.uint8]
+    first: npt.NDArray[np.bool_]
+    removed: npt.NDArray[np.bool_]
+    stopped: npt.NDArray[np.bool_]
+    waits: npt.NDArray[np.bool_]
+    trial_index: npt.NDArray[np.int32]
+    code: npt.NDArray[np.uint16]
+    scene_index: npt.NDArray[np.int32]
+
+    if not TYPE_CHECKING:
+        vehicle_table = _IndexObservationsOnly()
+
+    _core: NativeBatch
+    _handle: Any
+    _index: int
+    _action_form: tuple[np.dtype[Any], tuple[int, ...]]
+
+    def __init__(self, core: NativeBatch, index: int, seed: int) -> None:
+        if not isinstance(core, NativeBatch):
+            raise CallError(f"core is {shown(core)}; a Batch makes its parts itself, as in Batch(parts=2).parts")
+        self._core, self._handle, self._index, self.seed = core, core.handle, index, seed
+        self.config, self.restart, self.scenes, self.roles = core.config, core.restart, core.scenes, core.roles
+        self.agents_per_world, self.observation_size = core.agents_per_world, core.observation_size
+
+        # Worlds and agents of the range, and its share of every array.
+        is_whole = index == lib.DRV_WHOLE_BATCH
+        worlds = slice(0, core.num_worlds) if is_whole else core.part_worlds(index)
+        agents = slice(worlds.start * core.agents_per_world, worlds.stop * core.agents_per_world)
+        self.world_slice, self.num_worlds = worlds, worlds.stop - worlds.start
+        self.agent_slice, self.num_agents = agents, agents.stop - agents.start
+        self.world_ids = core.world_ids[worlds]
+        self.world_of_agent = np.repeat(np.arange(self.num_worlds, dtype=np.int32), core.agents_per_world)
+        for shared in shared_table(core.config):
+            array = core.arrays[shared.name]
+            if not is_whole:
+                array = array[worlds if shared.shape.startswith("W") else agents]
+            setattr(self, shared.name, array)
+
+        # `actions` may be replaced by the caller; `bound_actions` stays the array that the core reads.
+        self.bound_actions = self.actions
+        self._action_form = self.actions.dtype, self.actions.shape
+        self.single_observation_space = observation_space(core.config, self.observations.shape[1])
+        self.single_action_space = action_space(core.config)
+
+    def reset(self, seed: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
+              worlds: npt.ArrayLike | None = None, initial_ages: npt.ArrayLike | None = None) -> None:
+        """Opens an episode in these worlds: the first of `seed`, or, without one, the next of each world's stream.
+
+        Args:
+            seed: a whole number from 0 to 2**64 - 1, or one for each world: episode 0 of that seed. None: each
+                world's next episode; the first call opens episode 0 of the constructor's seed.
+            worlds: (W,) bool, the worlds to reset; the arrays of the others stay as they are. The first call must
+                reset all worlds.
+            initial_ages: (W,) driving steps, each below the trial's steps, by which the clock of the first trial
+                starts advanced, so that the time limits of different worlds do not coincide. Such a trial enters no
+                metric.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or `worlds` or `initial_ages` does not fit; nothing
+                has changed.
+            ConfigError: the seed does not fit; nothing has changed.
+        """
+        seeds = None if seed is None else checked_seeds(seed, self.num_worlds)
+        mask, ages = checked_mask(worlds, self.num_worlds), checked_ages(initial_ages, self.num_worlds)
+        message = per_thread.message
+        check(lib.drv_batch_reset(
+            self._handle, self._index, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
+            ffi.NULL if mask is None else ffi.from_buffer("uint8_t[]", mask),
+            ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
+        if seeds is not None and mask is None and is_one_seed(seed):
+            for one in (self, *self.parts):
+                one.seed = int(seeds[0])
+
+    def step(self, actions: npt.ArrayLike) -> None:
+        """Advances every world by one step, or restarts the worlds whose trial has ended.
+
+        Args:
+            actions: one for each agent, in the form of `actions`; passing that array itself copies nothing. The
+                entries of agents that wait are not read.
+
+        Raises:
+            ActionError: the action of a driving agent is not finite or out of range, or the array has the wrong
+                shape or type. No world has advanced.
+            CallError: before `reset`, after `close`, while a step is in flight, or where a `reset(worlds=mask)` of
+                the caller is due.
+        """
+        pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
+        message = per_thread.message
+        check(lib.drv_batch_step(self._handle, self._index, pointer, message), message)
+
+    def step_async(self, actions: npt.ArrayLike) -> None:
+        """Begins a step that other threads take, and returns; `wait` ends it.
+
+        Until then the arrays are being written and must not be read, and every other call on these worlds is an error.
+        The actions are read before this returns and may be overwritten at once, the bound array too.
+
+        Args:
+            actions: as for `step`.
+
+        Raises:
+            ActionError: as from `step`. No world has advanced, and no step is in flight.
+            CallError: as from `step`.
+        """
+        pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
+        message = per_thread.message
+        check(lib.drv_batch_step_async(self._handle, self._index, pointer, message), message)
+
+    def wait(self) -> None:
+        """Ends the step that `step_async` began, in this thread or another, and steps the worlds that are left.
+
+        Raises:
+            CallError: no step is in flight, or the batch is closed.
+        """
+        message = per_thread.message
+        check(lib.drv_batch_wait(self._handle, self._index, message), message)
+
+    def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """The observation that each waiting agent gets at its world's next inner restart, (R, observation size) floats.
+
+        The floats have the type of `observations`, float32 where those are index observations. Agents that drive,
+        absent agents and all agents in the last trial get zeros. A learner can thus value the state that follows a
+        wait before the wait is over.
+
+        Args:
+            out: a C-contiguous array of that type and shape to fill; None allocates one.
+
+        Raises:
+            CallError: `out` does not fit, a step is in flight, or the batch was never reset or is closed.
+            DriveMemoryError: there is no memory for a new array.
+        """
+        self._check_open()
+        dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
+        shape = (self.num_agents, self.observation_size)
+        if out is None:
+            out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
+        elif not (isinstance(out, np.ndarray) and out.dtype == dtype and out.flags.c_contiguous
+                and out.flags.writeable and out.flags.aligned and out.shape == shape):
+            found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise CallError(f"out is {found}; it must be writeable, aligned, C-contiguous {dtype} of shape {shape}")
+        elif taken := [shared.name for shared in shared_table(self.config)
+                       if np.may_share_memory(out, getattr(self, shared.name))]:
+            raise CallError(f"out shares memory with {taken[0]}; it must have its own")
+        message = per_thread.message
+        check(lib.drv_batch_restart_observations(self._handle, self._index, ffi.from_buffer(out), message), message)
+        return out
+
+    def _pointer_to(self, actions):
+        """A pointer to actions in the form of the bound array; the core copies them before a step begins."""
+        dtype, shape = self._action_form
+        if type(actions) is ndarray and actions.dtype is dtype and actions.shape == shape:
+            try:
+                return ffi.from_buffer(actions)
+            except (BufferError, ValueError):  # not contiguous
+                pass
+        return ffi.from_buffer(np.ascontiguousarray(action_array(actions, self.bound_actions)))
+
+    def _check_open(self) -> None:
+        if not self._handle:
+            raise CallError("this batch is closed; make a new one")

@@ -1,0 +1,70 @@
+"""Reading single worlds of a batch: their vehicles, the progress of their trials, the events of the last step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import checked_int
+from .world_range import WorldRange
+
+
+class ReadableWorlds(WorldRange):
+    """A range of worlds whose state can be read world by world; the base of `Batch`."""
+
+    def vehicles(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
+        """A copy of the vehicles of a world as they are now: first its agents, then log-replay and static vehicles.
+
+        Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
+        `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        state = self._world(world)
+        roles = self.roles[state["scene_index"][0]]
+        count, objects = len(roles.objects), roles.scene.objects
+        moving = {name: state[name][:count] for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
+        return moving | {
+            "length_m": objects.length_m[roles.objects], "width_m": objects.width_m[roles.objects],
+            "kind": objects.kind[roles.objects], "present": state["present"][:count].astype(bool)}
+
+    def trial_state(self, world: int = 0) -> dict[str, Any]:
+        """A copy of a world's progress in its episode, and of the events of its agents in this trial.
+
+        Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
+        each agent of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and had_goal, had_collision,
+        had_offroad (bool).
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        state = self._world(world)
+        agents = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
+        return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
+                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **agents}
+
+    def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
+        """A copy of the onsets of the last step for the agents of a world, (agents,) each.
+
+        Keys: goal, collision, offroad (bool), and collision_vehicle (int32: the lowest index into `vehicles` among
+        those in a contact that began, -1 for none). All False and -1 for agents that did not act.
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        state = self._world(world)
+        onsets = {"goal": "goal_onset", "collision": "collision_onset", "offroad": "offroad_onset"}
+        events = {name: state[onset].astype(bool) for name, onset in onsets.items()}
+        return events | {"collision_vehicle": np.where(events["collision"], state["collision_vehicle"], -1)}
+
+    def _world(self, world: int) -> dict[str, np.ndarray]:
+        """A copy of one world's state, (n,) each, by the core's names."""
+        world = checked_int("world", world, 0, self.num_worlds - 1)
+        self._check_open()
+        return self._core.copy_world(world)
