@@ -29,7 +29,7 @@ class Environment:
     pages: tuple[str, ...]
 
 
-FACES = ("tests/test_env.py", "tests/test_gym.py")
+ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "tests/api/test_gym.py")
 """What both ends of our bounds must pass."""
 
 ENVIRONMENTS = {
@@ -37,12 +37,12 @@ ENVIRONMENTS = {
     "newest": Environment(
         "[render,sb3]", ("torch", "supersuit", "torchrl", "tianshou"),
         ("torch", "stable_baselines3", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
-        (*FACES, "tests/test_public.py", "tests/clients", "--ignore=tests/clients/test_recurrent.py"),  # torch alone
+        (*ADAPTERS, "tests/test_public.py", "tests/clients", "--ignore=tests/clients/test_recurrent.py"),  # torch alone
         ("gymnasium", "pettingzoo", "own", "sb3", "supersuit", "torchrl", "tianshou")),
     # RLlib pins Gymnasium 1.2; beside it the oldest PettingZoo and cffi that drive-env takes.
     "oldest": Environment(
         "", ("torch", "ray[rllib]"), ("torch", "ray"),
-        (*FACES, "tests/clients/test_rllib.py", "tests/clients/test_examples.py",
+        (*ADAPTERS, "tests/clients/test_rllib.py", "tests/clients/test_examples.py",
          "-k", "not recurrent and not cleanrl"),  # torch alone
         ("gymnasium", "pettingzoo", "own", "rllib")),
 }

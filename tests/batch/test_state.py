@@ -31,7 +31,7 @@ def play(batch, steps, seed=0):
             space = batch.single_action_space
             batch.actions[:] = rng.integers(getattr(space, "nvec", getattr(space, "n", None)), size=batch.actions.shape)
         batch.step(batch.actions)
-        shown.append([array.tobytes() for array in batch._shared.values()])
+        shown.append([array.tobytes() for array in batch._core.arrays.values()])
     return shown, repr(batch.metrics())
 
 
@@ -61,7 +61,7 @@ def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     twin = make(seed=99, **options)
     twin.load_state_dict(state)
     assert twin.seed == batch.seed == 3 and (twin.seeds == batch.seeds).all()
-    assert (twin._block == batch._block).all()
+    assert (twin._core.block == batch._core.block).all()
     copy = pickle.loads(pickle.dumps(batch))
     assert play(twin, 60) == play(copy, 60) == play(batch, 60)
 
@@ -76,8 +76,8 @@ def test_a_batch_that_was_not_reset_comes_back_as_one():
 def test_every_integer_of_the_core_s_state_has_a_range():
     """An array that is new in the core is an index until its range says otherwise."""
     batch = make()
-    integers = {name for name, array in batch._state.items() if array.dtype.kind in "iu"}
-    assert set(ranges(batch)) == integers
+    integers = {name for name, array in batch._core.state.items() if array.dtype.kind in "iu"}
+    assert set(ranges(batch._core)) == integers
 
 
 def test_the_ranges_hold_in_play():
@@ -116,8 +116,8 @@ def test_an_array_of_another_shape_or_type_is_told_by_name_and_nothing_changes()
 
 def test_a_value_that_the_core_would_trip_over_is_told_by_name_and_nothing_changes():
     batch = opened()
-    before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch)
-    for name, array in batch._state.items():
+    before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
+    for name, array in batch._core.state.items():
         kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)
         low, high = limits.get(name, (-np.inf, np.inf))
         wrong = [np.nan, np.inf, -np.inf] if array.dtype.kind == "f" else [

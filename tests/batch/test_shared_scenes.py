@@ -25,14 +25,14 @@ def play(batch, steps=40):
 
 def of_core(scene, **choices):
     batch = Batch(scene, config=CONFIG.replace(**choices), threads=1)
-    return batch._scene_handles[0], batch
+    return batch._core.scene_handles[0], batch
 
 
 def test_envs_of_one_scene_share_it_and_play_as_alone():
     with Batch(TOWN, config=CONFIG, threads=1) as alone:
         expected = play(alone)
     batches = [Batch(generate_scene("town", seed=3, agents=6), config=CONFIG, threads=1) for _ in range(3)]
-    assert len({id(batch._scene_handles[0]) for batch in batches}) == 1
+    assert len({id(batch._core.scene_handles[0]) for batch in batches}) == 1
     assert play(batches[0]) == expected
     batches[0].close()
     assert play(batches[1]) == play(batches[2]) == expected

@@ -1,0 +1,58 @@
+"""Does a copy of a batch go on bit for bit? By pickle and by copy, anywhere in an episode."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from small_batch import ACTION_TYPES, NAMES, SCENE, make, play, state_of
+from staged_sim import driver, replayer, stage
+
+from drive_env import (
+    Batch,
+    CallError,
+)
+
+# ---- copies ----
+
+
+def by_pickle(batch):
+    return pickle.loads(pickle.dumps(batch))
+
+
+@pytest.mark.parametrize("copied", [by_pickle, copy.deepcopy, copy.copy])
+@pytest.mark.parametrize("action_type", ACTION_TYPES)
+def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_type):
+    log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
+    scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), replayer(log)],
+                           [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
+    batch = make(num_worlds=4, threads=2, scenes=scenes, action_type=action_type)
+    for length in (0, 1, 7, 8, 20):
+        play(batch, length, seed=length)
+        other = copied(batch)
+        for name in NAMES:
+            assert np.array_equal(getattr(other, name), getattr(batch, name)), name
+        assert repr(other.metrics()) == repr(batch.metrics())
+        assert play(other, 40) == play(copied(batch), 40)
+        reference = copied(batch)
+        play(batch, 3), play(reference, 3)
+        assert state_of(batch) == state_of(reference)
+        # Nothing is shared: the copy went its way and the batch stayed.
+        other.close()
+    assert batch.restart == "auto" and copied(batch).restart == "auto"
+
+
+def test_a_copy_of_a_batch_that_was_not_reset_was_not_reset_either():
+    batch = make()
+    other = pickle.loads(pickle.dumps(batch))
+    with pytest.raises(CallError, match="reset"):
+        other.step(other.actions)
+    assert play(other, 10) == play(batch, 10)
+
+
+def test_a_copy_keeps_seed_ids_and_restart():
+    batch = Batch(scenes=[SCENE], num_worlds=2, seed=11, world_ids=[7, 3], restart="caller", threads=2)
+    batch.reset()
+    other = pickle.loads(pickle.dumps(batch))
+    assert (other.seed, other.restart, other.threads) == (11, "caller", 2)
+    assert other.world_ids.tolist() == [7, 3] and other.world_of_agent.tolist() == batch.world_of_agent.tolist()

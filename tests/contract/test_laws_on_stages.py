@@ -1,0 +1,180 @@
+"""Do laws 6, 8, 9 and 10 hold where every event is staged?"""
+
+import laws
+import numpy as np
+import pytest
+from staged import (
+    LONG,
+    NOTCH_M,
+    Car,
+    actions_for,
+    coasting_stage,
+    make_scene,
+)
+from staged_batch import BLIND, make_batch, same_bits, step, two_trials_of_everything
+
+import drive_env
+from drive_env.config import DriveConfig, RewardConfig
+from drive_env.scenes import scene as scene_module
+
+
+def scene_with_log_replays(agents, log_replays, valid):
+    """A log: agents that start in frame 0, and log-replay vehicles given as (lane, notch of every frame)."""
+    frames, count = valid.shape
+    along = np.zeros((frames, count))
+    along[:, len(agents):] = np.array([at for _, at in log_replays]).T
+    across = np.array([car.lane for car in agents] + [lane for lane, _ in log_replays]) * 12.0
+    speed = np.array([car.speed for car in agents] + [0] * len(log_replays)) * 10 * NOTCH_M
+    along[0, :len(agents)] = [car.at for car in agents]
+    full = lambda value: np.full(count, value, np.float32)
+    each = lambda values: np.where(valid, np.broadcast_to(values, valid.shape), 0).astype(np.float32)
+    objects = scene_module.Objects(
+        id=np.arange(count),
+        kind=np.ones(count, np.uint8),
+        length_m=full((LONG + 0.5) * NOTCH_M),
+        width_m=full(2.0),
+        height_m=full(1.5),
+        goal_m=np.stack([full(500.0), across.astype(np.float32)], axis=1),
+        marked_expert=np.arange(count) >= len(agents),
+        x_m=each(along * NOTCH_M),
+        y_m=each(across),
+        heading_rad=each(0.0),
+        vx_mps=each(speed),
+        vy_mps=each(0.0),
+        valid=valid,
+    )
+    lanes = [("lane", [(-2.0, y), (20.0, y)]) for y in sorted(set(across))]
+    return make_scene("log_replays", objects, lanes)
+
+
+def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
+    """Whether reset() comes at the end of an episode or cuts it anywhere, the next episode is the same."""
+    batch = two_trials_of_everything(seed=5)
+    batch.reset()
+    ends, episodes = np.full(3, -1), [[], [], []]
+    for call in range(60):
+        step(batch)
+        for w in range(3):
+            agents = slice(4 * w, 4 * w + 4)
+            if batch.first[agents][0]:
+                episodes[w].append((batch.observations[agents].copy(), int(batch.scene_index[w])))
+                ends[w] = call if ends[w] < 0 else ends[w]
+    assert len({scene for world in episodes for _, scene in world}) > 1
+    for calls in (0, 1, 5, *sorted(set(ends))):
+        twin = two_trials_of_everything(seed=5)
+        twin.reset()
+        step(twin, calls)
+        worlds = ends >= calls
+        twin.reset(worlds=worlds)
+        for w in np.flatnonzero(worlds):
+            agents = slice(4 * w, 4 * w + 4)
+            observations, scene = episodes[w][0]
+            assert twin.scene_index[w] == scene, f"world {w} after {calls} calls"
+            assert same_bits(twin.observations[agents], observations), f"world {w} after {calls} calls"
+            assert twin.first[agents].all() and not twin.invalid_step[agents].any()
+        if worlds.all():
+            twin.reset()
+            for w in range(3):
+                assert twin.scene_index[w] == episodes[w][1][1]
+
+
+def test_law_6_an_expert_s_log_rewinds_with_its_world():
+    """A log of 13 frames: one expert backs up a notch a frame, the other leaves after 4 frames."""
+    frames = 13
+    agents = [Car(0, speed=60), Car(1, speed=60)]
+    ahead, beside = 700 - np.arange(frames), np.full(frames, 560)
+    valid = np.ones((frames, 4), bool)
+    valid[4:, 3] = False
+    valid[1:, :2] = False
+    scene = scene_with_log_replays(agents, [(0, ahead), (1, beside)], valid)
+    config = DriveConfig(**BLIND, max_trials=3)
+    batch = drive_env.Batch(scenes=[scene], num_worlds=1, config=config, seed=0)
+    batch.reset()
+    assert batch.num_agents == 2
+    first = batch.observations.copy()
+    for _ in range(3):
+        for k in range(1, frames):
+            step(batch)
+            log_replays = [v for v in range(4) if batch.vehicles(0)["present"][v] and v not in (0, 1)]
+            assert len(log_replays) == (2 if k < 4 else 1)
+            assert batch.vehicles(0)["x_m"][log_replays[0]] == pytest.approx(ahead[k] * NOTCH_M, abs=1e-3)
+            # 700 - k - 60 k <= 300.5 from k = 7 on; the other expert has left before agent 1 comes.
+            assert batch.rewards[0] == (np.float32(-0.5) if k == 7 else 0)
+            assert batch.rewards[1] == 0
+            assert batch.trial_ended.all() == (k == frames - 1), "a trial lasts as long as the log"
+        step(batch)
+        same = laws.columns_outside(batch.observation_layout(), first.shape[1], ["trial/"])
+        assert same_bits(batch.observations[:, same], first[:, same])
+
+
+def test_law_8_the_goal_is_paid_in_its_step_and_a_time_limit_pays_nothing():
+    batch = make_batch(coasting_stage([{"goal_step": 3}, {}]), max_trials=2, trial_steps=5, on_goal="ignore",
+                       reward=RewardConfig(goal=2.5))
+    batch.reset()
+    for _ in range(4):
+        for k in range(1, 6):
+            step(batch)
+            assert (batch.rewards[0], batch.rewards[1]) == (2.5 if k == 3 else 0, 0)
+        assert batch.truncation.all()
+        step(batch)
+
+
+@pytest.mark.parametrize("credit", ["through", "per trial"])
+def test_law_9_what_waiting_agents_see_moves_no_number_of_a_learner(credit):
+    batch = two_trials_of_everything()
+    record = laws.play(batch, DriveConfig(**BLIND, max_trials=2, trial_steps=6), laws.POLICIES["coast"], 60,
+                       reset_share=0.05)
+    numbers = laws.learner_numbers(record, credit)
+    assert np.isfinite(numbers).all() and numbers.any()
+    for replacement in (np.nan, 1e6):
+        assert same_bits(laws.learner_numbers(record, credit, replacement), numbers)
+
+
+def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
+    batch = make_batch(coasting_stage([{}, {"goal_step": 1}]), trial_steps=3)
+    record = laws.play(batch, DriveConfig(**BLIND, trial_steps=3), laws.POLICIES["coast"], 3)
+    numbers = laws.learner_numbers(record, "through")
+    record.shown[3]["observations"][0] = np.nan
+    spoilt = laws.learner_numbers(record, "through")
+    assert np.isnan(spoilt[3, 0]) and np.isfinite(numbers).all()
+    assert same_bits(spoilt[:, 1], numbers[:, 1])
+
+
+def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch():
+    rng = np.random.default_rng(2)
+    ids = [0, 1, 2, 3, 7, 1000, 2**40]
+    push_of = {i: rng.integers(0, 7, (60, 4)) for i in ids}
+    reset_at = {i: set(rng.choice(60, 2, replace=False)) for i in ids}
+
+    def play(world_ids, threads):
+        batch = two_trials_of_everything_with_ids(world_ids, threads)
+        batch.reset()
+        seen = {i: [] for i in world_ids}
+        for call in range(60):
+            worlds = np.array([call in reset_at[i] for i in world_ids])
+            if worlds.any():
+                batch.reset(worlds=worlds)
+            batch.step(actions_for("discrete", np.concatenate([push_of[i][call] for i in world_ids])))
+            shown = laws.snapshot(batch)
+            for w, i in enumerate(world_ids):
+                agents = slice(4 * w, 4 * w + 4)
+                seen[i].append(b"".join(shown[name][agents].tobytes() for name in laws.SHOWN)
+                               + bytes([shown["scene_index"][w]]))
+        batch.close()
+        return seen
+
+    everyone = play(ids, threads=1)
+    assert len({tuple(seen) for seen in everyone.values()}) == len(ids)
+    for world_ids, threads in [(ids, 4), (ids[::-1], 2), ([7], 1), ([1000, 0], 3), ([2**40, 3, 1], 2)]:
+        for i, seen in play(world_ids, threads).items():
+            assert seen == everyone[i], f"world {i} among {world_ids} on {threads} threads"
+
+
+def two_trials_of_everything_with_ids(world_ids, threads):
+    stages = [
+        coasting_stage([{"goal_step": 3}, {"wall_step": 2}, {"car_step": 4}, {}]),
+        coasting_stage([{"goal_step": 5}, {}]),
+        coasting_stage([{"wall_step": 6}, {}, {"goal_step": 1}]),
+    ]
+    return make_batch(stages, len(world_ids), max_trials=2, trial_steps=6, seed=9, world_ids=world_ids,
+                      threads=threads)

@@ -1,0 +1,48 @@
+"""Which trials enter the metrics? All agents of a trial or none."""
+
+from staged import (
+    coasting_stage,
+)
+from staged_batch import make_batch, step
+
+
+def test_a_report_holds_all_agents_of_a_trial_or_none_whenever_it_is_read():
+    """Else those who are through with their trial early weigh more than those who still drive."""
+    schedule = [{"wall_step": 2}, {"car_step": 3}, {"goal_step": 2}, {}]
+    batch = make_batch(coasting_stage(schedule), max_trials=2, trial_steps=9, log_ema_alpha=0.5)
+    batch.reset()
+    for call in range(1, 41):  # nine driving steps and a restart a trial
+        step(batch)
+        report, trials = batch.metrics(), (call + 1) // 10
+        assert report["trials"] == (4 * trials, 4 * trials)
+        for name in ("timeout", "offroad", "collision", "goal", "score"):
+            assert report[name].n == 4 * (trials > 0)
+            assert not trials or report[name].value == 0.25, f"{name} after call {call}"
+        assert [report[f"trial_{k}_score"].n for k in range(2)] == [4 * (trials > k) for k in range(2)]
+        assert report["ada_delta_trial_1_minus_0"].n == 4 * (trials > 1)
+
+
+def test_a_world_whose_trial_is_over_waits_for_no_other_world():
+    early = coasting_stage([{"goal_step": 2}, {"wall_step": 3}])
+    late = coasting_stage([{"goal_step": 2}, {"wall_step": 5}])
+    batch = make_batch([early, late], num_worlds=2, scene_order="cycle", trial_steps=9)
+    batch.reset()
+    step(batch, 3)
+    assert batch.metrics()["trial_length"] == (2.5, 2)
+    step(batch, 2)
+    assert batch.metrics()["trial_length"] == (3.0, 4)
+
+
+def test_a_trial_that_reset_cuts_enters_no_metric_whoever_was_through_with_it():
+    batch = make_batch(coasting_stage([{"goal_step": 2}, {"wall_step": 5}]), trial_steps=9)
+    batch.reset()
+    step(batch, 3)
+    assert batch.outcome.tolist() == [0, 0] and batch.removed.tolist() == [True, False]
+    batch.reset()
+    assert all(figure.n == 0 for figure in batch.metrics().values())
+    step(batch, 5)
+    report = batch.metrics()
+    assert report["trial_length"] == (3.5, 2) and report["score"] == (0.5, 2) and report["trials"].n == 2
+    step(batch, 4)
+    batch.reset()
+    assert batch.metrics() == report, "what entered before stays"

@@ -1,0 +1,170 @@
+"""Does a batch show what the oracle expects? Both make the same calls, and every call compares all they show."""
+
+import math
+
+import laws
+import numpy as np
+import pytest
+from oracle import CHANNELS, FIGURES
+from staged import (
+    COAST,
+    FULL_BRAKE,
+    FULL_THROTTLE,
+    NOTCH_M,
+    StagedBatch,
+    actions_for,
+)
+from staged_batch import same_bits
+
+import drive_env
+
+# -- batch and oracle side by side
+
+
+class Lockstep:
+    """A `Batch` and a `StagedBatch` that make the same calls; every call compares all they show."""
+
+    def __init__(self, stages, config, num_worlds=1, *, seed=0, threads=1, restart="auto"):
+        self.config = config
+        self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], num_worlds=num_worlds, config=config,
+                                     seed=seed, threads=threads, restart=restart)
+        self.expected = StagedBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
+        self.record = laws.Record.of(self.batch, config, restart=restart)
+        self.garbage = np.random.default_rng(seed)
+        self.foretold = [[] for _ in range(num_worlds)]
+
+    def reset(self, worlds=None, ages=None, **seed):
+        self.batch.reset(worlds=worlds, initial_ages=ages, **seed)
+        self.expected.reset(worlds, ages, self.batch.scene_index)
+        self.record.after_reset(self.batch, worlds, ages)
+        for w in range(len(self.foretold)):
+            if worlds is None or worlds[w]:
+                self.foretold[w] = []
+        self._compare()
+
+    def step(self, pushes):
+        actions = actions_for(self.config.action_type, pushes)
+        actions = laws.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
+        restarts = [world.next_call_restarts for world in self.expected.worlds]
+        self.batch.step(actions)
+        self.expected.step(actions_for("discrete", pushes), self.batch.scene_index)
+        self.record.after_step(self.batch)
+        for w, restarted in enumerate(restarts):
+            if restarted:
+                self._what_was_foretold_came(w)
+        self._compare()
+
+    @property
+    def worlds_at_their_end(self):
+        return np.array([world.next_call_restarts and world.last_trial for world in self.expected.worlds])
+
+    def _agents(self, w):
+        return slice(w * self.batch.agents_per_world, (w + 1) * self.batch.agents_per_world)
+
+    def _what_was_foretold_came(self, w):
+        for agents, foretold in self.foretold[w]:
+            assert same_bits(self.batch.observations[agents], foretold), (
+                f"world {w}: another restart was foretold"
+            )
+        self.foretold[w] = []
+
+    def _compare(self):
+        for name in CHANNELS:
+            shown, due = getattr(self.batch, name), getattr(self.expected, name)
+            assert shown.dtype == due.dtype, name
+            if name == "rewards":
+                assert np.abs(shown - due).max() < 1e-6, f"rewards {shown}, due {due}"
+                assert (shown[due == 0] == 0).all()
+            else:
+                assert np.array_equal(shown, due), f"{name} {shown.astype(int)}, due {due.astype(int)}"
+        bits = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first")
+        code = sum(getattr(self.batch, name).astype(np.uint16) << bit for bit, name in enumerate(bits))
+        assert np.array_equal(self.batch.code, code + (self.batch.outcome.astype(np.uint16) << len(bits)))
+        self._compare_features()
+        self._compare_places()
+        self._compare_restart_observations()
+
+    def _compare_features(self):
+        layout = self.batch.observation_layout()
+        for agent in range(self.batch.num_agents):
+            features = self.expected.trial_features(agent)
+            if features is None:
+                assert not self.batch.observations[agent].any(), f"agent {agent} is off the map and sees something"
+                continue
+            self._shows(self.batch.observations[agent], features, layout)
+            world = self.expected.worlds[self.batch.world_of_agent[agent]]
+            waited = self.batch.stopped[agent] and self.batch.invalid_step[agent]
+            if self.config.time_left == "actor" and not waited:
+                shown = self.batch.observations[agent, layout["ego/time_left"].offset]
+                assert shown == pytest.approx(world.time_left * layout["ego/time_left"].scale, abs=1e-6)
+
+    @staticmethod
+    def _shows(observation, features, layout):
+        for name, value in features.items():
+            entry = layout[f"trial/{name}"]
+            due = min(max(value * entry.scale, entry.low), 1.0)
+            assert observation[entry.offset] == pytest.approx(due, abs=1e-6), f"trial/{name}"
+
+    def _compare_places(self):
+        for w, motion in enumerate(self.expected.motions):
+            vehicles = self.batch.vehicles(w)
+            for r, car in enumerate(motion.stage.agents):
+                if not self.expected.worlds[w].agents[r].on_map:
+                    continue
+                x, y = motion.stage.place(motion.at[r] * NOTCH_M, car.lane * 12.0)
+                assert math.hypot(vehicles["x_m"][r] - x, vehicles["y_m"][r] - y) < 1e-3, (
+                    f"world {w}, agent {r}"
+                )
+
+    def _compare_restart_observations(self):
+        foretold = self.batch.restart_observations()
+        layout = self.batch.observation_layout()
+        for w in range(len(self.foretold)):
+            agents = self._agents(w)
+            waiting = [
+                agent for agent in range(agents.start, agents.stop) if self.expected.restart_features(agent) is not None
+            ]
+            for agent in range(agents.start, agents.stop):
+                if agent in waiting:
+                    self._shows(foretold[agent], self.expected.restart_features(agent), layout)
+                else:
+                    assert not foretold[agent].any(), f"agent {agent} will meet no inner restart"
+            if waiting:
+                self.foretold[w].append((waiting, foretold[waiting].copy()))
+
+    def compare_metrics(self):
+        shown, due = self.batch.metrics(), self.expected.figures
+        pairs = {name: due.figure(name) for name in FIGURES}
+        for k in range(self.config.max_trials):
+            pairs[f"trial_{k}_score"] = due.figure("score", k)
+            if k:
+                pairs[f"ada_delta_trial_{k}_minus_0"] = due.adaptation(k)
+        for name, (value, n) in pairs.items():
+            assert shown[name].n == n, f"{name} speaks of {shown[name].n} agents, due {n}"
+            assert shown[name].value == pytest.approx(value, abs=1e-5, nan_ok=True), name
+        assert shown["trials"].value == due.trials
+
+    def close(self):
+        """Holds the whole play against the laws, then the metrics against the oracle's."""
+        laws.check(self.record)
+        self.compare_metrics()
+        self.batch.close()
+
+
+def drive(lockstep, calls, choose_pushes, rng=None, reset_share=0.0):
+    """Makes `calls` calls, resetting worlds at random and, where the caller must, at their end."""
+    count = len(lockstep.foretold)
+    for _ in range(calls):
+        if rng is not None and rng.random() < reset_share:
+            ages = rng.integers(0, lockstep.config.trial_steps, count) if rng.random() < 0.5 else None
+            lockstep.reset(rng.random(count) < 0.5, ages)
+        if lockstep.record.restart == "caller" and lockstep.worlds_at_their_end.any():
+            lockstep.reset(lockstep.worlds_at_their_end)
+        lockstep.step(choose_pushes(lockstep.batch.num_agents))
+pushes = {
+    "coast": lambda rng: lambda agents: np.full(agents, COAST),
+    "throttle": lambda rng: lambda agents: np.full(agents, FULL_THROTTLE),
+    "brake": lambda rng: lambda agents: np.full(agents, FULL_BRAKE),
+    "any": lambda rng: lambda agents: rng.integers(0, 7, agents),
+    "forward": lambda rng: lambda agents: rng.choice([3, 3, 4, 6], agents),
+}

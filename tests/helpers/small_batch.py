@@ -1,0 +1,66 @@
+"""Which small batch do tests of calls play with? How it is made, driven and hashed, and how a refused call is checked."""
+
+import copy
+import hashlib
+
+import numpy as np
+import pytest
+from golden import SHOWN
+
+from drive_env import (
+    Batch,
+    CallError,
+    DriveConfig,
+    DriveError,
+    generate_scene,
+)
+
+SCENE = generate_scene("intersection", seed=0, agents=4)
+
+
+NAMES = ("actions", *SHOWN)
+
+
+# ---- calls out of order ----
+
+
+def state_of(batch):
+    """A hash of all there is: the state block and every shared array but the actions."""
+    digest = hashlib.sha256(batch._core.block.tobytes())
+    for name in SHOWN:
+        digest.update(getattr(batch, name).tobytes())
+    return digest.hexdigest()
+
+
+def draw(batch, rng):
+    if batch.config.action_type == "discrete":
+        return rng.integers(0, 91, batch.num_agents)
+    if batch.config.action_type == "multi_discrete":
+        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], 1)
+    return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
+
+
+def play(batch, steps, seed=0):
+    """Resets a batch that was not, drives it by seeded actions, and returns the hash of where it got to."""
+    rng = np.random.default_rng(seed)
+    if batch._core.state["episode"][0, 0] < 0:
+        batch.reset()
+    for _ in range(steps):
+        batch.step(draw(batch, rng))
+    return state_of(batch)
+
+
+def make(num_worlds=3, threads=1, scenes=(SCENE,), **choices):
+    return Batch(scenes=list(scenes), num_worlds=num_worlds, threads=threads, seed=5,
+                 config=DriveConfig(**{"max_trials": 2, "trial_steps": 15, **choices}))
+
+
+def refused(batch, call, kind=CallError):
+    """The call is refused, nothing has moved, and the batch plays on as if it had not been made."""
+    before, other = state_of(batch), copy.deepcopy(batch)
+    with pytest.raises(kind) as told:
+        call()
+    assert isinstance(told.value, DriveError) and state_of(batch) == before
+    assert play(batch, 25) == play(other, 25)
+    return str(told.value)
+ACTION_TYPES = ("discrete", "multi_discrete", "continuous")

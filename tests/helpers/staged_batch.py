@@ -1,0 +1,64 @@
+"""How do contract tests make and read a batch of staged scenes?"""
+
+import laws
+import numpy as np
+from staged import (
+    Stage,
+    coasting_stage,
+)
+
+import drive_env
+from drive_env.config import DriveConfig
+
+BLIND = {"partners": 2, "roads": 2}
+"""Few slots: these tests ask what a step means, not what an agent sees."""
+GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
+EVENT_RESPONSES = ("ignore", "stop", "remove")
+
+
+def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world_ids=None, **choices):
+    stages = [stages] if isinstance(stages, Stage) else stages
+    config = DriveConfig(**{**BLIND, **choices})
+    return drive_env.Batch(
+        scenes=[stage.scene() for stage in stages],
+        num_worlds=num_worlds,
+        config=config,
+        seed=seed,
+        threads=threads,
+        restart=restart,
+        world_ids=world_ids,
+    )
+
+
+def step(batch, times=1):
+    """Coasts, so that staged events come when they are due."""
+    for _ in range(times):
+        batch.step(laws.idle_actions(batch))
+
+
+def flags(batch, agent=0):
+    """The four end flags of an agent, in the order of the contract's table."""
+    names = ("terminations", "truncations", "trial_ended", "truncation")
+    return tuple(int(getattr(batch, name)[agent]) for name in names)
+
+
+def state(batch, agent=0):
+    names = [name for name in ("removed", "stopped") if getattr(batch, name)[agent]]
+    return names[0] if len(names) == 1 else "driving" if not names else "both"
+
+
+def same_bits(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def assert_same_arrays(a, b, agents_a=slice(None), agents_b=slice(None)):
+    for name in laws.SHOWN:
+        left, right = getattr(a, name)[agents_a], getattr(b, name)[agents_b]
+        assert same_bits(left, right), f"{name}: {left} against {right}"
+
+
+def two_trials_of_everything(**choices):
+    stages = [coasting_stage([{"goal_step": 3}, {"wall_step": 2}, {"car_step": 4}, {}]),
+              coasting_stage([{"goal_step": 5}, {}])]
+    return make_batch(stages, 3, max_trials=2, trial_steps=6, **choices)

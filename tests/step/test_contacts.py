@@ -1,0 +1,140 @@
+"""Which vehicle is in contact with which? Staged scenes in which every meeting is known by arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+from meetings import begins, there_and_back, wall
+from staged_sim import (
+    IGNORE_ALL,
+    Actor,
+    batch_of,
+    drive,
+    driver,
+    onsets,
+    replayer,
+    stage,
+)
+
+from drive_env import Batch, DriveConfig
+
+# ---- who is hit by whom ----
+
+
+def test_both_drivers_of_a_contact_are_in_it():
+    batch = batch_of(stage([driver(speed_mps=10.0), driver(15.5, 0.0, math.pi, 10.0)]))
+    seen = drive(batch, 10)
+    # 15.5 - 4 = 11.5 m to close at 2 m a step.
+    assert onsets(seen, "collision_onset", 0) == onsets(seen, "collision_onset", 1) == [5]
+    assert seen["collision_vehicle"][5, 0] == 1 and seen["collision_vehicle"][5, 1] == 0
+
+
+def test_an_agent_that_is_run_into_by_an_expert_is_in_the_contact():
+    log = [(-20.0 + 1.0 * frame, 0.0, 0.0, 10.0) for frame in range(40)]
+    batch = batch_of(stage([driver(), replayer(log)]))
+    seen = drive(batch, 30, 0)
+    # The expert's bumper is at -18 + n m after step n; it reaches -2 m in step 16.
+    assert onsets(seen, "collision_onset") == [15] and onsets(seen, "rewards") == [15]
+
+
+def test_a_stopped_agent_that_is_hit_gets_no_event_and_the_driver_does():
+    scene = stage([driver(speed_mps=10.0), driver(-30.0, 0.0, 0.0, 20.0)], [wall(4.5)])
+    batch = batch_of(scene, on_collision="ignore")
+    seen = drive(batch, 16)
+    assert onsets(seen, "offroad_onset", 0) == [2] and onsets(seen, "rewards", 0) == [2]
+    # Agent 0 stands at 3 m; the other's bumper, at -28 + 2 n m, passes 1 m in step 15.
+    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [14]
+
+
+def test_a_removed_agent_is_hit_by_nobody():
+    scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(-30.0, 0.0, 0.0, 20.0)])
+    batch = batch_of(scene)
+    seen = drive(batch, 30)
+    assert onsets(seen, "goal_onset", 0) == [2] and batch.removed[0] and not seen["collision_onset"].any()
+
+
+def test_an_agent_hits_what_it_did_when_an_agent_before_it_has_left():
+    scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(0.0, 20.0, 0.0, 10.0), Actor(15.5, 20.0)])
+    seen = drive(batch_of(scene), 12)
+    assert onsets(seen, "goal_onset", 0) == [2] and seen["removed"][11, 0]
+    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [11] and seen["collision_vehicle"][11, 1] == 2
+
+
+def test_contacts_with_the_fifth_and_the_seventieth_are_each_paid_once():
+    others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(80)]
+    others[4], others[69] = Actor(15.5, 1.2), Actor(16.5, -1.2)
+    seen = drive(batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL), 40)
+    assert onsets(seen, "collision_onset") == [11, 12] and list(seen["collision_vehicle"][[11, 12], 0]) == [5, 70]
+
+
+def test_the_lowest_vehicle_of_several_is_named_and_one_contact_is_paid():
+    others = [Actor(15.5, 1.2), Actor(15.5, -1.2), Actor(15.4, 3.5)]
+    batch = batch_of(stage([driver(speed_mps=10.0), *others]))
+    seen = drive(batch, 12)
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == 1 and seen["rewards"][11, 0] == -0.5
+
+
+@pytest.mark.parametrize("place", (1, 62, 63, 64, 65, 127, 128, 129, 199))
+def test_every_vehicle_can_be_hit_however_many_there_are(place):
+    others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(200)]
+    others[place - 1] = Actor(15.5, 0.0)
+    batch = batch_of(stage([driver(speed_mps=10.0), *others]))
+    seen = drive(batch, 12)
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
+
+
+@pytest.mark.parametrize("place", (63, 64, 65, 128, 129))
+def test_who_is_hit_is_told_among_many_that_have_not_come_yet(place):
+    others = [replayer([None] * 30 + [(0.0, 10.0 + 5.0 * i, 0.0, 0.0)]) for i in range(200)]
+    others[5] = replayer([(0.0, -10.0, 0.0, 0.0)] * 31)
+    others[place - 1] = replayer([(15.5, 0.0, 0.0, 0.0)] * 31)
+    batch = batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL)
+    seen = drive(batch, 29)
+    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
+
+
+def test_every_agent_can_hit_however_many_there_are():
+    agents = [driver(0.0, 5.0 * i, speed_mps=10.0) for i in range(150)]
+    hit = {0: 11, 63: 7, 64: 8, 65: 9, 128: 5, 149: 3}
+    others = [Actor(4.0 + step + 0.5, 5.0 * agent) for agent, step in hit.items()]
+    seen = drive(batch_of(stage([*agents, *others]), **IGNORE_ALL), 12)
+    for agent in range(150):
+        assert onsets(seen, "collision_onset", agent) == ([hit[agent]] if agent in hit else [])
+
+
+# ---- what overlaps already is no event ----
+
+
+def test_vehicles_that_overlap_at_the_start_meet_when_they_have_parted():
+    seen = there_and_back(batch_of(stage([driver(), Actor(-3.5, 0.0)]), min_speed_mps=-20.0, **IGNORE_ALL))
+    began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
+    assert len(began) >= 1 and onsets(seen, "collision_onset") == began == onsets(seen, "rewards")
+
+
+def test_an_agent_that_starts_over_an_edge_leaves_the_road_when_it_has_been_back():
+    seen = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), min_speed_mps=-20.0, **IGNORE_ALL))
+    began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
+    assert len(began) >= 1 and onsets(seen, "offroad_onset") == began == onsets(seen, "rewards")
+
+
+def test_an_agent_that_starts_inside_its_goal_has_to_leave_it_first():
+    batch = batch_of(stage([driver(goal_m=(-1.0, 0.0))]), control="all", min_speed_mps=-20.0, **IGNORE_ALL)
+    seen = there_and_back(batch)
+    began = begins(np.abs(seen["x_m"][:, 0] + 1.0) <= 2.0, at_first=True)
+    assert len(began) >= 1 and onsets(seen, "goal_onset") == began[:1] == onsets(seen, "rewards")
+
+
+def test_an_expert_that_appears_on_an_agent_is_no_contact_until_it_has_parted():
+    # Off the map for ten frames; then it stands on the agent, drives off, and comes back.
+    away = [(5.0, 0.0, 0.0, 0.0)] * 5
+    log = [None] * 10 + [(1.0, 0.0, 0.0, 0.0)] * 5 + away + [(1.0, 0.0, 0.0, 0.0)] * 5
+    batch = batch_of(stage([driver(), replayer(log)]), **IGNORE_ALL)
+    assert onsets(drive(batch, 24), "collision_onset") == [19]
+
+
+def test_the_report_counts_what_overlaps_at_the_start():
+    scene = stage([driver(), Actor(2.5, 0.0), driver(0.0, 10.0), driver(0.0, 20.0)], [wall(1.0, y_m=10.0)])
+    notes = Batch(scenes=[scene], config=DriveConfig(trial_steps=5)).scene_report().notes
+    assert "agents that start in contact with a vehicle: 1" in notes
+    assert "agents that start over a road edge: 1" in notes
+    assert "agents that start inside its goal: 0" in notes

@@ -1,0 +1,163 @@
+"""Which values does a config accept? Every field at both ends of its range and beyond; errors state value and range."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from staged_sim import driver, stage
+
+import drive_env
+from drive_env import (
+    ActionError,
+    Batch,
+    CallError,
+    ConfigError,
+    DriveConfig,
+    DriveError,
+    RewardConfig,
+)
+
+NOT_NUMBERS = (float("nan"), float("inf"), -float("inf"), True, False, "1", b"1", [1.0], (1.0,), {}, 1j,
+               object())
+NOT_COUNTS = (*NOT_NUMBERS, 1.0, 1.5)
+NOT_CHOICES = (0, 1.0, True, float("nan"), "", "Ignore", "ignore ", "nonsense", b"ignore", ["ignore"],
+               object())
+
+
+def number(low, high, *, low_open=False, none=False):
+    """Values a number must not have, and those at the ends of its range."""
+    bad = (low if low_open else low - max(abs(low), 1.0) * 1e-3, high * 1.001 + 1e-3, -1e300, 1e300, 10**400,
+           *NOT_NUMBERS, *(() if none else (None,)))
+    return bad, ((low + high) / 2, high, *(() if low_open else (low,)), *((None,) if none else ()))
+
+
+def count(low, high, *, none=False):
+    bad = (low - 1, high + 1, -(2**63), 2**63, 10**30, *NOT_COUNTS, *(() if none else (None,)))
+    return bad, (low, high, *((None,) if none else ()))
+
+
+def choice(*offered):
+    return (*NOT_CHOICES, None), offered
+
+
+EVENT_RESPONSES = choice("ignore", "stop", "remove")
+FIELDS = {
+    "dt_s": number(0.001, 2.0, none=True),
+    "max_trials": count(1, 10_000),
+    "trial_steps": count(1, 1_000_000, none=True),
+    "start_step": count(0, 1_000_000),
+    "agents_per_world": count(1, 4096, none=True),
+    "control": ((*NOT_CHOICES[:-2], None, (), (1, 1), (1.0,), ("1",), (True,), (None,), [], [1, 1], object()),
+                ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
+    "others": choice("replay", "static"),
+    "dynamics": choice("bicycle"),
+    "action_type": choice("discrete", "multi_discrete", "continuous"),
+    "max_acceleration_mps2": number(0.01, 50.0),
+    "max_steering_rad": number(0.01, 1.2),
+    "max_speed_mps": number(0.1, 150.0),
+    "min_speed_mps": number(-50.0, 0.0),
+    "goal_radius_m": number(0.01, 100.0),
+    "goal_max_speed_mps": number(0.0, 150.0, none=True),
+    "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
+    "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
+    "partners": count(0, 255),
+    "roads": count(0, 1024),
+    "road_selection": choice("exact", "near"),
+    "road_memory_mib": count(0, 1_048_576),
+    "observation_type": choice("float32", "float16", "index"),
+    "view_radius_m": number(1.0, 1000.0),
+    "time_left": choice("off", "actor"),
+    "scene_order": choice("random", "cycle"),
+    "reward": ((None, 1.0, True, [("goal", 1.0)], "goal", DriveConfig, RewardConfig),
+               (RewardConfig(), {}, {"goal": 2.0})),
+    "log_ema_alpha": number(0.0, 0.999999),
+}
+REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
+TABLES = {DriveConfig: FIELDS, RewardConfig: REWARDS}
+CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
+         for kind, table in TABLES.items() for name in table]
+
+
+# ---- configs ----
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_field_is_in_the_table_of_these_tests(kind):
+    assert {field.name for field in dataclasses.fields(kind)} == set(TABLES[kind])
+
+
+def shown(value):
+    """A value as a sentence must hold it; a list is told as the tuple that a config makes of it."""
+    text = repr(tuple(value) if isinstance(value, list) and len(value) != 1 else value)
+    return text if len(text) <= 100 else text[:90]
+
+
+@pytest.mark.parametrize("kind, name", CASES)
+def test_a_value_out_of_range_is_told_with_the_field_the_value_and_the_range(kind, name):
+    bad, good = TABLES[kind][name]
+    for value in bad:
+        with pytest.raises(ConfigError) as told:
+            kind(**{name: value})
+        said = str(told.value)
+        assert said.startswith(f"{name} is ") and "; it must be " in said, said
+        assert shown(value) in said, said
+        with pytest.raises(ConfigError):
+            kind().replace(**{name: value})
+    for value in good:
+        kept = getattr(kind(**{name: value}), name)
+        value = RewardConfig(**value) if isinstance(value, dict) else value
+        assert kept == (tuple(value) if isinstance(value, list) else value)
+        assert getattr(kind().replace(**{name: value}), name) == kept
+
+
+def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
+    for make, parts in (
+        (lambda: DriveConfig(view_radius_m=0.5), ("0.5", "1", "1000")),
+        (lambda: DriveConfig(partners=256), ("256", "0", "255")),
+        (lambda: DriveConfig(on_goal="explode"), ("'explode'", "'ignore'", "'stop'", "'remove'")),
+        (lambda: DriveConfig(dt_s=3), ("3", "0.001", "2", "None", "scene")),
+        (lambda: DriveConfig(control="cars"), ("'cars'", "'vehicles'", "'sdc'", "ids")),
+        (lambda: RewardConfig(goal=math.nan), ("nan", "-1000", "1000")),
+        (lambda: DriveConfig(trial_steps=0), ("0", "1", "1000000", "None")),
+    ):
+        with pytest.raises(ConfigError) as told:
+            make()
+        for part in parts:
+            assert part in str(told.value)
+
+
+def test_a_config_is_frozen_and_takes_no_other_names():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        DriveConfig().dt_s = 0.1
+    with pytest.raises(TypeError, match="max_trails"):
+        DriveConfig(max_trails=2)
+    with pytest.raises(TypeError, match="max_trails"):
+        DriveConfig().replace(max_trails=2)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_what_a_config_accepts_a_batch_can_be_made_of(name):
+    scene = stage([driver(), driver(0.0, 10.0, id=5), driver(0.0, 20.0, id=2, kind="other")], sdc=0,
+                  tracks=(1,), generated=True)
+    for value in FIELDS[name][1]:
+        if name == "start_step" and value:
+            continue  # the scene has one frame
+        if name == "agents_per_world" and value and value > 3:
+            continue  # and three who could drive
+        if name == "control" and isinstance(value, list):
+            value = [5, 2]
+        with Batch(scenes=[scene], config=DriveConfig(**{name: value})) as batch:
+            batch.reset()
+            batch.step(np.zeros_like(batch.actions))
+
+
+def test_a_number_of_thousands_of_digits_is_told_like_any_other():
+    with pytest.raises(ConfigError, match="partners"):
+        DriveConfig(partners=10**5000)
+
+
+def test_errors_are_one_family_and_their_plain_kinds():
+    for kind, plain in ((ConfigError, ValueError), (drive_env.SceneError, ValueError),
+                        (ActionError, ValueError), (CallError, RuntimeError)):
+        assert issubclass(kind, DriveError) and issubclass(kind, plain)
