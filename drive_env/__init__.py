@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .api.parallel import DriveParallelEnv, aec_env, parallel_env
+from .api.registration import register as _register
 from .batch import OUTCOMES, Batch
 from .config import DriveConfig, RewardConfig
-from .env import DriveParallelEnv, aec_env, parallel_env
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
 from .layout import Feature
-from .registration import register as _register
 from .reports import Figure
 from .roles import Frames, Roles
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .replay import record
 
     __version__: str
-else:  # hidden, or a type checker would take every name for one that is there
+else:  # hidden from type checkers, which would accept every name otherwise
 
     def __getattr__(name):
-        if name == "__version__":  # read when asked: it takes longer than the rest of the import
-            from importlib.metadata import version
+        if name == "__version__":  # lazy: it takes longer than the rest of the import
+            from .version import package_version
 
-            return version("drive-env")
-        if name == "record":  # a batch alone does not need it
+            return package_version()
+        if name == "record":  # lazy: training does not need it
             from .replay import record
 
             return record

@@ -38,8 +38,8 @@ class Batch(ReadableWorlds):
     """Many worlds stepped together; every array has one entry per agent, and an agent's index never changes.
 
     A world is a running copy of a scene with its own clock, an agent one of its controlled vehicles. An episode is
-    `config.max_trials` trials of the same scene. The step that ends a trial returns the last observations of that trial;
-    the next step ignores the actions of the world and returns the first observations of the next trial or episode.
+    `config.max_trials` trials of the same scene. The step that ends a trial returns the trial's last observations; the
+    next step ignores the actions of the world and returns the first observations of the next trial or episode.
     docs/channels.md defines every channel.
 
     Args:

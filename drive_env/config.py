@@ -236,7 +236,7 @@ class DriveConfig(_Checked):
     view_radius_m: float = _setting(
         100.0, "m", "distance beyond which an observation shows nothing", _number(1.0, 1000.0))
     time_left: str = _setting(
-        "off", "", "which network's observation has the share of the trial's time that is left", _choice("off", "actor"))
+        "off", "", "which observation shows the share of the trial's time that is left", _choice("off", "actor"))
     scene_order: str = _setting(
         "random", "", "how a world chooses the scene of its next episode", _choice("random", "cycle"))
     reward: RewardConfig = _setting(RewardConfig(), "", "rewards of the events", _reward)
@@ -263,8 +263,8 @@ def adapter_config(config: ConfigSource | None) -> DriveConfig:
     """
     config = checked_config(config)
     if config.observation_type == "index":
-        raise ConfigError("observation_type is 'index'; for an env it must be 'float32' or 'float16' (index observations "
-                          "are for Batch)")
+        raise ConfigError("observation_type is 'index'; for an env it must be 'float32' or 'float16' (index "
+                          "observations are for Batch)")
     return config
 
 

@@ -1,6 +1,6 @@
-"""What can go wrong, as one family: every error is a sentence with the value found and the range allowed.
+"""One family of exceptions, each message a sentence with the value found and the range allowed.
 
-Below the family stand the checks that more than one face makes of its arguments.
+Below the family: texts for such messages, and checks that several modules make of their arguments.
 """
 
 from __future__ import annotations

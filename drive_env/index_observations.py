@@ -2,7 +2,7 @@
 
 An observation vector of `DriveConfig(observation_type="index")` holds the agent's own features as floats and, for every
 slot, the number of the vehicle or road segment that it shows. `floats_of` rebuilds the float32 observations bit for bit
-from numpy arrays or torch tensors, so that a GPU can do it: it has to receive some 400 bytes per agent instead of 5,000.
+from numpy arrays or torch tensors, so that a GPU can do it, which then receives some 400 bytes per agent, not 5,000.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
         config: the batch's.
         observations: (n, bytes) uint8, rows of `Batch.observations`.
         world: (n,) int64, the world of each of these agents: `Batch.world_of_agent`.
-        vehicle: (n,) int64, the index of each agent in its world's part of `vehicle_table`: 1 + its number in the world.
+        vehicle: (n,) int64, the index of each agent in its world's entries of `vehicle_table`: 1 + its number
+            in the world.
         scene: (n,) int64, the first record of the agent's scene: `first[scene_index[world]]`.
         scene_records: (S, 8) float32, the records of `Batch.scene_table()`.
         vehicle_table: (W, 1 + vehicles, 8) float32, `Batch.vehicle_table`.
@@ -109,8 +110,9 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
     out[:, :own_end] = own
     partners_shape, roads_shape = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
     scale = lib.drv_position_scale(native_config(config))
-    _transform(vehicle_table[world[:, None], partners], ego, scale, out[:, own_end:partners_end].reshape(partners_shape))
-    _transform(scene_records[scene[:, None] + roads], ego, scale, out[:, partners_end:].reshape(roads_shape))
+    partners_out, roads_out = out[:, own_end:partners_end], out[:, partners_end:]
+    _transform(vehicle_table[world[:, None], partners], ego, scale, partners_out.reshape(partners_shape))
+    _transform(scene_records[scene[:, None] + roads], ego, scale, roads_out.reshape(roads_shape))
     return out
 
 

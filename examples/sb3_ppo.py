@@ -12,7 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
 from drive_env import DriveConfig, RewardConfig, generate_scene
-from drive_env.sb3 import DriveVecEnv
+from drive_env.api.sb3 import DriveVecEnv
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--api", choices=("gymnasium", "adapter", "all-agents"), default="adapter")

@@ -25,7 +25,7 @@ env = supersuit.black_death_v3(env)  # agents that are done stay, with observati
 envs = supersuit.pettingzoo_env_to_vec_env_v1(env)
 envs = supersuit.concat_vec_envs_v1(envs, 4, num_cpus=0, base_class="stable_baselines3")
 
-# No `seed`: SuperSuit's wrapper for SB3 cannot be seeded; `drive_env.sb3.DriveVecEnv(agents="all")` can.
+# No `seed`: SuperSuit's wrapper for SB3 cannot be seeded; `drive_env.api.sb3.DriveVecEnv(agents="all")` can.
 model = PPO("MlpPolicy", VecMonitor(envs), n_steps=64, batch_size=256, n_epochs=4, learning_rate=1e-3, gamma=0.98,
             policy_kwargs={"net_arch": [64, 64]})
 model.learn(options.steps)

@@ -11,7 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 import drive_env
 from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
 from drive_env.errors import plain
-from drive_env.gym import DriveEnv, DriveVectorEnv
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
 
 CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_goal="stop", goal_max_speed_mps=4,
                      agents_per_world=1, reward=RewardConfig(goal=2.5, progress_per_m=0.01))

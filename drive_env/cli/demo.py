@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..reports import Figure
 from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
-from ..env import DriveParallelEnv, parallel_env
+from ..api.parallel import DriveParallelEnv, parallel_env
 from ..scenes import Scene
 from ..scenes.resolve import is_generator
 from . import looking, show

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 from drive_env import CallError, ConfigError, DriveConfig, generate_scene
-from drive_env.gym import DriveVectorEnv
+from drive_env.api.gym import DriveVectorEnv
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
 SHORT = DriveConfig(trial_steps=15, max_trials=2)

@@ -8,7 +8,7 @@ import pytest
 from samples import sample
 
 from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene, parallel_env
-from drive_env.gym import DriveEnv, DriveVectorEnv
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.index_observations import floats_of, parts_of
 
 BASE = DriveConfig(max_trials=2, trial_steps=40, on_collision="remove")

@@ -20,9 +20,9 @@ from pettingzoo.test import (
 )
 from pettingzoo.utils import parallel_to_aec
 
-import drive_env.env
+import drive_env.api.parallel
 from drive_env import Batch, DriveConfig, aec_env, generate_scene
-from drive_env.registration import ENV_ID
+from drive_env.api.registration import ENV_ID
 
 # PettingZoo's test says this of every space that is neither Box nor Discrete, MultiDiscrete among them.
 only_box_or_discrete = pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")
@@ -49,7 +49,7 @@ def test_the_standard_test_passes_where_a_scene_lacks_vehicles(finished):
 
 
 def test_the_other_tools_of_pettingzoo_work(monkeypatch, capsys):
-    max_cycles_test(drive_env.env)
+    max_cycles_test(drive_env.api.parallel)
     state_test(aec_env(TOWNS), make())
     clock = SimpleNamespace(time=itertools.count().__next__)  # it runs for five seconds, whose each is a cycle here
     monkeypatch.setattr(sys.modules[performance_benchmark.__module__], "time", clock)
@@ -87,7 +87,7 @@ def test_pettingzoo_s_registry_makes_both_faces():
     for face in ("parallel", "aec"):
         spec = pettingzoo.spec(face, ENV_ID)
         assert pickle.loads(pickle.dumps(spec)) == spec
-    drive_env.registration.register()  # a second time, as in a module that is loaded anew, says nothing
+    drive_env.api.registration.register()  # a second time, as in a module that is loaded anew, says nothing
 
 
 def test_copies_of_an_env_that_has_not_begun_play_differently():

@@ -37,6 +37,14 @@ def test_a_bad_action_says_so_and_nothing_moves(actions, complaint):
     env.step(good)
 
 
+@pytest.mark.parametrize("space", ("observation_space", "action_space"))
+@pytest.mark.parametrize("agent", ("bob", "agent_99", 0, None, ["agent_0"]))
+def test_the_space_of_an_unknown_agent_is_an_error_of_the_family(space, agent):
+    env = make()
+    with pytest.raises(ConfigError, match=r"^agent is .*; agents are agent_0 to agent_\d+$"):
+        getattr(env, space)(agent)
+
+
 def test_a_missing_action_names_the_agent():
     env = make()
     env.reset(seed=0)
@@ -113,7 +121,7 @@ def test_a_pickled_env_goes_on_bit_for_bit():
 @pytest.mark.parametrize("finished", ("leave", "wait"))
 def test_a_call_that_was_interrupted_leaves_an_env_that_goes_on(finished, monkeypatch):
     """Wherever in a step an exception such as Ctrl-C strikes, the next call says what the batch says."""
-    for place in ("_see", "_flags", "_observations", "_infos"):
+    for place in ("update", "step_dicts", "observations", "infos"):
         env = make(finished, max_trials=2)
         env.reset(seed=0)
         rng, struck = np.random.default_rng(1), 0
@@ -122,7 +130,7 @@ def test_a_call_that_was_interrupted_leaves_an_env_that_goes_on(finished, monkey
                 env.reset()
             actions = {agent: int(rng.integers(91)) for agent in env.agents}
             if step % 3 == 0:
-                monkeypatch.setattr(env, place, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+                monkeypatch.setattr(env._dicts, place, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
                 try:
                     env.step(actions)
                 except KeyboardInterrupt:

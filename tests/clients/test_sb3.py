@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
-from drive_env.sb3 import DriveVecEnv
+from drive_env.api.sb3 import DriveVecEnv
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
 SHORT = DriveConfig(trial_steps=15, max_trials=2)

@@ -7,10 +7,10 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 
-MODULES = ("drive_env", "drive_env.drivers", "drive_env.gym", "drive_env.index_observations", "drive_env.playing",
+MODULES = ("drive_env", "drive_env.drivers", "drive_env.api.gym", "drive_env.index_observations", "drive_env.playing",
            "drive_env.render", "drive_env.replay", "drive_env.scenes")
 
-WITH_EXTRAS = ("drive_env.sb3",)
+WITH_EXTRAS = ("drive_env.api.sb3",)
 """Modules that cannot be imported without their extra."""
 
 

@@ -44,7 +44,7 @@ def missing_extras() -> list[str]:
     except ImportError as error:
         said.append(str(error))
     try:
-        from drive_env.sb3 import DriveVecEnv  # noqa: F401
+        from drive_env.api.sb3 import DriveVecEnv  # noqa: F401
     except ImportError as error:
         said.append(str(error))
     from drive_env.cli import main

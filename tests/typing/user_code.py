@@ -11,7 +11,7 @@ import numpy.typing as npt
 import drive_env
 from drive_env import Batch, BatchPart, DriveConfig, Figure, RewardConfig, Scene, generate_scene, parallel_env
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.gym import DriveEnv, DriveVectorEnv
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.replay import Recorder, Recording
 from drive_env.scenes import Scenes
 

@@ -1,40 +1,39 @@
-"""How does stable-baselines3 see many worlds? As its own `VecEnv`, a thin view of a `Batch`; needs the extra [sb3]."""
+"""Many worlds as a stable-baselines3 `VecEnv`; needs the extra [sb3]."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import SHARED
-from .batch import WORLD_LIMIT, Batch
-from .config import ConfigSource, adapter_config
-from .env import info_of
-from .errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
-from .gym import one_ego, open_episodes
-from .per_world import SEED_LIMIT
-from .render.screen import Screen
-from .scenes import Scenes
+from ..batch import WORLD_LIMIT, Batch
+from ..config import ConfigSource, adapter_config
+from ..errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
+from ..per_world import SEED_LIMIT
+from ..render.screen import Screen
+from ..scenes import Scenes
+from .infos import info_of
+from .one_agent import one_agent_config, open_episodes
+from .sub_env import PER_AGENT, SubEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as error:
-    raise MissingExtraError(f"drive_env.sb3 needs stable-baselines3, which cannot be imported ({error}); "
+    raise MissingExtraError(f"drive_env.api.sb3 needs stable-baselines3, which cannot be imported ({error}); "
                             'pip install "drive-env[sb3]"') from error
 
 __all__ = ["DriveVecEnv", "SubEnv"]
 
 Indices = int | Iterable[int] | None
-"""Which envs: one, some, or all for None."""
+"""Indices of envs: one, several, or None for all."""
 
 TRIAL_SHIFT = 16
-"""A key of an info holds the agent's code in this many bits, the trial's index above them."""
+"""The key of a cached info holds the agent's code in this many bits, and the index of the trial above them."""
 
 KNOWN_INFOS = 4096
-"""So many different infos are remembered; more can only come from thousands of trials."""
+"""Infos cached at most; only thousands of trials can produce more."""
 
 
 class DriveVecEnv(VecEnv):
@@ -42,24 +41,24 @@ class DriveVecEnv(VecEnv):
 
     An episode is `config.max_trials` trials of one scene, and a restart between two of them is a step whose action is
     ignored. In the step that ends an episode an env is done, its observation is the first one of the next episode, and
-    its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` says that it was cut while its
-    vehicle drove, which makes SB3 bootstrap. The channels of docs/channels.md are in every info. Observations are
-    float32, or float16 where `config.observation_type` says so.
+    its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` marks an episode that was cut
+    while the agent drove, which makes SB3 bootstrap. Every info holds the channels of docs/channels.md. Observations
+    are float32, or float16 where `config.observation_type` says so.
 
     Args:
         scenes, config, threads: as for `Batch`.
-        num_worlds: how many worlds.
+        num_worlds: number of worlds.
         agents: "ego", or "all".
-            With "ego" env i is the only agent of world i. After `seed(s)` it plays what the Gymnasium env plays that is
-            reset with seed s + i, bit for bit.
-            With "all" every agent of every world is an env, those of a world side by side. All agents of a world are done
-            in the step that ends its episode, however early one stopped driving: until then it has `invalid_step` in
-            its info, a reward of 0, and its action is ignored. SB3 has no mask, so its losses count these steps: a
-            bias that grows with the wait, and a reason to prefer "ego", or a learner that reads the channels.
+            With "ego" env i is the only agent of world i. After `seed(s)` it plays, bit for bit, what the Gymnasium env
+            plays when reset with seed s + i.
+            With "all" every agent of every world is an env, those of a world in consecutive places. All agents of a
+            world are done in the step that ends its episode. An agent that stopped driving earlier has `invalid_step`
+            in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so its losses count
+            these steps, a bias that grows with the wait: prefer "ego", or a learner that reads the channels.
         render_mode: None, or "rgb_array": `render` returns the pictures of all worlds as one (extra [render]).
 
     Attributes:
-        batch: the `Batch`; its arrays show what is returned, so after an episode's end the next one's start.
+        batch: the `Batch`; after an episode's end its arrays hold the start of the next.
         reset_infos: for each env the info of the observation that opened its episode.
 
     Raises:
@@ -68,14 +67,14 @@ class DriveVecEnv(VecEnv):
 
     metadata: dict[str, Any]
 
-    def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None, threads: int = 0,
-                 agents: str = "ego", render_mode: str | None = None) -> None:
+    def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
+                 threads: int = 0, agents: str = "ego", render_mode: str | None = None) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
             raise ConfigError(f"agents is {shown(agents)}; it must be 'ego' or 'all'")
         if render_mode not in (None, "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
-        config = one_ego(config, "agents='all'") if agents == "ego" else adapter_config(config)
+        config = one_agent_config(config, "agents='all'") if agents == "ego" else adapter_config(config)
         self.agents = agents
         self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,
                            world_ids=np.zeros(num_worlds, np.int64), restart="caller")
@@ -101,14 +100,14 @@ class DriveVecEnv(VecEnv):
         seeds = self._seeds[::self.batch.agents_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
         self._was_reset = True
-        self._actions = None  # those of an episode that is over
+        self._actions = None  # actions of the episode before
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos()
         return self.batch.observations.copy()
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """What the next `reset` takes; it is used once.
+        """Sets the seed of the next `reset`, and of that one alone.
 
         Args:
             seed: world i gets seed + i; None draws one from numpy, as SB3 does.
@@ -117,7 +116,7 @@ class DriveVecEnv(VecEnv):
             The seed of each env's world.
 
         Raises:
-            ConfigError: the seed is none from 0 to 2**64 - worlds.
+            ConfigError: the seed is not a whole number from 0 to 2**64 - worlds.
         """
         worlds = self.batch.num_worlds
         first = np.random.randint(2**32 - 1, dtype=np.uint32) if seed is None else seed
@@ -126,10 +125,10 @@ class DriveVecEnv(VecEnv):
         return self._seeds
 
     def step_async(self, actions: npt.ArrayLike) -> None:
-        """Keeps a copy of what `step_wait` will play.
+        """Keeps a copy of the actions for `step_wait`.
 
         Args:
-            actions: one an env.
+            actions: one per env.
 
         Raises:
             ActionError: they are None.
@@ -143,10 +142,11 @@ class DriveVecEnv(VecEnv):
         """One step of all worlds.
 
         Returns:
-            observations, (envs, observation size); rewards, (envs,) float32; dones, (envs,) bool; infos, a dict an env.
+            observations, (envs, observation size); rewards, (envs,) float32; dones, (envs,) bool; infos, a dict per
+            env.
 
         Raises:
-            ActionError: the actions are misshapen, not finite or out of range. Nothing has moved.
+            ActionError: the actions are misshapen, not finite or out of range. No world has advanced.
             CallError: no actions were given, before `reset`, or after `close`.
         """
         batch = self.batch
@@ -171,7 +171,7 @@ class DriveVecEnv(VecEnv):
         self.batch.close()
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """One picture a world, each (h, w, 3) uint8.
+        """One picture per world, each (h, w, 3) uint8.
 
         Raises:
             CallError: the render mode is None.
@@ -179,17 +179,17 @@ class DriveVecEnv(VecEnv):
         """
         return [screen.picture() for screen in self._screens]
 
-    # ---- the envs one by one ----
+    # ---- single envs ----
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """An attribute of each `SubEnv`, such as "trial_index".
 
         Args:
             attr_name: its name.
-            indices: which envs; None for all.
+            indices: of the envs; None for all.
 
         Raises:
-            AttributeError: they have none of that name.
+            AttributeError: there is no such attribute.
             ConfigError: there is no such env.
         """
         return [getattr(env, attr_name) for env in self._chosen(indices)]
@@ -198,15 +198,15 @@ class DriveVecEnv(VecEnv):
         """Sets an attribute of your own on each `SubEnv`.
 
         Args:
-            attr_name, value: its name and what it becomes.
-            indices: which envs; None for all.
+            attr_name, value: its name and value.
+            indices: of the envs; None for all.
 
         Raises:
-            AttributeError: the name is that of something the world says.
+            AttributeError: the name belongs to the world and is read-only.
             ConfigError: there is no such env.
         """
         if attr_name in PER_AGENT or hasattr(SubEnv, attr_name) or attr_name in ("batch", "index", "_owner"):
-            raise AttributeError(f"{attr_name} is the world's own and cannot be set")
+            raise AttributeError(f"{attr_name} belongs to the world and cannot be set")
         for env in self._chosen(indices):
             setattr(env, attr_name, value)
 
@@ -215,11 +215,11 @@ class DriveVecEnv(VecEnv):
         """Calls a method of each `SubEnv`, such as "trial_state".
 
         Args:
-            method_name, method_args, method_kwargs: its name and what it is given.
-            indices: which envs; None for all.
+            method_name, method_args, method_kwargs: its name and arguments.
+            indices: of the envs; None for all.
 
         Raises:
-            AttributeError: they have none of that name.
+            AttributeError: there is no such attribute.
             ConfigError: there is no such env.
         """
         return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._chosen(indices)]
@@ -228,8 +228,8 @@ class DriveVecEnv(VecEnv):
         """Whether each env is wrapped in a Gymnasium wrapper: none is.
 
         Args:
-            wrapper_class: is not looked at.
-            indices: which envs; None for all.
+            wrapper_class: not used.
+            indices: of the envs; None for all.
 
         Raises:
             ConfigError: there is no such env.
@@ -246,87 +246,16 @@ class DriveVecEnv(VecEnv):
         return [self._envs[checked_int("indices", index, 0, self.num_envs - 1)] for index in some]
 
     def _infos(self) -> list[dict]:
-        """A fresh info for each env; agents say few different things, so they are copies of known ones."""
+        """A fresh info for each env; few differ, so they are copies of cached ones."""
         batch, known = self.batch, self._known_infos
         if len(known) > KNOWN_INFOS:
             known.clear()
         keys = batch.code + (batch.trial_index.astype(np.int64) << TRIAL_SHIFT)
-        return [(known.get(key) or self._learn(key)).copy() for key in keys.tolist()]
+        return [(known.get(key) or self._cache_info(key)).copy() for key in keys.tolist()]
 
-    def _learn(self, key: int) -> dict:
+    def _cache_info(self, key: int) -> dict:
         code, trial = key & ((1 << TRIAL_SHIFT) - 1), key >> TRIAL_SHIFT
         info = info_of(code, trial)
         info["TimeLimit.truncated"] = info["truncation"] and trial == self.batch.config.max_trials - 1
         self._known_infos[key] = info
         return info
-
-
-PER_AGENT = frozenset(shared.name for shared in SHARED if shared.shape.startswith("R"))
-"""Arrays of a batch of which an env has one entry."""
-
-
-class SubEnv:
-    """One env of a `DriveVecEnv`, as `get_attr`, `set_attr` and `env_method` see it.
-
-    By their names in `Batch` it also has what the arrays say of its agent: `trial_index`, `invalid_step`, ...
-
-    Args:
-        owner: the adapter.
-        index: the env's.
-
-    Attributes:
-        batch: the owner's.
-        index: its agent there.
-    """
-
-    def __init__(self, owner: DriveVecEnv, index: int) -> None:
-        self.batch: Batch = owner.batch
-        self.index: int = index
-        self._owner = owner
-
-    @property
-    def world(self) -> int:
-        """The index of its world."""
-        return self.index // self.batch.agents_per_world
-
-    @property
-    def render_mode(self) -> str | None:
-        """The owner's."""
-        return self._owner._render_mode
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The owner's."""
-        return self._owner.metadata
-
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        """That of one agent."""
-        return self.batch.single_observation_space
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        """That of one agent."""
-        return self.batch.single_action_space
-
-    def vehicles(self) -> dict[str, npt.NDArray[Any]]:
-        """`Batch.vehicles` of its world: (n,) arrays by name."""
-        return self.batch.vehicles(self.world)
-
-    def trial_state(self) -> dict[str, Any]:
-        """`Batch.trial_state` of its world."""
-        return self.batch.trial_state(self.world)
-
-    def step_events(self) -> dict[str, npt.NDArray[Any]]:
-        """`Batch.step_events` of its world: (n,) arrays by name."""
-        return self.batch.step_events(self.world)
-
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """A picture of its world, (h, w, 3) uint8."""
-        return self._owner._screens[self.world].picture()
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in PER_AGENT:
-            raise AttributeError(f"an env of DriveVecEnv has no attribute {name!r}")
-        value = getattr(self.batch, name)[self.index]
-        return value.item() if value.ndim == 0 else value.copy()

@@ -1,0 +1,1 @@
+"""Adapters: a `Batch` in the forms that PettingZoo, Gymnasium and stable-baselines3 expect."""

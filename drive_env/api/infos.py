@@ -1,0 +1,29 @@
+"""The keys of an info dict, and the info that an agent's code stands for."""
+
+from __future__ import annotations
+
+from ..binding import lib
+
+INFO_FLAGS = {
+    "trial_ended": lib.DRV_CODE_TRIAL_ENDED,
+    "truncation": lib.DRV_CODE_TRUNCATION,
+    "removed": lib.DRV_CODE_REMOVED,
+    "invalid_step": lib.DRV_CODE_INVALID_STEP,
+    "stopped": lib.DRV_CODE_STOPPED,
+    "first": lib.DRV_CODE_FIRST,
+}
+"""Bits of `Batch.code`, by the key that shows them."""
+
+INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
+"""All keys of an info, bools and ints; docs/channels.md defines them."""
+
+
+def info_of(code: int, trial: int) -> dict[str, bool | int]:
+    """The info of one agent.
+
+    Args:
+        code: its entry in `Batch.code`.
+        trial: its entry in `Batch.trial_index`.
+    """
+    info: dict[str, bool | int] = {name: bool(code & bit) for name, bit in INFO_FLAGS.items()}
+    return info | {"trial_index": trial, "outcome": code >> lib.DRV_CODE_OUTCOME_SHIFT}
