@@ -30,11 +30,13 @@ from reference import Reference
 
 from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
+from drive_env.spaces import action_space
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 """No agent leaves, so every step updates and observes all of them: the most work."""
 
 ROUNDS = 5
+DISCRETE_ACTIONS = action_space(GOES_ON).n
 DRAWS = 32
 """Sets of random actions, drawn in advance and used cyclically."""
 
@@ -46,7 +48,7 @@ class Case:
                  kept: Callable[[], int]):
         self.name, self.step, self.close, self.kept = name, step, close, kept
         rng = np.random.default_rng(0)
-        self.draws = [rng.integers(0, 91, agents) for _ in range(DRAWS)]
+        self.draws = [rng.integers(0, DISCRETE_ACTIONS, agents) for _ in range(DRAWS)]
         self.rates: list[float] = []
 
     def run(self, seconds: float) -> float:
@@ -248,7 +250,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
     batch.reset()
     first, second = batch.parts
-    draws = [np.random.default_rng(draw).integers(0, 91, batch.num_agents) for draw in range(DRAWS)]
+    draws = [np.random.default_rng(draw).integers(0, DISCRETE_ACTIONS, batch.num_agents) for draw in range(DRAWS)]
 
     def one_after_the_other(actions: np.ndarray) -> None:
         batch.step(actions)

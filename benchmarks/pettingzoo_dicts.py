@@ -13,11 +13,12 @@ import time
 
 from drive_env import Batch, DriveConfig, generate_scene, parallel_env
 from drive_env.machine import processor
+from drive_env.spaces import action_space
 
 GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
 """No agent leaves, so the dicts of every step hold all agents."""
 
-COAST = 3 * 13 + 6
+COAST = int(action_space(GOES_ON).n) // 2
 """The discrete action of no acceleration and no steering."""
 
 

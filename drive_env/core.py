@@ -26,6 +26,7 @@ def native_config(config: DriveConfig, restart: str = "auto"):
         max_trials=config.max_trials,
         action_type={"discrete": lib.DRV_DISCRETE, "multi_discrete": lib.DRV_MULTI_DISCRETE,
                      "continuous": lib.DRV_CONTINUOUS}[config.action_type],
+        dynamics={"bicycle": lib.DRV_BICYCLE}[config.dynamics],
         max_acceleration_mps2=config.max_acceleration_mps2,
         max_steering_rad=config.max_steering_rad,
         max_speed_mps=config.max_speed_mps,

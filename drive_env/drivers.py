@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .action_space import action_dimensions, index_of_bins
 from .batch import Batch
-from .binding import lib
 from .config import DriveConfig
 from .errors import checked_int
 from .per_world import SEED_LIMIT
@@ -187,8 +187,8 @@ class RandomDriver:
         if action_type == "continuous":
             return rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
         if action_type == "multi_discrete":
-            return rng.integers(0, [lib.DRV_ACCELERATION_BINS, lib.DRV_STEERING_BINS], (count, 2))
-        return rng.integers(0, lib.DRV_ACCELERATION_BINS * lib.DRV_STEERING_BINS, count)
+            return rng.integers(0, self.batch.single_action_space.nvec, (count, 2))
+        return rng.integers(0, self.batch.single_action_space.n, count)
 
 
 def _as_actions(acceleration_mps2, steering_rad, config):
@@ -197,12 +197,10 @@ def _as_actions(acceleration_mps2, steering_rad, config):
     steering = np.clip(steering_rad / config.max_steering_rad, -1.0, 1.0)
     if config.action_type == "continuous":
         return np.stack([throttle, steering], axis=1)
-    half_bins = lib.DRV_ACCELERATION_BINS // 2, lib.DRV_STEERING_BINS // 2
-    bins = [np.rint((share + 1.0) * half).astype(np.int64)
-            for share, half in zip((throttle, steering), half_bins, strict=True)]
-    if config.action_type == "multi_discrete":
-        return np.stack(bins, axis=1)
-    return bins[0] * lib.DRV_STEERING_BINS + bins[1]
+    dimensions = action_dimensions(config)
+    bins = np.stack([np.rint((share + 1.0) * (dimension.bins // 2)).astype(np.int64)
+                     for share, dimension in zip((throttle, steering), dimensions, strict=True)], axis=1)
+    return bins if config.action_type == "multi_discrete" else index_of_bins(bins, dimensions)
 
 
 # ---- ways ----

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from gymnasium import spaces
 
-from .binding import lib
+from .action_space import action_dimensions
 from .config import DriveConfig
 
 
@@ -18,8 +20,9 @@ def observation_space(config: DriveConfig, size: int) -> spaces.Box:
 
 def action_space(config: DriveConfig) -> spaces.Space:
     """One agent's action: an index, two indices, or throttle and steering in [-1, 1]."""
+    bins = [dimension.bins for dimension in action_dimensions(config)]
     if config.action_type == "discrete":
-        return spaces.Discrete(lib.DRV_ACCELERATION_BINS * lib.DRV_STEERING_BINS)
+        return spaces.Discrete(math.prod(bins))
     if config.action_type == "multi_discrete":
-        return spaces.MultiDiscrete([lib.DRV_ACCELERATION_BINS, lib.DRV_STEERING_BINS])
-    return spaces.Box(-1.0, 1.0, (2,), np.float32)
+        return spaces.MultiDiscrete(bins)
+    return spaces.Box(-1.0, 1.0, (len(bins),), np.float32)

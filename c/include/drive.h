@@ -17,9 +17,9 @@
 enum {
     /* Bytes of a caller's message buffer: one sentence with names cut to fit. */
     DRV_MESSAGE_BYTES = 512,
-    /* Discrete actions: index = accel_index * DRV_STEERING_BINS + steer_index. */
-    DRV_ACCELERATION_BINS = 7,
-    DRV_STEERING_BINS = 13,
+    /* Numbers of a control: acceleration, steering. */
+    DRV_ACTION_DIMENSIONS = 2,
+    DRV_ACTION_BIN_LIMIT = 13,
     /* Floats of what a slot shows, and of a record in the tables of index observations. */
     DRV_RECORD_FLOATS = 8,
     DRV_METRIC_SCORE = 0,
@@ -47,6 +47,7 @@ typedef enum drv_status {
 } drv_status;
 
 typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
+typedef enum drv_dynamics { DRV_BICYCLE = 0 } drv_dynamics;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
 /* What an observation is: floats, half floats, or an index observation, from which the floats can be rebuilt (see
  * drv_observation_place). */
@@ -99,6 +100,7 @@ enum {
 typedef struct drv_config {
     int32_t max_trials;
     int32_t action_type;
+    int32_t dynamics;
     float max_acceleration_mps2;
     float max_steering_rad;
     float max_speed_mps;
@@ -313,6 +315,25 @@ typedef struct drv_feature {
     int32_t stride;
 } drv_feature;
 
+/* One number of a control. */
+typedef struct drv_action_dimension {
+    const char *name;
+    const char *unit;
+    float limit;  /* in `unit`: what 1 stands for */
+    int32_t bins; /* of the discrete action types */
+    float share[DRV_ACTION_BIN_LIMIT]; /* of each bin: the same control as a continuous action, a share of the limit */
+} drv_action_dimension;
+
+/* The actions of one agent. A discrete action is one index, acceleration_bin * bins of steering + steering_bin; a
+ * multi-discrete action is the two bins; a continuous action is the two shares, each in [low, high]. */
+typedef struct drv_action_space {
+    int32_t type;  /* drv_action_type */
+    int32_t width; /* numbers of an action */
+    int32_t count; /* of discrete actions */
+    float low, high;
+    drv_action_dimension dimension[DRV_ACTION_DIMENSIONS];
+} drv_action_space;
+
 /* Where the parts of an index observation stand, in bytes: `head` floats, the features of no slot; then the partners and the
  * roads shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle
  * table, a road one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
@@ -409,6 +430,7 @@ drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns
 
 /* Writes up to `capacity` entries, returns how many there are. */
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
+drv_action_space drv_action_space_of(const drv_config *config);
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
 drv_observation_place drv_index_observation(const drv_config *config);
 /* The factor of places in an agent: slots show metres times this. */

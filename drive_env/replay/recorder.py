@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..action_space import action_dimensions, bins_of_index
 from ..batch import Batch
-from ..binding import lib
 from ..errors import CallError, checked_int
 from ..layout import Feature
-from ..sub_batch import check_is_whole
 from ..roles import Roles
+from ..sub_batch import check_is_whole
 from .recording import EVENTS, FLAGS, Recording, Trial
 
 SLOT_BLOCKS = ("partners", "roads")
@@ -125,7 +125,7 @@ class Recorder:
         # The first frame of a trial has no events: those in the batch belong to the step before.
         events = np.stack([onsets[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
         # Nor has it actions: those in the batch belong to the step before.
-        actions = np.where(acted, _shares(batch.actions[agents], batch.config.action_type), 0.0)
+        actions = np.where(acted, _shares(batch.actions[agents], batch.config), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
@@ -139,11 +139,10 @@ def own_features(layout: dict[str, Feature]) -> list[Feature]:
     return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SLOT_BLOCKS]
 
 
-def _shares(actions, action_type):
+def _shares(actions, config):
     """(R, 2) throttle and steering in [-1, 1] of actions of any type."""
-    if action_type == "continuous":
+    if config.action_type == "continuous":
         return actions
-    bins = actions
-    if action_type == "discrete":
-        bins = np.stack(np.divmod(actions, lib.DRV_STEERING_BINS), axis=1)
-    return bins / np.array([(lib.DRV_ACCELERATION_BINS - 1) / 2, (lib.DRV_STEERING_BINS - 1) / 2]) - 1.0
+    dimensions = action_dimensions(config)
+    bins = bins_of_index(actions, dimensions) if config.action_type == "discrete" else actions
+    return np.stack([dimension.shares[bins[:, i]] for i, dimension in enumerate(dimensions)], axis=1)

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "drive.h"
 #include "small_scene.h"
+#include "view/action_space.h"
 
 enum { WORLDS = 3, BLOCK_LINE = 64 };
 

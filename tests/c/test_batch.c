@@ -69,6 +69,7 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->max_trials, 10001, "max_trials")
     BREAK(c->max_trials, 0, "max_trials")
     BREAK_CODE(c->action_type, 3, "action_type")
+    BREAK_CODE(c->dynamics, 1, "dynamics")
     BREAK_NUMBER(c->max_acceleration_mps2, 0.0f, 101.0f, "max_acceleration_mps2")
     BREAK_NUMBER(c->max_steering_rad, 0.0f, 1.6f, "max_steering_rad")
     BREAK_NUMBER(c->max_speed_mps, 0.0f, 201.0f, "max_speed_mps")

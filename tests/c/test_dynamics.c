@@ -1,8 +1,10 @@
 /* Does a car move as a bicycle on paper does? */
 #include "check.h"
 #include "dice.h"
-#include "step/dynamics.h"
 #include "math/geometry.h"
+#include "step/actions.h"
+#include "step/dynamics/bicycle.h"
+#include "view/action_space.h"
 
 static const double pi = 3.14159265358979323846;
 static const drv_speed_limits forward_only = {0.0f, 40.0f}, both_ways = {-10.0f, 40.0f};
@@ -187,7 +189,45 @@ TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
     const drv_control middle = drv_discrete_control(&config, 3, 6);
     CHECK(middle.acceleration_mps2 == 0.0f && middle.steering_rad == 0.0f, "%g, %g", (double)middle.acceleration_mps2,
           (double)middle.steering_rad);
+    const drv_action_space space = drv_action_space_of(&config);
+    for (int32_t i = 0; i < DRV_ACTION_DIMENSIONS; i++) {
+        const drv_action_dimension *dimension = &space.dimension[i];
+        for (int32_t bin = 0; bin < dimension->bins; bin++) {
+            const drv_control control = drv_discrete_control(&config, i == 0 ? bin : 3, i == 1 ? bin : 6);
+            CHECK((i == 0 ? control.acceleration_mps2 : control.steering_rad) == dimension->share[bin] * dimension->limit,
+                  "%s bin %d", dimension->name, bin);
+        }
+    }
+    CHECK(space.count == space.dimension[0].bins * space.dimension[1].bins, "%d actions", space.count);
     const drv_control least = drv_discrete_control(&config, 0, 0), most = drv_discrete_control(&config, 6, 12);
     CHECK(least.acceleration_mps2 == -4.0f && least.steering_rad == -0.6f && most.acceleration_mps2 == 4.0f &&
           most.steering_rad == 0.6f, "the outermost bins are not the limits");
+}
+
+TEST(a_block_moves_its_cars_as_each_moves_alone) {
+    dice die = {45};
+    for (int32_t round = 0; round < 200; round++) {
+        drv_motion_block block;
+        drv_motion before[DRV_MOTION_BLOCK];
+        for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+            before[i] = (drv_motion){(float)dice_between(&die, -50, 50), (float)dice_between(&die, -50, 50),
+                                     (float)dice_between(&die, -3, 3), (float)dice_between(&die, -9, 39)};
+            block.x_m[i] = before[i].x_m;
+            block.y_m[i] = before[i].y_m;
+            block.heading_rad[i] = before[i].heading_rad;
+            block.speed_mps[i] = before[i].speed_mps;
+            block.wanted_mps2[i] = (float)dice_between(&die, -4, 4);
+            block.steering_rad[i] = (float)dice_between(&die, -0.6, 0.6);
+            block.wheelbase_m[i] = (float)dice_between(&die, 1, 6);
+        }
+        drv_bicycle_advance_block(&block, both_ways, 0.1f);
+        for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+            const drv_control control = {block.wanted_mps2[i], block.steering_rad[i]};
+            const drv_motion after = drv_bicycle_advance(before[i], control, block.wheelbase_m[i], both_ways, 0.1f);
+            CHECK(block.x_m[i] == after.x_m && block.y_m[i] == after.y_m && block.heading_rad[i] == after.heading_rad &&
+                      block.speed_mps[i] == after.speed_mps, "car %d", i);
+            CHECK_NEAR(block.acceleration_mps2[i], (after.speed_mps - before[i].speed_mps) / 0.1f, 1e-4);
+            CHECK_NEAR(block.cos_heading[i], cos((double)after.heading_rad), 1e-6);
+        }
+    }
 }

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "dice.h"
 #include "drive.h"
+#include "view/action_space.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -56,7 +57,7 @@ static drv_config tiny_config(void) {
 /* Whole numbers alone: nothing may compute in a foreign mode but the core. */
 static void act_at_random(batch_play *play, dice *die) {
     for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
-        play->actions[agent] = dice_below(die, DRV_ACCELERATION_BINS * DRV_STEERING_BINS);
+        play->actions[agent] = dice_below(die, DRV_ALL_BINS);
 }
 
 /* A play from the making of its scene to its last step. */

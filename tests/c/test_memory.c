@@ -14,6 +14,7 @@
 #include "dice.h"
 #include "drive.h"
 #include "platform/memory.h"
+#include "view/action_space.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);

@@ -95,6 +95,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     drv_batch *batch = NULL;
     MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
     const int64_t count = needs.num_agents, table = setup.num_worlds * (int64_t)(1 + needs.vehicles_per_world);
+    const uint32_t actions = (uint32_t)drv_action_space_of(config).count;
     const int32_t segments = drv_scene_describe(scene).segment_count;
     const drv_arrays arrays = {
         .discrete_actions = play_array(count * needs.action_width, sizeof(int64_t)),
@@ -112,7 +113,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     for (int step = 0; step < PLAY_STEPS; step++) {
         for (int64_t agent = 0; agent < count; agent++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
-            arrays.discrete_actions[agent] = (int64_t)((draw >> 16) % (DRV_ACCELERATION_BINS * DRV_STEERING_BINS));
+            arrays.discrete_actions[agent] = (int64_t)((draw >> 16) % actions);
         }
         MUST(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message) == DRV_OK, "%s", message);
         play_check(config, &arrays, &needs, segments);

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEP_UNIT = ROOT / "c" / "src" / "step" / "unit.c"
 """What the package compiles once per instruction set: it includes the files of the step."""
 
-SOURCES = tuple(source for source in sorted((ROOT / "c" / "src").glob("*/*.c")) if source != STEP_UNIT)
+SOURCES = tuple(source for source in sorted((ROOT / "c" / "src").glob("**/*.c")) if source != STEP_UNIT)
 INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
 LIBRARIES = ("-pthread", "-lm")

@@ -94,6 +94,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     in_range(&check, "agents_per_world", setup->agents_per_world, 1, DRV_VEHICLE_LIMIT);
     in_range(&check, "max_trials", config->max_trials, 1, trial_limit);
     in_range(&check, "action_type", config->action_type, DRV_DISCRETE, DRV_CONTINUOUS);
+    in_range(&check, "dynamics", config->dynamics, DRV_BICYCLE, DRV_BICYCLE);
     in_range(&check, "max_acceleration_mps2", (double)config->max_acceleration_mps2, 1e-3, 100);
     in_range(&check, "max_steering_rad", (double)config->max_steering_rad, 1e-3, 1.5);
     in_range(&check, "max_speed_mps", (double)config->max_speed_mps, 1e-3, 200);
@@ -170,7 +171,7 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         .vehicles_per_world = sizes.vehicles,
         .observation_size = drv_layout_size(&setup->config),
         .observation_bytes = drv_layout_bytes(&setup->config),
-        .action_width = setup->config.action_type == DRV_DISCRETE ? 1 : 2,
+        .action_width = drv_action_space_of(&setup->config).width,
     };
     return DRV_OK;
 }

@@ -1,9 +1,9 @@
-/* What does an action ask for? Actions are copied once, at the border, and checked there: what a caller writes into the
- * array later cannot reach a step that has begun. */
-#include "platform/error.h"
-#include "step/phases.h"
+/* What does an action ask for? Actions are copied once, at the API boundary, and checked there: what a caller writes
+ * into the array later cannot reach a step in progress. */
+#include "step/actions.h"
 
-enum { all_bins = DRV_ACCELERATION_BINS * DRV_STEERING_BINS };
+#include "platform/error.h"
+#include "view/action_space.h"
 
 static bool in_table(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
 static bool is_share(float value) { return value >= -1.0f && value <= 1.0f; }
@@ -12,7 +12,7 @@ static bool agent_fits(drv_actions actions, int32_t action_type, int64_t agent) 
     const int64_t *bin = actions.bin;
     const float *share = actions.share;
     switch (action_type) {
-        case DRV_DISCRETE: return in_table(bin[agent], all_bins);
+        case DRV_DISCRETE: return in_table(bin[agent], DRV_ALL_BINS);
         case DRV_MULTI_DISCRETE:
             return in_table(bin[2 * agent], DRV_ACCELERATION_BINS) && in_table(bin[2 * agent + 1], DRV_STEERING_BINS);
         default: return is_share(share[2 * agent]) && is_share(share[2 * agent + 1]);
@@ -25,7 +25,7 @@ bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t agents) {
     return misfits == 0;
 }
 
-/* Says what is wrong with the action of an agent, by its number among those that are called. */
+/* Reports the action of an agent, by its index among the agents of the call. */
 static drv_status refuse_agent(const drv_world *world, int32_t world_number, int32_t agent, char *message) {
     const int32_t number = world_number * world->sizes.agents + agent;
     const int64_t *bin = world->actions.bin;
@@ -34,7 +34,7 @@ static drv_status refuse_agent(const drv_world *world, int32_t world_number, int
         case DRV_DISCRETE:
             return drv_fail(message, DRV_ERROR_ACTION,
                             "the action of agent %d (world %d) is %lld; it must be a whole number from 0 to %d", number,
-                            world_number, (long long)bin[agent], all_bins - 1);
+                            world_number, (long long)bin[agent], DRV_ALL_BINS - 1);
         case DRV_MULTI_DISCRETE:
             return drv_fail(message, DRV_ERROR_ACTION,
                             "the action of agent %d (world %d) is (%lld, %lld); "
@@ -54,6 +54,11 @@ drv_status drv_actions_check(const drv_world *world, int32_t world_number, char 
         if (world->status[agent] == DRV_DRIVING && !agent_fits(world->actions, world->config->action_type, agent))
             return refuse_agent(world, world_number, agent, message);
     return DRV_OK;
+}
+
+drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin) {
+    return (drv_control){drv_bin_share(acceleration_bin, DRV_ACCELERATION_BINS) * config->max_acceleration_mps2,
+                         drv_bin_share(steering_bin, DRV_STEERING_BINS) * config->max_steering_rad};
 }
 
 drv_control drv_actions_control(const drv_world *world, int32_t agent) {

@@ -1,4 +1,4 @@
-/* How does a vehicle move? */
+/* How does a vehicle move? What all dynamics models share; each model is a file of dynamics/. */
 #ifndef DRV_DYNAMICS_H
 #define DRV_DYNAMICS_H
 
@@ -20,19 +20,24 @@ typedef struct drv_speed_limits {
 /* Share of a car's length between its axles: the mean of common passenger cars. */
 static const float drv_wheelbase_share = 0.6f;
 
-/* Moves one car by dt_s with its controls held.
- *
- * Kinematic bicycle about the point midway between the axles (Polack et al. 2017): the wheels do not slip, the centre
- * moves along heading + slip with slip = atan(tan(steering) / 2). The new speed holds for the whole step, so one second
- * at 4 m/s2 from rest ends at exactly 4 m/s and a held steering angle drives a regular polygon on one circle. With
- * reverse allowed, a step that would pass through zero ends at rest. */
-DRV_STEP_API drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
-                               float dt_s);
+/* Vehicles that a model moves at once, in a loop without a branch, which compilers vectorise. */
+enum { DRV_MOTION_BLOCK = 8 };
 
-/* Rate of turn of that car at a speed, rad/s. */
-DRV_STEP_API float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m);
+/* Vehicles in struct-of-arrays form. Unused entries are at rest, with a wheelbase of 1 m. */
+typedef struct drv_motion_block {
+    /* before and after the step */
+    float x_m[DRV_MOTION_BLOCK], y_m[DRV_MOTION_BLOCK], heading_rad[DRV_MOTION_BLOCK], speed_mps[DRV_MOTION_BLOCK];
+    /* held during the step */
+    float wanted_mps2[DRV_MOTION_BLOCK], steering_rad[DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
+    /* after the step; acceleration and yaw rate are those of the step, limits included */
+    float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK];
+    float acceleration_mps2[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
+} drv_motion_block;
 
-/* The controls that a discrete action stands for; the middle bins are exactly zero. */
-DRV_STEP_API drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin);
+/* What a model offers. Its inverse, from poses to controls, has its place here too. */
+typedef struct drv_dynamics_model {
+    /* Moves every vehicle of the block by dt_s with its controls held. */
+    void (*advance)(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);
+} drv_dynamics_model;
 
 #endif

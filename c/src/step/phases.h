@@ -38,12 +38,6 @@ DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t
 /* The observations of the chosen agents of a world in a type with all its features, each at its place from `out` on. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
                       void *out);
-/* Whether the actions of so many agents are all in range, whoever drives. */
-DRV_STEP_API bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t agents);
-/* Whether those of the agents of a world that drive are; the first bad one is told. */
-DRV_STEP_API drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
-/* What the action of an agent that drives asks for. */
-DRV_STEP_API drv_control drv_actions_control(const drv_world *world, int32_t agent);
 
 /* Index of each phase, for names and times. */
 enum {

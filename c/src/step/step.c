@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "platform/clock.h"
+#include "step/actions.h"
 #include "step/kernels.h"
 #include "step/phases.h"
 #include "math/vector.h"

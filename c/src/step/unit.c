@@ -6,6 +6,7 @@
 
 #include "step/actions.c"
 #include "step/dynamics.c"
+#include "step/dynamics/bicycle.c"
 #include "step/events.c"
 #include "step/metrics.c"
 #include "step/observe.c"

@@ -1,0 +1,71 @@
+/* How does a car move that steers its front wheels without slip? */
+#include "step/dynamics/bicycle.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "math/geometry.h"
+
+typedef struct slip_angle {
+    float cosine, sine, steering_tangent;
+} slip_angle;
+
+/* slip = atan(tan(steering) / 2), as cosine and sine: no arc tangent is needed. */
+static slip_angle slip_of(float steering_rad) {
+    drv_point wheel = drv_direction(steering_rad);
+    float tangent = wheel.y / wheel.x;
+    float half = 0.5f * tangent;
+    float cosine = 1.0f / sqrtf(1.0f + half * half);
+    return (slip_angle){cosine, half * cosine, tangent};
+}
+
+static float next_speed(float speed_mps, float acceleration_mps2, drv_speed_limits limits, float dt_s) {
+    float speed = speed_mps + acceleration_mps2 * dt_s;
+    const bool passes_zero = ((speed_mps > 0.0f) & (speed < 0.0f)) | ((speed_mps < 0.0f) & (speed > 0.0f));
+    return passes_zero ? 0.0f : drv_clip(speed, limits.min_mps, limits.max_mps);
+}
+
+static drv_motion advance(drv_motion car, drv_control control, slip_angle slip, float wheelbase_m,
+                          drv_speed_limits limits, float dt_s) {
+    drv_point ahead = drv_direction(car.heading_rad);
+    float speed = next_speed(car.speed_mps, control.acceleration_mps2, limits, dt_s);
+    float path_m = speed * dt_s;
+    drv_motion next = {
+        car.x_m + path_m * (ahead.x * slip.cosine - ahead.y * slip.sine),
+        car.y_m + path_m * (ahead.y * slip.cosine + ahead.x * slip.sine),
+        drv_wrap_angle(car.heading_rad + path_m * slip.cosine * slip.steering_tangent / wheelbase_m),
+        speed,
+    };
+    return next;
+}
+
+static float yaw_rate(float speed_mps, slip_angle slip, float wheelbase_m) {
+    return speed_mps * slip.cosine * slip.steering_tangent / wheelbase_m;
+}
+
+drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
+                               float dt_s) {
+    return advance(car, control, slip_of(control.steering_rad), wheelbase_m, limits, dt_s);
+}
+
+float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m) {
+    return yaw_rate(speed_mps, slip_of(steering_rad), wheelbase_m);
+}
+
+void drv_bicycle_advance_block(drv_motion_block *cars, drv_speed_limits limits, float dt_s) {
+    for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+        const drv_motion before = {cars->x_m[i], cars->y_m[i], cars->heading_rad[i], cars->speed_mps[i]};
+        const drv_control control = {cars->wanted_mps2[i], cars->steering_rad[i]};
+        const slip_angle slip = slip_of(control.steering_rad);
+        const drv_motion after = advance(before, control, slip, cars->wheelbase_m[i], limits, dt_s);
+        const drv_point ahead = drv_direction(after.heading_rad);
+        cars->x_m[i] = after.x_m;
+        cars->y_m[i] = after.y_m;
+        cars->heading_rad[i] = after.heading_rad;
+        cars->speed_mps[i] = after.speed_mps;
+        cars->acceleration_mps2[i] = (after.speed_mps - before.speed_mps) / dt_s;
+        cars->cos_heading[i] = ahead.x;
+        cars->sin_heading[i] = ahead.y;
+        cars->yaw_rate_radps[i] = yaw_rate(after.speed_mps, slip, cars->wheelbase_m[i]);
+    }
+}

@@ -1,0 +1,54 @@
+"""Which actions does a config offer? The core's table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .binding import ffi, lib
+from .config import DriveConfig
+from .core import native_config
+
+__all__ = ["ActionDimension", "action_dimensions", "bins_of_index", "index_of_bins"]
+
+
+@dataclass(frozen=True, eq=False)
+class ActionDimension:
+    """One number of a control.
+
+    A continuous action is a share of `limit`, in `unit`; `shares` holds that share for each bin of the discrete
+    action types, (bins,) float32.
+    """
+
+    name: str
+    unit: str
+    limit: float
+    shares: np.ndarray
+
+    def __post_init__(self):
+        self.shares.flags.writeable = False
+
+    @property
+    def bins(self) -> int:
+        return len(self.shares)
+
+
+@lru_cache(maxsize=64)
+def action_dimensions(config: DriveConfig) -> tuple[ActionDimension, ...]:
+    """The numbers of a control in their order: acceleration, steering."""
+    space = lib.drv_action_space_of(native_config(config))
+    return tuple(ActionDimension(ffi.string(dimension.name).decode(), ffi.string(dimension.unit).decode(),
+                                 dimension.limit, np.array(list(dimension.share)[: dimension.bins], np.float32))
+                 for dimension in space.dimension)
+
+
+def bins_of_index(index, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
+    """(..., 2) bins of discrete actions."""
+    return np.stack(np.unravel_index(index, [dimension.bins for dimension in dimensions]), axis=-1)
+
+
+def index_of_bins(bins, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
+    """Discrete actions of (..., 2) bins."""
+    return np.ravel_multi_index(np.moveaxis(np.asarray(bins), -1, 0), [dimension.bins for dimension in dimensions])
