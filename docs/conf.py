@@ -1,6 +1,6 @@
-"""How are these pages put together? By Sphinx, from the Markdown beside this file and the docstrings of the package.
+"""How is the site built? By Sphinx, from the Markdown beside this file and the docstrings of the package.
 
-`make docs` builds them; a warning is an error, and nothing is fetched.
+`make docs` runs it; a warning is an error, and nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ myst_heading_anchors = 3  # links such as observation.md#kinds, as in the checko
 
 # ---- docstrings ----
 
-default_role = "py:obj"  # `Batch` leads to Batch; what leads nowhere looks like code all the same
+default_role = "py:obj"  # `Batch` links to Batch; a name without a target is shown as code
 napoleon_use_param = False
 autodoc_member_order = "bysource"
-autodoc_mock_imports = ["stable_baselines3"]  # the base class of an adapter, and nothing of it is shown here
+autodoc_mock_imports = ["stable_baselines3"]  # the base class of an adapter; none of its members are documented
 python_maximum_signature_line_length = 100
 add_module_names = False
 
@@ -39,11 +39,11 @@ html_static_path = ["_static"]
 html_css_files = ["drive_env.css"]
 
 REST = "<!-- all other pages -->"
-"""Where index.md gets the pages that it does not name."""
+"""The marker in index.md that is replaced by the pages it does not name."""
 
 
 def list_the_rest(app, page: str, source: list[str]) -> None:
-    """So that a new page is in the navigation before anybody has thought where it belongs."""
+    """Adds pages that index.md does not name to the navigation."""
     if page != "index":
         return
     named = {line.strip() for block in re.findall(r"```{toctree}(.*?)```", source[0], re.DOTALL)
@@ -54,7 +54,7 @@ def list_the_rest(app, page: str, source: list[str]) -> None:
 
 
 class AsWritten(str):
-    """An annotation that is shown as the source has it."""
+    """An annotation that is shown as in the source."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class AsWritten(str):
 
 
 def signature_as_written(app, what, name, found, options, arguments, returns):
-    """`scenes: Scenes`, where autodoc would write out all that the name stands for."""
+    """`scenes: Scenes`, where autodoc would expand the alias."""
     function = found.__init__ if inspect.isclass(found) else found
     if arguments in (None, "(**fields)") or not inspect.isfunction(function):
         return None
@@ -79,8 +79,8 @@ def signature_as_written(app, what, name, found, options, arguments, returns):
 
 
 def docstring_as_meant(app, what, name, found, options, lines: list[str]) -> None:
-    """`first, removed: meaning` under Attributes are several names, which Napoleon takes for one and its type; and
-    pages are named by their files."""
+    """Splits `first, removed: meaning` under Attributes, which Napoleon reads as one name and its type, and links
+    `docs/page.md`."""
     text = re.sub(r"\bdocs/(\w+)\.md\b", r":doc:`\1`", "\n".join(lines))
     head, mark, rest = text.partition("\nAttributes:\n")
     if mark:
