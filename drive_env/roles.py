@@ -206,7 +206,7 @@ def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Fr
     share = (place - low)[:, None]
     exact = share == 0
     valid = objects.valid[low] & (exact | objects.valid[high])
-    report.make_up("poses interpolated between two frames", int((valid & ~exact).sum()))
+    report.impute("poses interpolated between two frames", int((valid & ~exact).sum()))
 
     def between(track: np.ndarray, turn: bool = False) -> np.ndarray:
         first, change = track[low].astype(np.float64), track[high].astype(np.float64) - track[low]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import agent, run
+from command import cells, run
 from scenes.json_writer import json_bytes, small_document
 
 import drive_env
@@ -21,10 +21,10 @@ def run_alone(*arguments):
 
 def test_the_demo_shows_both_drivers_and_where_the_time_went():
     output = run("demo", "--episodes", "1")
-    random_policy, by_rule = map(float, agent(output, "goal"))
+    random_policy, by_rule = map(float, cells(output, "goal"))
     assert by_rule > 0.6 > random_policy
-    assert agent(output, "trials recorded") == ["64", "64"]
-    assert all(float(cell.replace(",", "")) > 1000 for cell in agent(output, "agent-steps/s"))
+    assert cells(output, "trials recorded") == ["64", "64"]
+    assert all(float(cell.replace(",", "")) > 1000 for cell in cells(output, "agent-steps/s"))
     parts = re.findall(r"^  \S.*?\s{2,}([\d.]+)%\s+([\d.]+)%", output, re.MULTILINE)
     for column in (0, 1):
         assert sum(float(part[column]) for part in parts) == pytest.approx(100.0, abs=1.0)
@@ -42,7 +42,7 @@ def test_the_demo_plays_a_file_after_the_town(sample_path):
     path = str(sample_path("pufferdrive/map_942.bin"))
     output = run("demo", path, "--episodes", "1").partition(path)[2]
     assert "14 agents" in output
-    assert agent(output, "trials recorded") == ["28", "28"]
+    assert cells(output, "trials recorded") == ["28", "28"]
 
 
 def test_a_scene_that_cannot_be_read_is_found_before_anything_is_played():
@@ -52,28 +52,28 @@ def test_a_scene_that_cannot_be_read_is_found_before_anything_is_played():
 
 def test_inspect_shows_what_a_file_holds(sample_path):
     output = run("inspect", str(sample_path("pufferdrive/map_942.bin")))
-    assert agent(output, "vehicle") == ["77", "41", "52"]
-    assert agent(output, "pedestrian")[0] == "2"
-    assert agent(output, "lane")[:2] == ["459", "2500"]
-    assert agent(output, "log") == ["91 frames of 0.1 s, from 0 to 9 s"]
-    assert agent(output, "object ids") == ["0-78"]
+    assert cells(output, "vehicle") == ["77", "41", "52"]
+    assert cells(output, "pedestrian")[0] == "2"
+    assert cells(output, "lane")[:2] == ["459", "2500"]
+    assert cells(output, "log") == ["91 frames of 0.1 s, from 0 to 9 s"]
+    assert cells(output, "object ids") == ["0-78"]
     for line in ("agents: 14", "log-replay vehicles replaying their logs: 65", "trial: 90 driving steps",
-                 "dropped: no agent: marked expert: 21", "made up: dt_s 0.1, which the file does not say: 1"):
+                 "dropped: no agent: marked expert: 21", "imputed: dt_s 0.1, absent from the file: 1"):
         assert line in output
 
 
 def test_inspect_shows_what_a_json_file_holds(sample_path):
     output = run("inspect", str(sample_path("gpudrive/test.json")))
-    assert agent(output, "scenario id") == ["1c365f15b70ebdbf"]
-    assert agent(output, "vehicle") == ["23", "16", "0"]
-    assert agent(output, "lane")[:2] == ["39", "4935"]
-    assert agent(output, "recording vehicle") == ["object 24, id 1847"]
-    assert agent(output, "tracks to predict") == ["2: ids 1415, 1847"]
-    assert agent(output, "objects of interest") == ["2: ids 1415, 1847"]
-    assert agent(output, "object ids") == ["1407-1421, 1423-1424, 1426-1430, 1837, 1841, 1847"]
-    assert agent(output, "map") == ["229 m x 285 m, x 4246.5 to 4475.9, y 600.0 to 884.5"]
-    assert agent(output, "traffic")[0] == "96 m x 112 m, x 4311.3 to 4406.9, y 692.9 to 805.0"
-    for line in ("made up: lane successors, from lanes that end where another starts: 30", "z coordinates and",
+    assert cells(output, "scenario id") == ["1c365f15b70ebdbf"]
+    assert cells(output, "vehicle") == ["23", "16", "0"]
+    assert cells(output, "lane")[:2] == ["39", "4935"]
+    assert cells(output, "recording vehicle") == ["object 24, id 1847"]
+    assert cells(output, "tracks to predict") == ["2: ids 1415, 1847"]
+    assert cells(output, "objects of interest") == ["2: ids 1415, 1847"]
+    assert cells(output, "object ids") == ["1407-1421, 1423-1424, 1426-1430, 1837, 1841, 1847"]
+    assert cells(output, "map") == ["229 m x 285 m, x 4246.5 to 4475.9, y 600.0 to 884.5"]
+    assert cells(output, "traffic")[0] == "96 m x 112 m, x 4311.3 to 4406.9, y 692.9 to 805.0"
+    for line in ("imputed: lane successors, from lanes that end where another starts: 30", "z coordinates and",
                  "agents: 2"):
         assert line in output
 
@@ -83,7 +83,7 @@ def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
     document["scenario_id"] = "\u202ered\ufeff\nline"
     path = tmp_path / "red.json"
     path.write_bytes(json_bytes(document))
-    assert agent(run("inspect", str(path)), "scenario id") == ["\\u202ered\\ufeff\\nline"]
+    assert cells(run("inspect", str(path)), "scenario id") == ["\\u202ered\\ufeff\\nline"]
 
 
 def test_ids_are_drawn_together_and_many_are_cut():
@@ -96,8 +96,8 @@ def test_ids_are_drawn_together_and_many_are_cut():
 
 def test_inspect_takes_a_generators_name():
     output = run("inspect", "intersection", "--seed", "3", "--agents", "5")
-    assert agent(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
-    assert agent(output, "vehicle") == ["5", "5", "0"]
+    assert cells(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
+    assert cells(output, "vehicle") == ["5", "5", "0"]
     assert "agents: 5" in output
 
 
@@ -116,9 +116,9 @@ def test_bench_measures_and_names_the_machine(options):
     output = run("bench", "--worlds", "2", "--seconds", "0.05", *options)
     assert re.search(r"^[\d.,]+( million)? agent-steps/s$", output, re.MULTILINE)
     assert "median of 5 repeats" in output
-    assert "Python" in agent(output, "machine")[0]
-    phases = [agent(output, name) for name in ("dynamics_integrate", "observe_write", "calls and waiting")]
-    total = agent(output, "all")
+    assert "Python" in cells(output, "machine")[0]
+    phases = [cells(output, name) for name in ("dynamics_integrate", "observe_write", "calls and waiting")]
+    total = cells(output, "all")
     assert sum(float(ns) for ns, _ in phases) <= float(total[0])
     assert total[1] == "100.0%"
 
@@ -128,7 +128,7 @@ def test_bench_measures_and_names_the_machine(options):
 def test_a_command_names_what_it_was_given_not_what_that_was_made_from(scene, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     drive_env.save_scene(drive_env.generate_scene("town", seed=9, agents=2), "own.drv")
-    assert agent(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
+    assert cells(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
     demo = run("demo", scene, "--episodes", "1")
     assert demo.count(named.partition(" and ")[0]) == 1 and demo.count("seed=9") == 0
 

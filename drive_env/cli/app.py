@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from ..config import DriveConfig
 from ..errors import ConfigError
 from ..scenes.generate import GENERATORS
+from ..version import package_version
 from . import bench as bench_command
 from . import conversion, inspection, looking
 from . import demo as demo_command
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"drive-env {__version__}")
+        typer.echo(f"drive-env {package_version()}")
         raise typer.Exit()
 
 

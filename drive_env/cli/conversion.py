@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ..errors import ConfigError, DriveError, SceneError, printable
 from ..scenes import Scene, generate_scene, save_scene
-from ..scenes.drv import has_signature
-from ..scenes.load import decompressed, read_file, scene_in
+from ..scenes.load import only_scene
 from ..scenes.metadata import as_text
+from ..scenes.readers.drv import has_signature
+from ..scenes.readers.source import read_source
 from ..scenes.resolve import files_of, is_generator
 from . import show
 
@@ -80,13 +81,12 @@ def read(source: str, stated: dict[str, str], seed: int, agents: int) -> Scene:
     if is_generator(source):
         scene = generate_scene(source, seed=seed, agents=agents)
     else:
-        name, packed = read_file(source)
-        data = decompressed(name, packed)
-        scene = scene_in(name, data)
-        if not has_signature(data):
-            # A folder of this machine says nothing on another one.
-            file_name = as_text(os.path.basename(name))
-            digest = hashlib.sha256(packed).hexdigest()
+        file = read_source(source)
+        scene = only_scene(file)
+        if not has_signature(file.data):
+            # Without the folder, which means nothing on another machine.
+            file_name = as_text(os.path.basename(file.path))
+            digest = hashlib.sha256(file.stored).hexdigest()
             scene = dataclasses.replace(
                 scene, source=file_name, provenance=dataclasses.replace(scene.provenance, source_sha256=digest))
     return dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, **stated))

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..reports import Figure
+from ..api.parallel import DriveParallelEnv, parallel_env
 from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
-from ..api.parallel import DriveParallelEnv, parallel_env
+from ..reports import Figure
 from ..scenes import Scene
 from ..scenes.resolve import is_generator
 from . import looking, show

@@ -7,10 +7,10 @@ import numpy as np
 from ..batch import Batch
 from ..errors import DriveError
 from ..scenes import Scene, generate_scene
-from ..scenes.drv import describe_drv, has_signature
-from ..scenes.drv_layout import KINDS
-from ..scenes.load import scene_in
-from ..scenes.resolve import is_generator, read_source
+from ..scenes.load import only_scene
+from ..scenes.readers.drv import describe_drv, has_signature
+from ..scenes.readers.drv.layout import KINDS
+from ..scenes.resolve import find_source, is_generator
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -36,8 +36,8 @@ def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
     """The scene in the file and the file's bytes, unpacked; or the generated scene where `name` is a generator's."""
     if is_generator(name):
         return generate_scene(name, seed=seed, agents=agents), b""
-    path, data = read_source(name)
-    return scene_in(path, data), data
+    source = find_source(name)
+    return only_scene(source), source.data
 
 
 def find_scene(name: str, seed: int, agents: int) -> Scene:

@@ -9,9 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from .. import __version__
 from ..errors import printable
 from ..machine import processor, usable_threads
+from ..version import package_version
 
 console = Console(highlight=False)
 
@@ -56,7 +56,7 @@ def progress() -> Progress:
 
 def machine() -> str:
     """The machine in one line; figures of speed mean nothing without it."""
-    return (f"drive-env {__version__}, Python {platform.python_version()}, {platform.system()} "
+    return (f"drive-env {package_version()}, Python {platform.python_version()}, {platform.system()} "
             f"{platform.machine()}, {processor()}, {some(usable_threads(), 'usable thread')}")
 
 

@@ -1,4 +1,4 @@
-"""Where do scenes come from? From files, from generators, from the user's own hands; all end as `Scene`."""
+"""Where do scenes come from? From files, from generators, or made by hand; all are a `Scene`."""
 
 from .generate import generate_scene
 from .load import load_scene

@@ -1,6 +1,6 @@
-"""How does JSON that nobody vouches for become plain values? Strictly, and a fault names its place.
+"""How is untrusted JSON parsed? Strictly, in bounded memory, and every error names the place of the fault.
 
-A place is written as the way to it: `objects[3].position[17].x`.
+A place is written as a path: `objects[3].position[17].x`.
 """
 
 from __future__ import annotations
@@ -13,38 +13,42 @@ import numpy as np
 from ..errors import SceneError, shown
 
 MEMORY_LIMIT_BYTES = 512 * 2**20
-"""Three times what the largest public scene needs, a CARLA town of 17 MB."""
+"""Three times the need of the largest public scene, a CARLA town of 17 MB."""
 
 TEXT_COPIES = 4
-"""Of ASCII text: the bytes, the str, a value that is all of it, and its digits while they are converted."""
+"""Copies of ASCII text: the bytes, the str, a value that is all of it, and its digits during conversion."""
 
 WIDE_TEXT_COPIES = 10
-"""Of other text, whose characters may take four bytes each."""
+"""Copies of other text, whose characters may take four bytes each."""
 
 MARK_BYTES = {b",": 64, b"[": 40, b"{": 128, b":": 220, b'"x":': -156, b'"y":': -156, b'"z":': -156, b"\\": 156}
-"""What the parser allocates at most for each of these marks, measured with CPython 3.11: an element, a list, an object,
-a key that stands nowhere else; x, y and z, the keys of points, are stored once. A backslash, without which no other key
-ends like these, takes the discount back."""
+"""Upper bounds of the parser's allocation per mark, measured with CPython 3.11: an element, a list, an object, a key.
+The keys x, y and z of points are stored once, so they are discounted; other keys end like these only after a backslash,
+which cancels the discount."""
 
 HEAD_BYTES = 4096
-"""So much of a text is looked at to tell UTF-16."""
+"""Bytes that are examined to detect UTF-16."""
 
-DEEP = 100
-"""Brackets within brackets; scenes have about six. The parser itself gives up at about a thousand."""
+DEPTH_LIMIT = 100
+"""Nesting depth; scenes have about six. The parser itself fails at about a thousand."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*(?:[\"}]|$)")
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
-"""A string, to the end of the text where it does not end before, or a bracket."""
+"""A bracket, or a string, which may lack its end."""
 
 TYPE_WORDS = {dict: "an object", list: "an array", str: "a string", int: "a whole number", float: "a number",
               bool: "true or false"}
 
 
-def looks_like_json(data: bytes) -> bool:
-    """Whether the first bytes are those of a JSON object. Text has no zero bytes, small counts in binary do.
+class OtherJsonError(SceneError):
+    """The text is JSON, but of another format."""
 
-    That of UTF-16 has, but in other places than such counts; it is told here, to be refused in words by `read_json`.
+
+def looks_like_json(data: bytes) -> bool:
+    """Whether the first bytes are those of a JSON object: an opening brace and no zero byte.
+
+    UTF-16 has zero bytes but counts as JSON, so that `read_json` refuses it with a reason.
     """
     return OPENING.match(data) is not None and b"\0" not in data[:8] or _is_utf_16(data)
 
@@ -61,33 +65,34 @@ def _is_utf_16(data):
 def read_json(data: bytes):
     """The one value of a JSON text in UTF-8, with or without a byte order mark.
 
-    Refused, beyond what is no JSON: keys that stand twice in one object, NaN and Infinity, too deep nesting.
-    Whole numbers of more than 20 characters come out as floats, numbers beyond float64 as infinite ones.
+    Refuses repeated keys of an object, NaN, Infinity and deep nesting. Integers of more than 20 characters become
+    floats, numbers beyond float64 infinities.
 
     Raises:
         SceneError: names the place and the reason.
     """
+    # Bound the memory before parsing.
     needed = parsed_bytes_at_most(data)
     if needed > MEMORY_LIMIT_BYTES:
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; it may take "
                          f"{MEMORY_LIMIT_BYTES}")
     text = _decoded(data)
-    # Of millions of faults two are enough: nothing that a repeated key hides lies outside the last object that has one.
+    # Two faults suffice: whatever a repeated key replaces is inside the last object that has one.
     constant: list = []
     repeated: list = []
 
     def as_object(pairs):
         value = dict(pairs)
         if len(value) < len(pairs):
-            # A dict keeps its keys in the order of their first places, so the first that differs stands there again.
+            # A dict keeps keys in the order of their first occurrence: the first difference is a repeated key.
             twice = next((key for (key, _), kept in zip(pairs, value) if key != kept), pairs[len(value)][0])
-            repeated[:] = [(value, f"the key {shown(twice)} stands more than once")]
+            repeated[:] = [(value, f"the key {shown(twice)} is repeated")]
         return value
 
     def as_constant(name):
         value = float(name)
         if not constant:
-            constant.append((value, f"{name} is no number of JSON"))
+            constant.append((value, f"{name} is not a number in JSON"))
         return value
 
     try:
@@ -103,7 +108,7 @@ def read_json(data: bytes):
 
 
 def parsed_bytes_at_most(data: bytes) -> int:
-    """An upper bound, from counts alone, of the memory that this text takes while it is parsed, itself included."""
+    """An upper bound, from counts of marks, of the memory that parsing this text takes, the text included."""
     copies = TEXT_COPIES if data.isascii() else WIDE_TEXT_COPIES
     return copies * len(data) + sum(cost * data.count(mark) for mark, cost in MARK_BYTES.items())
 
@@ -120,7 +125,7 @@ def _decoded(data):
 
 
 def _whole_or_float(text):
-    # Python takes quadratic time for, or refuses, the digits of huge whole numbers.
+    # Python converts the digits of huge integers in quadratic time, or refuses.
     return int(text) if len(text) <= 20 else float(text)
 
 
@@ -128,18 +133,18 @@ def _deep_fault(text):
     depth = 0
     for token in TOKEN.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        if depth > DEEP:
+        if depth > DEPTH_LIMIT:
             at = json.JSONDecodeError("", text, token.start())
-            return f"line {at.lineno}, column {at.colno}: it is nested more than {DEEP} deep"
-    return "it is nested too deep for what is left of Python's stack"
+            return f"line {at.lineno}, column {at.colno}: it is nested more than {DEPTH_LIMIT} deep"
+    return "it is nested too deep for the rest of Python's stack"
 
 
 def _first_fault(root, faults):
-    """The first fault in the order of the text, with its place. Objects and floats are told by identity."""
+    """The first fault in text order, with its place. Faulty objects and floats are found by identity."""
     reasons = {id(value): reason for value, reason in faults}
     keys, inner = [], [iter([(None, root)])]
     while True:
-        # Each level of the walk is an iterator over the parts that are still to be looked at.
+        # Depth-first walk; each level is an iterator over the rest of its parts.
         part = next(inner[-1], None)
         if part is None:
             inner.pop()
@@ -154,7 +159,7 @@ def _first_fault(root, faults):
 
 
 def _written(keys):
-    """A place as text, from the keys on the way to it."""
+    """A place as text, from the keys that lead to it."""
     text = ""
     for key in keys:
         if key is not None:
@@ -163,7 +168,7 @@ def _written(keys):
 
 
 def within(place, key):
-    """The place of a member of what stands at `place`."""
+    """The place of the member `key` of the value at `place`."""
     if type(key) is int:
         return f"{place}[{key}]"
     if key.isidentifier() and key.isascii():
@@ -171,25 +176,25 @@ def within(place, key):
     return f"{place}[{shown(key)}]"
 
 
-# ---- values of the types asked for ----
+# ---- typed values ----
 
 
 def described(value) -> str:
-    """A value as JSON would name it, cut where it is long."""
+    """A value as JSON writes it, shortened if long."""
     if type(value) in (dict, list):
         return TYPE_WORDS[type(value)]
     return json.dumps(value) if value is None or type(value) is bool else shown(value)
 
 
 def expected(value, kind, place):
-    """`value`, if it is exactly of the type `kind`: True is no whole number here."""
+    """`value`, which must be exactly of the type `kind`: True is no integer here."""
     if type(value) is not kind:
         raise SceneError(f"{place or 'the whole'} is {described(value)}; it must be {TYPE_WORDS[kind]}")
     return value
 
 
 def member(owner, key, kind, place):
-    """`owner[key]` of the type `kind`."""
+    """`owner[key]`, which must be of the type `kind`."""
     if key not in owner:
         raise SceneError(f"{place or 'the whole'} has no {key!r}")
     return expected(owner[key], kind, within(place, key))
@@ -208,7 +213,7 @@ def one_of(value, allowed, place):
 
 
 def numbers(values, place):
-    """float64 of a list of numbers, all finite; `place` is a function from an index to its words."""
+    """A list of finite numbers as float64; `place` is a function from an index to the place of the number."""
     if not set(map(type, values)) <= {float, int}:
         at = next(at for at, value in enumerate(values) if type(value) not in (float, int))
         raise SceneError(f"{place(at)} is {described(values[at])}; it must be a number")
@@ -220,19 +225,19 @@ def numbers(values, place):
     return array
 
 
-def column(rows, key, place, default=None):
-    """float64 of `row[key]` for a list of objects.
+def column(objects, key, place, default=None):
+    """float64 of `object[key]` for a list of objects.
 
     Args:
-        place: a function from an index to the words for that row.
-        default: what a row without the key counts as; None where every row must have it.
+        place: a function from an index to the place of that object.
+        default: value of an object without the key; None if every object must have it.
     """
-    if not set(map(type, rows)) <= {dict}:
-        at = next(at for at, row in enumerate(rows) if type(row) is not dict)
-        expected(rows[at], dict, place(at))
-    values = [row.get(key, default) for row in rows]
+    if not set(map(type, objects)) <= {dict}:
+        at = next(at for at, value in enumerate(objects) if type(value) is not dict)
+        expected(objects[at], dict, place(at))
+    values = [value.get(key, default) for value in objects]
     if default is None and None in values:
-        at = next((at for at, row in enumerate(rows) if key not in row), None)
+        at = next((at for at, value in enumerate(objects) if key not in value), None)
         if at is not None:
             raise SceneError(f"{place(at)} has no {key!r}")
     return numbers(values, lambda at: within(place(at), key))

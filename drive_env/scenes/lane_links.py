@@ -1,4 +1,4 @@
-"""Which lane leads into which, where a file does not say? Lanes joined end to start."""
+"""Which lane leads into which, if a file has no lane graph? Lanes are joined end to start."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from ..errors import SceneError
 from .scene import ROAD_KIND_CODES, LaneGraph, Roads
 
 JOIN_GAP_M = 0.5
-"""Lanes that continue each other share a point to the millimetre in data cut from one map; parallel
-neighbours are at least a narrow lane apart."""
+"""Consecutive lanes of a map share a point to the millimetre; parallel neighbours are at least a narrow lane apart."""
 
 JOIN_TURN_COS = 0.7071
-"""45 degrees. At a join the true turn is small, but thinned polylines show the chord, not the tangent."""
+"""45 degrees. The true turn at a join is small, but the segments of thinned polylines are chords, not tangents."""
 
 CROWD_LIMIT = 64
-"""Lane starts near one lane end. Real forks have up to about ten; a hostile file could ask for n squared."""
+"""Lane starts near one lane end. Real forks have up to about ten; a hostile file could have n squared pairs."""
 
 
 def no_links(roads: Roads) -> LaneGraph:
-    """The graph that joins nothing."""
+    """The graph without links."""
     return LaneGraph(np.zeros(roads.count + 1, np.int32), np.zeros(0, np.int32))
 
 
 def link_lanes(roads: Roads) -> LaneGraph:
-    """Joins lane a to lane b where a ends within `JOIN_GAP_M` of b's start and b sets out the way a points.
+    """Links lane a to lane b if a ends within `JOIN_GAP_M` of the start of b and their directions agree there.
 
     Args:
         roads: coordinates finite and within the limit of the validator.
@@ -48,7 +47,7 @@ def link_lanes(roads: Roads) -> LaneGraph:
 
 def _lane_ends(roads, xy_m):
     """Of each lane with a direction: road index, index of first and last point, unit vectors in and out."""
-    # A point that repeats the one before it says nothing about direction.
+    # A repeated point has no direction.
     moves = np.ones(len(xy_m), bool)
     moves[1:] = (xy_m[1:] != xy_m[:-1]).any(axis=1)
     moves[roads.start[:-1]] = True
@@ -67,7 +66,7 @@ def _close_pairs(ends_m, starts_m, lane):
     """Pairs (i, j) with end i in the square cell of start j or in one of its eight neighbours."""
     start_cell = np.floor(starts_m / JOIN_GAP_M).astype(np.int64)
     end_cell = np.floor(ends_m / JOIN_GAP_M).astype(np.int64)
-    # Cells lie within 2**20 of the origin, so one number holds both indices.
+    # Cell indices are below 2**20, so one integer holds both.
     order = np.argsort(start_cell[:, 0] * 2**32 + start_cell[:, 1], kind="stable")
     keys = (start_cell[:, 0] * 2**32 + start_cell[:, 1])[order]
     lows, highs = [], []
@@ -80,7 +79,7 @@ def _close_pairs(ends_m, starts_m, lane):
     if (crowd > CROWD_LIMIT).any():
         worst = int(np.argmax(crowd))
         raise SceneError(f"road {lane[worst]} ends where {crowd[worst]} lanes start; "
-                         f"at most {CROWD_LIMIT} may")
+                         f"at most {CROWD_LIMIT} are allowed")
     before = np.repeat(np.tile(np.arange(len(ends_m)), 3), count.ravel())
     offset = np.arange(len(before)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
     return before, order[np.repeat(low.ravel(), count.ravel()) + offset]

@@ -1,4 +1,4 @@
-"""What does a `.drv` file say in words? A JSON object with exactly the keys of `FIELDS`."""
+"""Which texts does a `.drv` file hold? A JSON object with exactly the keys of `FIELDS`."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ TEXT, COUNTS, NOTES, DIGEST = "text", "counts by reason", "list of texts", "64 h
 FIELDS = {
     "name": (TEXT, "`Scene.name`"),
     "source": (TEXT, "`Scene.source`: what was converted, or the generator call"),
-    "dataset": (TEXT, "name of the dataset, empty where nobody said"),
+    "dataset": (TEXT, "name of the dataset, empty if unknown"),
     "scenario_id": (TEXT, "`Scene.scenario_id`: which scenario of the dataset"),
     "licence": (TEXT, "the terms of the data"),
     "source_sha256": (DIGEST, "SHA-256 of the file that was converted"),
     "converter": (TEXT, "the program that converted it, and its version"),
     "dropped": (COUNTS, "what of the source is not in the scene"),
     "imputed": (COUNTS, "what of the scene is not in the source"),
-    "notes": (NOTES, "what else became of the source"),
+    "notes": (NOTES, "remarks on the conversion"),
 }
 """Key to the type of its value and its meaning, in the order of writing."""
 
 COUNT_LIMIT = 2**53
-"""The largest whole number that every reader of JSON keeps."""
+"""The largest integer that every JSON parser represents."""
 
 CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, save tab and line feed: shown in a terminal they are orders to it."""
+"""Control characters except tab and line feed: a terminal would execute them."""
 
 NO_TEXT = re.compile(f"{CONTROL.pattern}|[\ud800-\udfff]")
-"""These, and halves of characters, as Python reads bytes of a path that are no UTF-8."""
+"""Also surrogates, which Python puts for bytes of a path that are not UTF-8."""
 
 
 def as_text(path: str) -> str:
-    """A path as a scene may say it: U+FFFD stands for what no text may hold."""
+    """A path as text of a scene: U+FFFD replaces characters that a text may not hold."""
     return NO_TEXT.sub("\ufffd", path)
 
 
 def encode_metadata(scene: Scene) -> bytes:
-    """What the scene says in words, as bytes; the same words give the same bytes.
+    """The text fields of a scene as bytes; equal texts give equal bytes.
 
     Raises:
-        SceneError: names the field that cannot be kept so, what was found there and what is allowed.
+        SceneError: names the field, its value and what is allowed.
     """
     known = vars(scene) | vars(scene.provenance) | vars(scene.report)
     texts = {}
@@ -64,14 +64,14 @@ def encode_metadata(scene: Scene) -> bytes:
 
 
 def decode_metadata(data: bytes, later: bool = False) -> dict[str, Any]:
-    """Those fields of a `Scene` that are words: name, source, scenario_id, provenance and report.
+    """The text fields of a `Scene`: name, source, scenario_id, provenance and report.
 
     Args:
         data: JSON in UTF-8.
-        later: whether the file is of a later minor version; keys that this one does not know are then skipped.
+        later: whether the file is of a later minor version, whose unknown keys are skipped.
 
     Raises:
-        SceneError: names the key and what is wrong with its value.
+        SceneError: names the key, its value and what is allowed.
     """
     if data.startswith(BYTE_ORDER_MARK):
         raise SceneError("metadata begins with a byte order mark; it must begin with an opening brace")
@@ -116,15 +116,15 @@ def _check(key, kind, value):
 
 
 def check_text(place: str, value: Any) -> None:
-    """A SceneError that begins with the place unless the value is text that a file can hold and a terminal can show."""
+    """Raises a `SceneError` that names the place, unless UTF-8 can encode the value and a terminal can show it."""
     if not isinstance(value, str):
         raise SceneError(f"{place} is {shown(value)}; it must be text")
     control = CONTROL.search(value)
     if control:
         raise SceneError(f"{place} holds the control character U+{ord(control[0]):04X} at {control.start()}; "
-                         "only tab and line feed may stand in it")
+                         "only tab and line feed are allowed")
     try:
         value.encode()
-    except UnicodeEncodeError as error:  # half of a pair, which JSON can write and UTF-8 cannot
+    except UnicodeEncodeError as error:  # a surrogate, which JSON can write and UTF-8 cannot
         raise SceneError(f"{place} holds U+{ord(value[error.start]):04X} at {error.start}, "
-                         "which is no character; only whole characters may stand in it") from None
+                         "which is half of a character; only whole characters are allowed") from None

@@ -1,7 +1,7 @@
-"""What did the user mean by `scenes`? A generator's name, the path of a file or folder, a Scene, or a list of these.
+"""Which scenes does an argument `scenes` name? A generator's name, the path of a file or folder, a Scene, or a list.
 
-A string that is a generator's name means the generator wherever a source may stand, in every API and command. Any other
-string is a path, as is every os.PathLike; a file or folder of a generator's name is written `./town`.
+A string that is a generator's name means the generator, in every API and command. Any other string is a path, as is
+every os.PathLike; a file or folder that has a generator's name is written `./town`.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from typing import Any
 
 from ..errors import SceneError
 from .generate import GENERATORS, generate_scene
-from .load import decompressed, read_file, scene_in
+from .load import scenes_of
+from .readers.source import Source, read_source
 from .scene import Scene
 from .validate import validate_scene
 
 NAMES = ", ".join(repr(name) for name in GENERATORS)
 
 NAMED_SEEDS = range(64)
-"""The seeds that a generator's name stands for."""
+"""Seeds of the scenes of a generator's name."""
 
 LEAST_AGENTS = 32
-"""A named scene has at least this many vehicles, so that a lone agent still meets traffic."""
+"""Least vehicles of a scene of a generator's name, so that a single agent has traffic."""
 
 
 SceneSource = Scene | str | os.PathLike[str]
 """A scene, a generator's name, or the path of a file or folder."""
 
 Scenes = SceneSource | Sequence[SceneSource]
-"""What may stand where scenes are asked for: one source, or a list or tuple of them."""
+"""The type of `scenes` arguments: one source, or a list or tuple of them."""
 
 
 def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: Iterable[int] = NAMED_SEEDS,
@@ -38,15 +39,16 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
 
     Args:
         scenes: a generator's name, the path of a file or folder (str or os.PathLike), a `Scene`, or a non-empty list
-            or tuple of these. A folder stands for the files right in it, by name, save hidden ones. A string that is a
-            generator's name means the generator; write `./town` for a file or folder of that name.
-        agents_per_world: generated scenes get this many vehicles, but at least 32.
-        seeds: those that a generator's name stands for; 0 to 63 where none are given.
-        agents: vehicles of generated scenes instead, exactly.
-        parameters: further ones of the generators, as `generate_scene` takes them.
+            or tuple of these. A file stands for all its scenes; a folder for its visible files, sorted by name, without
+            subfolders. A string that is a generator's name means the generator; write `./town` for a file or folder of
+            that name.
+        agents_per_world: number of vehicles of generated scenes, but at least 32.
+        seeds: of the scenes of a generator's name.
+        agents: exact number of vehicles of generated scenes; overrides `agents_per_world`.
+        parameters: other parameters of the generators, see `generate_scene`.
 
     Raises:
-        SceneError: says what is allowed, or what is wrong with a scene.
+        SceneError: names the argument and what is allowed, or the fault of a scene.
     """
     sources = scenes if isinstance(scenes, (list, tuple)) else (scenes,)
     if not sources:
@@ -60,7 +62,8 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         elif is_generator(source):
             found += [generate_scene(source, seed=seed, agents=agents, **(parameters or {})) for seed in seeds]
         elif isinstance(source, (str, os.PathLike)):
-            found += [scene_in(*read_source(file)) for file in files_of(source)]
+            for file in files_of(source):
+                found += scenes_of(find_source(file))
         else:
             raise SceneError(f"scenes holds a {type(source).__name__}; it must be one of {NAMES}, a path, a Scene, "
                              "or a list of these")
@@ -73,18 +76,18 @@ def is_generator(source: Any) -> bool:
 
 
 def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:
-    """The path itself, or the files right in it where it is a folder, by name; hidden ones are not looked at.
+    """The path itself, or the visible files of a folder, sorted by name, without subfolders.
 
-    A link that leads nowhere is one of them: reading it says so.
+    A broken link is one of the files, so that reading it raises an error.
 
     Raises:
-        SceneError: a folder without files.
+        SceneError: the folder has no files, or cannot be read.
     """
     try:
         if not os.path.isdir(path):
             return [path]
         names = sorted(name for name in os.listdir(path) if not os.fsdecode(name).startswith("."))
-    except TypeError:  # it calls itself a path; reading it says what is wrong
+    except TypeError:  # not a path; reading it raises the error
         return [path]
     except OSError as error:
         raise SceneError(f"{os.fspath(path)}: {error.strerror or error}") from error
@@ -94,12 +97,11 @@ def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:
     return files
 
 
-def read_source(path: str | os.PathLike) -> tuple[str, bytes]:
-    """The name and the unpacked bytes of a file that stands where a generator's name might as well."""
+def find_source(path: str | os.PathLike) -> Source:
+    """As `read_source`; if there is no such file, the error also lists the generators' names."""
     try:
-        name, data = read_file(path)
+        return read_source(path)
     except SceneError as error:
         if isinstance(path, str) and isinstance(error.__cause__, FileNotFoundError):
             raise SceneError(f"scenes is {path!r}; it is neither a file nor one of {NAMES}") from error
         raise
-    return name, decompressed(name, data)

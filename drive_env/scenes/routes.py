@@ -1,4 +1,4 @@
-"""Along which lanes does a car get from here to its goal? The shortest way over the lane graph."""
+"""Which lanes lead a car to its goal? The shortest path in the lane graph (Dijkstra)."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ import numpy as np
 from .scene import ROAD_KIND_CODES, Scene
 
 START_TURN_COS = 0.5
-"""A lane that points more than 60 degrees away from the car's heading is not the lane it drives on."""
+"""60 degrees: a lane whose direction differs more from the car's heading is not the lane that it drives on."""
 
 LANE_REACH_M = 15.0
-"""A point farther than this from every lane is on none: a parking lot, a driveway."""
+"""A point farther than this from every lane is on none, as in a parking lot or a driveway."""
 
 RIVAL_GAP_M = 2.0
-"""Lanes overlap in junctions, and logs run beside lane centres: lanes so much farther than the nearest one
-compete with it. Less than a lane width, so that the lane of the opposite direction does not."""
+"""Lanes overlap in junctions, and logged vehicles drive beside lane centres: lanes that are this much farther away than
+the nearest are candidates as well. Less than a lane width, so that the opposite lane is none."""
 
 RIVAL_LIMIT = 8
 SIDESTEP_COST = 5.0
-"""Metres of way that a metre between a point and its lane counts for: a near lane wins over a short way."""
+"""Cost of a metre between a point and its lane, in metres of path: a near lane is preferred to a short path."""
 
 
 def lane_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndarray | None:
-    """The way from the start to the goal along lane centres; it never changes lanes sideways.
+    """The path from the start to the goal along lane centres, without lane changes.
 
     Args:
         scene: a validated scene.
-        start_xy: (2,) m, where the car is.
-        start_heading: rad, where it points.
-        goal_xy: (2,) m, where it wants to be.
+        start_xy: (2,) m, position of the car.
+        start_heading: rad.
+        goal_xy: (2,) m.
 
     Returns:
-        (m, 2) float32 points from the lane point nearest the start to the one nearest the goal, or None
-        where no lane is near one of them or no lane sequence joins them. m is 1 only where both fall on one
-        point.
+        (m, 2) float32 points from the lane point nearest the start to the one nearest the goal; m is 1 if these are the
+        same point. None if no lane is near one of them, or no lane sequence connects them.
     """
     lanes = _Lanes(scene)
     start_xy, goal_xy = np.asarray(start_xy, np.float64), np.asarray(goal_xy, np.float64)
@@ -51,7 +50,7 @@ def lane_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndar
 
 
 class _Lanes:
-    """The segments of all lanes, and how far along its lane each one begins."""
+    """The segments of all lanes, with the distance along the lane at which each one begins."""
 
     def __init__(self, scene):
         roads = scene.roads
@@ -72,7 +71,7 @@ class _Lanes:
         self.direction = step[drawn] / self.step_m[:, None]
 
     def near(self, xy, allowed):
-        """Lanes that may be meant by a point, as {lane: (metres along, metres away)}."""
+        """Candidate lanes of a point, as {lane: (metres along, metres away)}."""
         offset = xy - self.points[self.point]
         along = np.clip((offset * self.direction).sum(axis=1), 0.0, self.step_m)
         away = offset - along[:, None] * self.direction
@@ -109,6 +108,7 @@ class _Lanes:
 
 def _shortest(scene, length_m, starts, goals):
     """Dijkstra over lanes: (lane sequence, metres along its first, metres along its last), or None."""
+    # Start and goal on one lane, without the graph.
     best_cost, best_end, best_direct = math.inf, None, None
     for lane, (along, away) in starts.items():
         if lane in goals and goals[lane][0] >= along:
@@ -120,11 +120,12 @@ def _shortest(scene, length_m, starts, goals):
     queue: list = []
 
     def offer(lane, cost, before):
-        """`cost` is that of standing at the lane's first point; a start lane is told as (lane,)."""
+        """Relaxes the cost at the first point of `lane`; `before` is the previous lane, or (lane,) for a start lane."""
         if cost < cost_to.get(lane, math.inf):
             cost_to[lane], came_from[lane] = cost, before
             heapq.heappush(queue, (cost, lane))
 
+    # Expand lanes in the order of their cost.
     for lane, (along, away) in starts.items():
         for after in scene.lanes.after(lane):
             offer(int(after), length_m[lane] - along + SIDESTEP_COST * away, (lane,))
@@ -139,6 +140,7 @@ def _shortest(scene, length_m, starts, goals):
         for after in scene.lanes.after(lane):
             offer(int(after), cost + length_m[lane], lane)
 
+    # Walk back from the goal lane.
     if best_direct is not None:
         return [best_direct], starts[best_direct][0], goals[best_direct][0]
     if best_end is None:

@@ -1,7 +1,7 @@
-"""What a scene is in memory: the one shape that every importer and generator fills.
+"""What is a scene in memory? The arrays that every reader and generator fills.
 
-Coordinates are metres in the scene's own frame; `origin_m` is what was taken off the file's coordinates, in
-float64. Angles are radians counter-clockwise from +x. A step of the log is a *frame*.
+Coordinates are metres in the scene's own frame; `origin_m` is what was subtracted from the file's coordinates, in
+float64. Angles are radians, counter-clockwise from +x. A time step of the log is a *frame*.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from ..errors import plain
 
 OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
-"""Codes of `Objects.kind`; an observation shows them as code / 4."""
+"""Codes of `Objects.kind`; an observation holds code / 4."""
 
 ROAD_KINDS = {1: "lane", 2: "line", 3: "edge", 4: "crosswalk", 5: "stop_sign", 6: "speed_bump", 7: "driveway"}
-"""Codes of `Roads.kind`; an observation shows them as code / 8. Crossing an `edge` is leaving the road."""
+"""Codes of `Roads.kind`; an observation holds code / 8. Crossing an `edge` is off-road."""
 
 OBJECT_KIND_CODES = {name: code for code, name in OBJECT_KINDS.items()}
 ROAD_KIND_CODES = {name: code for code, name in ROAD_KINDS.items()}
@@ -24,11 +24,11 @@ ROAD_KIND_CODES = {name: code for code, name in ROAD_KINDS.items()}
 
 @dataclass
 class Report:
-    """What became of a source on its way into a scene; nothing is lost in silence.
+    """Differences between a source and its scene: what was dropped, what was imputed.
 
     Attributes:
         dropped, imputed: counts by reason.
-        notes: sentences.
+        notes: other remarks, one sentence each.
     """
 
     dropped: dict[str, int] = field(default_factory=dict)
@@ -36,30 +36,30 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Adds `count` to what was left out for this reason; 0 leaves no trace."""
+        """Adds `count` to what was dropped for this reason; 0 adds no entry."""
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + int(count)
 
-    def make_up(self, reason: str, count: int = 1) -> None:
-        """Adds `count` to what the source does not say, by reason; 0 leaves no trace."""
+    def impute(self, reason: str, count: int = 1) -> None:
+        """Adds `count` to what was imputed for this reason; 0 adds no entry."""
         if count:
             self.imputed[reason] = self.imputed.get(reason, 0) + int(count)
 
     def __str__(self) -> str:
         lines = [f"dropped: {reason}: {count}" for reason, count in self.dropped.items()]
-        lines += [f"made up: {reason}: {count}" for reason, count in self.imputed.items()]
-        return "\n".join(lines + self.notes) or "nothing dropped, nothing made up"
+        lines += [f"imputed: {reason}: {count}" for reason, count in self.imputed.items()]
+        return "\n".join(lines + self.notes) or "nothing dropped, nothing imputed"
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the data came from and what one may do with it; "" where nobody said.
+    """Origin and licence of the data; "" where unknown.
 
     Attributes:
         dataset: its name, such as "Waymo Open Motion Dataset 1.2".
         licence: the terms, as text.
-        source_sha256: of the file that was read, 64 lower-case hexadecimal digits.
-        converter: the program that wrote the first file in the own format, and its version.
+        source_sha256: of the converted file, 64 lower-case hexadecimal digits.
+        converter: the program that wrote the first `.drv` file, and its version.
     """
 
     dataset: str = ""
@@ -70,14 +70,14 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """Everything that can move, n objects over t frames.
+    """Vehicles, pedestrians and cyclists: n objects over t frames.
 
     Attributes:
         id: (n,) int64, as in the source.
         kind: (n,) uint8, see `OBJECT_KINDS`.
         length_m, width_m, height_m: (n,) float32, true sizes, above 0.
-        goal_m: (n, 2) float32, where the object wants to be.
-        marked_expert: (n,) bool, the source asks that its log be replayed.
+        goal_m: (n, 2) float32.
+        marked_expert: (n,) bool, the source marks it for log replay.
         x_m, y_m, heading_rad, vx_mps, vy_mps: (t, n) float32; meaningful where `valid`, 0 elsewhere.
         valid: (t, n) bool.
     """
@@ -112,7 +112,7 @@ class Roads:
     """Polylines of the map, r of them, p points in all.
 
     Attributes:
-        id: (r,) int64, as in the source or made up in file order.
+        id: (r,) int64, as in the source, or imputed in file order.
         kind: (r,) uint8, see `ROAD_KINDS`.
         start: (r + 1,) int32; polyline i is points start[i] to start[i + 1]. A single point is allowed.
         x_m, y_m: (p,) float32.
@@ -136,10 +136,10 @@ class Roads:
 
 @dataclass(frozen=True, eq=False)
 class LaneGraph:
-    """Which lane leads into which: successors of road i are successor[start[i]:start[i + 1]], road indices.
+    """Successors of lanes: those of road i are successor[start[i]:start[i + 1]], road indices.
 
     Attributes:
-        start: (r + 1,) int32, one entry a road and one more; roads that are no lanes have no successors.
+        start: (r + 1,) int32; roads that are no lanes have no successors.
         successor: (e,) int32.
     """
 
@@ -147,27 +147,27 @@ class LaneGraph:
     successor: np.ndarray
 
     def after(self, road: int) -> np.ndarray:
-        """(n,) int32, road indices of the lanes that lane `road` leads into; empty where it is no lane."""
+        """(n,) int32, road indices of the successors of lane `road`; empty if it is no lane."""
         return self.successor[self.start[road] : self.start[road + 1]]
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is fixed: map, tracks, goals. Immutable, shared by every world that plays it.
+    """Map, tracks and goals. Immutable, shared by all worlds that play it.
 
     Attributes:
-        name: short, unique among the scenes of a batch where that matters to the reader.
-        source: the file or the generator call it came from.
+        name: short; need not be unique.
+        source: the file, or the generator call.
         generated: True for `generate_scene`; such a scene has one frame and no logs.
         dt_s: time between two frames, s.
-        origin_m: (2,) float64, taken off the source's coordinates.
-        objects, roads, lanes: everything that can move, the map, and which lane leads into which.
-        sdc: object index of the recording vehicle, -1 where unknown.
-        tracks_to_predict: object indices the source names, may be empty.
-        objects_of_interest: object indices of those the source says act on each other, may be empty.
-        scenario_id: what the source calls the scenario, "" where it does not say.
-        report: what became of the source.
-        provenance: where the data came from.
+        origin_m: (2,) float64, subtracted from the source's coordinates.
+        objects, roads, lanes: tracks and goals, map, lane graph.
+        sdc: object index of the recording vehicle, -1 if unknown.
+        tracks_to_predict: object indices that the source names, may be empty.
+        objects_of_interest: object indices that the source names as interacting, may be empty.
+        scenario_id: of the source, "" if unknown.
+        report: differences from the source.
+        provenance: origin and licence of the data.
     """
 
     name: str
@@ -186,7 +186,7 @@ class Scene:
     provenance: Provenance = Provenance()
 
     def __post_init__(self) -> None:
-        for name in ("generated", "dt_s", "sdc"):  # numpy scalars are what scenes made by hand are made of
+        for name in ("generated", "dt_s", "sdc"):  # scenes made by hand may hold numpy scalars
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("tracks_to_predict", "objects_of_interest"):
             if isinstance(indices := getattr(self, name), tuple):

@@ -1,4 +1,4 @@
-"""What must hold of every scene, whoever made it? One check for importers, generators and users' own."""
+"""When is a scene valid? One check for readers, generators and scenes made by hand."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from .metadata import encode_metadata
 from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
 COORDINATE_LIMIT_M = 50_000.0
-"""Coordinates beyond this lose more than 4 mm in float32."""
+"""Coordinates beyond this are coarser than 4 mm in float32."""
 
 SIZE_RANGE_M = (0.01, 200.0)
 SPEED_LIMIT_MPS = 200.0
 LANE_WIDTH_LIMIT_M = 100.0
 DT_RANGE_S = (1e-4, 2.0)
 HEADING_LIMIT_RAD = float(np.float32(math.pi))
-"""float32 of pi lies above pi; a heading of that value is pi as float32 writes it."""
+"""float32(pi) is above pi; a heading of that value is allowed."""
 
 OBJECT_LIMIT = 65_535
 FRAME_LIMIT = 1_000_000
 POINT_LIMIT = LINK_LIMIT = 1 << 24
 
 SEGMENT_LIMIT, SEGMENTS_PER_POINT = 1 << 19, 4
-"""Segments that few points may make, and, where there are more, how many each may make on average: two points can lie
-10,000 segments apart. Points of real maps are closer than a segment is long."""
+"""Limit of segments: the larger of a constant and a multiple of the points; two points can be 10,000 segments apart.
+Points of real maps are closer than a segment is long."""
 
 SQUARE_M = 10.0
-"""Side of the squares in which road segments are counted, and the longest segment the core does not split."""
+"""Side of the squares in which road segments are counted; the core splits longer segments."""
 
 CROWD_LIMIT = 10_000
-"""Segments in one square. The densest real maps have about 200; an agent looks at all that are near it, every step."""
+"""Segments in one square. The densest real maps have about 200; each agent scans all segments near it in every step."""
 
 
 def validate_scene(scene: Scene) -> Scene:
-    """Returns `scene` as it came, once all that the core relies on is true of it.
+    """Returns `scene`, unchanged, if everything holds that the core relies on.
 
     Raises:
-        SceneError: names the scene, the first place where something is wrong, the value and the range.
+        SceneError: names the scene, the place of the first fault, the value and the range.
     """
     if not isinstance(scene, Scene):
         raise SceneError(f"scene is a {type(scene).__name__}; it must be a Scene")
@@ -72,10 +72,11 @@ def _check_head(scene):
     _check_array("origin_m", scene.origin_m, np.float64, (2,))
     if not np.isfinite(scene.origin_m).all():
         raise SceneError(f"origin_m is {scene.origin_m.tolist()}; it must be finite")
-    encode_metadata(scene)  # its words are such that a file can hold them
+    encode_metadata(scene)  # raises unless a file can hold its texts
 
 
 def _check_objects(objects):
+    # Types and shapes.
     _check_array("objects.id", objects.id, np.int64, (None,))
     _check_array("objects.valid", objects.valid, np.bool_, (None, objects.count))
     _check_count("objects", objects.count, 0, OBJECT_LIMIT)
@@ -89,25 +90,24 @@ def _check_objects(objects):
     for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
         _check_array(f"objects.{name}", getattr(objects, name), np.float32, objects.valid.shape)
 
+    # Ids and ranges; states that are not valid are 0.
     ids, counts = np.unique(objects.id, return_counts=True)
     if (counts > 1).any():
-        raise SceneError(f"objects.id {ids[counts > 1][0]} stands {counts.max()} times; each must stand once")
+        raise SceneError(f"objects.id {ids[counts > 1][0]} occurs {counts.max()} times; each must be unique")
     _check_codes("objects.kind", objects.kind, OBJECT_KINDS)
     _check_range("objects.goal_m", objects.goal_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
     for name, limit in (("x_m", COORDINATE_LIMIT_M), ("y_m", COORDINATE_LIMIT_M),
-                        ("heading_rad", HEADING_LIMIT_RAD),
-                        ("vx_mps", SPEED_LIMIT_MPS), ("vy_mps", SPEED_LIMIT_MPS)):
+                        ("heading_rad", HEADING_LIMIT_RAD), ("vx_mps", SPEED_LIMIT_MPS), ("vy_mps", SPEED_LIMIT_MPS)):
         values = getattr(objects, name)
         _check_range(f"objects.{name}", values, -limit, limit)
         stale = (values != 0) & ~objects.valid
         if stale.any():
             at = _first(stale)
-            raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; "
-                             "it must be 0 there")
+            raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; it must be 0 there")
     speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
     if (speed_mps > SPEED_LIMIT_MPS).any():
         at = _first(speed_mps > SPEED_LIMIT_MPS)
-        raise SceneError(f"objects.vx_mps and vy_mps{list(at)} make a speed of "
+        raise SceneError(f"objects.vx_mps and vy_mps{list(at)} are a speed of "
                          f"{outside_text(speed_mps[at], 0.0, SPEED_LIMIT_MPS)} m/s; it must be at most "
                          f"{SPEED_LIMIT_MPS:g}")
 
@@ -129,31 +129,33 @@ def _check_roads(roads):
 
 
 def _check_crowds(roads):
-    """How many segments of at most `SQUARE_M` the roads make, in all and in one place."""
+    """Limits the segments of at most `SQUARE_M` into which the roads are split, in total and in one square."""
+    # Total, from the lengths between neighbouring points of a road.
     at_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
     step_m = np.diff(at_m, axis=0)
     inside = np.ones(len(step_m), bool)
     inside[roads.start[1:-1] - 1] = False
-    # A road of one point counts as well, and so does a repeated point: a count too high by a few is no harm.
+    # A road of one point and a repeated point count as a segment each: a slightly high count does no harm.
     alone = np.flatnonzero(np.diff(roads.start) == 1)
     pieces = np.ceil(np.hypot(step_m[:, 0], step_m[:, 1]) / SQUARE_M).astype(np.int64)[inside].clip(1)
     total = int(pieces.sum()) + len(alone)
     limit = min(POINT_LIMIT, max(SEGMENT_LIMIT, SEGMENTS_PER_POINT * len(at_m)))
     if total > limit:
-        raise SceneError(f"its roads make {total} segments of at most {SQUARE_M:g} m of {len(at_m)} points; they must "
-                         f"make at most {limit}")
+        raise SceneError(f"its roads have {total} segments of at most {SQUARE_M:g} m, from {len(at_m)} points; "
+                         f"at most {limit} are allowed")
     if total <= CROWD_LIMIT:
         return
+    # Segments by square, from their middles.
     share = (np.arange(total - len(alone)) - np.repeat(np.cumsum(pieces) - pieces, pieces) + 0.5)
     share /= np.repeat(pieces, pieces)
     middle_m = np.repeat(at_m[:-1][inside], pieces, axis=0) + share[:, None] * np.repeat(step_m[inside], pieces, axis=0)
     square = np.floor(np.concatenate([middle_m, at_m[roads.start[alone]]]) / SQUARE_M).astype(np.int64)
     keys, counts = np.unique(square[:, 0] * 2**32 + square[:, 1], return_counts=True)
     if counts.max() > CROWD_LIMIT:
-        column, agent = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
-        raise SceneError(f"its roads make {counts.max()} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M:g}, {(agent - 2**31) * SQUARE_M:g}) m; "
-                         f"they must make at most {CROWD_LIMIT}")
+        column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
+        raise SceneError(f"its roads have {counts.max()} segments in the square of {SQUARE_M:g} m at "
+                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; at most {CROWD_LIMIT} are "
+                         "allowed")
 
 
 def _check_lanes(lanes, roads):
@@ -167,9 +169,9 @@ def _check_lanes(lanes, roads):
         road = lanes.successor[at]
         raise SceneError(f"lanes.successor[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; "
                          "it must be a lane")
-    leads_on = np.diff(lanes.start) > 0
-    if (leads_on & ~is_lane).any():
-        road = _first(leads_on & ~is_lane)[0]
+    has_successors = np.diff(lanes.start) > 0
+    if (has_successors & ~is_lane).any():
+        road = _first(has_successors & ~is_lane)[0]
         raise SceneError(f"road {road} is a {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
                          "only lanes have them")
 
@@ -193,15 +195,15 @@ def _check_type(name, value, kind):
 
 
 def _check_array(name, array, dtype, shape):
-    """`shape` may hold None where any length will do."""
+    """None in `shape` allows any length."""
     _check_type(name, array, np.ndarray)
     if array.dtype != dtype:
         raise SceneError(f"{name} is {array.dtype}; it must be {np.dtype(dtype)}")
     fits = array.ndim == len(shape) and all(
-        wanted is None or found == wanted for found, wanted in zip(array.shape, shape, strict=True))
+        allowed is None or found == allowed for found, allowed in zip(array.shape, shape, strict=True))
     if not fits:
-        wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
-        raise SceneError(f"{name} has shape {array.shape}; it must have shape {wanted}")
+        allowed = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+        raise SceneError(f"{name} has shape {array.shape}; it must have shape {allowed}")
 
 
 def _check_count(name, found, low, high):
@@ -210,7 +212,7 @@ def _check_count(name, found, low, high):
 
 
 def _check_range(name, values, low, high):
-    # Written so that NaN, which compares as false, is out of every range.
+    # NaN compares as False, so it is out of every range.
     fits = (values >= low) & (values <= high)
     if not fits.all():
         at = _first(~fits)
@@ -222,8 +224,8 @@ def _check_codes(name, codes, table):
     known = np.isin(codes, list(table))
     if not known.all():
         at = _first(~known)[0]
-        offered = ", ".join(f"{code} {kind}" for code, kind in table.items())
-        raise SceneError(f"{name}[{at}] is {codes[at]}; it must be one of {offered}")
+        allowed = ", ".join(f"{code} {kind}" for code, kind in table.items())
+        raise SceneError(f"{name}[{at}] is {codes[at]}; it must be one of {allowed}")
 
 
 def _check_starts(name, start, count, total, fewest):
@@ -238,5 +240,5 @@ def _check_starts(name, start, count, total, fewest):
 
 
 def _first(mask):
-    """Index of the first True, one plain int an axis."""
+    """Index of the first True, one int per axis."""
     return tuple(int(index) for index in np.unravel_index(np.argmax(mask), mask.shape))

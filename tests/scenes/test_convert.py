@@ -8,11 +8,11 @@ import sys
 
 import pytest
 from bin_writer import small_file
-from command import agent, run
+from command import cells, run
 
 import drive_env
 from drive_env.cli import conversion
-from drive_env.scenes import load
+from drive_env.scenes.readers import source
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_file_is_converted_and_it_is_said_what_became_of_it(bin_file, tmp_path
     out = tmp_path / "small.drv"
     output = run("convert", str(bin_file), str(out), "--licence", "CC0 1.0", "--dataset", "none")
     assert f"{out}: {out.stat().st_size:,} bytes, 3 objects over 4 frames, 8 roads, licence stated" in output
-    assert "made up: dt_s 0.1, which the file does not say: 1" in output
+    assert "imputed: dt_s 0.1, absent from the file: 1" in output
     scene = drive_env.load_scene(out)
     assert scene.source == "small.bin"
     digest = hashlib.sha256(bin_file.read_bytes()).hexdigest()
@@ -46,7 +46,7 @@ def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bi
     packed.write_bytes(gzip.compress(first.read_bytes()))
     run("convert", str(packed), str(second), "--force")
     assert first.read_bytes() == second.read_bytes()
-    assert agent(run("inspect", str(packed)), "objects.id")[1:3] == ["3", "24"]
+    assert cells(run("inspect", str(packed)), "objects.id")[1:3] == ["3", "24"]
     run("convert", str(first), str(first), "--licence", "CC BY 4.0", "--force")
     assert drive_env.load_scene(first).provenance.licence == "CC BY 4.0"
     assert drive_env.load_scene(first).source == "small.bin"
@@ -62,11 +62,11 @@ def test_a_generators_name_is_the_generator_in_every_command_whatever_lies_there
     file = "./town/small.bin" if as_folder else "./town"
     run("convert", "town", "made.drv", "--seed", "3")
     assert drive_env.load_scene("made.drv").name == "town/3"
-    assert agent(run("inspect", "town", "--seed", "3"), "scene") == ["town/3"]
-    assert agent(run("inspect", file), "source") == [file]
+    assert cells(run("inspect", "town", "--seed", "3"), "scene") == ["town/3"]
+    assert cells(run("inspect", file), "source") == [file]
     bench = ("--worlds", "1", "--threads", "1", "--seconds", "0.05")
-    assert "generate_scene('town'" in agent(run("bench", "--scene", "town", *bench), "scenes")[0]
-    assert agent(run("bench", "--scene", "./town", *bench), "scenes") == ["./town"]
+    assert "generate_scene('town'" in cells(run("bench", "--scene", "town", *bench), "scenes")[0]
+    assert cells(run("bench", "--scene", "./town", *bench), "scenes") == ["./town"]
     run("convert", "./town", "folder")
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["small.drv" if as_folder else "town.drv"]
     assert drive_env.load_scene(next((tmp_path / "folder").iterdir())).objects.count == 3
@@ -160,7 +160,7 @@ def test_a_licence_may_come_from_a_file(bin_file, tmp_path):
     run("convert", str(bin_file), str(tmp_path / "x.drv"), "--licence-file", str(tmp_path / "LICENCE"))
     assert drive_env.load_scene(tmp_path / "x.drv").provenance.licence == "Terms:\nÖffentlich.\n"
     output = run("inspect", str(tmp_path / "x.drv"))
-    assert agent(output, "licence") == ["Terms:"]
+    assert cells(output, "licence") == ["Terms:"]
     assert "Öffentlich." in output
 
 
@@ -191,9 +191,9 @@ def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
     run("convert", str(bin_file), str(out))
     output = run("inspect", str(out))
     assert f".drv 1.0, {out.stat().st_size:,} bytes" in output
-    assert agent(output, "objects.x_m")[1:3] == ["12", "48"]
-    assert agent(output, "converter") == [f"drive-env {drive_env.__version__}"]
-    assert agent(output, "licence") == ["not stated"]
+    assert cells(output, "objects.x_m")[1:3] == ["12", "48"]
+    assert cells(output, "converter") == [f"drive-env {drive_env.__version__}"]
+    assert cells(output, "licence") == ["not stated"]
     assert ".drv" not in run("inspect", str(bin_file))
 
 
@@ -206,6 +206,6 @@ def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
         read.append(path)
         return open(path, mode)
 
-    monkeypatch.setattr(load, "open", counted, raising=False)
+    monkeypatch.setattr(source, "open", counted, raising=False)
     assert "CRC-32" in run("inspect", str(out))
     assert read == [str(out)]

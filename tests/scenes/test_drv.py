@@ -17,9 +17,10 @@ from small_scene import changed, small_scene
 import drive_env
 from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene, save_scene
 from drive_env.scenes import Provenance, Report, save
-from drive_env.scenes.drv import drv_bytes, read_drv
-from drive_env.scenes.drv_layout import KINDS
 from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
+from drive_env.scenes.readers.drv import read_drv
+from drive_env.scenes.readers.drv.layout import KINDS
+from drive_env.scenes.readers.drv.write import drv_bytes
 from drive_env.scenes.validate import validate_scene
 
 
@@ -181,9 +182,10 @@ def test_who_wrote_the_first_file_stays_named():
 
 @pytest.mark.parametrize(("changes", "words"), [
     ({"name": "a\x1b[31mb"}, "metadata name holds the control character U+001B at 1"),
-    ({"name": "a\0"}, "metadata name holds the control character U+0000 at 1; only tab and line feed may stand in it"),
-    ({"source": "a\udcffb"}, "metadata source holds U+DCFF at 1, which is no character; only whole characters may"),
-    ({"scenario_id": "\ud800"}, "metadata scenario_id holds U+D800 at 0, which is no character"),
+    ({"name": "a\0"}, "metadata name holds the control character U+0000 at 1; only tab and line feed are allowed"),
+    ({"source": "a\udcffb"},
+     "metadata source holds U+DCFF at 1, which is half of a character; only whole characters are allowed"),
+    ({"scenario_id": "\ud800"}, "metadata scenario_id holds U+D800 at 0, which is half of a character"),
     ({"name": "x" * 70_000}, " bytes, 70002 of them name, 'xxx"),
     ({"report": Report(notes=["ä" * 40_000])}, " of them notes, ['äää"),
     ({"report": Report(dropped={"\udc80": 1})}, "a reason of metadata dropped holds U+DC80 at 0"),
@@ -260,7 +262,7 @@ def test_a_new_file_gets_the_permissions_of_any_new_file(tmp_path):
 def test_a_taken_path_is_kept_where_that_is_asked(tmp_path):
     path = tmp_path / "scene.drv"
     path.write_bytes(b"old")
-    with pytest.raises(ConfigError, match="is taken"):
+    with pytest.raises(ConfigError, match="it exists"):
         save_scene(small_scene(), path, overwrite=False)
     assert path.read_bytes() == b"old"
     path.unlink()
@@ -284,7 +286,7 @@ def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
 
 def test_a_scene_too_large_for_a_file_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(save, "FILE_LIMIT_BYTES", 1000)
-    with pytest.raises(SceneError, match=r"takes \d+ bytes; a file may have 1000"):
+    with pytest.raises(SceneError, match=r"its file has \d+ bytes; it may have 1000"):
         save_scene(small_scene(), tmp_path / "scene.drv")
 
 

@@ -30,8 +30,9 @@ from drv_writer import (
 )
 
 from drive_env import SceneError, load_scene
-from drive_env.scenes.drv import drv_bytes, read_drv
-from drive_env.scenes.drv_layout import HEADER_FIELDS, KINDS
+from drive_env.scenes.readers.drv import read_drv
+from drive_env.scenes.readers.drv.layout import HEADER_FIELDS, KINDS
+from drive_env.scenes.readers.drv.write import drv_bytes
 from drive_env.scenes.validate import validate_scene
 
 FULL = full_scene()
@@ -260,12 +261,13 @@ SPOILT = {
     "metadata is []; it must be an object with the keys name, source": metadata("[]"),
     "metadata lacks 'name'; it must have the keys name, source": metadata("{}"),
     "metadata is no JSON in UTF-8: line 1, column 101: it is nested more than 100 deep": metadata("[" * 60_000),
-    "NaN is no number": metadata(GOOD_METADATA.replace('"dt_s":1', '"dt_s":NaN')),
-    "the key 'name' stands more than once": metadata('{"name":"x",' + GOOD_METADATA[1:]),
+    "NaN is not a number in JSON": metadata(GOOD_METADATA.replace('"dt_s":1', '"dt_s":NaN')),
+    "the key 'name' is repeated": metadata('{"name":"x",' + GOOD_METADATA[1:]),
     "metadata has 'author'; it must have the keys name, source": metadata('{"author":"x",' + GOOD_METADATA[1:]),
     "metadata dropped['roads without points'] is 2e+40": metadata(GOOD_METADATA.replace(":2}", ":2" + "0" * 40 + "}")),
     "metadata name holds the control character U+0000 at 1": metadata(GOOD_METADATA.replace('"full"', '"f\\u0000ll"')),
-    "metadata name holds U+D800 at 1, which is no character": metadata(GOOD_METADATA.replace('"full"', '"f\\ud800"')),
+    "metadata name holds U+D800 at 1, which is half of a character": metadata(
+        GOOD_METADATA.replace('"full"', '"f\\ud800"')),
     "metadata source_sha256 is '0F0F0f0f": metadata(GOOD_METADATA.replace("0f0f", "0F0F", 1)),
     "metadata licence is 3; it must be text": metadata(GOOD_METADATA.replace('"Public domain. Öffentlich."', "3")),
 }

@@ -1,4 +1,4 @@
-"""Is a GPUDrive or an old Nocturne JSON read as its description says, and is anything else refused in words?"""
+"""Is a GPUDrive or an old Nocturne JSON read as documented, and is anything else refused with a reason?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from samples import sample
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
-from drive_env.scenes.gpudrive import MAP_ELEMENTS, read_gpudrive
+from drive_env.scenes.readers.gpudrive import read_gpudrive
+from drive_env.scenes.readers.gpudrive.roads import MAP_ELEMENTS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 from drive_env.scenes.validate import validate_scene
 
@@ -93,7 +94,7 @@ def test_valid_is_trusted_and_the_sentinel_is_not():
     gone["position"][1] = {"x": SENTINEL, "y": SENTINEL + 7.0}
     scene = read(document_of(here, gone, roads=[]))
     assert scene.objects.valid.sum(axis=0).tolist() == [FRAMES, 1]
-    assert any("mark of missing ones" in note and note.endswith(f": {FRAMES}") for note in scene.report.notes)
+    assert any("position of invalid ones" in note and note.endswith(f": {FRAMES}") for note in scene.report.notes)
 
 
 def test_an_object_that_is_never_valid_is_dropped_and_references_follow():
@@ -106,9 +107,9 @@ def test_an_object_that_is_never_valid_is_dropped_and_references_follow():
     assert scene.objects.id.tolist() == [9, 10]
     assert (scene.sdc, scene.tracks_to_predict, scene.objects_of_interest) == (1, (0,), (1,))
     assert scene.report.dropped == {
-        "objects valid at no frame": 1, "objects_of_interest that are named again": 1,
-        "objects_of_interest that no object has as its id": 1, "objects_of_interest valid at no frame": 1,
-        "tracks_to_predict that are named again": 1, "tracks_to_predict of objects valid at no frame": 1,
+        "objects valid at no frame": 1, "objects_of_interest that are repeated": 1,
+        "objects_of_interest that are the id of no object": 1, "objects_of_interest valid at no frame": 1,
+        "tracks_to_predict that are repeated": 1, "tracks_to_predict of objects valid at no frame": 1,
         "difficulties of tracks_to_predict": 1}
 
 
@@ -130,7 +131,7 @@ def test_what_the_file_lacks_is_made_up_and_reported():
     imputed = scene.report.imputed
     assert imputed["goals: the last valid position"] == 1
     assert imputed["heights, by the kind of object"] == 2
-    assert imputed["mark_as_expert false, which the file does not say"] == 1
+    assert imputed["mark_as_expert false, absent from the file"] == 1
     assert any(reason.startswith("dt_s") for reason in imputed)
     assert scene.sdc == -1 and any("no metadata" in note for note in scene.report.notes)
 
@@ -157,7 +158,7 @@ def test_type_decides_over_map_element_id_and_a_disagreement_is_counted():
     del only_element["type"]
     scene = read(document_of(car(), roads=[road("lane", 15, points), road("driveway", -1, points), only_element]))
     assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["lane", "driveway", "edge"]
-    assert scene.report.dropped == {"map_element_id that says edge of a lane": 1}
+    assert scene.report.dropped == {"map_element_id of edge on a lane": 1}
     assert scene.report.imputed["types of roads, from map_element_id"] == 1
 
 
@@ -182,7 +183,7 @@ def test_lights_unknown_fields_and_empty_roads_are_counted():
     scene = read(document_of({**car(), "colour": "red"}, {**car(x=9.0), "colour": "blue"},
                              roads=[EDGE, road("lane", 1, [])], tl_states=lights, fog=True))
     assert scene.report.dropped == {
-        "roads without points": 1, "lanes with traffic lights, for which a scene has no room yet": 1,
+        "roads without points": 1, "lanes with traffic lights, which a scene cannot hold": 1,
         "fields of the file that are not read, named 'fog'": 1,
         "fields of objects that are not read, named 'colour'": 2}
 
@@ -232,8 +233,8 @@ def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees
     document = document_of(car(heading=2.0, speed=9.0), car(x=40.0, heading=-1.0, speed=9.0))
     document["objects"][0]["heading"][2] = 7.0
     assert refusal(document) == (
-        "objects[0].heading[2] is 7, beyond a full turn in radians, but vehicles move as the headings say in radians, "
-        "not in degrees")
+        "objects[0].heading[2] is 7, beyond a full turn in radians; the velocities of the vehicles agree with headings "
+        "in radians, not in degrees")
 
 
 # ---- what is refused ----
@@ -249,7 +250,7 @@ def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees
     ([("tl_states", "red")], "tl_states is 'red'; it must be an object"),
     ([("metadata", [])], "metadata is an array; it must be an object"),
     ([("scenario_id", "\x1b[31m")], "scenario_id holds the control character U+001B at 0; only tab and line feed"),
-    ([("scenario_id", "1c\ud800")], "scenario_id holds U+D800 at 2, which is no character"),
+    ([("scenario_id", "1c\ud800")], "scenario_id holds U+D800 at 2, which is half of a character"),
     ([("objects", 1, 7)], "objects[1] is 7; it must be an object"),
     ([("objects", 1, "position", ...)], "objects[1] has no 'position'"),
     ([("objects", 1, "position", {"x": [], "y": []})], "objects[1].position is an object; it must be an array"),
@@ -288,7 +289,7 @@ def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees
     ([("objects", 0, "id", 1.5)], "objects[0].id is 1.5; it must be a whole number from -9223372036854775808 to"),
     ([("objects", 0, "id", 2**63)], "objects[0].id is 9223372036854775808"),
     ([("objects", 0, "id", True)], "objects[0].id is true"),
-    ([("objects", 2, "id", 70)], "objects[2].id is 70, as is objects[0].id; each must stand once"),
+    ([("objects", 2, "id", 70)], "objects[2].id is 70, as is objects[0].id; each must be unique"),
     ([("objects", 0, "mark_as_expert", 0)], "objects[0].mark_as_expert is 0; it must be true or false"),
     ([("roads", 3, "lane")], "roads[3] is 'lane'; it must be an object"),
     ([("roads", 3, "type", "river")], "roads[3].type is 'river'; it must be one of lane, road_line"),

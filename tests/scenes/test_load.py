@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import os
 import sys
@@ -12,7 +13,8 @@ from bin_writer import small_file
 from json_writer import small_json
 
 from drive_env.errors import SceneError
-from drive_env.scenes import load, load_scene, save_scene
+from drive_env.scenes import load, load_scene, resolve_scenes, save_scene
+from drive_env.scenes.readers import READERS, Reader, pufferdrive, source
 
 
 def refusal(path):
@@ -67,7 +69,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 def test_a_file_without_end_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "large.bin"
     path.write_bytes(bytes(1001))
-    monkeypatch.setattr(load, "FILE_LIMIT_BYTES", 1000)
+    monkeypatch.setattr(source, "FILE_LIMIT_BYTES", 1000)
     assert "it must have 1 to 1000" in refusal(path)
 
 
@@ -100,7 +102,7 @@ def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, co
     path.write_bytes(content)
     words = refusal(path)
     assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin, early layout ")
-    assert all(f"{layout} (it lacks {load.FORMATS[layout].told_by})" in words for layout in list(load.FORMATS)[:2])
+    assert all(f"{reader.format} (it lacks {reader.signature})" in words for reader in READERS[:2])
 
 
 def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
@@ -108,7 +110,7 @@ def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
     path.write_bytes(b'{"type": "FeatureCollection", "features": []}')
     words = refusal(path)
     assert "GPUDrive and Nocturne JSON (the whole has neither 'objects' nor 'roads')" in words
-    assert all(f"{layout} (" in words for layout in load.FORMATS)
+    assert all(f"{reader.format} (" in words for reader in READERS)
 
 
 def test_what_bears_the_mark_of_a_format_is_refused_with_its_reason_alone(tmp_path):
@@ -139,11 +141,11 @@ def test_every_truncation_of_a_packed_file_is_refused(tmp_path):
         path.write_bytes(packed[:length])
         words = refusal(path)
         assert str(path) in words
-        assert length < 3 or f"it ends within its packed data, after {length} bytes" in words
+        assert length < 3 or f"it ends within its compressed data, after {length} bytes" in words
 
 
 @pytest.mark.parametrize(("packed", "words"), [
-    (gzip.compress(small_file()) + b"x", "1 bytes are left after its packed data; none may be"),
+    (gzip.compress(small_file()) + b"x", "1 bytes are left after its compressed data; none may be"),
     (gzip.compress(small_file())[:-8] + bytes(8), "it cannot be decompressed: Error -3"),
     (b"\x1f\x8b\x08" + bytes(40), "it cannot be decompressed: Error -3"),
     (gzip.compress(gzip.compress(small_file())), "no known format fits")])
@@ -156,17 +158,75 @@ def test_a_damaged_packed_file_is_refused(tmp_path, packed, words):
 def test_a_packed_file_that_grows_without_end_is_not_unpacked(tmp_path, monkeypatch):
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(bytes(10**6)))
-    monkeypatch.setattr(load, "FILE_LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(source, "FILE_LIMIT_BYTES", 100_000)
     assert refusal(path) == (
-        f"{path}: it has {path.stat().st_size} bytes, decompressed more than 100000; it must have at most so many")
+        f"{path}: it has {path.stat().st_size} bytes, decompressed more than 100000; it may have 100000")
 
 
 def test_content_that_fits_two_formats_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "twice.bin"
     path.write_bytes(small_file())
-    early = load.FORMATS["PufferDrive .bin, early layout"]
-    monkeypatch.setattr(load, "FORMATS", {"one": early, "two": early})
+    early = READERS[-1]
+    monkeypatch.setattr(load, "READERS", (early._replace(format="one"), early._replace(format="two")))
     assert "2 formats fit" in refusal(path)
+
+
+# ---- more scenes in a file, more files for a scene ----
+
+
+def numbered(source):
+    """Reads "many N FIRST": N scenes; FIRST names the file with the first of them."""
+    count, first = source.data.split()[1:]
+    scene = next(pufferdrive.open(source.sibling(first.decode())))
+    for number in range(int(count)):
+        if number == 3:
+            raise SceneError("record 3: it is damaged")
+        yield dataclasses.replace(scene, name=f"{number}")
+
+
+@pytest.fixture
+def many(tmp_path, monkeypatch):
+    """A function that writes a file of so many scenes, in a format of its own, and returns its path."""
+    (tmp_path / "first.bin").write_bytes(small_file())
+    reader = Reader("many", ".many", "its first word", numbered, lambda data: data.startswith(b"many "))
+    monkeypatch.setattr(load, "READERS", (*READERS, reader))
+
+    def write(count):
+        path = tmp_path / "scenes.many"
+        path.write_text(f"many {count} first.bin")
+        return path
+
+    return write
+
+
+def test_a_file_of_many_scenes_resolves_to_all_of_them(many):
+    assert [scene.name for scene in resolve_scenes(many(2))] == ["0", "1"]
+
+
+def test_a_file_of_one_scene_is_loaded_and_one_of_more_is_refused_with_their_count(many):
+    assert load_scene(many(1)).name == "0"
+    assert refusal(many(2)).endswith("scenes.many: it holds 2 scenes; it must hold one")
+
+
+def test_a_file_without_scenes_is_refused(many):
+    assert refusal(many(0)).endswith("scenes.many: read as many: it holds no scene")
+
+
+def test_a_fault_behind_the_first_scene_names_file_and_format(many):
+    path = many(4)
+    with pytest.raises(SceneError) as caught:
+        resolve_scenes(path)
+    assert str(caught.value) == f"{path}: read as many: record 3: it is damaged"
+
+
+def test_scenes_are_read_when_they_are_requested(many):
+    scenes = load.scenes_of(source.read_source(many(4)))
+    assert [next(scenes).name for _ in range(3)] == ["0", "1", "2"]
+
+
+def test_a_missing_sibling_is_named(many, tmp_path):
+    (tmp_path / "first.bin").unlink()
+    assert "first.bin: No such file" in refusal(many(1))
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "\udcff.json"])

@@ -1,4 +1,4 @@
-"""Is a PufferDrive `.bin` read as its description says, and is anything else refused in words?"""
+"""Is a PufferDrive `.bin` read as documented, and is anything else refused with a reason?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from samples import sample
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
-from drive_env.scenes.pufferdrive import read_early
+from drive_env.scenes.readers.pufferdrive import read_early
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 from drive_env.scenes.validate import validate_scene
 
@@ -119,7 +119,7 @@ def test_headings_come_out_between_minus_pi_and_pi():
     (struct.pack("<ii", 60_000, 90_000) + bytes(200), "the file has 208"),
     (file_bytes([object_bytes(kind=4)], [ROAD]), "object 0 at byte 8: type is 4; it must be 1 to 3"),
     (file_bytes([object_bytes(), object_bytes(frames=5)], [ROAD]),
-     f"object 1 at byte {8 + 36 + 32 * FRAMES}: it counts 5 frames; object 0 counts 4"),
+     f"object 1 at byte {8 + 36 + 32 * FRAMES}: it has 5 frames; object 0 has 4"),
     (file_bytes([object_bytes(valid=[1, 2, 1, 1])], [ROAD]), "valid is 2"),
     (file_bytes([object_bytes(expert=7)], [ROAD]), "mark_as_expert is 7"),
     (file_bytes([object_bytes(size=(0.0, 4.0, 1.0))], [ROAD]), "width is 0"),
@@ -129,7 +129,7 @@ def test_headings_come_out_between_minus_pi_and_pi():
     (file_bytes([object_bytes(speed=math.inf)], [ROAD]), "x at frame 0 is"),
     (file_bytes([object_bytes(y=math.nan)], [ROAD]), "y at frame 0 is nan"),
     (file_bytes([object_bytes(speed=150.0, side_speed=150.0)], [ROAD]),
-     "object 0 at byte 8: vx and vy at frame 0 make a speed of 212.132; where valid it must be at most 200"),
+     "object 0 at byte 8: vx and vy at frame 0 are a speed of 212.132; where valid it must be at most 200"),
     (file_bytes([object_bytes(goal=(math.nan, 0.0))], [ROAD]), "object 0 at byte 8: its goal is nan"),
     (file_bytes([object_bytes(), object_bytes(), object_bytes(x=2e6)], [ROAD]),
      f"object 2 at byte {8 + 2 * (36 + 32 * FRAMES)}: its position at frame 3"),
@@ -137,7 +137,7 @@ def test_headings_come_out_between_minus_pi_and_pi():
      f"road 0 at byte {8 + 36 + 32 * FRAMES}: type is 3; it must be 4 to 10"),
     (file_bytes([object_bytes()], [ROAD, road_bytes(4, [(0.0, 0.0), (1e9, 0.0)])]),
      "point 1 is 1e+09 m from"),
-    (file_bytes([object_bytes()], [ROAD])[:-1], "room for 0 to 1"),
+    (file_bytes([object_bytes()], [ROAD])[:-1], "bytes for 0 to 1"),
     (file_bytes([object_bytes()], [ROAD]) + b"\0", "1 bytes are left"),
 ])
 def test_a_fault_is_named_with_its_place_and_value(data, words):
@@ -154,7 +154,7 @@ def test_hostile_counts_neither_allocate_nor_loop():
 
 def test_lanes_that_all_start_where_one_ends_are_refused_before_they_are_paired():
     lane = road_bytes(4, [(0.0, 0.0), (1.0, 0.0), (0.0, 0.0)])
-    assert "may" in refusal(file_bytes([object_bytes()], [lane] * 5000))
+    assert "at most" in refusal(file_bytes([object_bytes()], [lane] * 5000))
 
 
 def test_random_bytes_are_refused():

@@ -16,7 +16,8 @@ from staged_sim import batch_of, driver, stage
 
 from drive_env import ActionError, DriveConfig, generate_scene
 from drive_env.errors import ConfigError, SceneError, bound_text, outside_text
-from drive_env.scenes.load import scene_in
+from drive_env.scenes.load import only_scene
+from drive_env.scenes.readers.source import Source
 from drive_env.scenes.validate import HEADING_LIMIT_RAD, validate_scene
 
 NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
@@ -106,7 +107,7 @@ def test_a_json_a_digit_beyond_its_range_is_shown_so(fault):
     document = small_document()
     document["objects"] = [{**car(), **fault, "position": fault.get("position", [{"x": 8030.0, "y": 0.0}] * 4)}]
     with pytest.raises(SceneError) as caught:
-        scene_in("file", json_bytes(document))
+        only_scene(Source("file", json_bytes(document)))
     check_shown(str(caught.value))
 
 
@@ -116,7 +117,7 @@ def test_a_json_a_digit_beyond_its_range_is_shown_so(fault):
     {"heading": np.float32(6.283186)}, {"speed": just_beyond(200.0, np.float32)}])
 def test_a_bin_a_digit_beyond_its_range_is_shown_so(fields):
     with pytest.raises(SceneError) as caught:
-        scene_in("file", file_bytes([object_bytes(**fields)], []))
+        only_scene(Source("file", file_bytes([object_bytes(**fields)], [])))
     check_shown(str(caught.value))
 
 
@@ -133,7 +134,7 @@ def test_a_drv_a_digit_beyond_its_range_is_shown_so(change):
         array[-1] = np.where(array[-1] != 0, value, 0)
         scene = changed(scene, objects={name: array})
     with pytest.raises(SceneError) as caught:
-        scene_in("file", drv_file(scene))
+        only_scene(Source("file", drv_file(scene)))
     check_shown(str(caught.value))
 
 

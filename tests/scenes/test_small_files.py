@@ -15,8 +15,9 @@ from samples import sample
 from small_scene import changed, small_scene
 
 from drive_env.errors import SceneError
-from drive_env.scenes import json_text, load, load_scene
-from drive_env.scenes.drv import drv_bytes
+from drive_env.scenes import json_text, load_scene
+from drive_env.scenes.readers import source
+from drive_env.scenes.readers.drv.write import drv_bytes
 
 SMALL_FILE_BYTES = 900_000
 MEMORY_BYTES = 100_000_000
@@ -120,13 +121,13 @@ def test_what_unpacks_or_parses_beyond_its_share_is_refused_with_both_sizes(tmp_
     path.write_bytes(packed)
     load_scene(path)
     needed = json_text.parsed_bytes_at_most(small_json())
-    monkeypatch.setattr(load, "PARSED_BYTES", needed - 1)
-    monkeypatch.setattr(load, "PARSED_SHARE", 1)
-    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed {len(small_json())}, which may take "
-                                         f"{needed} in memory once parsed; it may take {needed - 1}"):
+    monkeypatch.setattr(source, "PARSED_BYTES", needed - 1)
+    monkeypatch.setattr(source, "PARSED_SHARE", 1)
+    with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed {len(small_json())}, which may "
+                                         f"take {needed} in memory once parsed; it may take {needed - 1}"):
         load_scene(path)
-    monkeypatch.setattr(load, "UNPACKED_BYTES", 100)
-    monkeypatch.setattr(load, "UNPACKED_SHARE", 2)
+    monkeypatch.setattr(source, "DECOMPRESSED_BYTES", 100)
+    monkeypatch.setattr(source, "DECOMPRESSED_SHARE", 2)
     with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed more than {2 * len(packed)}; "):
         load_scene(path)
 
@@ -136,5 +137,6 @@ def test_a_real_file_stays_far_below_what_it_may_take(name):
     data = sample(name).read_bytes()
     for copies in (1, 11):  # eleven copies are as long as the largest public scene
         packed = len(gzip.compress(data)) * copies
-        assert 1.5 * copies * json_text.parsed_bytes_at_most(data) < max(load.PARSED_BYTES, load.PARSED_SHARE * packed)
-        assert 2 * copies * json_text.parsed_bytes_at_most(data) < json_text.MEMORY_LIMIT_BYTES
+        needed = copies * json_text.parsed_bytes_at_most(data)
+        assert 1.5 * needed < max(source.PARSED_BYTES, source.PARSED_SHARE * packed)
+        assert 2 * needed < json_text.MEMORY_LIMIT_BYTES

@@ -60,7 +60,7 @@ BROKEN = {
     "objects.y_m[0, 0] is 50001; it must be from -50000 to 50000": {"objects": {"y_m": track(50_001, 0)}},
     "objects.heading_rad[0, 0] is 90": {"objects": {"heading_rad": track(90, 0)}},
     "objects.vx_mps[0, 0] is 201": {"objects": {"vx_mps": track(201, 0)}},
-    "make a speed of 212": {"objects": {"vx_mps": track(0, 150), "vy_mps": track(0, -150)}},
+    "are a speed of 212": {"objects": {"vx_mps": track(0, 150), "vy_mps": track(0, -150)}},
     "objects.x_m[1, 0] is 5 where valid is False": {"objects": {"valid": np.array([[True], [False]])}},
     "roads.kind[1] is 9": {"roads": {"kind": np.array([1, 9, 3], np.uint8)}},
     "roads.start is int64": {"roads": {"start": np.array([0, 2, 4, 7])}},
@@ -124,8 +124,8 @@ def test_too_many_roads_in_one_place_are_refused(polylines):
     with pytest.raises(SceneError) as caught:
         validate_scene(crowd(*polylines))
     found = str(caught.value)
-    assert f"its roads make {CROWD_LIMIT + 1} segments in the square of 10 m at (" in found
-    assert f"; they must make at most {CROWD_LIMIT}" in found
+    assert f"its roads have {CROWD_LIMIT + 1} segments in the square of 10 m at (" in found
+    assert f"; at most {CROWD_LIMIT} are allowed" in found
     assert "at (-40, 10) m" in found or len(polylines[0][1]) == 2
 
 
@@ -137,7 +137,8 @@ def test_as_many_roads_as_are_allowed_in_one_place_or_more_in_several_are_let_th
 
 def test_roads_of_too_many_segments_are_refused():
     there_and_back = [(-50_000.0 + 100_000.0 * (i % 2), 0.0) for i in range(2000)]
-    with pytest.raises(SceneError, match=f"its roads make 19990000 segments .* of 2000 points; .* {1 << 19}$"):
+    with pytest.raises(SceneError, match="its roads have 19990000 segments .* from 2000 points; "
+                                         f"at most {1 << 19} are allowed$"):
         validate_scene(crowd((1, there_and_back)))
 
 
@@ -146,7 +147,7 @@ def test_many_points_may_make_as_many_segments_as_each_has_its_share():
     there_and_back = [(-50_000.0 + 40.0 * (i % 2500), 20.0 * (i // 2500)) for i in range(points)]
     rows = [(1, there_and_back[first : first + 2500]) for first in range(0, points, 2500)]
     validate_scene(crowd(*rows))
-    with pytest.raises(SceneError, match=f"of {points} points; they must make at most {4 * points}"):
+    with pytest.raises(SceneError, match=f"from {points} points; at most {4 * points} are allowed"):
         validate_scene(crowd((1, there_and_back)))  # the way back from each end is long
 
 
@@ -156,7 +157,7 @@ def test_two_objects_with_one_id_are_refused():
     twice = {name: np.repeat(getattr(scene.objects, name), 2, axis=0) for name in names}
     tracks = {name: np.repeat(getattr(scene.objects, name), 2, axis=1)
               for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")}
-    with pytest.raises(SceneError, match="objects.id 7 stands 2 times"):
+    with pytest.raises(SceneError, match="objects.id 7 occurs 2 times"):
         validate_scene(changed(scene, objects=twice | tracks))
 
 

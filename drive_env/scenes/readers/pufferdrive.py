@@ -1,23 +1,25 @@
-"""How is a PufferDrive `.bin` read? The early layout, told by its sizes alone: it has no magic, no version.
+"""How is a PufferDrive `.bin` read? The early layout has no signature and no version: only its sizes identify it.
 
 `i32 num_objects, num_roads`, then objects, then roads. An entity is `i32 type, n`, `f32[n] x, y, z`, for an
 object also `f32[n] vx, vy, vz, heading` and `i32[n] valid`, and ends with `f32 width, length, height`,
-`f32 goal x, y, z` and `i32 mark_as_expert`. Little-endian, nothing between the parts.
+`f32 goal x, y, z` and `i32 mark_as_expert`. Little-endian, without padding.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from pathlib import PurePath
 
 import numpy as np
 
-from ..errors import SceneError, bound_text, outside_text
-from .lane_links import link_lanes
-from .origin import first_index, near, origin_of, time_major, wrapped
-from .scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
-from .validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from ...errors import SceneError, bound_text, outside_text
+from ..coordinates import first_index, near, origin_of, time_major, wrapped
+from ..lane_links import link_lanes
+from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
+from ..validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from .source import Source
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
 ROAD_TYPES = {
@@ -25,30 +27,37 @@ ROAD_TYPES = {
 }
 
 FILE_DT_S = 0.1
-"""The file does not say; the Waymo Open Motion logs behind such files run at 10 Hz."""
+"""Not in the file; the Waymo Open Motion logs behind such files run at 10 Hz."""
 
 ROAD_LIMIT = 100_000
-"""Some hundred times those of a real map; each takes ten times its bytes in memory while it is read."""
+"""Some hundred times those of a real map; reading a road takes ten times its bytes of memory."""
 
 HEAD_BYTES, TAIL_BYTES = 8, 28
 EMPTY_ENTITY_BYTES = HEAD_BYTES + TAIL_BYTES
 
 
-def read_early(data: bytes, source: str) -> Scene:
-    """The scene in `data`, if `data` is of the early layout to its last byte.
+def open(source: Source) -> Iterator[Scene]:
+    """The one scene of a file."""
+    yield read_early(source.data, source.name)
 
-    Coordinates come out relative to the rounded mean of the valid positions, subtracted in float64.
+
+def read_early(data: bytes, source: str) -> Scene:
+    """The scene in `data`, which must be of the early layout to its last byte.
+
+    Coordinates are relative to the rounded mean of the valid positions, subtracted in float64.
 
     Raises:
         SceneError: names the entity, its byte and the reason.
     """
+    # Read all entities, and check sizes before values.
     object_count, road_count = _read_head(data)
     table, roads_at = _read_object_table(data, object_count)
     road_parts = _read_road_parts(data, roads_at, road_count)
     report = Report(notes=["z coordinates are not kept"])
-    report.make_up(f"dt_s {FILE_DT_S:g}, which the file does not say")
-    report.make_up("object ids: the place in the file", object_count)
+    report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
+    report.impute("object ids: the index in the file", object_count)
 
+    # Keep the objects that are valid at some frame.
     ever_valid = (table["valid"] == 1).any(axis=1)
     report.drop("objects valid at no frame", object_count - ever_valid.sum())
     kept = np.flatnonzero(ever_valid)
@@ -57,7 +66,7 @@ def read_early(data: bytes, source: str) -> Scene:
     objects = _objects(table, kept, origin_m)
     roads = _roads(road_parts, origin_m, report)
     lanes = link_lanes(roads)
-    report.make_up("lane successors, from lanes that end where another starts", len(lanes.successor))
+    report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m,
         objects=objects, roads=roads, lanes=lanes, report=report)
@@ -77,7 +86,7 @@ def _read_head(data):
 
 
 def _read_object_table(data, count):
-    """All objects as one structured array, and the byte after them. They share one number of frames."""
+    """All objects as one structured array, and the byte after them. All have the same number of frames."""
     frames = struct.unpack_from("<i", data, 12)[0]
     _check("object 0 at byte 8: its number of frames", frames, 1, FRAME_LIMIT)
     floats = [(name, "<f4", (frames,)) for name in ("x", "y", "z", "vx", "vy", "vz", "heading")]
@@ -86,12 +95,12 @@ def _read_object_table(data, count):
                        ("expert", "<i4")])
     fitting = min(count, (len(data) - 8) // entity.itemsize)
     table = np.frombuffer(data, entity, fitting, 8)
-    # A wrong length shifts all that follows, so it is the first fault to look for.
+    # Check lengths first: a wrong one shifts everything behind it.
     other = table["n"] != frames
     if other.any():
         first = int(np.argmax(other))
-        raise SceneError(f"{_object_place(table, first)}: it counts {table['n'][first]} frames; "
-                         f"object 0 counts {frames}")
+        raise SceneError(f"{_object_place(table, first)}: it has {table['n'][first]} frames; "
+                         f"object 0 has {frames}")
     if fitting < count:
         raise SceneError(f"{_object_place(table, fitting)}: it takes {entity.itemsize} bytes; "
                          f"the file has {len(data) - 8 - fitting * entity.itemsize} left")
@@ -102,7 +111,7 @@ def _read_object_table(data, count):
 
 
 def _read_road_parts(data, at, count):
-    """Of every road: byte, type, x, y as in the file."""
+    """Byte, type, x and y of every road, as in the file."""
     parts = []
     for index in range(count):
         place = f"road {index} at byte {at}"
@@ -112,7 +121,7 @@ def _read_road_parts(data, at, count):
         kind, points = struct.unpack_from("<ii", data, at)
         _check(f"{place}: type", kind, min(ROAD_TYPES), max(ROAD_TYPES))
         if not 0 <= points <= (len(data) - at - EMPTY_ENTITY_BYTES) // 12:
-            raise SceneError(f"{place}: it counts {points} points; the file has room for 0 to "
+            raise SceneError(f"{place}: it has {points} points; the file has bytes for 0 to "
                              f"{(len(data) - at - EMPTY_ENTITY_BYTES) // 12}")
         x = np.frombuffer(data, "<f4", points, at + HEAD_BYTES)
         y = np.frombuffer(data, "<f4", points, at + HEAD_BYTES + 4 * points)
@@ -124,35 +133,36 @@ def _read_road_parts(data, at, count):
 
 
 def _check_kept_objects(table, kept):
-    rows = table[kept]
-    valid = rows["valid"] == 1
+    objects = table[kept]
+    valid = objects["valid"] == 1
     for name, limit in (("x", math.inf), ("y", math.inf), ("vx", SPEED_LIMIT_MPS), ("vy", SPEED_LIMIT_MPS),
-                        # Beyond a full turn it is no angle in radians; degrees look like that.
+                        # Beyond a full turn it is not in radians but in degrees.
                         ("heading", 2 * math.pi)):
-        wrong = valid & ~(np.isfinite(rows[name]) & (np.abs(rows[name]) <= limit))
+        wrong = valid & ~(np.isfinite(objects[name]) & (np.abs(objects[name]) <= limit))
         if wrong.any():
-            row, frame = first_index(wrong)
+            index, frame = first_index(wrong)
             allowed = "finite" if limit == math.inf else f"from {bound_text(-limit)} to {bound_text(limit)}"
-            raise SceneError(f"{_object_place(table, kept[row])}: {name} at frame {frame} is "
-                             f"{outside_text(rows[name][row, frame], -limit, limit)}; where valid it must be {allowed}")
+            raise SceneError(f"{_object_place(table, kept[index])}: {name} at frame {frame} is "
+                             f"{outside_text(objects[name][index, frame], -limit, limit)}; where valid it must be "
+                             f"{allowed}")
     speed_mps = np.zeros(valid.shape)
-    speed_mps[valid] = np.hypot(rows["vx"][valid], rows["vy"][valid])
+    speed_mps[valid] = np.hypot(objects["vx"][valid], objects["vy"][valid])
     if (speed_mps > SPEED_LIMIT_MPS).any():
-        row, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
-        raise SceneError(f"{_object_place(table, kept[row])}: vx and vy at frame {frame} make a speed of "
-                         f"{outside_text(speed_mps[row, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
+        index, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
+        raise SceneError(f"{_object_place(table, kept[index])}: vx and vy at frame {frame} are a speed of "
+                         f"{outside_text(speed_mps[index, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
                          f"most {SPEED_LIMIT_MPS:g}")
     for name in ("width", "length", "height"):
-        _check_column(table, rows[name], name, *SIZE_RANGE_M, kept)
+        _check_column(table, objects[name], name, *SIZE_RANGE_M, kept)
 
 
 def _objects(table, kept, origin_m):
-    rows = table[kept]
-    valid = rows["valid"] == 1
+    found = table[kept]
+    valid = found["valid"] == 1
 
     def track(name, offset=0.0):
         values = np.zeros(valid.shape)
-        values[valid] = rows[name][valid].astype(np.float64) - offset
+        values[valid] = found[name][valid].astype(np.float64) - offset
         return values
 
     def position_place(at):
@@ -166,9 +176,9 @@ def _objects(table, kept, origin_m):
     kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
     kinds[list(OBJECT_TYPES)] = [OBJECT_KIND_CODES[kind] for kind in OBJECT_TYPES.values()]
     return Objects(
-        id=kept.astype(np.int64), kind=kinds[rows["type"]],
-        length_m=_own(rows["length"]), width_m=_own(rows["width"]), height_m=_own(rows["height"]),
-        goal_m=near(_offset(rows["goal"][:, :2], origin_m), goal_place), marked_expert=rows["expert"] == 1,
+        id=kept.astype(np.int64), kind=kinds[found["type"]],
+        length_m=_copied(found["length"]), width_m=_copied(found["width"]), height_m=_copied(found["height"]),
+        goal_m=near(_offset(found["goal"][:, :2], origin_m), goal_place), marked_expert=found["expert"] == 1,
         x_m=time_major(x_m), y_m=time_major(y_m), heading_rad=time_major(wrapped(track("heading"))),
         vx_mps=time_major(track("vx")), vy_mps=time_major(track("vy")),
         valid=np.ascontiguousarray(valid.T))
@@ -177,14 +187,14 @@ def _objects(table, kept, origin_m):
 def _roads(parts, origin_m, report):
     kept = [index for index, (_, _, x, _) in enumerate(parts) if len(x)]
     report.drop("roads without points", len(parts) - len(kept))
-    report.make_up("road ids: the place in the file", len(kept))
+    report.impute("road ids: the index in the file", len(kept))
     start = np.zeros(len(kept) + 1, np.int32)
     start[1:] = np.cumsum([len(parts[index][2]) for index in kept])
 
     def points(column, axis):
         def point_place(at):
-            row = int(np.searchsorted(start, at[0], side="right")) - 1
-            return f"road {kept[row]} at byte {parts[kept[row]][0]}: point {at[0] - start[row]}"
+            road = int(np.searchsorted(start, at[0], side="right")) - 1
+            return f"road {kept[road]} at byte {parts[kept[road]][0]}: point {at[0] - start[road]}"
 
         raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][column] for index in kept)])
         return near(_offset(raw, origin_m[axis]), point_place)
@@ -197,14 +207,14 @@ def _roads(parts, origin_m, report):
 
 
 def _offset(raw_m, origin_m):
-    """float64 of coordinates relative to the origin; NaN where they are not finite."""
-    # Converting a signalling NaN raises a floating point flag, so only finite values are converted.
+    """Coordinates relative to the origin, float64; NaN where they are not finite."""
+    # Convert finite values only: a signalling NaN would raise a floating-point flag.
     values_m = np.full(raw_m.shape, np.nan)
     np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
     return values_m - origin_m
 
 
-def _own(column):
+def _copied(column):
     return np.ascontiguousarray(column, np.float32)
 
 
@@ -218,7 +228,7 @@ def _check(what, found, low, high):
 
 
 def _check_column(table, column, name, low, high, kept=None):
-    """Each value of a column in [low, high]; `kept` are the table rows it was taken from."""
+    """Each value of a column must be in [low, high]; `kept` are the rows of the table that it was taken from."""
     fits = (column >= low) & (column <= high)
     if not fits.all():
         at = first_index(~fits)

@@ -1,23 +1,21 @@
-"""How are the objects of a GPUDrive JSON read? Every field is checked; what is missing or odd is reported.
+"""How are the objects of a GPUDrive JSON read? Every field is checked; missing ones are imputed and reported.
 
-`position[{x, y, z}]`, `heading[]`, `velocity[{x, y}]`, `valid[]`, one each a frame, and `width length height
-goalPosition{x, y, z} type id mark_as_expert`. Old files have no ids, z, height or mark_as_expert, and headings in
-degrees that are not normalised.
+`position[{x, y, z}]`, `heading[]`, `velocity[{x, y}]`, `valid[]`, one entry per frame, and `width length height
+goalPosition{x, y, z} type id mark_as_expert`. Old files have no ids, z, height or mark_as_expert.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from ..errors import SceneError, outside_text
-from .json_text import column, expected, member, numbers, one_of, whole_number
-from .origin import first_index, near, time_major, wrapped
-from .scene import OBJECT_KIND_CODES, Objects, Report
-from .validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from ....errors import SceneError, outside_text
+from ...json_text import column, expected, member, numbers, one_of, whole_number
+from ...coordinates import first_index, near, time_major, wrapped
+from ...scene import OBJECT_KIND_CODES, Objects, Report
+from ...validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 OBJECT_TYPES = {"vehicle": "vehicle", "pedestrian": "pedestrian", "cyclist": "cyclist", "other": "other",
                 "unset": "other"}
@@ -25,26 +23,23 @@ OBJECT_FIELDS = ("position", "heading", "velocity", "valid", "width", "length", 
                  "mark_as_expert")
 
 HEIGHTS_M = {"vehicle": 1.5, "pedestrian": 1.7, "cyclist": 1.7, "other": 1.5}
-"""Common ones, for files that have none; no step reads them."""
+"""Typical heights, for files without; no step reads them."""
 
 SENTINEL_M = -10_000.0
-"""What converters write where nothing is valid. `valid` decides; the report counts where the two disagree."""
+"""Value that converters write at invalid frames. `valid` decides; the report counts valid states that have it."""
 
 RAW_LIMIT_M = 1e9
-"""Of coordinates in the file, so that their mean can be formed; float64 resolves a micrometre there."""
+"""Limit of coordinates in the file: float64 resolves a micrometre there, also in their mean."""
 
 HEADING_LIMIT_DEG = 720.0
-"""Old files are not normalised; yet what turns more than twice is no heading but a fault."""
-
-MOVING_MPS = 2.0
-"""A vehicle so fast faces the way it moves."""
+"""Old files are not normalised; beyond two turns a heading is a fault."""
 
 ID_RANGE = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """The n objects of a file over t frames as it has them; float64, NaN where an optional field is missing."""
+    """The n objects of a file over t frames, unchanged; float64, NaN where an optional field is missing."""
 
     kind: list[str]
     id: list[int]
@@ -63,7 +58,7 @@ class Tracks:
 
 
 def read_tracks(entries: list, report: Report) -> Tracks:
-    """The objects of a file, checked as far as their own fields go.
+    """The objects of a file, each field checked.
 
     Raises:
         SceneError: names the place, as in `objects[3].position[17].x`, and the reason.
@@ -83,18 +78,20 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     def matrix(values):
         return values.reshape(-1, frames)
 
+    # Numbers of all objects at once, as one list per field.
     positions, velocities = flat("position"), flat("velocity")
     column(positions, "z", place("position"), default=0.0)
     kinds = [one_of(_field(entries, index, "type"), OBJECT_TYPES, f"objects[{index}].type")
              for index in range(len(entries))]
-    report.make_up("kind other of objects whose type is unset", kinds.count("unset"))
+    report.impute("kind other of objects whose type is unset", kinds.count("unset"))
     ids = _ids(entries)
     if ids is None:
-        report.make_up("object ids: the place in the file", len(entries))
+        report.impute("object ids: the index in the file", len(entries))
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
         width_m=_sizes(entries, "width", "needed"), length_m=_sizes(entries, "length", "needed"),
-        height_m=_sizes(entries, "height", "optional"), goal_m=_goals(entries), marked_expert=_log_replays(entries, report),
+        height_m=_sizes(entries, "height", "optional"), goal_m=_goals(entries),
+        marked_expert=_expert_marks(entries, report),
         x_m=matrix(column(positions, "x", place("position"))), y_m=matrix(column(positions, "y", place("position"))),
         heading=matrix(numbers(flat("heading"), place("heading"))),
         vx_mps=matrix(column(velocities, "x", place("velocity"))),
@@ -104,8 +101,9 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     return tracks
 
 
-def as_objects(tracks: Tracks, kept, heading_rad, origin_m, report: Report) -> Objects:
-    """The kept objects, relative to the origin; kept are those that are valid somewhere.
+def as_objects(tracks: Tracks, kept: np.ndarray, heading_rad: np.ndarray, origin_m: np.ndarray,
+               report: Report) -> Objects:
+    """The kept objects, those valid at some frame, relative to the origin.
 
     Raises:
         SceneError: a position or a goal lies too far from the origin.
@@ -121,57 +119,24 @@ def as_objects(tracks: Tracks, kept, heading_rad, origin_m, report: Report) -> O
 
         return time_major(near(track(values, origin_m[axis]), place))
 
-    # Positions first: they made the origin, so one that is far off is at fault before whatever it is far from.
+    # Check positions first: a faulty one has moved the origin away from everything else.
     x_m, y_m = position(tracks.x_m, 0), position(tracks.y_m, 1)
     kinds = [tracks.kind[index] for index in kept]
     return Objects(
         id=np.array([tracks.id[index] for index in kept], np.int64),
         kind=np.array([OBJECT_KIND_CODES[kind] for kind in kinds], np.uint8),
         length_m=tracks.length_m[kept].astype(np.float32), width_m=tracks.width_m[kept].astype(np.float32),
-        height_m=_imputed_where_missing(tracks, kept, kinds, report),
+        height_m=_heights(tracks, kept, kinds, report),
         goal_m=_goals_near(tracks, kept, origin_m, report), marked_expert=tracks.marked_expert[kept],
         x_m=x_m, y_m=y_m, heading_rad=time_major(wrapped(track(heading_rad))), vx_mps=time_major(track(tracks.vx_mps)),
         vy_mps=time_major(track(tracks.vy_mps)), valid=np.ascontiguousarray(valid.T))
 
 
-def headings_rad(tracks: Tracks, report: Report):
-    """(n, t) radians; a heading beyond a full turn, where valid, tells that the file has degrees.
-
-    Raises:
-        SceneError: one is beyond a full turn, but vehicles move as their headings say in radians: it is damaged.
-    """
-    beyond = tracks.valid & (np.abs(tracks.heading) > 2 * math.pi)
-    if not beyond.any():
-        if not tracks.has_ids:
-            report.notes.append("headings are taken as radians: none is beyond a full turn")
-        return tracks.heading
-    radians = np.radians(np.where(tracks.valid, tracks.heading, 0.0))
-    if _along_motion(tracks, tracks.heading) > _along_motion(tracks, radians):
-        row, frame = first_index(beyond)
-        found = outside_text(tracks.heading[row, frame], -2 * math.pi, 2 * math.pi)
-        raise SceneError(f"objects[{row}].heading[{frame}] is {found}, beyond a full turn in "
-                         "radians, but vehicles move as the headings say in radians, not in degrees")
-    report.notes.append(f"headings are degrees: {int(beyond.sum())} of {int(tracks.valid.sum())} are beyond a full "
-                        "turn in radians")
-    return radians
-
-
-def _along_motion(tracks, heading_rad):
-    """Mean cosine between heading and velocity of moving vehicles, 0 where none moves."""
-    is_vehicle = np.array([kind == "vehicle" for kind in tracks.kind])
-    moving = np.zeros(tracks.valid.shape, bool)
-    moving[tracks.valid] = np.hypot(tracks.vx_mps[tracks.valid], tracks.vy_mps[tracks.valid]) > MOVING_MPS
-    moving &= is_vehicle[:, None]
-    if not moving.any():
-        return 0.0
-    return np.cos(heading_rad[moving] - np.arctan2(tracks.vy_mps[moving], tracks.vx_mps[moving])).mean()
-
-
 def report_sentinels(tracks: Tracks, report: Report) -> None:
-    """Counts states that are valid, and kept, but hold the mark of missing ones."""
+    """Notes how many valid states have the position that marks invalid ones."""
     marked = tracks.valid & (tracks.x_m == SENTINEL_M) & (tracks.y_m == SENTINEL_M)
     if marked.any():
-        report.notes.append(f"valid states at the mark of missing ones, ({SENTINEL_M:g}, {SENTINEL_M:g}): "
+        report.notes.append(f"valid states at the position of invalid ones, ({SENTINEL_M:g}, {SENTINEL_M:g}): "
                             f"{int(marked.sum())}")
 
 
@@ -185,7 +150,7 @@ def _field(entries, index, name):
 
 
 def _frame_count(entries):
-    """The length that all lists of all objects share."""
+    """The common length of all lists of all objects."""
     first = len(member(entries[0], "position", list, "objects[0]"))
     if not 1 <= first <= FRAME_LIMIT:
         raise SceneError(f"objects[0].position has {first} entries; it must have 1 to {FRAME_LIMIT}")
@@ -219,34 +184,34 @@ def _goals(entries):
     goals_m = np.full((len(entries), 2), np.nan)
     having = [index for index, entry in enumerate(entries) if "goalPosition" in entry]
     if having:
-        rows = [entries[index]["goalPosition"] for index in having]
+        goals = [entries[index]["goalPosition"] for index in having]
 
         def place(at):
             return f"objects[{having[at]}].goalPosition"
 
-        column(rows, "z", place, default=0.0)
-        goals_m[having] = np.stack([column(rows, "x", place), column(rows, "y", place)], axis=1)
+        column(goals, "z", place, default=0.0)
+        goals_m[having] = np.stack([column(goals, "x", place), column(goals, "y", place)], axis=1)
     goals_m[(goals_m == SENTINEL_M).all(axis=1)] = np.nan
     return goals_m
 
 
-def _log_replays(entries, report):
+def _expert_marks(entries, report):
     marks = [member(entry, "mark_as_expert", bool, f"objects[{index}]") if "mark_as_expert" in entry else None
              for index, entry in enumerate(entries)]
-    report.make_up("mark_as_expert false, which the file does not say", marks.count(None))
+    report.impute("mark_as_expert false, absent from the file", marks.count(None))
     return np.array([mark is True for mark in marks], bool)
 
 
 def _ids(entries):
-    """One whole number an object, all different; None where no object has one."""
+    """One integer per object, all different; None if no object has one."""
     if not any("id" in entry for entry in entries):
         return None
     first_of = {}
     for index in range(len(entries)):
         found = whole_number(_field(entries, index, "id"), *ID_RANGE, f"objects[{index}].id")
         if found in first_of:
-            raise SceneError(f"objects[{index}].id is {found}, as is objects[{first_of[found]}].id; each must stand "
-                             "once")
+            raise SceneError(f"objects[{index}].id is {found}, as is objects[{first_of[found]}].id; each must be "
+                             "unique")
         first_of[found] = index
     return list(first_of)
 
@@ -255,33 +220,33 @@ def _ids(entries):
 
 
 def _check_valid_states(tracks):
-    """What is valid must be in range; what is not holds the sentinel, or any other number."""
+    """Valid states must be in range; invalid ones hold the sentinel, or any other number."""
     for name, values, limit in (
             ("position[{}].x", tracks.x_m, RAW_LIMIT_M), ("position[{}].y", tracks.y_m, RAW_LIMIT_M),
             ("heading[{}]", tracks.heading, HEADING_LIMIT_DEG),
             ("velocity[{}].x", tracks.vx_mps, SPEED_LIMIT_MPS), ("velocity[{}].y", tracks.vy_mps, SPEED_LIMIT_MPS)):
         wrong = tracks.valid & (np.abs(values) > limit)
         if wrong.any():
-            row, frame = first_index(wrong)
-            raise SceneError(f"objects[{row}].{name.format(frame)} is "
-                             f"{outside_text(values[row, frame], -limit, limit)}; where valid it must be {-limit:g} to "
-                             f"{limit:g}")
+            index, frame = first_index(wrong)
+            raise SceneError(f"objects[{index}].{name.format(frame)} is "
+                             f"{outside_text(values[index, frame], -limit, limit)}; where valid it must be {-limit:g} "
+                             f"to {limit:g}")
     speed_mps = np.zeros(tracks.valid.shape)
     speed_mps[tracks.valid] = np.hypot(tracks.vx_mps[tracks.valid], tracks.vy_mps[tracks.valid])
     if (speed_mps > SPEED_LIMIT_MPS).any():
-        row, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
-        raise SceneError(f"objects[{row}].velocity[{frame}] is a speed of "
-                         f"{outside_text(speed_mps[row, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
+        index, frame = first_index(speed_mps > SPEED_LIMIT_MPS)
+        raise SceneError(f"objects[{index}].velocity[{frame}] is a speed of "
+                         f"{outside_text(speed_mps[index, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
                          f"most {SPEED_LIMIT_MPS:g}")
 
 
 def _check_sizes(tracks):
-    """Of the objects that are valid somewhere; converters write 0 for the others."""
+    """Sizes of objects that are valid at some frame; converters write 0 for the others."""
     low, high = SIZE_RANGE_M
     ever_valid = tracks.valid.any(axis=1)
     for name in ("width", "length", "height"):
         sizes = getattr(tracks, f"{name}_m")
-        # NaN, a missing one, is neither.
+        # NaN marks a missing size and compares as False.
         wrong = ever_valid & ((sizes < low) | (sizes > high))
         if wrong.any():
             index = int(np.argmax(wrong))
@@ -289,22 +254,22 @@ def _check_sizes(tracks):
                              f"{low:g} to {high:g}")
 
 
-# ---- what files lack ----
+# ---- imputed fields ----
 
 
-def _imputed_where_missing(tracks, kept, kinds, report):
-    """(k,) float32 heights."""
+def _heights(tracks, kept, kinds, report):
+    """(k,) float32; missing ones are imputed."""
     missing = np.isnan(tracks.height_m[kept])
-    report.make_up("heights, by the kind of object", missing.sum())
-    common = np.array([HEIGHTS_M[kind] for kind in kinds])
-    return np.where(missing, common, tracks.height_m[kept]).astype(np.float32)
+    report.impute("heights, by the kind of object", missing.sum())
+    typical = np.array([HEIGHTS_M[kind] for kind in kinds])
+    return np.where(missing, typical, tracks.height_m[kept]).astype(np.float32)
 
 
 def _goals_near(tracks, kept, origin_m, report):
-    """(k, 2) float32 relative to the origin."""
+    """(k, 2) float32 relative to the origin; missing ones are imputed."""
     goals_m, frames = tracks.goal_m[kept], tracks.valid.shape[1]
     missing = np.isnan(goals_m[:, 0])
-    report.make_up("goals: the last valid position", missing.sum())
+    report.impute("goals: the last valid position", missing.sum())
     last = frames - 1 - np.argmax(tracks.valid[kept][:, ::-1], axis=1)
     ends_m = np.stack([tracks.x_m[kept, last], tracks.y_m[kept, last]], axis=1)
     return near(np.where(missing[:, None], ends_m, goals_m) - origin_m,

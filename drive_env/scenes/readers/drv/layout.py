@@ -1,4 +1,4 @@
-"""What stands where in a `.drv` file? The core's own lists; nothing here knows a size or a place by itself."""
+"""Which byte of a `.drv` file means what? The core's own tables, as numpy types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core import ffi, lib
+from ....binding import ffi, lib
 
 MAGIC = bytes(ffi.buffer(lib.drv_file_magic(), lib.DRV_FILE_MAGIC_BYTES))
 VERSION = (lib.DRV_FILE_MAJOR, lib.DRV_FILE_MINOR)
@@ -16,7 +16,7 @@ ALIGNMENT_BYTES = lib.DRV_FILE_ALIGNMENT_BYTES
 
 @dataclass(frozen=True)
 class Field:
-    """One number of the header, or of an entry of the table of sections; `low` and `high` are allowed."""
+    """One number of the header, or of an entry of the section table; `low` and `high` are allowed."""
 
     name: str
     type: str
@@ -29,9 +29,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of section: an array of a scene, of `rows`, or `rows` times `columns`, elements of `type`.
+    """One kind of section: an array of a scene with `rows`, or `rows` times `columns`, elements of `type`.
 
-    Every value is from `low` to `high`, where these are not both 0, and true to `rule`, where there is one.
+    Every value is from `low` to `high`, unless both are 0, and obeys `rule`, unless it is empty.
     """
 
     code: int
@@ -51,7 +51,7 @@ class Kind:
 
 
 def _table(of, ctype, entry):
-    """All entries of one of the core's lists."""
+    """All entries of one of the core's tables."""
     count = of(ffi.NULL, 0)
     native = ffi.new(f"{ctype}[]", count)
     of(native, count)

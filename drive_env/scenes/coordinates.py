@@ -1,4 +1,4 @@
-"""How do a file's coordinates and angles become those of a scene? Relative to an origin near them, in float32."""
+"""How do coordinates and angles of a file become those of a scene? Relative to an origin near them, in float32."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .validate import COORDINATE_LIMIT_M
 
 
 def origin_of(x_m, y_m, valid):
-    """(2,) float64, whole metres: the mean of the valid positions, or 0 where nothing is ever valid."""
+    """(2,) float64, whole metres: the mean of the valid positions; 0 if there are none."""
     if not valid.any():
         return np.zeros(2)
     return np.round([x_m[valid].astype(np.float64).mean(), y_m[valid].astype(np.float64).mean()])
 
 
 def near(values_m, place):
-    """float32 of float64 coordinates relative to the origin, which must lie within the limit of the validator.
+    """Coordinates relative to the origin as float32; they must be within the limit of the validator.
 
     Args:
         values_m: float64 of any shape; NaN counts as far.
-        place: a function from an index, a tuple of ints, to words that say which coordinate it is.
+        place: a function from an index, a tuple of ints, to the name of that coordinate.
 
     Raises:
-        SceneError: names the farthest, which is the one at fault where one pulled the origin away from the others.
+        SceneError: names the farthest coordinate: a faulty one has moved the origin away from the others.
     """
     far_m = np.abs(values_m)
     if not (far_m <= COORDINATE_LIMIT_M).all():
-        # np.argmax takes NaN for the largest.
+        # np.argmax treats NaN as the largest.
         at = tuple(int(index) for index in np.unravel_index(np.argmax(far_m), far_m.shape))
         raise SceneError(f"{place(at)} is "
                          f"{outside_text(values_m[at], -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)} m from the scene's "
@@ -38,7 +38,7 @@ def near(values_m, place):
 
 
 def wrapped(heading_rad):
-    """Angles brought to -pi .. pi; those that lie there already stay as they are, bit for bit."""
+    """Angles wrapped to -pi .. pi; those in this range are unchanged, bit for bit."""
     beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)
     return np.where(beyond, (heading_rad + math.pi) % (2 * math.pi) - math.pi, heading_rad)
 
@@ -49,5 +49,5 @@ def time_major(values):
 
 
 def first_index(mask):
-    """Index of the first True, one plain int an axis."""
+    """Index of the first True, one int per axis."""
     return tuple(int(index) for index in np.unravel_index(np.argmax(mask), mask.shape))

@@ -14,8 +14,8 @@ def run(*arguments):
     return result.stdout
 
 
-def agent(output, name):
-    """The cells of the table agent or fact of that name."""
+def cells(output, name):
+    """The cells of the table row or fact of that name."""
     found = re.findall(rf"^\s*{re.escape(name)}\s{{2,}}(.*\S)\s*$", output, re.MULTILINE)
     assert found, f"{name!r} is not in\n{output}"
     return re.split(r"\s{2,}", found[0])

@@ -1,0 +1,79 @@
+"""How does a scene become the bytes of a `.drv` file? Header, section table, sections."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import zlib
+
+import numpy as np
+
+from ....errors import SceneError
+from ....version import package_version
+from ...metadata import encode_metadata
+from ...scene import Scene
+from ...validate import validate_scene
+from .layout import ALIGNMENT_BYTES, ENTRY, HEADER, KINDS, MAGIC, VERSION
+
+
+def drv_bytes(scene: Scene) -> bytes:
+    """The scene as the bytes of a file; equal scenes give equal bytes.
+
+    Raises:
+        SceneError: the scene is invalid.
+    """
+    validate_scene(scene)
+    # Place each section at the next multiple of the alignment.
+    sections = [_section(scene, kind) for kind in KINDS]
+    table = np.zeros(len(KINDS), ENTRY)
+    end = HEADER.itemsize + table.nbytes
+    for entry, kind, section in zip(table, KINDS, sections, strict=True):
+        entry["code"], entry["element_bytes"], entry["crc"] = kind.code, kind.dtype.itemsize, zlib.crc32(section)
+        entry["offset"] = -(-end // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        entry["bytes"], entry["count"] = len(section), len(section) // kind.dtype.itemsize
+        end = int(entry["offset"]) + len(section)
+    # Concatenate, with zeros as padding.
+    parts = [_header(scene, len(sections[0]), len(KINDS), end, table.tobytes()), table.tobytes()]
+    written = HEADER.itemsize + table.nbytes
+    for entry, section in zip(table, sections, strict=True):
+        parts += [bytes(int(entry["offset"]) - written), section]
+        written = int(entry["offset"]) + len(section)
+    return b"".join(parts)
+
+
+def _header(scene, metadata_bytes, section_count, file_bytes, table):
+    header = np.zeros(1, HEADER)
+    objects, roads = scene.objects, scene.roads
+    values = dict(
+        magic=MAGIC, major=VERSION[0], minor=VERSION[1], section_count=section_count, file_bytes=file_bytes,
+        origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1], dt_s=scene.dt_s, object_count=objects.count,
+        frame_count=objects.frame_count, road_count=roads.count, point_count=len(roads.x_m),
+        link_count=len(scene.lanes.successor), predicted_count=len(scene.tracks_to_predict), sdc=scene.sdc,
+        interest_count=len(scene.objects_of_interest), generated=scene.generated, metadata_bytes=metadata_bytes,
+        table_crc=zlib.crc32(table))
+    for name, value in values.items():
+        header[name] = value
+    before_crc = header.tobytes()[: HEADER.fields["crc"][1]]
+    header["crc"] = zlib.crc32(before_crc)
+    return header.tobytes()
+
+
+def _section(scene, kind):
+    """The bytes of one section."""
+    if kind.name == "metadata":
+        return _metadata(scene)
+    array = np.asarray(operator.attrgetter(kind.name)(scene))
+    if kind.name == "objects.valid":
+        return np.packbits(array, bitorder="little").tobytes()
+    return array.astype(kind.dtype, order="C", copy=False).tobytes()
+
+
+def _metadata(scene):
+    """The text fields of a scene. An empty `converter` becomes this program, if there is room; a copy keeps it."""
+    if not scene.provenance.converter:
+        provenance = dataclasses.replace(scene.provenance, converter=f"drive-env {package_version()}")
+        try:
+            return encode_metadata(dataclasses.replace(scene, provenance=provenance))
+        except SceneError:  # the scene is valid, so it is the added name that exceeds the limit
+            pass
+    return encode_metadata(scene)

@@ -1,0 +1,96 @@
+"""How is the JSON of GPUDrive, and of Nocturne before it, read?
+
+`{name, scenario_id, objects[], roads[], tl_states, metadata{}}`, see the other files of this folder. Old files have no
+metadata and no scenario_id. No file has a lane graph: it is built from the ends of lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import numpy as np
+
+from ....errors import SceneError, shown
+from ...coordinates import origin_of
+from ...json_text import TYPE_WORDS, OtherJsonError, described, expected, looks_like_json, member, read_json
+from ...lane_links import link_lanes
+from ...metadata import check_text
+from ...scene import Report, Scene
+from ..source import Source
+from .headings import headings_rad
+from .objects import OBJECT_FIELDS, as_objects, read_tracks, report_sentinels
+from .references import METADATA_FIELDS, read_references
+from .roads import ROAD_FIELDS, read_roads
+
+FILE_FIELDS = ("name", "scenario_id", "objects", "roads", "tl_states", "metadata")
+
+FILE_DT_S = 0.1
+"""Not in the file; the Waymo Open Motion logs behind such files run at 10 Hz."""
+
+NAMED_FIELDS = 5
+"""Unknown fields that the report names."""
+
+has_signature = looks_like_json
+
+
+def open(source: Source) -> Iterator[Scene]:
+    """The one scene of a file."""
+    yield read_gpudrive(source.data, source.name)
+
+
+def read_gpudrive(data: bytes, source: str) -> Scene:
+    """The scene in `data`, relative to the rounded mean of the valid positions.
+
+    Raises:
+        OtherJsonError: the text has neither objects nor roads.
+        SceneError: names the place, as in `objects[3].position[17].x`, and the reason.
+    """
+    # Parse the text and check its outermost fields.
+    document = expected(read_json(data), dict, "")
+    if "objects" not in document and "roads" not in document:
+        raise OtherJsonError("the whole has neither 'objects' nor 'roads'")
+    objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
+    texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
+    check_text("scenario_id", texts.setdefault("scenario_id", ""))
+    report = Report(notes=["z coordinates and the subtypes of map_element_id are not kept"])
+    report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
+
+    # Read the tracks; keep the objects that are valid at some frame.
+    tracks = read_tracks(objects_in, report)
+    heading_rad = headings_rad(tracks, report)
+    kept = np.flatnonzero(tracks.valid.any(axis=1))
+    report.drop("objects valid at no frame", len(tracks.valid) - len(kept))
+    report_sentinels(tracks, report)
+    origin_m = origin_of(tracks.x_m[kept], tracks.y_m[kept], tracks.valid[kept])
+    objects = as_objects(tracks, kept, heading_rad, origin_m, report)
+
+    # Read the map and link its lanes.
+    roads = read_roads(roads_in, origin_m, report)
+    lanes = link_lanes(roads)
+    report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
+    references = read_references(document, tracks, kept, report)
+    _report_lights(document, report)
+    _report_unread(document, report)
+    return Scene(
+        name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
+        roads=roads, lanes=lanes, scenario_id=texts["scenario_id"], report=report, **references)
+
+
+def _report_lights(document, report):
+    lights = document.get("tl_states", {})
+    if type(lights) not in (dict, list):
+        raise SceneError(f"tl_states is {described(lights)}; it must be {TYPE_WORDS[dict]}")
+    report.drop("lanes with traffic lights, which a scene cannot hold", len(lights))
+
+
+def _report_unread(document, report):
+    for where, owners, known in (
+            ("the file", [document], FILE_FIELDS), ("objects", document["objects"], OBJECT_FIELDS),
+            ("roads", document["roads"], ROAD_FIELDS), ("metadata", [document.get("metadata", {})], METADATA_FIELDS)):
+        unread = [key for owner in owners for key in owner if key not in known]
+        if unread:
+            names = sorted(set(unread))
+            more = f" and {len(names) - NAMED_FIELDS} more" if len(names) > NAMED_FIELDS else ""
+            named = ", ".join(map(shown, names[:NAMED_FIELDS]))
+            report.drop(f"fields of {where} that are not read, named {named}{more}", len(unread))
