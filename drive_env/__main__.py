@@ -1,4 +1,4 @@
-"""What does `python -m drive_env` run? The command `drive-env`."""
+"""`python -m drive_env` runs the command `drive-env`."""
 
 from .cli import main
 

@@ -1,4 +1,4 @@
-"""Which actions does a config offer? The core's table of them."""
+"""The numbers that form an action, from the core's table for a config."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ __all__ = ["ActionDimension", "action_dimensions", "bins_of_index", "index_of_bi
 
 @dataclass(frozen=True, eq=False)
 class ActionDimension:
-    """One number of a control.
+    """One number of an action, such as acceleration.
 
-    A continuous action is a share of `limit`, in `unit`; `shares` holds that share for each bin of the discrete
-    action types, (bins,) float32.
+    Attributes:
+        name, unit: of the quantity that it controls.
+        limit: the quantity at a share of 1; a continuous action is that share, in [-1, 1].
+        shares: (bins,) float32, the share of each bin of the discrete action types.
     """
 
     name: str
@@ -32,12 +34,13 @@ class ActionDimension:
 
     @property
     def bins(self) -> int:
+        """Number of bins."""
         return len(self.shares)
 
 
 @lru_cache(maxsize=64)
 def action_dimensions(config: DriveConfig) -> tuple[ActionDimension, ...]:
-    """The numbers of a control in their order: acceleration, steering."""
+    """The numbers of an action in their order: acceleration, steering."""
     space = lib.drv_action_space_of(native_config(config))
     return tuple(ActionDimension(ffi.string(dimension.name).decode(), ffi.string(dimension.unit).decode(),
                                  dimension.limit, np.array(list(dimension.share)[: dimension.bins], np.float32))
@@ -45,10 +48,10 @@ def action_dimensions(config: DriveConfig) -> tuple[ActionDimension, ...]:
 
 
 def bins_of_index(index, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
-    """(..., 2) bins of discrete actions."""
+    """(..., 2) int64 bins of discrete actions (...,)."""
     return np.stack(np.unravel_index(index, [dimension.bins for dimension in dimensions]), axis=-1)
 
 
 def index_of_bins(bins, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
-    """Discrete actions of (..., 2) bins."""
+    """(...,) int64 discrete actions of bins (..., 2)."""
     return np.ravel_multi_index(np.moveaxis(np.asarray(bins), -1, 0), [dimension.bins for dimension in dimensions])

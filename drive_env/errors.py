@@ -13,17 +13,17 @@ import numpy as np
 
 
 class DriveError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every exception that this package raises itself."""
 
 
 class ConfigError(DriveError, ValueError):
-    """A configuration value is out of its range, or names a choice this version does not offer."""
+    """An argument or configuration value is out of its range, of a wrong type, or of an unknown name."""
 
 
 class SceneError(DriveError, ValueError):
-    """A scene or scene file is damaged, hostile, or cannot be played as asked.
+    """A scene or scene file is damaged, hostile, or cannot be played with this config.
 
-    The sentence is one printable line, whatever the file is called.
+    The message is `sentence` with unprintable characters, such as those of a file's name, written as escapes.
     """
 
     def __init__(self, sentence: str = "") -> None:
@@ -31,15 +31,15 @@ class SceneError(DriveError, ValueError):
 
 
 class ActionError(DriveError, ValueError):
-    """An action is out of range, not finite, or of the wrong shape or type. Nothing has moved."""
+    """An action is out of range, not finite, or of the wrong shape or type. No world has advanced."""
 
 
 class CallError(DriveError, RuntimeError):
-    """A call came out of order, such as `step` before `reset` or after `close`."""
+    """A call out of order, such as `step` before `reset` or after `close`, or with an array that does not fit."""
 
 
 class DriveMemoryError(DriveError, MemoryError):
-    """A batch or scene needs more memory than there is, or than is allowed."""
+    """A batch or scene needs more memory than is available or allowed."""
 
 
 class MissingExtraError(DriveError, ImportError):
@@ -47,15 +47,15 @@ class MissingExtraError(DriveError, ImportError):
 
 
 def printable(text: str) -> str:
-    """The text with what steers a terminal, or is no letter of any alphabet, written as escapes."""
+    """The text with control sequences and other unprintable characters written as escapes."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def shown(value: Any) -> str:
-    """A value as a sentence may hold it: its repr, cut where it is long; its type where it has none."""
+    """A value for a message: its repr, cut to 100 characters, or its type where `repr` fails."""
     try:
         text = repr(value)
-    except Exception:  # a whole number of thousands of digits, or an object that cannot say what it is
+    except Exception:  # an int of thousands of digits, or an object whose `__repr__` raises
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
@@ -67,7 +67,7 @@ def bound_text(bound: float) -> str:
 
 
 def outside_text(value: float, low: float, high: float) -> str:
-    """A refused value in the fewest digits, of 6, 9 and 17, that show it outside of low to high; NaN as nan."""
+    """A rejected value in the fewest digits, of 6, 9 and 17, that still read as outside of low to high; NaN as nan."""
     for digits in (6, 9, 17):
         text = f"{float(value):.{digits}g}"
         if not low <= float(text) <= high:
@@ -76,17 +76,27 @@ def outside_text(value: float, low: float, high: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A numpy scalar as the Python value that its own precision writes, float32(0.1) as 0.1; anything else as it is."""
+    """A numpy scalar as the Python number with the shortest digits of its precision, float32(0.1) as 0.1; else `value`."""
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
         return value
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind == "f":
         scalar: Any = np.asarray(value)[()]
-        return float(np.format_float_scientific(scalar))  # the shortest digits, whatever the print options
+        return float(np.format_float_scientific(scalar))  # independent of numpy's print options
     return value.item()
 
 
 def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:
-    """`value` as a plain int from `low` to `high`; anything else is an error that says both."""
+    """`value` as a plain int.
+
+    Args:
+        name: of the argument, for the message.
+        value: any integer type of Python or numpy, but no bool.
+        low, high: the range allowed.
+        error: the exception to raise.
+
+    Raises:
+        DriveError: of type `error`: it is not a whole number from `low` to `high`.
+    """
     try:
         is_scalar = not isinstance(value, bool) and getattr(value, "ndim", 0) == 0
         found = operator.index(value) if is_scalar else None
@@ -98,19 +108,27 @@ def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveErr
 
 
 def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
-    """The path as text, if it has one of the endings and its folder is there: asked before anything is played."""
+    """The path of a file to be written, as text; checked before the work that produces the file.
+
+    Args:
+        path: to check.
+        endings: suffixes of which it must have one, in lower case.
+
+    Raises:
+        ConfigError: it is no path, has another ending, is not that of a file, or its folder does not exist.
+    """
     try:
         path = os.fspath(path)
         os.fsencode(path)
     except TypeError:
         raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
     except UnicodeEncodeError:
-        raise ConfigError(f"path is {shown(path)}; it has a letter that no file's name can have") from None
+        raise ConfigError(f"path is {shown(path)}; it has a character that no file name can have") from None
     if not isinstance(path, str) or not path.lower().endswith(endings):
         raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
     if "\0" in path or os.path.exists(path) and not os.path.isfile(path):
-        raise ConfigError(f"path is {shown(path)}; it must be that of a file, "
-                          "which a folder, a pipe, a device or a name with a NUL is not")
+        raise ConfigError(f"path is {shown(path)}; it must be that of a regular file, "
+                          "not of a folder, a pipe or a device, and without NUL")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")

@@ -1,4 +1,4 @@
-"""Where does a number stand in an observation? The core's table of features, by name."""
+"""The layout of an observation vector: the core's table of features, by name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .core import native_config
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature of an agent, by `name`; `slots` of them, `stride` floats apart, from `offset` on.
+    """One feature of an observation vector: `slots` floats, `stride` floats apart, from `offset` on.
 
-    `meaning` says what it is. The value shown is the quantity, in `unit`, times `scale`, clipped to [`low`, 1].
+    `meaning` describes the quantity `name`. The observed value is the quantity, in `unit`, times `scale`, clipped to
+    [`low`, 1].
     """
 
     name: str
@@ -27,14 +28,14 @@ class Feature:
 
     @property
     def slice(self) -> slice:
-        """What picks this feature out of an agent: one float a slot."""
+        """Selects this feature from an observation vector: one float per slot."""
         if not self.slots:
             return slice(0, 0)
         return slice(self.offset, self.offset + (self.slots - 1) * self.stride + 1, self.stride)
 
 
 def observation_layout(config: DriveConfig) -> dict[str, Feature]:
-    """The features of an agent under this config, in order of their place."""
+    """The features of an observation vector under this config, in the order of their offsets."""
     native = native_config(config)
     count = lib.drv_observation_layout(native, ffi.NULL, 0)
     table = ffi.new("drv_feature[]", count)

@@ -1,4 +1,4 @@
-"""What machine is this? Its processor, and how much of it this process may use."""
+"""The processor of this machine, and the share of it that this process may use."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def usable_threads() -> int:
-    """Processors of the affinity mask, or fewer where the control group mounted at /sys/fs/cgroup, which is a
-    container's own, has a smaller quota."""
+    """Processors of the affinity mask, or the quota of the control group at /sys/fs/cgroup (in a container: its own)
+    where that is smaller."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(processors, _quota() or processors))
 
 
 def _quota() -> int | None:
-    """Processors that the control group grants, at least 1; None where it sets no limit."""
+    """Processors that the control group grants, rounded up; None where it sets no limit."""
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
     except (OSError, ValueError):
@@ -25,7 +25,7 @@ def _quota() -> int | None:
 
 
 def processor() -> str:
-    """The processor's model as the system names it."""
+    """The name of the processor's model."""
     try:
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith("model name"):

@@ -1,4 +1,4 @@
-"""How does one play a policy for others to look at? One world, some trials, told how far along they are."""
+"""Playing some trials of one world with a policy, for pictures, films and replays."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from .errors import ConfigError, shown
 __all__ = ["Policy", "Progress"]
 
 Policy = str | Callable[[Batch], np.ndarray]
-"""A name, or a function that is given the batch and returns actions for every agent, also where the step is a restart."""
+"""A name, or a function from the batch to the actions of every agent; those of a restart step are not read."""
 
 Progress = Callable[[int, int], None]
-"""Called after every step with the steps done and the most there can be."""
+"""Called after every step with the steps done and the largest number there can be."""
 
 POLICIES = ("lane", "random")
-"""Drives by rule; draws actions."""
+"""Names of the policies: `LaneDriver` and `RandomDriver`."""
 
 
 def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
-    """A `ConfigError` unless the policy is a function or a name on offer."""
+    """Rejects a policy that cannot be played.
+
+    Raises:
+        ConfigError: it is neither a function nor one of the names `offered`.
+    """
     if not callable(policy) and (not isinstance(policy, str) or policy not in offered):
         names = ", ".join(map(repr, offered))
         raise ConfigError(f"policy is {shown(policy)}; it must be a function or one of {names}")
 
 
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
-    """What gives the actions of all agents at each call."""
+    """A function that returns the actions of all agents at each call; `seed` is that of the random policy."""
     if callable(policy):
         return lambda: policy(batch)
     return (RandomDriver(batch, seed) if policy == "random" else LaneDriver(batch)).act_all
@@ -38,14 +42,14 @@ def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
                 progress: Progress | None = None) -> Iterator[bool]:
-    """Steps until so many trials of world 0 have ended; yields after each step whether it ended one."""
-    calls = max(roles.trial_steps for roles in batch.roles) + 1  # a restart is a step of its own
+    """Steps until `trials` trials of world 0 have ended; yields after each step whether it ended one."""
+    calls = max(roles.trial_steps for roles in batch.roles) + 1  # one more for the restart step
     done = ended = 0
     while ended < trials:
         batch.step(act())
         closes = bool(batch.trial_ended[0])
         ended += closes
-        done = ended * calls - 1 if closes else done + 1  # a trial that ended early counts whole
+        done = ended * calls - 1 if closes else done + 1  # a trial that ends early counts as complete
         if progress:
             progress(done, trials * calls - 1)
         yield closes

@@ -1,4 +1,4 @@
-"""Who plays which part? A scene and a config give its agents, log-replay vehicles and static vehicles, and the frames they start from."""
+"""Agent roles: which objects of a scene become agents, log-replay vehicles or static vehicles under a config."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .scenes import Report, Scene
 from .scenes.scene import OBJECT_KIND_CODES
 
 STEPS_WITHOUT_A_LOG = 200
-"""What `trial_steps=None` means for a scene without a log, steps."""
+"""Steps of a trial where `trial_steps` is None and the scene has no log."""
 
 SAME_DT_TOLERANCE = 1e-7
-"""Two time steps closer than this share of them are the same: one that was a float32 once is off by 6e-8."""
+"""Time steps that differ by less than this share are equal: rounding to float32 alters one by 6e-8."""
 
 SIMPLE_RATIO_LIMIT = 100
-"""Denominators up to this are those that people choose: half a frame, 0.07 s on frames of 0.1 s."""
+"""Largest denominator of a ratio that counts as chosen by hand, such as half a frame, or 0.07 s on frames of 0.1 s."""
 
 SAME_FRAME_SHARE = 1e-6
-"""Of a frame: a place so near to a frame is that frame; products of float64 steps miss by less."""
+"""Share of a frame within which a time falls on that frame; products of float64 steps are off by less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,16 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """The parts of one scene under one config. Vehicle i of a world is object `objects[i]` of the scene.
+    """The roles of a scene's objects under one config. Vehicle i of a world is object `objects[i]` of the scene.
 
     Attributes:
-        scene: that is played.
-        objects: (vehicles,) object indices: agents first, then log-replay vehicles, then static vehicles, each ascending.
+        scene: the scene.
+        objects: (vehicles,) object indices: agents, then log-replay vehicles, then static vehicles, each ascending.
         num_agents, log_replay_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.
-        dt_s: time of one step, s.
+        dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
-        report: counts of who got which part, and why not another.
+        report: the number of objects in each role, and the reasons why objects got none.
     """
 
     scene: Scene
@@ -68,12 +68,17 @@ class Roles:
 
 
 def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
-    """Gives every object of the scene its part.
+    """Assigns the roles of every object of the scene.
+
+    Args:
+        scene: the scene.
+        config: sets `control`, `others`, the start frame, the time step and the number of agents.
 
     Raises:
-        SceneError: the scene has nobody who could drive under this config, or not what `control` names.
-        ConfigError: start_step lies behind the log, or a generated scene has too few vehicles for the agents asked.
+        SceneError: the scene has no object that could drive under this config, or not those that `control` names.
+        ConfigError: start_step is beyond the log, or a generated scene has fewer vehicles than agents_per_world.
     """
+    # The frames, and the agents among the objects.
     objects, report = scene.objects, Report()
     if config.start_step >= objects.frame_count:
         raise ConfigError(
@@ -83,6 +88,7 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     frames = _frames_at(scene, config.start_step, dt_s, report)
     agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
 
+    # All others replay their logs or stand, if they are on the map at all.
     is_agent = np.zeros(objects.count, bool)
     is_agent[agents] = True
     has_log = objects.frame_count > 1 and config.others == "replay"
@@ -91,8 +97,9 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     log_replays, static_vehicles = (others, others[:0]) if has_log else (others[:0], others)
     absent = "objects never on the map after the start" if has_log else "objects not on the map at the start"
     report.drop(absent, int((~on_map & ~is_agent).sum()))
-    for part, members in (("agents", agents), ("log-replay vehicles replaying their logs", log_replays), ("vehicles that stand", static_vehicles)):
-        report.notes.append(f"{part}: {len(members)}")
+    for role, members in (("agents", agents), ("log-replay vehicles", log_replays),
+                          ("static vehicles", static_vehicles)):
+        report.notes.append(f"{role}: {len(members)}")
     return Roles(
         scene=scene, objects=np.concatenate([agents, log_replays, static_vehicles]), num_agents=len(agents),
         log_replay_count=len(log_replays), static_count=len(static_vehicles), frames=frames, dt_s=dt_s,
@@ -112,10 +119,11 @@ def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
     return left
 
 
-# ---- who has an agent ----
+# ---- agents ----
 
 
 def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report) -> np.ndarray:
+    """Indices of the objects that `control` selects and that are valid at the start, ascending."""
     objects = scene.objects
     valid = frames.valid[0]
     if config.control == "all":
@@ -143,9 +151,10 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
 
 
 def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
+    """Indices of the objects that `control` names: the sdc, the tracks to predict, or objects by id."""
     if config.control == "sdc":
         if scene.sdc < 0:
-            raise SceneError(f"scene {scene.name} does not say which object is the sdc; use another control")
+            raise SceneError(f"scene {scene.name} does not name its sdc; use another control")
         return [scene.sdc]
     if config.control == "tracks_to_predict":
         if not scene.tracks_to_predict:
@@ -155,12 +164,13 @@ def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
     if len(found) == 0:
         raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
     present = set(scene.objects.id.tolist())
-    for missing in sorted(asked for asked in config.control if asked not in present):
+    for missing in sorted(wanted for wanted in config.control if wanted not in present):
         report.drop(f"no agent: control names id {missing}, which no object has")
     return list(found)
 
 
 def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndarray, report: Report) -> np.ndarray:
+    """At most `agents_per_world` of the eligible objects, those nearest to the sdc where there is one, ascending."""
     cap = config.agents_per_world
     if scene.generated and cap is not None and len(eligible) < cap:
         raise ConfigError(
@@ -172,7 +182,7 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
     order = np.arange(len(eligible))
     if scene.sdc >= 0 and frames.valid[0, scene.sdc]:
         start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1).astype(np.float64)
-        # Squares of float64: hypot rounds otherwise from platform to platform, and ties would fall otherwise.
+        # Squares in float64: hypot rounds differently between platforms, which would order ties differently.
         away2 = ((start[eligible] - start[scene.sdc]) ** 2).sum(axis=1)
         order = np.argsort(away2, kind="stable")
     return np.sort(eligible[order[:cap]])
@@ -182,8 +192,10 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
 
 
 def _frames_per_step(ratio: float) -> tuple[float, float]:
-    """The ratio as so many frames in so many steps: of whole numbers where it comes within the tolerance of a simple
-    one, so that a rounded time step does not drift off the frames."""
+    """A ratio as frames per steps, in whole numbers where it is within the tolerance of a simple fraction.
+
+    So a time step that was rounded does not drift off the frames.
+    """
     simple = Fraction(ratio).limit_denominator(SIMPLE_RATIO_LIMIT)
     if abs(simple - ratio) <= SAME_DT_TOLERANCE * ratio:
         return float(simple.numerator), float(simple.denominator)
@@ -191,6 +203,7 @@ def _frames_per_step(ratio: float) -> tuple[float, float]:
 
 
 def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
+    """The tracks from the start frame on at steps of `dt_s`, interpolated between frames where they do not coincide."""
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:

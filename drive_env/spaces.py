@@ -1,4 +1,4 @@
-"""What does an agent see and do, as Gymnasium spaces?"""
+"""The observation and action spaces of one agent."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .config import DriveConfig
 
 
 def observation_space(config: DriveConfig, size: int) -> spaces.Box:
-    """Observations of `size` entries: floats in [-1, 1], or the bytes of index observations."""
+    """The space of observations of `size` entries: floats in [-1, 1], or the bytes of index observations."""
     if config.observation_type == "index":
         return spaces.Box(0, 255, (size,), np.uint8)
     return spaces.Box(-1.0, 1.0, (size,), np.dtype(config.observation_type))
 
 
 def action_space(config: DriveConfig) -> spaces.Space:
-    """One agent's action: an index, two indices, or throttle and steering in [-1, 1]."""
+    """The space of one agent's action: an index, two indices, or throttle and steering in [-1, 1]."""
     bins = [dimension.bins for dimension in action_dimensions(config)]
     if config.action_type == "discrete":
         return spaces.Discrete(math.prod(bins))

@@ -32,7 +32,7 @@ def test_a_file_that_was_private_stays_private(tmp_path):
 def test_what_is_no_file_is_refused(tmp_path):
     (tmp_path / "folder.drv").mkdir()
     for path in (tmp_path / "folder.drv", f"{tmp_path}/nul\0.drv"):
-        with pytest.raises(ConfigError, match="it must be that of a file"):
+        with pytest.raises(ConfigError, match="it must be that of a regular file"):
             save_scene(SCENE, path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.drv"]
 
@@ -40,7 +40,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links are POSIX's")
 def test_a_pipe_and_a_link_to_itself_are_left_as_they_are(tmp_path):
     os.mkfifo(tmp_path / "pipe.drv")
-    with pytest.raises(ConfigError, match="it must be that of a file"):
+    with pytest.raises(ConfigError, match="it must be that of a regular file"):
         save_scene(SCENE, tmp_path / "pipe.drv")
     (tmp_path / "loop.drv").symlink_to(tmp_path / "loop.drv")
     with pytest.raises(OSError) as error:

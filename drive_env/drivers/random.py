@@ -1,0 +1,52 @@
+"""The random policy: every action drawn evenly from the action space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import ConfigError, checked_int, shown
+from ..per_world import SEED_LIMIT
+from ..world_range import WorldRange
+
+
+class RandomDriver:
+    """Draws every action evenly from the action space; the same seed draws the same actions.
+
+    Args:
+        batch: any batch; `env.batch` for an env.
+        seed: from 0 to 2**64 - 1.
+
+    Raises:
+        ConfigError: the seed is out of its range, or `batch` is not a `Batch`.
+    """
+
+    def __init__(self, batch: Batch, seed: int = 0) -> None:
+        if not isinstance(batch, WorldRange):
+            raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")
+        self.batch = batch
+        self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))
+
+    def act(self, world: int = 0) -> np.ndarray:
+        """Actions for the agents of one world, in the form of `batch.actions`.
+
+        Args:
+            world: a world of the batch; the draw does not depend on it.
+
+        Raises:
+            ConfigError: there is no such world.
+        """
+        checked_int("world", world, 0, self.batch.num_worlds - 1)
+        return self._draw(self.batch.agents_per_world)
+
+    def act_all(self) -> np.ndarray:
+        """Actions for every agent of the batch, in the form of `batch.actions`."""
+        return self._draw(self.batch.num_agents)
+
+    def _draw(self, count: int) -> np.ndarray:
+        action_type, rng = self.batch.config.action_type, self._rng
+        if action_type == "continuous":
+            return rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
+        if action_type == "multi_discrete":
+            return rng.integers(0, self.batch.single_action_space.nvec, (count, 2))
+        return rng.integers(0, self.batch.single_action_space.n, count)
