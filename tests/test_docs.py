@@ -3,6 +3,7 @@
 `python tests/test_docs.py` rewrites the tables.
 """
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -387,6 +388,48 @@ def test_every_path_that_a_page_names_exists(page):
     named = set(PATH.findall(text))
     assert page.stem != "architecture" or len(named) > 40
     assert {path for path in named if not any(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/")))} == set()
+
+
+def layers():
+    """Layer of each folder and module that the table of the architecture page names, 0 at its top."""
+    text = (ROOT / "docs/architecture.md").read_text().partition("## Layers")[2].partition("## ")[0]
+    rows = re.findall(r"^\| [^|`]+ \| (`[^|]+`) \|", text, re.MULTILINE)
+    return {path.rstrip("/"): depth for depth, row in enumerate(rows) for path in re.findall(r"`([^`]+)`", row)}
+
+
+def imported(path):
+    """What a module of the package imports from it when it runs, as paths without a suffix."""
+    tree = ast.parse(path.read_text())
+    unseen = {id(node) for branch in ast.walk(tree) if isinstance(branch, ast.If)
+              and "TYPE_CHECKING" in ast.unparse(branch.test) for node in ast.walk(branch)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in unseen:
+            folder = path.parents[node.level - 1]
+            names = [node.module.replace(".", "/")] if node.module else [alias.name for alias in node.names]
+            yield from ((folder / name).relative_to(ROOT).as_posix() for name in names)
+
+
+def included(path):
+    return [f"c/src/{name}" for name in re.findall(r'^#include "(\w+/\w+\.h)"', path.read_text(), re.MULTILINE)]
+
+
+def test_dependencies_point_down_the_table_of_layers():
+    order = layers()
+    assert len(order) > 15
+    linkage = "c/src/step/isa.h"  # the macro that makes functions static in the unit of the step
+
+    def layer_of(name):
+        return next((depth for place, depth in order.items()
+                     if name == place.removesuffix(".py") or name.startswith(f"{place}/")), None)
+
+    upward = []
+    for path in [*(ROOT / "drive_env").rglob("*.py"), *(ROOT / "c/src").glob("*/*.[ch]")]:
+        name = path.relative_to(ROOT).with_suffix("" if path.suffix == ".py" else path.suffix).as_posix()
+        for target in imported(path) if path.suffix == ".py" else included(path):
+            above, below = layer_of(name), layer_of(target)
+            if None not in (above, below) and below < above and target != linkage:
+                upward.append(f"{name} uses {target}")
+    assert upward == []
 
 
 def test_the_readme_states_the_requirements_of_the_package():
