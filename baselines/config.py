@@ -1,4 +1,4 @@
-"""What may be chosen in training? One frozen dataclass a concern; the command line is made from them."""
+"""What can be configured in training? One frozen dataclass per concern; the command line is generated from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _check(name: str, value, fits: bool, allowed: str) -> None:
 
 @dataclass(frozen=True)
 class _Plain:
-    """Its fields hold plain data of their annotated types, whatever fitting value was handed over (plain.py)."""
+    """Converts the values of its fields to plain data of their annotated types (plain.py)."""
 
     def __post_init__(self):
         for name, kind in _kinds(type(self)).items():
@@ -38,43 +38,43 @@ class _Plain:
 
 @cache
 def _kinds(config: type) -> dict[str, Any]:
-    """The annotated type of every field."""
+    """The annotated type of every field, by name."""
     return get_type_hints(config)
 
 
-def _told_from_names(source):
-    """A path object of one part with its folder: as a string alone it could be a generator's name."""
+def _explicit_path(source):
+    """A path object without a folder gets `./`: as a bare string it could be the name of a generator."""
     bare = isinstance(source, PurePath) and not os.path.dirname(source)
     return os.path.join(os.curdir, source) if bare else source
 
 
 @dataclass(frozen=True)
 class EnvConfig(_Plain):
-    """What is played."""
+    """Which worlds are simulated."""
 
     scenes: tuple[str, ...] = ("town",)
-    """Generators' names, and paths of files and folders; one that is called like a generator is written `./town`."""
+    """Names of generators, and paths of files and folders; one with a generator's name is written `./town`."""
     scene_count: int = 64
-    """Seeds 0, 1, ... of a generator to play."""
+    """Scenes per generator, with seeds 0, 1, ..."""
     scene_agents: int | None = None
-    """Vehicles in a generated scene; None: as many as `drive.agents_per_world`, at least 32."""
+    """Vehicles in a generated scene; None: `drive.agents_per_world`, at least 32."""
     scene_parameters: dict[str, int | float | tuple[int | float, ...]] = field(default_factory=dict)
-    """Further parameters of the generator, such as `arm_length_m`."""
+    """Further parameters of the generators, such as `arm_length_m`."""
     num_worlds: int = 16
-    """Worlds of all ranks together."""
-    fleets: int | None = None
-    """Batches that take turns, so that the core steps one while the policy thinks for another; None: 2 on a GPU,
+    """Worlds of all ranks in total."""
+    env_groups: int | None = None
+    """Batches that take turns, so that the core steps one while the policy infers for another; None: 2 on a GPU,
     else 1."""
     threads: int = 0
-    """Threads that step the worlds of this process; 0: as many as it may use."""
+    """Threads that step the worlds of a process; 0: one per available core."""
     drive: DriveConfig = field(default_factory=DriveConfig)
 
     def __post_init__(self):
         if isinstance(self.scenes, (list, tuple)):
-            object.__setattr__(self, "scenes", tuple(map(_told_from_names, self.scenes)))
+            object.__setattr__(self, "scenes", tuple(map(_explicit_path, self.scenes)))
         super().__post_init__()
         _check("scenes", self.scenes, len(self.scenes) > 0, "at least one name or path")
-        for name in ("scene_count", "num_worlds", "fleets", "scene_agents"):
+        for name in ("scene_count", "num_worlds", "env_groups", "scene_agents"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 1, "1 or more")
         _check("threads", self.threads, self.threads >= 0, "0 or more")
@@ -82,23 +82,23 @@ class EnvConfig(_Plain):
 
 @dataclass(frozen=True)
 class ModelConfig(_Plain):
-    """What the policy computes."""
+    """The network."""
 
     width: int = 128
     layers: int = 2
     heads: int = 4
     kv_heads: int | None = None
-    """Heads of keys and values, which several query heads share; None: as many as `heads`."""
+    """Heads of keys and values, shared by groups of query heads (GQA); None: as many as `heads`."""
     object_width: int = 64
     """Width of the encoding of one vehicle or road segment."""
     context: int = 128
-    """Kept agents of the episode that an agent attends to, itself included."""
+    """Tokens (steps at which the agent acts) of the episode that a step attends to, itself included."""
     critic: Literal["shared", "separate"] = "shared"
-    """One trunk for actor and critic, or a trunk each."""
+    """One trunk shared by actor and critic, or a trunk each."""
     memory: Literal["transformer", "none"] = "transformer"
-    """`none` is a feed-forward policy: it knows this observation alone."""
+    """`none` is a feed-forward policy of the current observation alone."""
     previous_action: bool = True
-    """Show the policy its last action in the episode."""
+    """Whether the agent's last action is an input."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -112,43 +112,45 @@ class ModelConfig(_Plain):
 
 @dataclass(frozen=True)
 class PPOConfig(_Plain):
-    """How it learns (Schulman et al. 2017)."""
+    """The algorithm (Schulman et al. 2017)."""
 
     agent_steps: int = 20_000_000
-    """Kept agents of all ranks together after which training ends."""
-    segment: int = 64
-    """Steps of every world between updates."""
+    """Agent-steps in the loss mask, of all ranks in total, after which training ends."""
+    rollout_steps: int = 64
+    """Steps of every world per update."""
     epochs: int = 2
     minibatches: int = 4
-    """Optimiser steps an epoch; each takes whole segments of some agents."""
+    """Optimiser steps per epoch; each takes the whole rollout of a part of the agents."""
     gamma: float = 0.995
-    """Discount of a kept step. Over a trial of 201 steps 0.98 leaves 1.7% for the next trial, 0.995 37%."""
-    lam: float = 0.95
+    """Discount per step of the agent. Over a trial of 201 steps, 0.98 leaves 1.7% for the next trial, 0.995 37%."""
+    gae_lambda: float = 0.95
+    """Lambda of the generalised advantage estimation."""
     credit: Literal["through", "per_trial", "stop"] = "through"
-    """Whether credit flows from a trial into the one before it."""
+    """Whether credit flows from a trial into the one before it (gae.py)."""
     gamma_trial: float | None = None
-    """Discount of a step behind which the trial ends; None: `gamma`."""
+    """Discount across the end of a trial; None: `gamma`."""
     clip: float = 0.2
+    """Ratios are clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5
     entropy_weight: float = 0.005
     target_kl: float | None = None
-    """An epoch whose approximate KL, the mean over its minibatches that hold data, is above it is the last of its
-    update."""
+    """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
+    above it; None: never."""
     learning_rate: float = 3e-4
     anneal: bool = True
-    """Take the learning rate to 0 by the end, linearly."""
+    """Whether the learning rate decreases linearly to 0 over `agent_steps`."""
     warmup_updates: int = 0
-    """Updates over which the learning rate grows to its full size."""
+    """Updates over which the learning rate increases linearly from 0."""
     weight_decay: float = 0.0
     max_grad_norm: float = 0.5
-    context_refresh: bool = False
-    """After each update, remember the context anew with the new weights."""
+    recompute_context: bool = False
+    """Whether the KV cache is recomputed with the new weights after each update (rollout/recomputation.py)."""
 
     def __post_init__(self):
         super().__post_init__()
-        for name in ("agent_steps", "segment", "epochs", "minibatches"):
+        for name in ("agent_steps", "rollout_steps", "epochs", "minibatches"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "1 or more")
-        for name in ("gamma", "lam", "gamma_trial"):
+        for name in ("gamma", "gae_lambda", "gamma_trial"):
             value = getattr(self, name)
             _check(name, value, value is None or 0 <= value <= 1, "from 0 to 1")
         for name in ("clip", "max_grad_norm"):
@@ -159,32 +161,37 @@ class PPOConfig(_Plain):
 
 @dataclass(frozen=True)
 class RunConfig(_Plain):
-    """Where it runs and what it leaves behind."""
+    """The machine, the folder, checkpoints, evaluations and logs of a run."""
 
     folder: str = "runs/default"
+    """Where checkpoints, logs and curves are written; it holds one run."""
     seed: int = 0
     device: str = "auto"
-    """auto takes a GPU where there is one."""
+    """A device of torch; auto: a GPU if there is one, else the CPU."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto is bfloat16 on a GPU, else float32."""
+    """auto: bfloat16 on a GPU, else float32."""
     torch_threads: int | None = None
-    """Threads of torch on a CPU; None leaves it to torch. Small models are fastest with one."""
+    """Threads of torch on a CPU; None: torch's default. Small models are fastest with one."""
     compile: bool | None = None
-    """Compile model and update; None: on a GPU."""
+    """Whether the model is compiled; None: on a GPU."""
     minutes: float | None = None
-    """Stop after so many minutes, whatever is left."""
+    """Stop after this many minutes, even if `agent_steps` are not reached."""
     resume: bool = False
-    """Go on from the newest checkpoint of the folder."""
+    """Continue from the newest checkpoint in the folder."""
     overwrite: bool = False
-    """Delete the run that the folder holds, and begin anew."""
+    """Delete the run in the folder and start a new one."""
     checkpoint_updates: int = 100
-    """Updates between checkpoints; 0: only at the end."""
+    """Updates between checkpoints; 0: one checkpoint, at the end."""
     keep_checkpoints: int = 3
+    """Older ones are deleted."""
     evaluate_updates: int = 100
-    """Updates between evaluations on every scene; 0: only at the end."""
+    """Updates between evaluations on every scene; 0: one evaluation, at the end."""
     tensorboard: bool = False
+    """Also log to TensorBoard."""
     wandb: bool = False
+    """Also log to Weights & Biases."""
     progress: bool = True
+    """Show a progress bar."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -198,7 +205,7 @@ class RunConfig(_Plain):
 
 @dataclass(frozen=True)
 class TrainConfig(_Plain):
-    """Everything."""
+    """The whole config of a training run."""
 
     env: EnvConfig = field(default_factory=EnvConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -206,30 +213,32 @@ class TrainConfig(_Plain):
     run: RunConfig = field(default_factory=RunConfig)
 
     def changed(self, **parts: dict) -> TrainConfig:
-        """A copy with fields of its parts changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
+        """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
 
         Raises:
-            ValueError: there is no such part or field.
+            ValueError: there is no such field, or a value does not fit.
         """
         return _changed("config", self, parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The config as JSON holds it: `TrainConfig.from_dict(config.to_dict()) == config`."""
+        """The config as JSON data: `TrainConfig.from_dict(config.to_dict()) == config`."""
         return json.loads(json.dumps(asdict(self), allow_nan=False))
 
     @staticmethod
     def from_dict(found: Mapping[str, Any]) -> TrainConfig:
-        """The config of such a dict; fields that it lacks have today's defaults.
+        """The config of such a dict; missing fields get today's defaults.
 
         Raises:
-            ValueError: there is no such part or field, or a value does not fit.
+            ValueError: there is no such field, or a value does not fit.
         """
-        return TrainConfig().changed(**found)
+        return _changed("config", TrainConfig(), found)
 
 
 def _changed(name: str, config, changes: Mapping[str, Any]):
-    """A copy with these fields changed; a dict in the place of a config changes fields of that."""
+    """A copy with these fields changed; a dict as the value of a nested config changes fields of it."""
     known = [one.name for one in fields(config)]
+    if not isinstance(changes, Mapping):
+        raise ValueError(f"{name} is {changes!r}; it must be a dict of its fields")
     found = {}
     for key, value in changes.items():
         if key not in known:

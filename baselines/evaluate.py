@@ -1,4 +1,4 @@
-"""How well does it drive? Every scene once, one episode each, by the env's own figures."""
+"""How well does a policy drive? One episode of every scene, measured by the env's own metrics."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from gymnasium import spaces
 
 from drive_env import Batch, DriveConfig, Figure, Scene
 
-from .model import Policy
+from .policy.model import Policy
+from .rollout.batches import scenes_of
+from .tools.checkpoint import check_fits, load_policy, named
+from .tools.dist import join
 
 WORLDS_AT_ONCE = 16
-"""As many as a batch may have parts: a world that has played its episode is not stepped again."""
+"""The largest number of parts of a batch: each world is a part, so that one can finish before the others."""
 
 Act = Callable[[Batch], np.ndarray]
-"""Given the batch, the actions of all agents."""
+"""From a batch, the actions of all its agents."""
+
+MakeAct = Callable[[Batch], Act]
+"""From a batch that has not been reset yet, a policy for it."""
 
 
-def evaluate(make_act: Callable[[Batch], Act], scenes: list[Scene], drive: DriveConfig, seed: int = 0,
+def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
              threads: int = 0) -> dict[str, Figure]:
-    """The report of `Batch.metrics` over one episode of every scene: each agent's `max_trials` trials, once.
-
-    Args:
-        make_act: given a batch that is not yet reset, what acts in it.
-    """
+    """The report of `Batch.metrics` over one episode of every scene: the `max_trials` trials of each agent."""
     reports = []
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
         some = scenes[start : start + WORLDS_AT_ONCE]
-        # As many worlds as scenes play each once, whatever the first of their consecutive ids is.
+        # With as many consecutive world ids as scenes, "cycle" gives each scene to one world.
         with Batch(some, num_worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
                    world_ids=range(start, start + len(some)), restart="caller", parts=len(some)) as batch:
-            _play_one_episode_each(batch, make_act(batch))
+            _run_episodes(batch, make_act(batch))
             reports.append(batch.metrics())
     return joined(reports)
 
 
-def _play_one_episode_each(batch: Batch, act: Act) -> None:
-    """Steps every world, a part of its own, until its last trial has ended."""
+def _run_episodes(batch: Batch, act: Act) -> None:
+    """Steps every world, each a part of the batch, until its last trial has ended."""
     batch.reset()
-    playing, last_trial = list(batch.parts), batch.config.max_trials - 1
-    while playing:
+    running, last_trial = list(batch.parts), batch.config.max_trials - 1
+    while running:
         actions = act(batch)
-        for world in playing:
+        for world in running:
             world.step_async(actions[world.agent_slice])
-        for world in playing:
+        for world in running:
             world.wait()
-        playing = [world for world in playing if not (world.trial_ended[0] and world.trial_index[0] == last_trial)]
+        running = [world for world in running if not (world.trial_ended[0] and world.trial_index[0] == last_trial)]
 
 
 def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
-    """One report of many batches: each figure the mean over the agents of all; `trials` is a count."""
+    """One report of several batches: each metric is the mean over the agents of all; `trials` is a count."""
     return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
 
 
@@ -67,12 +69,12 @@ def _joined(name: str, figures: list[Figure]) -> Figure:
     return Figure(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
 
 
-def random_policy(seed: int) -> Callable[[Batch], Act]:
-    """Draws every action of the space alike."""
+def random_policy(seed: int) -> MakeAct:
+    """Samples actions uniformly from the space."""
 
     def make_act(batch: Batch) -> Act:
         space, shape = batch.single_action_space, batch.actions.shape
-        rng = np.random.default_rng([seed, int(batch.world_ids[0])])  # batches of one evaluation draw apart
+        rng = np.random.default_rng([seed, int(batch.world_ids[0])])  # a stream per batch
         if isinstance(space, spaces.Box):
             return lambda batch: rng.uniform(space.low, space.high, shape).astype(np.float32)
         sizes = space.n if isinstance(space, spaces.Discrete) else space.nvec
@@ -82,11 +84,11 @@ def random_policy(seed: int) -> Callable[[Batch], Act]:
 
 
 @dataclass
-class Player:
-    """A policy at the wheel of a batch, its memory beside it.
+class PolicyRunner:
+    """Runs a policy in batches, with a KV cache for each.
 
     Args:
-        deterministic: take the likeliest action, not a draw.
+        deterministic: take the mode of the distribution instead of a sample.
     """
 
     policy: Policy
@@ -96,16 +98,16 @@ class Player:
     def __call__(self, batch: Batch) -> Act:
         cache = self.policy.make_cache(batch.num_agents, 1, self.device)
         actor = self.policy.actor
-        previous = torch.zeros(batch.num_agents, actor.components, dtype=actor.dtype, device=self.device)
+        previous_actions = torch.zeros(batch.num_agents, actor.components, dtype=actor.dtype, device=self.device)
         on_device = lambda array: torch.from_numpy(array).to(self.device)
 
         @torch.no_grad()
         def act(batch: Batch) -> np.ndarray:
-            kept = ~on_device(batch.waits)
-            cache.open(on_device(batch.first))
-            parameters, _ = self.policy.step(on_device(batch.observations), previous, kept, cache)
-            actions = actor.best(parameters) if self.deterministic else actor.sample(parameters)
-            previous.copy_(torch.where(kept[:, None], actions, previous))
+            valid_token = ~on_device(batch.waits)
+            cache.reset(on_device(batch.first))
+            parameters, _ = self.policy.step(on_device(batch.observations), previous_actions, valid_token, cache)
+            actions = actor.mode(parameters) if self.deterministic else actor.sample(parameters)
+            previous_actions.copy_(torch.where(valid_token[:, None], actions, previous_actions))
             return actor.to_env(actions).cpu().numpy()
 
         return act
@@ -117,18 +119,17 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from .checkpoint import check_fits, load_policy, named
-    from .dist import join
-    from .worlds import scenes_of
-
     def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
             deterministic: bool = True, seed: int = 0, device: str = "auto") -> None:
-        """Plays every scene once with the policy of a checkpoint and prints its figures beside random play's.
+        """Evaluates the policy of a checkpoint on every scene and prints its metrics beside those of a random policy.
 
         Args:
-            checkpoint: the folder of one update, or that of a run for its newest one.
+            checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
             scenes: generators and paths; none: those of the training.
-            scene_count: seeds of a generator.
+            scene_count: scenes per generator; none: as in the training.
+            deterministic: take the most probable action instead of a sample.
+            seed: of the worlds and of the random policy.
+            device: a device of torch, or auto.
         """
         try:
             where, checkpoint = join(device).device, named(checkpoint)
@@ -138,15 +139,15 @@ def main() -> None:
             found = scenes_of(env)
             with Batch(found[:1], config=env.drive) as batch:
                 check_fits(checkpoint, batch)
-        except ValueError as error:  # of the checkpoint or the scenes: one sentence says it
+        except ValueError as error:  # from checkpoint or scenes; the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")
-        driven = evaluate(Player(policy, where, deterministic), found, env.drive, seed)
-        chance = evaluate(random_policy(seed), found, env.drive, seed)
+        trained = evaluate(PolicyRunner(policy, where, deterministic), found, env.drive, seed)
+        random = evaluate(random_policy(seed), found, env.drive, seed)
         table = Table(title=f"{checkpoint.name} on {len(found)} scenes")
-        for column in ("figure", "policy", "by chance", "n"):
-            table.add_column(column, justify="left" if column == "figure" else "right")
-        for name, figure in driven.items():
-            table.add_row(name, f"{figure.value:.4g}", f"{chance[name].value:.4g}", str(figure.n))
+        for column in ("metric", "policy", "random policy", "n"):
+            table.add_column(column, justify="left" if column == "metric" else "right")
+        for name, figure in trained.items():
+            table.add_row(name, f"{figure.value:.4g}", f"{random[name].value:.4g}", str(figure.n))
         Console().print(table)
 
     tyro.cli(run, prog="python -m baselines.evaluate", config=(tyro.conf.PositionalRequiredArgs,))

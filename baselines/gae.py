@@ -1,4 +1,9 @@
-"""What was each step worth? Advantages over the agents that acted, by the channels' rules."""
+"""What is the advantage of each step? Generalised advantage estimation by the rules of the channels.
+
+It differs from the textbook in what lies between two steps of an agent: steps at which it waits (`invalid`) are skipped
+without a discount, time limits are bootstrapped from the true last observation, and `credit` selects whether credit
+flows from one trial into the one before.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,16 @@ from torch import Tensor
 CREDIT = ("through", "per_trial", "stop")
 """Does credit flow from one trial of an episode into the one before it?
 
-`through`: it does. `per_trial`: it ends with the trial; a trial cut while driving is bootstrapped. `stop`: it ends
-with the trial, and no inner trial is bootstrapped. With all three the clock of the last trial is: it cuts the episode.
+`through`: yes. `per_trial`: it ends with the trial, and a trial that its time limit cuts is bootstrapped. `stop`: it
+ends with the trial, and an inner trial is never bootstrapped. The time limit of the last trial cuts the episode and is
+bootstrapped with all three.
 """
 
 
 class Steps(NamedTuple):
-    """A segment as the returns see it. (agents, steps) each, or (agents,) where it speaks of the segment's end.
+    """The inputs of a segment: (agents, steps) each, or (agents,) where they describe its end.
 
-    Entries of steps with `invalid` may be anything, save the value right after a `truncation`.
+    Entries of `invalid` steps may hold anything, except for the value right after a `truncation`.
     """
 
     rewards: Tensor
@@ -31,51 +37,49 @@ class Steps(NamedTuple):
     first: Tensor
     """Of the observation before the step, as `values` is."""
     last_value: Tensor
-    """Value of the observation after the last step, peeked by the rollout's own step."""
+    """Value of the observation after the last step."""
     last_waits: Tensor
     last_first: Tensor
     restart_value: Tensor
-    """Value of what a waiting agent will see at its next restart, peeked in its frozen context."""
+    """Value of the observation with which a waiting agent will restart, computed in its unchanged context."""
 
 
-def advantages(steps: Steps, gamma: float, lam: float, credit: str = "through",
+def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "through",
                gamma_trial: float | None = None) -> tuple[Tensor, Tensor]:
-    """Generalised advantage estimates (Schulman et al. 2016) from each kept step to the agent's next kept step.
-
-    Steps that are not kept (`invalid`: the agent waited, or its world restarted) cost no discount.
+    """Generalised advantage estimates (Schulman et al. 2016), from each valid step to the agent's next valid step.
 
     Args:
         steps: the segment.
         gamma: discount of a step.
-        lam: lambda of the estimator.
+        gae_lambda: lambda of the estimator.
         credit: one of `CREDIT`.
-        gamma_trial: discount of a step behind which the trial ends, where it goes on into the next; None: `gamma`.
+        gamma_trial: discount across the end of a trial that continues into the next one; None: `gamma`.
 
     Returns:
-        Advantages and returns, (agents, steps); 0 where a step is not kept.
+        Advantages and returns, (agents, steps); 0 at invalid steps.
 
     Raises:
-        ValueError: credit is unknown, or an episode opens behind a kept step with neither flag between.
+        ValueError: `credit` is unknown, or an episode opens after a valid step without a flag between them.
     """
     if credit not in CREDIT:
         raise ValueError(f"credit is {credit!r}; it must be one of {', '.join(map(repr, CREDIT))}")
     check_openings(steps)
-    kept = ~steps.invalid
-    end = kept.shape[1]
-    follower = _next_kept(kept)
+    valid = ~steps.invalid
+    end = valid.shape[1]
+    next_valid = _next_valid(valid)
     values = torch.cat([steps.values, steps.last_value[:, None]], 1)
     waits_after = torch.cat([steps.invalid[:, 1:], steps.last_waits[:, None]], 1)
-    waits_at_end = (follower == end) & steps.last_waits[:, None]
-    event = kept & waits_after & ~steps.truncation
+    waits_at_end = (next_valid == end) & steps.last_waits[:, None]
+    event = valid & waits_after & ~steps.truncation
 
-    # The lines of the table from the last to the first: a later one here wins.
-    target = values.gather(1, follower)
+    # Bootstrap value, discount and cuts of the chain. Cases are in order of precedence: a later one overrides.
+    target = values.gather(1, next_valid)
     discount = torch.full_like(target, gamma)
     if gamma_trial is not None:
-        crosses = _found(steps.trial_ended, follower) | waits_at_end
+        crosses = _set_between(steps.trial_ended, next_valid) | waits_at_end
         discount = torch.where(crosses, gamma_trial, discount)
     target = torch.where(waits_at_end, steps.restart_value[:, None], target)
-    cut = follower == end
+    cut = next_valid == end
     resolved = torch.zeros_like(cut)
     bootstrapped = steps.truncations
     if credit == "stop":
@@ -83,32 +87,32 @@ def advantages(steps: Steps, gamma: float, lam: float, credit: str = "through",
     elif credit == "per_trial":
         resolved = event
         bootstrapped = bootstrapped | steps.truncation
-    for bootstraps, line in ((False, resolved & ~steps.truncations), (True, bootstrapped)):
-        target = torch.where(line, values[:, 1:] if bootstraps else 0.0, target)
-        discount = torch.where(line, gamma, discount)
-        cut = cut | line
-    ended = _found(steps.terminations, follower)
-    target = torch.where(ended, 0.0, target)
-    cut = cut | ended
+    for bootstraps, case in ((False, resolved & ~steps.truncations), (True, bootstrapped)):
+        target = torch.where(case, values[:, 1:] if bootstraps else 0.0, target)
+        discount = torch.where(case, gamma, discount)
+        cut = cut | case
+    terminated = _set_between(steps.terminations, next_valid)
+    target = torch.where(terminated, 0.0, target)
+    cut = cut | terminated
 
-    # A step that is not kept hands on what comes after it; `where`, since 0 * NaN is NaN.
-    delta = torch.where(kept, steps.rewards + discount * target - steps.values, 0.0)
-    decay = torch.where(kept, torch.where(cut, 0.0, discount * lam), 1.0)
+    # The recursion, backwards. An invalid step passes on the estimate after it; `where`, since 0 * NaN is NaN.
+    delta = torch.where(valid, steps.rewards + discount * target - steps.values, 0.0)
+    decay = torch.where(valid, torch.where(cut, 0.0, discount * gae_lambda), 1.0)
     estimate, estimates = torch.zeros_like(delta[:, 0]), []
     for step in reversed(range(end)):
         estimate = torch.addcmul(delta[:, step], decay[:, step], estimate)
         estimates.append(estimate)
-    advantage = torch.where(kept, torch.stack(estimates[::-1], 1), 0.0)
-    return advantage, torch.where(kept, advantage + steps.values, 0.0)
+    advantage = torch.where(valid, torch.stack(estimates[::-1], 1), 0.0)
+    return advantage, torch.where(valid, advantage + steps.values, 0.0)
 
 
 def check_openings(steps: Steps) -> None:
     """A ValueError where an episode opens though the agent was neither terminated nor truncated: a reset cut it."""
     first = torch.cat([steps.first, steps.last_first[:, None]], 1)
     index = torch.arange(first.shape[1] - 1, device=first.device)
-    last_kept = torch.where(steps.invalid, -1, index).cummax(1).values  # at or before each step
-    before = torch.cat([torch.full_like(last_kept[:, :1], -1), last_kept], 1)
-    flags = _running(steps.terminations | steps.truncations)
+    last_valid = torch.where(steps.invalid, -1, index).cummax(1).values  # at or before each step
+    before = torch.cat([torch.full_like(last_valid[:, :1], -1), last_valid], 1)
+    flags = _count_before(steps.terminations | steps.truncations)
     wrong = first & (before >= 0) & (flags == flags.gather(1, before.clamp(min=0)))
     if wrong.any():
         agent, step = wrong.nonzero()[0].tolist()
@@ -117,20 +121,20 @@ def check_openings(steps: Steps) -> None:
                          "first step, and leave restarts to the batch")
 
 
-def _next_kept(kept: Tensor) -> Tensor:
-    """Index of the next kept step behind each, the number of steps where there is none."""
-    end = kept.shape[1]
-    index = torch.where(kept, torch.arange(end, device=kept.device), end)
-    behind = torch.cat([index[:, 1:], torch.full_like(index[:, :1], end)], 1)
-    return behind.flip(1).cummin(1).values.flip(1)
+def _next_valid(valid: Tensor) -> Tensor:
+    """Index of the next valid step after each one; the number of steps where there is none."""
+    end = valid.shape[1]
+    index = torch.where(valid, torch.arange(end, device=valid.device), end)
+    after = torch.cat([index[:, 1:], torch.full_like(index[:, :1], end)], 1)
+    return after.flip(1).cummin(1).values.flip(1)
 
 
-def _running(flag: Tensor) -> Tensor:
-    """How often a flag was set before each step, and before the end: (agents, steps + 1)."""
+def _count_before(flag: Tensor) -> Tensor:
+    """(agents, steps + 1): how often the flag is set before each step, and before the end."""
     return torch.nn.functional.pad(flag.long().cumsum(1), (1, 0))
 
 
-def _found(flag: Tensor, follower: Tensor) -> Tensor:
-    """Is the flag set at a step from each one to that before its follower?"""
-    count = _running(flag)
-    return count.gather(1, follower) > count[:, :-1]
+def _set_between(flag: Tensor, next_valid: Tensor) -> Tensor:
+    """Whether the flag is set at any step from each one up to, not including, the next valid one."""
+    count = _count_before(flag)
+    return count.gather(1, next_valid) > count[:, :-1]

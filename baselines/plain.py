@@ -1,4 +1,4 @@
-"""Which plain value is meant? numpy scalars, paths and lists as what JSON gives back, checked by a field's type."""
+"""Which plain value does a field get? numpy scalars, paths and lists become what JSON can hold, by its type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS = {bool: "True or False", int: "a whole number", float: "a finite number",
 
 
 def plain(name: str, value: Any, kind: Any) -> Any:
-    """The value as bool, int, float, str, None, and tuples and dicts of these, as the annotation `kind` says.
+    """The value as bool, int, float, str, None, or tuples and dicts of these, according to the annotation `kind`.
 
     Raises:
         ValueError: the value is of another type.
@@ -26,7 +26,7 @@ def plain(name: str, value: Any, kind: Any) -> Any:
 
 
 def _fitted(value: Any, kind: Any) -> Any:
-    """Raises a TypeError or an OverflowError where the value does not fit."""
+    """As `plain`, but raises a TypeError or an OverflowError."""
     value, origin, parts = _unwrapped(value), get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return _fitted_to_one(value, parts)
@@ -47,7 +47,7 @@ def _fitted(value: Any, kind: Any) -> Any:
 
 
 def _fitted_to_one(value: Any, kinds: tuple) -> Any:
-    """Fitted to the kind that the value has, else to the first that takes it: of int | float, 1.0 stays a float."""
+    """Converted to the value's own type if it is among `kinds`, else to the first that fits: 1.0 stays a float."""
     for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
         try:
             return _fitted(value, kind)
@@ -57,10 +57,10 @@ def _fitted_to_one(value: Any, kinds: tuple) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Scalars and arrays of numpy, or of a library like it, as Python's own."""
+    """Python's number or list for a scalar or a one-dimensional array of numpy, torch or the like."""
     dimensions = getattr(value, "ndim", None)
     if dimensions == 0 and hasattr(value, "item"):
-        # float32(0.1) means 0.1, not the double nearest to its bits.
+        # np.float32(0.1) becomes 0.1, not the double with its exact value, 0.10000000149.
         return float(str(value)) if isinstance(value, np.floating) else value.item()
     return value.tolist() if dimensions == 1 and hasattr(value, "tolist") else value
 

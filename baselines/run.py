@@ -1,147 +1,171 @@
-"""Who writes into a run's folder, and how does a run end early? One process at a time, over no other run, whole."""
+"""How is a training run kept? Folder, signals, checkpoints, evaluations and log, around the updates of ppo.py."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import signal
-import socket
-import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
-from filelock import FileLock, Timeout
+import torch
 
-from . import checkpoint
-from .config import RunConfig
-from .dist import Ranks
-from .lines import LOG, read_lines
-from .metrics import report
+from .config import TrainConfig
+from .evaluate import MakeAct, PolicyRunner, evaluate, random_policy
+from .policy.model import Policy
+from .rollout.batches import scenes_of
+from .rollout.collector import Collector
+from .tools import checkpoint
+from .tools.curves import draw_curves
+from .tools.dist import Ranks, join
+from .tools.interrupts import Interrupted, Interrupts
+from .tools.log import Log
+from .tools.log_file import LOG, read_lines
+from .tools.metrics import with_counts
+from .tools.run_folder import claimed
 
-LOCK, HOLDER = ".lock", ".lock.holder"
-"""The locked file, and who locked it: another file, since a locked one cannot be read everywhere."""
 
-WRITTEN = re.compile(r"\.?update-\d{8}(\.unfinished)?|curves\.png|events\.out\.tfevents\..*|metrics(\.\d+)?\.jsonl")
-"""What a run leaves in its folder."""
+@dataclass
+class Result:
+    """The outcome of a run: the policy, its newest checkpoint, and all lines of its log."""
 
-
-class FolderError(ValueError):
-    """The folder is in use, or holds a run that would be lost."""
+    policy: Policy
+    checkpoint: Path
+    lines: list[dict[str, Any]]
 
 
 @contextmanager
-def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Path | None]:
-    """Holds the run's folder for this process or its ranks; gives the checkpoint to go on from, None for a new run.
+def open_run(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | None = None) -> Iterator[Run]:
+    """Joins the ranks, locks the folder and handles signals while the run is open. Every rank calls it.
 
-    The system releases the lock of a process that ends, however it ends. Every rank calls it.
-
-    Raises:
-        FolderError: another process writes into the folder, or it holds a run and neither `resume` nor `overwrite` is
-            set.
-        LogError: the log of the run to go on with is damaged.
+    Args:
+        on_update: called after each update with its metrics, on the main rank.
     """
-    with ExitStack() as held:
-        yield ranks.lead(lambda: _claim(Path(run.folder), run, held))
+    with Interrupts() as interrupts:
+        ranks = join(config.run.device)
+        with claimed(config.run, ranks) as resumed:
+            run = Run(config, ranks, resumed, interrupts, on_update)
+            try:
+                yield run
+            finally:
+                run.close()
 
 
-def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Path | None:
-    folder.mkdir(parents=True, exist_ok=True)
-    _lock(folder, held)
-    if run.overwrite:
-        _clear(folder)
-    found = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
-    if found and not run.resume:
-        raise FolderError(f"folder {str(folder)!r} holds a run up to {found.name}; --run.resume goes on with it, "
-                          "--run.overwrite deletes it, another --run.folder leaves it alone")
-    log = folder / LOG
-    last = max((line["update"] for line in read_lines(log)), default=0)
-    if found or not last:
-        return found
-    if not run.resume:
-        raise FolderError(f"folder {str(folder)!r} holds the log of a run up to update {last}, without a checkpoint; "
-                          "--run.overwrite deletes it, another --run.folder leaves it alone")
-    # Whoever restarts a run with --run.resume until it ends must not be stopped by a death before the first checkpoint.
-    kept = next(path for n in range(1, 1 << 30) if not (path := log.with_stem(f"{log.stem}.{n}")).exists())
-    log.rename(kept)
-    report(f"folder {str(folder)!r} has no checkpoint to go on from; its log is kept as {kept.name}, a new run begins")
-    return None
+class Run:
+    """One run of the training loop, new or resumed.
 
+    Args:
+        resumed: the checkpoint to resume from; None: a new run.
 
-def _lock(folder: Path, held: ExitStack) -> None:
-    holder = folder / HOLDER
-    try:
-        held.enter_context(FileLock(folder / LOCK, timeout=0))
-    except Timeout:
-        who = holder.read_text() if holder.is_file() else "another process"
-        raise FolderError(f"folder {str(folder)!r} is in use by {who}; wait for its end, or choose another --run.folder"
-                          ) from None
-    holder.write_text(f"process {os.getpid()} on host {socket.gethostname()!r}")
-    held.callback(holder.unlink, missing_ok=True)
-
-
-def _clear(folder: Path) -> None:
-    """Deletes what a run wrote, its log last: what a deletion that breaks off leaves still counts as a run."""
-    for path in sorted(filter(lambda path: WRITTEN.fullmatch(path.name), folder.iterdir()),
-                       key=lambda path: path.name == LOG):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
-class Interrupted(KeyboardInterrupt):
-    """A signal ended the run; the message says what was saved."""
-
-    def __init__(self, message: str, number: int):
-        super().__init__(message)
-        self.exit_code = 128 + number
-        """As shells have it."""
-
-
-class Interrupts:
-    """SIGINT (Ctrl-C) and SIGTERM while a run is on: `Interrupted` at once, or, where that would leave half an update
-    behind, `asked` until it is done. A second signal does not wait.
-
-    Handlers that a caller installed stay, as does a SIGINT that is ignored; so do all where a thread trains.
+    Attributes:
+        counters: "update", "agent_steps" (in the loss mask) and "env_steps" (all), over all ranks.
+        scenes: of the config. seed: of this part of the run. done: whether no further update is to be made.
     """
 
-    def __init__(self):
-        self.asked = 0
-        """The number of the first signal; 0: none so far."""
-        self._waits = False
+    def __init__(self, config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: Interrupts,
+                 on_update: Callable[[dict[str, Any]], None] | None):
+        self.config, self.ranks = config, ranks
+        self.done = False
+        if config.run.torch_threads:
+            torch.set_num_threads(config.run.torch_threads)
+        self.scenes = scenes_of(config.env)
+        self.counters = (checkpoint.resumable(resumed, config) if resumed
+                         else {"update": 0, "agent_steps": 0, "env_steps": 0})
+        # Where the state of the rollout is not restored, the worlds must differ from those at the start of the run.
+        self.seed = config.run.seed + self.counters["update"]
+        self._resumed, self._interrupts, self._on_update = resumed, interrupts, on_update
+        self._checkpoint, self._signal = resumed, 0
+        self._log: Log | None = None
+        self._collector: Collector | None = None
 
-    def __enter__(self) -> Interrupts:
-        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-        main = threading.current_thread() is threading.main_thread()
-        self._before = {number: handler for number, handler in usual.items()
-                        if main and signal.getsignal(number) == handler}
-        for number in self._before:
-            signal.signal(number, self._handle)
-        return self
+    def begin(self, policy: Policy, optimizer: torch.optim.Optimizer, collector: Collector) -> None:
+        """Restores the checkpoint, opens the log, and evaluates a random policy before a new run.
 
-    def __exit__(self, *_) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        Raises:
+            CheckpointError: the checkpoint does not fit the batches or the policy.
+        """
+        self._policy, self._optimizer, self._collector = policy, optimizer, collector
+        if self._resumed:
+            checkpoint.check_fits(self._resumed, collector.batches[0])
+            checkpoint.load_weights(self._resumed, policy, optimizer)
+            checkpoint.load_rollout(self._resumed, collector, self.ranks)
+        run = self.config.run
+        self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
+                        run.progress, self.config.ppo.agent_steps, self.config.to_dict())
+        if self.ranks.is_main and not self._resumed:
+            self._evaluate("random_policy", random_policy(run.seed))
+        self._started = time.perf_counter()
+        self._interrupts.defer()
+        self.done = self._limit_reached()
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        again, self.asked = self.asked, self.asked or number
-        if again or not self._waits:
-            raise Interrupted("interrupted at once; what was saved before is left as it was", number)
+    def after_update(self, metrics: dict[str, Any]) -> None:
+        """Logs the metrics of an update; evaluates and saves where it is due; decides whether the run is done."""
+        run, ranks, update = self.config.run, self.ranks, self.counters["update"]
+        # All ranks stop after the same update: limits and signals of one stop all.
+        stop = torch.tensor([self._limit_reached(), self._interrupts.signal], dtype=torch.float32, device=ranks.device)
+        finished, self._signal = map(int, ranks.max(stop).tolist())
+        self.done = bool(finished or self._signal)
+        if ranks.is_main:
+            self._log.write("update", self.counters, metrics)
+            if self._on_update:
+                self._on_update({**self.counters, **metrics})
+            if not self._signal and (self.done or run.evaluate_updates and update % run.evaluate_updates == 0):
+                runner = PolicyRunner(self._policy, ranks.device)
+                self._interrupts.run_interruptible(lambda: self._evaluate("evaluation", runner))
+        if self.done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
+            self._checkpoint = checkpoint.save(Path(run.folder), self.config, self._policy, self._optimizer,
+                                               self.counters, self._collector, ranks, run.keep_checkpoints)
 
-    def postpone(self) -> None:
-        """From now on a first signal is only noted."""
-        self._waits = True
+    def result(self) -> Result:
+        """Closes the run, draws its curves and returns its result.
 
-    def cut_short(self, call: Callable[[], None]) -> None:
-        """After `postpone`: a call that a signal may end at any point, or that after one is not made."""
+        Raises:
+            Interrupted: a signal ended it.
+        """
+        self.close()
+        folder = Path(self.config.run.folder)
+        lines, curves = read_lines(folder / LOG), folder / "curves.png"
+        if self.ranks.is_main:
+            draw_curves(lines, curves)
+        if number := self._signal or self._interrupts.signal:
+            message = (f"interrupted after update {self.counters['update']}; checkpoint: {self._checkpoint}, "
+                       f"curves: {curves}")
+            raise Interrupted(message if self.ranks.is_main else "", number)
+        return Result(self._policy, self._checkpoint, lines)
+
+    def close(self) -> None:
+        """Closes log and batches; no-op when called again."""
+        if self._log:
+            self._log.close()
+            self._log = None
+        for batch in self._collector.batches if self._collector else []:
+            batch.close()
+
+    def _limit_reached(self) -> bool:
+        minutes = self.config.run.minutes
+        return (self.counters["agent_steps"] >= self.config.ppo.agent_steps
+                or minutes is not None and time.perf_counter() - self._started > 60 * minutes)
+
+    def _evaluate(self, kind: str, make_act: MakeAct) -> None:
+        """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
+        random_state = torch.get_rng_state()
+        # Evaluation has other batch sizes than training, for which compiling would take longer than it saves.
+        eager = (torch.compiler.set_stance("force_eager") if compiles(self.config, self.ranks.device)
+                 else nullcontext())
         try:
-            self._waits = False
-            if not self.asked:
-                call()
-        except Interrupted:
-            pass
+            with eager:
+                report = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
+                                  self.config.env.threads)
+            self._log.write(kind, self.counters, with_counts(report))
+        except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
+            self._log.write(kind, self.counters, {"error": f"{type(error).__name__}: {error}",
+                                                  "traceback": traceback.format_exc()})
         finally:
-            self._waits = True
+            torch.set_rng_state(random_state)
+
+
+def compiles(config: TrainConfig, device: torch.device) -> bool:
+    """Whether the policy is compiled."""
+    return device.type == "cuda" if config.run.compile is None else config.run.compile

@@ -1,9 +1,9 @@
-"""What did training runs learn, and how fast? Tables and a picture out of the logs that `baselines.ppo` leaves.
+"""What did training runs learn, and how fast? Tables and a picture from the logs of `baselines.ppo`.
 
     python benchmarks/learning.py NAME=run/metrics.jsonl ... [--write docs/results.md]
 
-Rates are those of the rows while they learn (moving averages over trials, docs/metrics.md); time is wall time since the
-first update began, compilation included.
+Rates are those of the agents in training (moving averages over trials, docs/metrics.md); time is wall time since the
+start of the first update, compilation included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RATES = ("goal", "collision", "offroad")
 
 
 def read(path: Path) -> list[dict]:
-    """The updates of a run, each with the seconds gone by."""
+    """The updates of a run, each with the seconds since its start."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     seconds, before = 0.0, 0
     updates = []
@@ -33,12 +33,13 @@ def read(path: Path) -> list[dict]:
 
 
 def at(updates: list[dict], seconds: float) -> dict:
-    """The update that was the newest then."""
+    """The newest update at that time."""
     return max((line for line in updates if line["seconds"] <= seconds * 1.01), key=lambda line: line["seconds"])
 
 
 def summary(runs: dict[str, list[dict]]) -> str:
-    head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps", "all agent-steps/s"]
+    head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps",
+            "all agent-steps/s"]
     rows = []
     for name, updates in runs.items():
         cells = [" / ".join(f"{100 * at(updates, seconds)[rate]:.1f}%" for rate in RATES) for seconds in TIMES_S]
@@ -68,8 +69,9 @@ def draw(runs: dict[str, list[dict]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("runs", nargs="+", metavar="NAME=LOG", help="what to call a run, and its metrics.jsonl")
-    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; a picture goes beside it")
+    parser.add_argument("runs", nargs="+", metavar="NAME=LOG", help="a name for the run, and its metrics.jsonl")
+    parser.add_argument("--write", type=Path,
+                        help="page whose measured part is replaced; a picture is written beside it")
     choices = parser.parse_args()
     runs = {name: read(Path(path)) for name, path in (run.split("=", 1) for run in choices.runs)}
     print(summary(runs))

@@ -1,9 +1,8 @@
-"""How well does one drive who has learned nothing? Random play and the lane driver, by the trainer's own evaluation.
+"""How well do policies without training drive? Evaluates the random policy and `LaneDriver` as the trainer evaluates.
 
     python benchmarks/players.py [FILE ...]
 
-On the 64 embedded towns, each played once, and on every scene file given, played 256 times. The figures do not depend
-on the machine.
+Plays each of the 64 embedded towns once and every given scene file 256 times. The figures do not depend on the machine.
 """
 
 import sys
@@ -13,7 +12,7 @@ from pages import table
 
 from baselines.config import EnvConfig
 from baselines.evaluate import evaluate, random_policy
-from baselines.worlds import scenes_of
+from baselines.rollout.batches import scenes_of
 from drive_env.drivers import LaneDriver
 
 EPISODES = 256
@@ -30,11 +29,11 @@ def main() -> None:
     for name in ("town", *sys.argv[1:]):
         config = EnvConfig(scenes=(name,))
         scenes = scenes_of(config)
-        for player, make_act in (("random play", random_policy(0)), ("LaneDriver", by_rule)):
+        for policy, make_act in (("random policy", random_policy(0)), ("LaneDriver", by_rule)):
             report = evaluate(make_act, scenes * (1 if name == "town" else EPISODES), config.drive)
             rates = [f"{100 * report[rate].value:.1f}%" for rate in RATES]
-            rows.append([Path(name).name, player, report["goal"].n, *rates])
-    print(table(["scenes", "player", "trials", *RATES], rows))
+            rows.append([Path(name).name, policy, report["goal"].n, *rates])
+    print(table(["scenes", "policy", "trials", *RATES], rows))
 
 
 if __name__ == "__main__":

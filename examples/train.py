@@ -8,7 +8,7 @@ Without a folder every run gets its own, named by its start time: training refus
 import sys
 import time
 
-from baselines.evaluate import Player, evaluate, random_policy
+from baselines.evaluate import PolicyRunner, evaluate, random_policy
 from baselines.ppo import train
 from baselines.presets import SMALL
 from baselines.rollout.batches import scenes_of
@@ -17,7 +17,7 @@ minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 folder = sys.argv[2] if len(sys.argv) > 2 else time.strftime("runs/example-%Y%m%d-%H%M%S")
 config = SMALL.changed(run={"folder": folder, "minutes": minutes}, ppo={"learning_rate": 5e-4})
 result = train(config)
-for name, who in (("random", random_policy(seed=0)), ("trained", Player(result.policy, "cpu"))):
-    report = evaluate(who, scenes_of(config.env), config.env.drive)
+for name, runner in (("random", random_policy(seed=0)), ("trained", PolicyRunner(result.policy, "cpu"))):
+    report = evaluate(runner, scenes_of(config.env), config.env.drive)
     print(f"{name}: {report['goal'].value:.2f} of the goals reached")
 print(f"curves and checkpoint: {folder}")

@@ -1,4 +1,4 @@
-"""What do the tests of the trainer play? A small crossing with all that can happen, and a small policy for it."""
+"""What do the trainer's tests run? A small intersection in which every event occurs, and a small policy."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 import torch
 
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
-from baselines.dist import Ranks
-from baselines.model import Policy
-from baselines.rollout import Collector
-from baselines.worlds import open_batches, scenes_of
+from baselines.policy.model import Policy
+from baselines.rollout.batches import open_batches, scenes_of
+from baselines.rollout.collector import Collector
+from baselines.tools.dist import Ranks
 from drive_env import DriveConfig
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
@@ -19,17 +19,17 @@ BUSY = EnvConfig(
     scenes=("intersection",), scene_count=3, scene_agents=6, num_worlds=6,
     drive=DriveConfig(max_trials=2, trial_steps=24, partners=5, roads=12, on_collision="remove", on_offroad="stop",
                       goal_radius_m=20.0, max_acceleration_mps2=20.0))
-"""Fast cars and wide goals: in trials of 24 steps, agents are removed and stopped, and clocks run out."""
+"""Fast cars and large goals: within trials of 24 steps agents are removed and stopped, and time limits are reached."""
 
 LONG = replace(BUSY, drive=BUSY.drive.replace(trial_steps=90))
-"""The same, in trials long enough that many agents are done and wait for the others."""
+"""The same with trials so long that many agents finish early and wait."""
 
 TINY = ModelConfig(width=16, layers=2, heads=2, object_width=8, context=20)
-"""Its context is shorter than an episode of 48 driving steps, longer than a segment of 16."""
+"""Its context is shorter than an episode of 48 steps and longer than a rollout of 16."""
 
 
 def make_policy(batch, model=TINY, precision="float32", seed=1) -> Policy:
-    """Weights large enough that what is remembered shows in what is done."""
+    """A policy with weights so large that its outputs depend visibly on its context."""
     torch.manual_seed(seed)
     policy = Policy(batch.observation_layout(), batch.single_action_space, model, precision)
     with torch.no_grad():
@@ -40,22 +40,22 @@ def make_policy(batch, model=TINY, precision="float32", seed=1) -> Policy:
 
 
 def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, **options) -> Collector:
-    """The real collector on the real env."""
-    batches, mirrors = open_batches(env, scenes_of(env), ALONE, seed)
+    """The trainer's own collector on the real env."""
+    batches, device_buffers = open_batches(env, scenes_of(env), ALONE, seed)
     policy = make_policy(batches[0], model, precision)
     torch.manual_seed(seed)
-    return Collector(batches, mirrors, policy, steps, **options)
+    return Collector(batches, device_buffers, policy, steps, **options)
 
 
-def clone(segment):
-    """A copy that the next segment does not overwrite."""
-    return segment.agents(torch.arange(len(segment.first)))
+def clone(buffer):
+    """A copy that the next rollout does not overwrite."""
+    return buffer.select(torch.arange(len(buffer.first)))
 
 
 def tiny_config(folder, **parts) -> TrainConfig:
-    """A run of a few updates on the busy crossing."""
+    """The config of a run of a few updates on the busy intersection."""
     config = TrainConfig(
         env=BUSY, model=TINY,
-        ppo=PPOConfig(agent_steps=4 * 36 * 16, segment=16, epochs=2, minibatches=2),
+        ppo=PPOConfig(agent_steps=4 * 36 * 16, rollout_steps=16, epochs=2, minibatches=2),
         run=RunConfig(folder=str(folder), device="cpu", checkpoint_updates=0, evaluate_updates=0, progress=False))
     return config.changed(**parts)

@@ -1,4 +1,4 @@
-"""Does a checkpoint give back what it was given, also years later? And never half of it?"""
+"""Does a checkpoint restore what was saved, also with later versions, and never a part of it?"""
 
 import dataclasses
 import json
@@ -11,9 +11,9 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import tiny_config
 
-from baselines import checkpoint
 from baselines.config import ModelConfig, TrainConfig
 from baselines.ppo import train
+from baselines.tools import checkpoint
 from drive_env import Batch, DriveConfig, generate_scene, save_scene
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
@@ -21,13 +21,13 @@ GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A short run that wrote one checkpoint: its config, its result, its folder."""
+    """A short run that wrote one checkpoint: its config and its result."""
     folder = tmp_path_factory.mktemp("run")
     config = tiny_config(folder, ppo={"agent_steps": 1000})
     return config, train(config)
 
 
-def test_a_policy_comes_back_as_it_was(run):
+def test_a_policy_is_restored_bit_for_bit(run):
     config, result = run
     policy, found = checkpoint.load_policy(result.checkpoint)
     assert found == config
@@ -35,7 +35,7 @@ def test_a_policy_comes_back_as_it_was(run):
         assert name == other_name and torch.equal(one, other)
 
 
-def test_the_file_says_what_the_weights_mean(run):
+def test_the_file_describes_inputs_and_outputs(run):
     about = checkpoint.about(run[1].checkpoint)
     meant = about["semantics"]
     assert about["schema"] == checkpoint.SCHEMA
@@ -44,11 +44,12 @@ def test_the_file_says_what_the_weights_mean(run):
     assert meant["actions"]["space"] == {"discrete": [91]}
 
 
-def test_resuming_goes_on_bit_for_bit(tmp_path):
-    """Four updates in one go, or two, a new process' worth of loading, and two more."""
-    steps = 4 * 36 * 16  # at the most: four updates' worth of agents
-    whole = train(tiny_config(tmp_path / "whole", ppo={"agent_steps": steps, "anneal": False, "context_refresh": True}))
-    half = tiny_config(tmp_path / "half", ppo={"agent_steps": steps // 2, "anneal": False, "context_refresh": True})
+def test_resuming_continues_bit_for_bit(tmp_path):
+    """Four updates in one run, or two, everything loaded anew, and two more."""
+    steps = 4 * 36 * 16  # four updates or more
+    ppo = {"agent_steps": steps, "anneal": False, "recompute_context": True}
+    whole = train(tiny_config(tmp_path / "whole", ppo=ppo))
+    half = tiny_config(tmp_path / "half", ppo=ppo | {"agent_steps": steps // 2})
     train(half)
     resumed = train(half.changed(ppo={"agent_steps": steps}, run={"resume": True}))
     for one, other in zip(whole.policy.parameters(), resumed.policy.parameters()):
@@ -61,16 +62,16 @@ def test_resuming_goes_on_bit_for_bit(tmp_path):
 
 
 @pytest.mark.parametrize("parts, sentence", [
-    ({"env": {"drive": {"reward": {"goal": 2.0}}}}, "has env.drive.reward.goal 1.0, this config 2.0; to go on they"),
-    ({"model": {"width": 32}}, "has model.width 16, this config 32; to go on they must be alike"),
-    ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to go on they must be alike")])
-def test_a_config_that_cannot_go_on_is_told(run, parts, sentence):
+    ({"env": {"drive": {"reward": {"goal": 2.0}}}}, "has env.drive.reward.goal 1.0, this config 2.0; to resume they"),
+    ({"model": {"width": 32}}, "has model.width 16, this config 32; to resume they must be equal"),
+    ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to resume they must be equal")])
+def test_a_config_that_cannot_resume_is_an_error(run, parts, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
         train(run[0].changed(run={"resume": True}).changed(**parts))
 
 
-def test_without_the_state_of_the_rollout_new_worlds_are_opened(run, tmp_path):
-    """As after training on a GPU: weights and counters go on, and the episodes are others than at the start."""
+def test_without_the_state_of_the_rollout_the_worlds_are_new(run, tmp_path):
+    """As after training on a GPU: weights and counters continue, and the episodes differ from those at the start."""
     shutil.copytree(run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
     about = json.loads((place / "config.json").read_text())
@@ -83,7 +84,7 @@ def test_without_the_state_of_the_rollout_new_worlds_are_opened(run, tmp_path):
     assert lines[-1]["agent_steps"] >= 2000
 
 
-def test_resuming_where_nothing_is_begins(tmp_path):
+def test_resuming_in_an_empty_folder_starts_a_run(tmp_path):
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"resume": True})).checkpoint.is_dir()
 
 
@@ -95,8 +96,8 @@ def test_only_the_newest_are_kept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [path.name for path in found]
 
 
-def test_a_write_that_breaks_off_leaves_the_old_one(run, tmp_path, monkeypatch):
-    """Nothing that stands in the folder is ever half a checkpoint."""
+def test_an_interrupted_write_leaves_the_old_checkpoint(run, tmp_path, monkeypatch):
+    """No folder with the name of a checkpoint is ever incomplete."""
     config = tiny_config(tmp_path, ppo={"agent_steps": 500})
     first = train(config).checkpoint
 
@@ -120,12 +121,12 @@ def altered(place, folder, change):
     return copy
 
 
-def test_a_key_that_an_old_file_lacks_is_what_it_meant_then(run, tmp_path, monkeypatch):
-    """Not today's class default, which is another by then."""
-    def forget(about):
+def test_a_missing_key_gets_the_value_frozen_for_its_schema(run, tmp_path, monkeypatch):
+    """Not today's default, which may have changed."""
+    def remove(about):
         del about["config"]["ppo"]["gamma"], about["config"]["env"]["drive"]["goal_radius_m"]
 
-    old = altered(run[1].checkpoint, tmp_path, forget)
+    old = altered(run[1].checkpoint, tmp_path, remove)
     frozen = json.loads(checkpoint.FROZEN[checkpoint.SCHEMA].read_text())
     frozen["ppo"]["gamma"] = 0.25
     path = tmp_path / "frozen.json"
@@ -135,37 +136,37 @@ def test_a_key_that_an_old_file_lacks_is_what_it_meant_then(run, tmp_path, monke
     assert found.ppo.gamma == 0.25 and found.env.drive.goal_radius_m == 2.0
 
 
-def test_what_every_key_meant_is_written_down():
-    """A field that is new today must be told to old files: add it to the schema's file with the value that says what
-    they did."""
+def test_every_config_field_has_a_frozen_value():
+    """A new field must be added to the files of old schemas, with the value that describes what those versions did."""
     def keys(value, path=""):
         if not dataclasses.is_dataclass(value):
             return {path}
         return set().union(*(keys(getattr(value, field.name), f"{path}/{field.name}")
                              for field in dataclasses.fields(value)))
 
-    def frozen_keys(value, path="", parts=("env", "model", "ppo", "run", "drive", "reward")):
-        return set().union(*(frozen_keys(entry, f"{path}/{name}") if name in parts else {f"{path}/{name}"}
-                             for name, entry in value.items()))
+    def frozen_keys(value, default, path=""):
+        return set().union(*(frozen_keys(entry, nested, f"{path}/{name}")
+                             if dataclasses.is_dataclass(nested := getattr(default, name, None))
+                             else {f"{path}/{name}"} for name, entry in value.items()))
 
     for version, path in checkpoint.FROZEN.items():
-        missing = keys(TrainConfig()) - frozen_keys(json.loads(path.read_text()))
-        assert not missing, f"baselines/schema/{version}.json lacks {sorted(missing)}"
+        missing = keys(TrainConfig()) - frozen_keys(json.loads(path.read_text()), TrainConfig())
+        assert not missing, f"baselines/tools/schema/{version}.json lacks {sorted(missing)}"
 
 
-def test_the_defaults_of_version_1_are_frozen():
-    """A change of today's defaults must not reach the file."""
+def test_the_values_of_schema_1_are_frozen():
+    """A change of today's defaults must not change the file."""
     frozen = json.loads(checkpoint.FROZEN[1].read_text())
-    assert (frozen["ppo"]["gamma"], frozen["ppo"]["lam"], frozen["model"]["context"]) == (0.995, 0.95, 128)
+    assert (frozen["ppo"]["gamma"], frozen["ppo"]["gae_lambda"], frozen["model"]["context"]) == (0.995, 0.95, 128)
     assert checkpoint.config_from_json({}, 1).env.drive.max_trials == 1
 
 
 @pytest.mark.parametrize("change, sentence", [
-    (lambda about: about.update(schema=99), "schema is 99; this version reads 1, 2"),
-    (lambda about: about["config"]["ppo"].update(magic=1), "config has ppo.magic, which this version does not know"),
+    (lambda about: about.update(schema=99), "schema is 99; this version reads 1"),
+    (lambda about: about["config"]["ppo"].update(magic=1), "config has ppo.magic, which is unknown"),
     (lambda about: about["semantics"].update(positions="learned table"), "positions are 'learned table'"),
 ])
-def test_what_cannot_be_read_is_told(run, tmp_path, change, sentence):
+def test_an_unknown_version_key_or_encoding_is_an_error(run, tmp_path, change, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
         checkpoint.load_policy(altered(run[1].checkpoint, tmp_path, change))
 
@@ -206,7 +207,7 @@ def test_other_observations_and_actions_are_told(run):
 
 
 def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
-    """Neither newest nor dropped, whatever it sorts behind; named by itself it is read."""
+    """It is never the newest and never deleted; by its own path it can be read."""
     shutil.copytree(run[1].checkpoint, tmp_path / "update-00000001")
     for name in ("update-zzz", "update-0000002", "update-000000003", "update-" + 8 * "\u0661"):
         shutil.copytree(run[1].checkpoint, tmp_path / name)
@@ -219,18 +220,18 @@ def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
         "update-00000001", "update-99999999", "update-100000000"]
 
 
-def test_another_scene_of_the_same_name_cannot_go_on(tmp_path):
-    """A file that was changed between save and resume: the state of a world is no state of another."""
+def test_another_scene_of_the_same_name_cannot_resume(tmp_path):
+    """A scene file was changed between save and resume: the state of a world belongs to its scene."""
     path = tmp_path / "scene.drv"
     save_scene(generate_scene("intersection", seed=0, agents=6), path)
     config = tiny_config(tmp_path / "run", env={"scenes": (str(path),)}, ppo={"agent_steps": 500})
     train(config)
     save_scene(generate_scene("intersection", seed=1, agents=6), path)
-    with pytest.raises(checkpoint.CheckpointError, match="was made on other scenes than those of this config are now"):
+    with pytest.raises(checkpoint.CheckpointError, match="was written with other scenes than this config now has"):
         train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
 
 
-def test_resuming_refuses_other_positions_as_playing_does(run, tmp_path):
+def test_resuming_rejects_another_position_encoding_as_loading_does(run, tmp_path):
     shutil.copytree(run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
     about = json.loads((place / "config.json").read_text())
@@ -243,7 +244,7 @@ def test_resuming_refuses_other_positions_as_playing_does(run, tmp_path):
 
 
 @pytest.mark.parametrize("place", GOLDEN, ids=lambda path: path.name)
-def test_a_golden_checkpoint_gives_its_outputs_for_ever(place):
+def test_a_golden_checkpoint_reproduces_its_outputs(place):
     policy, config = checkpoint.load_policy(place)
     wanted = json.loads((place / "outputs.json").read_text())
     outputs = golden_outputs(policy)
@@ -252,12 +253,12 @@ def test_a_golden_checkpoint_gives_its_outputs_for_ever(place):
     assert dataclasses.asdict(config.model) == wanted["model"]
 
 
-def test_there_is_a_golden_checkpoint_of_every_version():
+def test_there_is_a_golden_checkpoint_of_every_schema():
     assert {path.name for path in GOLDEN} == {f"schema-{version}" for version in checkpoint.FROZEN}
 
 
 def golden_outputs(policy):
-    """Log-probabilities of some actions and values, of two segments in an agent with all that can happen in them."""
+    """Log-probabilities of some actions, and values, of three agents with waits and with starts of episodes."""
     agents, steps, size = 3, 12, policy.trunks[0].encoder.own + sum(
         block.slots * block.size for block in policy.trunks[0].encoder.sets)
     count = agents * steps * size
@@ -279,12 +280,12 @@ def golden_outputs(policy):
 
 
 def write_golden(folder: Path) -> None:
-    """Made once for a version, by a tiny run of it, and never again: `python tests/baselines/test_checkpoint.py`."""
+    """Written once per schema, by a tiny run, and never again: `python tests/baselines/test_checkpoint.py`."""
     import os
     import tempfile
 
     place = folder / f"schema-{checkpoint.SCHEMA}"
-    assert not place.exists(), f"{place} is there: a golden checkpoint is never made anew"
+    assert not place.exists(), f"{place} exists: a golden checkpoint is never written again"
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as run:
         os.chdir(run)
@@ -293,7 +294,8 @@ def write_golden(folder: Path) -> None:
         result = train(config)
         place.mkdir(parents=True)
         about = json.loads((result.checkpoint / "config.json").read_text())
-        del about["files"]["rank-0.safetensors"]  # as after training on a GPU: the rollout is for its own version
+        # As after training on a GPU: the state of a rollout is for one version.
+        del about["files"]["rank-0.safetensors"]
         (place / "config.json").write_text(json.dumps(about, indent=1))
         for name in about["files"]:
             shutil.copy(result.checkpoint / name, place / name)

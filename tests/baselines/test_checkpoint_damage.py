@@ -1,6 +1,6 @@
-"""Is a damaged checkpoint told as one? Every file and every field of it, damaged in many ways: one sentence each time.
+"""Is damage to a checkpoint reported? Every file and every field, damaged in many ways: one sentence each time.
 
-What is damaged is named, and with it the newest checkpoint that is whole.
+The sentence names what is damaged, and the newest checkpoint that is whole.
 """
 
 import copy
@@ -16,40 +16,40 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from safetensors.torch import load_file, save_file
 from small import ALONE, tiny_config
 
-from baselines import checkpoint
-from baselines.checkpoint import CheckpointError
 from baselines.ppo import make_optimizer, make_policy, train
-from baselines.rollout import Collector
-from baselines.worlds import open_batches, scenes_of
+from baselines.rollout.batches import open_batches, scenes_of
+from baselines.rollout.collector import Collector
+from baselines.tools import checkpoint
+from baselines.tools.checkpoint import CheckpointError
 
-NULLABLE = {"scene_agents", "fleets", "dt_s", "trial_steps", "agents_per_world", "goal_max_speed_mps",
+NULLABLE = {"scene_agents", "env_groups", "dt_s", "trial_steps", "agents_per_world", "goal_max_speed_mps",
             "stopped_share_limit", "kv_heads", "gamma_trial", "target_kl", "torch_threads", "compile", "minutes"}
 """Fields of a config that may be null."""
 
-TEXT = {"folder", "device", "unit", "meaning"}
-"""Fields that any text is one for."""
+TEXT = {"folder", "device", "unit"}
+"""Fields for which any text is valid."""
 
-FLAGS = {"previous_action", "anneal", "context_refresh", "resume", "overwrite", "compile", "tensorboard", "wandb",
+FLAGS = {"previous_action", "anneal", "recompute_context", "resume", "overwrite", "compile", "tensorboard", "wandb",
          "progress"}
 
 SIGNED = {"goal", "collision", "offroad", "progress_per_m", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "reward", "scene_parameters"}
-"""Objects of a config; fields that they lack are what they meant in that version."""
+"""Nested configs, and other objects; missing fields get their frozen values."""
 
 FILES = ("config.json", "weights.safetensors", "optimizer.safetensors", "rank-0.safetensors")
 
 
 class Resume:
-    """What resuming reads a checkpoint into."""
+    """The objects into which a checkpoint is resumed."""
 
     def __init__(self, config):
         self.config = config
-        batches, mirrors = open_batches(config.env, scenes_of(config.env), ALONE, 0)
+        batches, device_buffers = open_batches(config.env, scenes_of(config.env), ALONE, 0)
         self.policy = make_policy(config, batches[0], ALONE)
         self.optimizer = make_optimizer(self.policy, config.ppo)
-        self.collector = Collector(batches, mirrors, self.policy, config.ppo.segment)
+        self.collector = Collector(batches, device_buffers, self.policy, config.ppo.rollout_steps)
 
     def __call__(self, place):
         counters = checkpoint.resumable(place, self.config)
@@ -60,7 +60,7 @@ class Resume:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run's folder with two checkpoints: the whole one, the one to be damaged, and what resumes from it."""
+    """A run with two checkpoints: the whole one, the one to be damaged, and what resumes from it."""
     folder = tmp_path_factory.mktemp("run")
     config = tiny_config(folder, ppo={"agent_steps": 1000}, run={"checkpoint_updates": 1})
     train(config)
@@ -72,14 +72,14 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(run, tmp_path_factory):
-    """The newest checkpoint by itself, beside which there is no other to look at."""
+    """A copy of the newest checkpoint, outside of a run."""
     place = tmp_path_factory.mktemp("alone") / "checkpoint"
     shutil.copytree(run[1], place)
     return place
 
 
-def told(read, place, *names):
-    """The sentence of a damaged checkpoint, which names all of these."""
+def error_of(read, place, *names):
+    """The error message of a damaged checkpoint, which contains all of these."""
     with pytest.raises(CheckpointError) as error:
         read(place)
     sentence = str(error.value)
@@ -91,7 +91,7 @@ def told(read, place, *names):
 
 
 class Damage:
-    """Bytes of a file while the test is at it; they are as they were behind it."""
+    """A file whose bytes are restored at the end of the context."""
 
     def __init__(self, path):
         self.path = path
@@ -101,17 +101,17 @@ class Damage:
         return self
 
     def __exit__(self, *_):
-        self.gone()
+        self.remove()
         self.path.write_bytes(self.whole)
 
-    def gone(self):
+    def remove(self):
         if self.path.is_dir():
             self.path.rmdir()
         self.path.unlink(missing_ok=True)
 
 
 def ways_to_damage(whole, other):
-    """Bytes by what was done to them."""
+    """Damaged bytes, by the kind of damage."""
     size = len(whole)
     cut = {f"cut at {at}": whole[:at] for at in {0, 1, 7, 8, 9, size // 3, size // 2, size - 1}}
     flipped = {f"bit {at} flipped": whole[: at // 8] + bytes([whole[at // 8] ^ 1 << at % 8]) + whole[at // 8 + 1 :]
@@ -123,34 +123,35 @@ def ways_to_damage(whole, other):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_damaged_file_is_told_and_the_newest_whole_checkpoint_offered(run, file):
+def test_a_damaged_file_is_an_error_that_names_the_newest_whole_checkpoint(run, file):
     older, newest, resume = run
     with Damage(newest / file) as damage:
         for way, data in ways_to_damage(damage.whole, (older / file).read_bytes()).items():
             if file == "config.json" and (way.startswith("bit") or way == "longer"):
                 continue  # fields are damaged below
             damage.path.write_bytes(data)
-            told(resume, newest, file, repr(str(newest)), f"the newest whole checkpoint of the run is {str(older)!r}")
+            error_of(resume, newest, file, repr(str(newest)),
+                     f"the newest whole checkpoint of the run is {str(older)!r}")
             if file in ("config.json", "weights.safetensors"):
-                told(checkpoint.load_policy, newest, file, repr(str(older)))
+                error_of(checkpoint.load_policy, newest, file, repr(str(older)))
             else:
                 checkpoint.load_policy(newest)
-        damage.gone()
-        told(resume, newest, file, repr(str(older)))
+        damage.remove()
+        error_of(resume, newest, file, repr(str(older)))
         damage.path.mkdir()
-        told(resume, newest, file, repr(str(older)))
+        error_of(resume, newest, file, repr(str(older)))
     assert resume(newest)
 
 
 def rehashed(place, file):
-    """Makes config.json say that the file is what was written."""
+    """Updates the hash of a file in config.json."""
     about = json.loads((place / "config.json").read_text())
     about["files"][file] = hashlib.sha256((place / file).read_bytes()).hexdigest()
     (place / "config.json").write_text(json.dumps(about))
 
 
 def damaged_tensors(key, tensor):
-    """Tensors in the place of one."""
+    """Replacements of a tensor, by the kind of damage."""
     other = torch.float64 if tensor.dtype != torch.float64 else torch.float32
     return {"missing": {}, "renamed": {f"{key}\n": tensor}, "and one more": {key: tensor, "more": torch.zeros(1)},
             "wrong shape": {key: tensor[None].clone()}, "longer": {key: torch.zeros(3, *tensor.shape)},
@@ -159,7 +160,7 @@ def damaged_tensors(key, tensor):
 
 
 @pytest.mark.parametrize("file", FILES[1:])
-def test_a_damaged_tensor_is_told_by_name_even_where_the_hash_fits(run, alone, file):
+def test_a_damaged_tensor_is_named_even_where_the_hash_fits(run, alone, file):
     resume, newest = run[2], alone
     read = {"weights.safetensors": checkpoint.load_policy,
             "optimizer.safetensors": lambda place: checkpoint.load_weights(place, resume.policy, resume.optimizer),
@@ -173,7 +174,7 @@ def test_a_damaged_tensor_is_told_by_name_even_where_the_hash_fits(run, alone, f
                 others = {name: one for name, one in tensors.items() if name != key}
                 save_file(others | instead, newest / file)
                 rehashed(newest, file)
-                sentence = told(read, newest, file, repr(str(newest)))
+                sentence = error_of(read, newest, file, repr(str(newest)))
                 assert "'more'" in sentence if way == "and one more" else key in sentence, (way, key, sentence)
     assert resume(newest)
 
@@ -181,7 +182,7 @@ def test_a_damaged_tensor_is_told_by_name_even_where_the_hash_fits(run, alone, f
 @pytest.mark.parametrize("key, value", [
     ("batch0/state/scene_index", 99), ("batch0/state/previous_outcome", 200), ("batch0/state/clock_steps", -1),
     ("batch0/state/x_m", math.nan), ("batch0/state/id", 7), ("random", 255)])
-def test_a_value_that_cannot_be_is_told_even_where_the_hash_fits(run, key, value):
+def test_an_impossible_value_is_an_error_even_where_the_hash_fits(run, key, value):
     older, newest, resume = run
     file = "rank-0.safetensors"
     with Damage(newest / "config.json"), Damage(newest / file):
@@ -189,7 +190,7 @@ def test_a_value_that_cannot_be_is_told_even_where_the_hash_fits(run, key, value
         tensors[key].fill_(value)
         save_file(tensors, newest / file)
         rehashed(newest, file)
-        told(resume, newest, file, key.rpartition("/")[2], repr(str(older)))
+        error_of(resume, newest, file, key.rpartition("/")[2], repr(str(older)))
     assert resume(newest)
 
 
@@ -203,7 +204,7 @@ def places(value, path=()):
 
 
 def put(about, path, value):
-    """A copy with another value at a path; with none, where the value is `put` itself."""
+    """A copy with another value at a path; without the entry if the value is `put` itself."""
     about = copy.deepcopy(about)
     parent = about
     for key in path[:-1]:
@@ -216,7 +217,7 @@ def put(about, path, value):
 
 
 def may_be(path, was, value):
-    """Whether the field can have this value, so that nothing is damaged."""
+    """Whether the value is valid for the field."""
     name, of_config = path[-1], path[0] == "config"
     if value is put:
         return of_config and len(path) > 1 and name not in range(99)
@@ -237,7 +238,7 @@ def may_be(path, was, value):
 
 @pytest.mark.parametrize("value", [put, None, "x", [], {}, True, -1, math.nan, math.inf, 10**400, [[None]], {"a": 1}],
                          ids=lambda value: "missing" if value is put else str(value)[:9])
-def test_a_damaged_field_is_told_by_name(alone, value):
+def test_a_damaged_field_is_named(alone, value):
     newest = alone
     count = 0
     with Damage(newest / "config.json") as damage:
@@ -253,17 +254,17 @@ def test_a_damaged_field_is_told_by_name(alone, value):
                 try:
                     checkpoint.about(newest)
                 except CheckpointError:  # a part of a config that does not fit the rest
-                    told(checkpoint.about, newest, "config.json", repr(str(newest)))
+                    error_of(checkpoint.about, newest, "config.json", repr(str(newest)))
                 continue
             names = [name for name in path if isinstance(name, str)]
-            told(checkpoint.about, newest, "config.json", repr(str(newest)),
+            error_of(checkpoint.about, newest, "config.json", repr(str(newest)),
                  *names[-1:] if path[-1:] != ("layout",) and path[:2] != ("semantics", "layout") else ["layout"])
             count += 1
     assert count > 300
 
 
-def test_legal_values_are_taken(alone):
-    """What `may_be` calls legal is: the test above would not see that everything was refused."""
+def test_legal_values_are_accepted(alone):
+    """The values that `may_be` calls valid are: the test above would pass if everything were rejected."""
     newest = alone
     with Damage(newest / "config.json") as damage:
         whole = json.loads(damage.whole)
@@ -276,8 +277,8 @@ def test_legal_values_are_taken(alone):
 
 
 @pytest.mark.parametrize("path, value, names", [
-    (("schema",), True, "schema is True; this version reads 1, 2"),
-    (("schema",), 1.0, "schema is 1.0; this version reads 1, 2"),
+    (("schema",), True, "schema is True; this version reads 1"),
+    (("schema",), 1.0, "schema is 1.0; this version reads 1"),
     (("semantics", "actions", "space"), {"discrete": [92]}, "weights.safetensors: 'actor."),
     (("semantics", "actions", "space"), {"multi_discrete": [7, 13]}, "weights.safetensors"),
     (("semantics", "actions", "space"), {"box": [-1.0, 1.0, 2]}, "weights.safetensors"),
@@ -290,34 +291,34 @@ def test_legal_values_are_taken(alone):
     (("config", "model", "layers"), 10**12, "tensors; config.model.layers is 1000000000000"),
     (("config", "model", "layers"), 3, "weights.safetensors lacks 'trunks.0.layers.2."),
     (("config", "model", "layers"), 1, "weights.safetensors has 'trunks.0.layers.1."),
-    (("config", "ppo", "credit"), "stop", "semantics.credit is 'through'; by its config and layout it must be 'stop'"),
-    (("counters", "update"), 7, "counters.update is 7; its folder says 2"),
+    (("config", "ppo", "credit"), "stop", "semantics.credit is 'through'; its config and layout require 'stop'"),
+    (("counters", "update"), 7, "counters.update is 7; the name of its folder says 2"),
     (("counters", "more"), 7, "counters has 'more'"),
     (("files", "../weights.safetensors"), "0" * 64, "files is {"),
-    (("files", "rank-0.safetensors"), put, "files does not name 'rank-0.safetensors', which is there"),
+    (("files", "rank-0.safetensors"), put, "files does not name 'rank-0.safetensors', which exists"),
     (("ranks",), 2, "the files of all 2 ranks or of none"),
 ])
-def test_fields_that_do_not_fit_each_other_are_told(run, path, value, names):
+def test_fields_that_contradict_each_other_are_an_error(run, path, value, names):
     newest = run[1]
     with Damage(newest / "config.json") as damage:
         damage.path.write_text(json.dumps(put(json.loads(damage.whole), path, value)))
-        told(checkpoint.load_policy, newest, names)
+        error_of(checkpoint.load_policy, newest, names)
 
 
-def test_where_no_checkpoint_is_whole_that_is_said(run, tmp_path):
+def test_the_error_says_where_no_checkpoint_is_whole(run, tmp_path):
     older, newest, resume = run
     shutil.copytree(older.parent, tmp_path / "run")
     places = checkpoint.checkpoints(tmp_path / "run")
     for place in places:
         (place / "optimizer.safetensors").unlink()
-    told(resume, places[-1], "optimizer.safetensors", "the run has no whole checkpoint")
+    error_of(resume, places[-1], "optimizer.safetensors", "the run has no whole checkpoint")
     shutil.copytree(newest, tmp_path / "alone")
     (tmp_path / "alone" / "optimizer.safetensors").unlink()
-    assert "whole" not in told(resume, tmp_path / "alone", "optimizer.safetensors")
+    assert "whole" not in error_of(resume, tmp_path / "alone", "optimizer.safetensors")
 
 
-def test_a_run_whose_newest_checkpoint_is_damaged_is_not_resumed_from_an_older_one_in_silence(run, tmp_path):
-    """Also where nothing but its folder is left; once that is moved away, the older one goes on."""
+def test_a_run_is_not_silently_resumed_from_an_older_checkpoint_than_a_damaged_one(run, tmp_path):
+    """Also where only its empty folder is left; once that is moved away, the older one is resumed."""
     older, newest, resume = run
     shutil.copytree(older.parent, tmp_path / "run")
     config = resume.config.changed(run={"folder": str(tmp_path / "run"), "resume": True}, ppo={"agent_steps": 1500})
@@ -325,14 +326,14 @@ def test_a_run_whose_newest_checkpoint_is_damaged_is_not_resumed_from_an_older_o
     for file in damaged.iterdir():
         file.unlink()
     assert checkpoint.newest(tmp_path / "run") == damaged
-    told(lambda place: train(config), damaged, "config.json", repr(str(tmp_path / "run" / older.name)))
-    told(lambda place: checkpoint.load_policy(checkpoint.named(place)), tmp_path / "run", repr(older.name)[1:-1])
+    error_of(lambda place: train(config), damaged, "config.json", repr(str(tmp_path / "run" / older.name)))
+    error_of(lambda place: checkpoint.load_policy(checkpoint.named(place)), tmp_path / "run", repr(older.name)[1:-1])
     damaged.rename(tmp_path / "damaged")
     assert train(config).checkpoint.name > older.name
 
 
 def test_a_pickle_in_a_checkpoint_is_never_loaded(run, tmp_path, monkeypatch):
-    """Nor is a checkpoint made that holds one: whoever unpickles runs what the file says."""
+    """Nor is one written: unpickling executes code from the file."""
     import pickle
 
     older, newest, resume = run
@@ -342,19 +343,3 @@ def test_a_pickle_in_a_checkpoint_is_never_loaded(run, tmp_path, monkeypatch):
     (tmp_path / "copy" / "rank-0.batches").write_bytes(pickle.dumps([b""]))
     resume(tmp_path / "copy")
     assert sorted(file.name for file in newest.iterdir()) == sorted(FILES)
-
-
-def test_a_checkpoint_of_version_1_goes_on_in_worlds_that_open_anew(run, tmp_path):
-    """Its batches were pickled: they are not read; weights, optimiser and counters go on."""
-    older, newest, resume = run
-    place = tmp_path / "run" / newest.name
-    shutil.copytree(newest, place)
-    about = json.loads((place / "config.json").read_text())
-    del about["files"]
-    (place / "config.json").write_text(json.dumps(about | {"schema": 1}))
-    (place / "rank-0.batches").write_bytes(b"\x80\x04a pickle")
-    assert checkpoint.resumable(place, resume.config) == about["counters"]
-    checkpoint.load_weights(place, resume.policy, resume.optimizer)
-    assert not checkpoint.load_rollout(place, resume.collector, ALONE)
-    (place / "optimizer.safetensors").write_bytes(b"")
-    told(lambda place: checkpoint.resumable(place, resume.config), place, "optimizer.safetensors", "0 bytes")

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 import numpy as np
 from small import tiny_config
 
-from baselines import checkpoint
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
 from baselines.ppo import train
 from baselines.presets import PRESETS
+from baselines.tools import checkpoint
 from drive_env import DriveConfig
 
 Two = IntEnum("Two", {"two": 2})
@@ -25,7 +25,7 @@ ODD = {
             "scene_parameters": {"arm_length_m": np.float32(60.1), "blocks": [1, np.int64(1)]},
             "drive": {"dt_s": np.float64(0.1), "control": [3, 4], "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1e3, "learning_rate": np.float32(1e-3), "clip": torch.tensor(0.25), "epochs": Two.two,
-            "anneal": np.bool_(False), "gamma": np.array(0.5, np.float32), "credit": np.str_("stop"), "lam": 1},
+            "anneal": np.bool_(False), "gamma": np.array(0.5, np.float32), "credit": np.str_("stop"), "gae_lambda": 1},
     "run": {"folder": Path("runs") / "odd", "minutes": np.float16(0.1)}}
 
 PLAIN = {
@@ -33,7 +33,7 @@ PLAIN = {
             "scene_parameters": {"arm_length_m": 60.1, "blocks": (1, 1)},
             "drive": {"dt_s": 0.1, "control": (3, 4), "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1000, "learning_rate": 0.001, "clip": 0.25, "epochs": 2, "anneal": False, "gamma": 0.5,
-            "credit": "stop", "lam": 1.0},
+            "credit": "stop", "gae_lambda": 1.0},
     "run": {"folder": "runs/odd", "minutes": 0.1}}
 
 
@@ -59,7 +59,7 @@ def test_a_config_survives_json(config):
     found = config.to_dict()
     assert json.loads(json.dumps(found)) == found
     assert TrainConfig.from_dict(found) == config
-    assert checkpoint.config_from_json(checkpoint.config_to_json(config), checkpoint.SCHEMA) == config
+    assert checkpoint.config_from_json(config.to_dict(), checkpoint.SCHEMA) == config
 
 
 def test_a_run_of_odd_values_is_saved_and_goes_on(tmp_path):
@@ -85,7 +85,7 @@ def test_a_config_shares_no_dict_with_its_maker():
     (lambda: EnvConfig(scenes="town"), "scenes is 'town'; it must be a list, each entry a string"),
     (lambda: EnvConfig(scenes=(1,)), r"scenes is \(1,\); it must be a list, each entry a string"),
     (lambda: EnvConfig(num_worlds="4"), "num_worlds is '4'; it must be a whole number"),
-    (lambda: EnvConfig(fleets=1.5), "fleets is 1.5; it must be a whole number or None"),
+    (lambda: EnvConfig(env_groups=1.5), "env_groups is 1.5; it must be a whole number or None"),
     (lambda: EnvConfig(drive=3), "drive is 3; it must be of type DriveConfig, or a dict of its fields"),
     (lambda: EnvConfig(drive={"magic": 3}), "drive has no magic; it has dt_s, "),
     (lambda: EnvConfig(scene_parameters={"a": "b"}), "scene_parameters is {'a': 'b'}; it must be a dict"),

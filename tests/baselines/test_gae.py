@@ -25,8 +25,8 @@ def segment(rewards, values, last_value, waits=False, w=W, last_first=False, **f
                  restart_value=number(w).reshape(1), **at)
 
 
-def estimate(steps, credit="through", gamma=0.5, lam=0.5, gamma_trial=None):
-    return advantages(steps, gamma, lam, credit, gamma_trial)[0]
+def estimate(steps, credit="through", gamma=0.5, gae_lambda=0.5, gamma_trial=None):
+    return advantages(steps, gamma, gae_lambda, credit, gamma_trial)[0]
 
 
 INNER = {"rewards": [1, 2, 0, 3, 4], "values": [1, 2, 6, 3, 4], "last_value": 8, "invalid": [2]}
@@ -117,7 +117,7 @@ def test_a_time_limit_is_not_bootstrapped_from_what_stands_beside_the_right_valu
     assert (right, from_before, from_next_trial) == ([1.75, 3], [1.25, 1], [1.375, 1.5])
 
 
-def brute_force(steps, gamma, lam, credit, gamma_trial):
+def brute_force(steps, gamma, gae_lambda, credit, gamma_trial):
     """The table read aloud for one agent, by recursion."""
     get = lambda name: getattr(steps, name)[0].tolist()
     r, v, invalid = get("rewards"), get("values"), get("invalid")
@@ -149,7 +149,7 @@ def brute_force(steps, gamma, lam, credit, gamma_trial):
         else:
             boot, goes_on = value(n), n < end
             d = trial_gamma if any(trial_ended[s] for s in between) else gamma
-        return r[t] + d * boot - v[t] + (d * lam * advantage(n) if goes_on else 0.0)
+        return r[t] + d * boot - v[t] + (d * gae_lambda * advantage(n) if goes_on else 0.0)
 
     return [None if invalid[t] else advantage(t) for t in range(end)]
 
@@ -199,11 +199,11 @@ def test_steps_that_are_not_kept_may_hold_anything(case, credit):
 def test_a_segment_cut_in_a_wait_is_valued_as_if_it_were_whole(credit, gamma_trial):
     """W is the value of the restart's observation in the frozen context, so it is `V_{n(t)}` of the whole."""
     whole = dict(ORACLES["inner goal at 1, wait, end at 3"][0])
-    expected = estimate(segment(**whole), credit, lam=0.0, gamma_trial=gamma_trial)[0, :2].tolist()
+    expected = estimate(segment(**whole), credit, gae_lambda=0.0, gamma_trial=gamma_trial)[0, :2].tolist()
     for cut in (2, 3, 4):
         head = segment(rewards=whole["rewards"][:cut], values=whole["values"][:cut], last_value=NAN, waits=True,
                        w=whole["values"][5], invalid=[2, 3], trial_ended=[3] if cut == 4 else [])
-        assert estimate(head, credit, lam=0.0, gamma_trial=gamma_trial)[0, :2].tolist() == expected
+        assert estimate(head, credit, gae_lambda=0.0, gamma_trial=gamma_trial)[0, :2].tolist() == expected
 
 
 def test_lambda_1_gives_the_discounted_return_minus_the_value():

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from gymnasium import spaces
 
-from baselines.heads import action_head
+from baselines.policy.heads import action_head
 
 
 def test_an_index_is_drawn_as_often_as_its_probability_says():
@@ -32,7 +32,7 @@ def test_probabilities_and_entropies_are_those_of_independent_parts():
     assert torch.allclose(head.log_prob(parameters, actions), wanted, atol=1e-5)
     assert torch.allclose(head.entropy(parameters), sum(part.entropy() for part in parts), atol=1e-5)
     best = torch.stack([part.logits.argmax(-1) for part in parts], -1)
-    assert torch.equal(head.best(parameters), best)
+    assert torch.equal(head.mode(parameters), best)
 
 
 def test_throttle_and_steering_are_drawn_from_a_gaussian_and_given_within_bounds():

@@ -1,4 +1,4 @@
-"""Does what an agent shows while it waits move anything that is learned? And are means those of all valid agent-steps?"""
+"""Do waiting agents influence what is learned? And are means those over the loss mask?"""
 
 from dataclasses import replace
 
@@ -9,41 +9,41 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, LONG, TINY, clone, make_collector
 
 from baselines.config import PPOConfig
-from baselines.dist import Ranks
 from baselines.gae import advantages
 from baselines.losses import masked_mean, normalised, ppo_losses
-from baselines.metrics import segment_figures
 from baselines.ppo import Learner, make_optimizer
+from baselines.tools.dist import Ranks
+from baselines.tools.metrics import rollout_metrics
 
 NAN = float("nan")
-CONFIG = PPOConfig(segment=16, minibatches=1)
+CONFIG = PPOConfig(rollout_steps=16, minibatches=1)
 CONTINUOUS = replace(LONG, drive=LONG.drive.replace(action_type="continuous"))
 
 
 def learner_and_segment(model=TINY, env=LONG):
-    """A segment in which agents drive, wait, are cut by the clock and restart, and remember what was before."""
+    """A rollout in which agents drive, wait, reach time limits and restart, after longer episodes than the context."""
     collector = make_collector(env, model)
     for _ in range(12):
-        segment = clone(collector.collect())
-        waits = segment.invalid & ~segment.read
-        if waits.sum() > 20 and segment.truncation[:, :-1].any() and segment.start_position.max() > TINY.context:
+        buffer = clone(collector.collect())
+        waits = buffer.invalid & ~buffer.used
+        if waits.sum() > 20 and buffer.truncation[:, :-1].any() and buffer.start_position.max() > TINY.context:
             break
     else:
-        pytest.fail("no segment had all of it")
-    with torch.no_grad():  # else every ratio is 1 and the clip is never met
+        pytest.fail("no rollout had all of it")
+    with torch.no_grad():  # otherwise every ratio is 1 and none is clipped
         for parameter in collector.policy.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.05)
-    return Learner(collector.policy, make_optimizer(collector.policy, CONFIG), CONFIG, ALONE, collector), segment
+    return Learner(collector.policy, make_optimizer(collector.policy, CONFIG), CONFIG, ALONE, collector), buffer
 
 
-def learned(learner, segment):
-    """Every loss, statistic and gradient of a segment, by name."""
-    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
-    figures = segment_figures(segment, returns, 2, ALONE)
-    scaled, mean, spread = normalised(advantage, segment.kept, ALONE)
-    agents = torch.arange(len(segment.first))
+def learned(learner, buffer):
+    """Every loss, statistic and gradient of an update, by name."""
+    advantage, returns = advantages(buffer.steps(), 0.97, 0.9)
+    figures = rollout_metrics(buffer, returns, 2, ALONE)
+    scaled, mean, spread = normalised(advantage, buffer.loss_mask, ALONE)
+    agents = torch.arange(len(buffer.first))
     learner.optimizer.zero_grad()
-    losses, log_ratio = learner.losses(segment, agents, scaled, returns, int(segment.kept.sum()))
+    losses, log_ratio = learner.losses(buffer, agents, scaled, returns, int(buffer.loss_mask.sum()))
     losses.total.backward()
     gradients = {name: p.grad.clone() for name, p in learner.policy.named_parameters() if p.grad is not None}
     return {**figures, **losses._asdict(), **gradients, "mean": mean, "spread": spread, "log_ratio": log_ratio,
@@ -55,95 +55,95 @@ def differing(one, other):
     return [name for name in one if not torch.equal(one[name].nan_to_num(7), other[name].nan_to_num(7))]
 
 
-def spoiled(segment, fill, only=None):
-    """The segment with everything that agents hold while they wait replaced, save what stands behind a `truncation`."""
-    where = segment.invalid & ~segment.read if only is None else only
+def spoiled(buffer, fill, only=None):
+    """The buffer with the entries of waiting agents replaced, except for those right after a `truncation`."""
+    where = buffer.invalid & ~buffer.used if only is None else only
     names = ["observations", "values", "log_probs", "rewards"]
-    names += ["actions", "previous", "trial_index", "steps_left"] * (only is None)
+    names += ["actions", "previous_actions", "trial_index", "steps_left"] * (only is None)
 
     def filled(name):
-        old = getattr(segment, name)
+        old = getattr(buffer, name)
         new = fill(old) if old.is_floating_point() else torch.full_like(old, torch.iinfo(old.dtype).max)
         # The first step of an episode has no previous action either.
-        chosen = where | segment.first if name == "previous" else where
+        chosen = where | buffer.first if name == "previous_actions" else where
         return torch.where(chosen.view(*chosen.shape, *[1] * (old.ndim - 2)), new, old)
 
-    return replace(segment, **{name: filled(name) for name in names})
+    return replace(buffer, **{name: filled(name) for name in names})
 
 
 @pytest.mark.parametrize("fill", [torch.randn_like, lambda x: torch.full_like(x, NAN)], ids=["noise", "NaN"])
 @pytest.mark.parametrize("critic, env", [("shared", LONG), ("separate", LONG), ("shared", CONTINUOUS)],
                          ids=["shared", "separate", "continuous"])
-def test_a_waiting_agent_never_moves_a_loss_a_statistic_or_a_gradient(critic, env, fill):
-    learner, segment = learner_and_segment(replace(TINY, critic=critic), env)
-    before = learned(learner, segment)
-    assert before["clipped"] > 0 and (spoiled(segment, fill).values != segment.values).sum() > 20
-    assert not differing(before, learned(learner, spoiled(segment, fill)))
-    # The test can fail: agents that drive do move them.
-    assert len(differing(before, learned(learner, spoiled(segment, torch.randn_like, only=segment.kept)))) > 20
+def test_a_waiting_agent_changes_no_loss_no_statistic_and_no_gradient(critic, env, fill):
+    learner, buffer = learner_and_segment(replace(TINY, critic=critic), env)
+    before = learned(learner, buffer)
+    assert before["clipped"] > 0 and (spoiled(buffer, fill).values != buffer.values).sum() > 20
+    assert not differing(before, learned(learner, spoiled(buffer, fill)))
+    # The test can fail: entries inside the loss mask do change them.
+    assert len(differing(before, learned(learner, spoiled(buffer, torch.randn_like, only=buffer.loss_mask)))) > 20
 
 
 @pytest.mark.parametrize("fill", [NAN, float("inf"), -float("inf"), 1e30])
-def test_no_input_of_a_loss_counts_where_it_is_not_kept(fill):
-    """Each input alone and all together: losses and gradients are those of any other fill, and no gradient is left."""
+def test_no_input_of_a_loss_counts_outside_the_loss_mask(fill):
+    """Each input alone and all together: losses and gradients equal those of another fill, masked gradients are 0."""
     torch.manual_seed(3)
-    kept = torch.rand(6, 9) < 0.6
+    loss_mask = torch.rand(6, 9) < 0.6
     inputs = [torch.randn(6, 9) for _ in range(6)]
 
     def found(*spoiled):
-        leaves = [torch.where(kept, x, fill if index in spoiled else 0.5).requires_grad_()
+        leaves = [torch.where(loss_mask, x, fill if index in spoiled else 0.5).requires_grad_()
                   for index, x in enumerate(inputs)]
-        losses = ppo_losses(*leaves, kept, int(kept.sum()), PPOConfig(value_weight=0.7, entropy_weight=0.3))
+        losses = ppo_losses(*leaves, loss_mask, int(loss_mask.sum()), PPOConfig(value_weight=0.7, entropy_weight=0.3))
         return losses, torch.autograd.grad(losses.total, leaves)
 
     losses, gradients = found()
-    assert all(gradient[kept].any() and not gradient[~kept].any() for gradient in gradients)
+    assert all(gradient[loss_mask].any() and not gradient[~loss_mask].any() for gradient in gradients)
     for spoiled in (*((index,) for index in range(6)), range(6)):
         others, other_gradients = found(*spoiled)
         assert all(map(torch.equal, losses, others)), f"inputs {spoiled}"
         assert all(map(torch.equal, gradients, other_gradients)), f"inputs {spoiled}"
 
 
-def test_the_observation_behind_a_truncation_counts_by_its_value_alone():
-    learner, segment = learner_and_segment()
-    before = learned(learner, segment)
-    behind = segment.read & ~segment.kept
-    assert behind.any()
-    observed = torch.where(behind[..., None], torch.randn_like(segment.observations), segment.observations)
-    assert not differing(before, learned(learner, replace(segment, observations=observed)))
-    valued = torch.where(behind, segment.values + 1, segment.values)
+def test_the_observation_after_a_truncation_counts_by_its_value_alone():
+    learner, buffer = learner_and_segment()
+    before = learned(learner, buffer)
+    after = buffer.used & ~buffer.loss_mask
+    assert after.any()
+    observed = torch.where(after[..., None], torch.randn_like(buffer.observations), buffer.observations)
+    assert not differing(before, learned(learner, replace(buffer, observations=observed)))
+    valued = torch.where(after, buffer.values + 1, buffer.values)
     # Credit goes through an inner trial's end; at the episode's, the value is the bootstrap.
-    bootstraps = torch.nn.functional.pad(segment.truncations[:, :-1], (1, 0))
-    changed = replace(segment, values=torch.where(bootstraps, valued, segment.values))
+    bootstraps = torch.nn.functional.pad(buffer.truncations[:, :-1], (1, 0))
+    changed = replace(buffer, values=torch.where(bootstraps, valued, buffer.values))
     assert ("returns" in differing(before, learned(learner, changed))) == bool(bootstraps.any())
 
 
-def test_observations_of_agents_that_wait_get_no_gradient_at_all():
-    """Even where all are read, as keys and as inputs."""
-    learner, segment = learner_and_segment()
-    observations = segment.observations.clone().requires_grad_()
-    agents = torch.arange(len(segment.first))
-    prefix = learner.collector.cache.before(agents, segment.start_head, segment.start_position)
-    parameters, values = learner.policy(observations, segment.previous, segment.first, ~segment.waits, prefix)
-    log_probs = learner.policy.actor.log_prob(parameters, segment.actions)
-    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
-    losses = ppo_losses(log_probs, learner.policy.actor.entropy(parameters), values, segment.log_probs, advantage,
-                        returns, segment.kept, int(segment.kept.sum()), CONFIG)
+def test_observations_of_waiting_agents_have_no_gradient():
+    """Also where all are used as inputs and keys."""
+    learner, buffer = learner_and_segment()
+    observations = buffer.observations.clone().requires_grad_()
+    agents = torch.arange(len(buffer.first))
+    prefix = learner.collector.cache.prefix(agents, buffer.start_written, buffer.start_position)
+    parameters, values = learner.policy(observations, buffer.previous_actions, buffer.first, ~buffer.waits, prefix)
+    log_probs = learner.policy.actor.log_prob(parameters, buffer.actions)
+    advantage, returns = advantages(buffer.steps(), 0.97, 0.9)
+    losses = ppo_losses(log_probs, learner.policy.actor.entropy(parameters), values, buffer.log_probs, advantage,
+                        returns, buffer.loss_mask, int(buffer.loss_mask.sum()), CONFIG)
     losses.total.backward()
-    assert not observations.grad[segment.invalid].any()
-    assert observations.grad[segment.kept].abs().sum(-1).gt(0).float().mean() > 0.99
+    assert not observations.grad[buffer.invalid].any()
+    assert observations.grad[buffer.loss_mask].abs().sum(-1).gt(0).float().mean() > 0.99
 
 
-def test_losses_are_those_of_the_kept_agents_alone():
-    """Written out once more over a flat list of the valid agent-steps."""
+def test_losses_are_means_over_the_loss_mask():
+    """Computed again by a loop over the steps of the mask."""
     torch.manual_seed(0)
     draw = lambda: torch.randn(5, 7)
     log_probs, old, advantage, returns, values, entropy = (draw() for _ in range(6))
-    kept = torch.rand(5, 7) < 0.6
-    found = ppo_losses(log_probs, entropy, values, old, advantage, returns, kept, int(kept.sum()),
+    loss_mask = torch.rand(5, 7) < 0.6
+    found = ppo_losses(log_probs, entropy, values, old, advantage, returns, loss_mask, int(loss_mask.sum()),
                        PPOConfig(clip=0.2, value_weight=0.7, entropy_weight=0.3))
     policy = value = kl = clipped = spread = 0.0
-    places = kept.nonzero().tolist()
+    places = loss_mask.nonzero().tolist()
     for i, j in places:
         ratio = (log_probs[i, j] - old[i, j]).exp().item()
         a = advantage[i, j].item()
@@ -160,59 +160,60 @@ def test_losses_are_those_of_the_kept_agents_alone():
     assert found.total == pytest.approx(policy / n + 0.7 * value / n - 0.3 * spread / n, rel=1e-5)
 
 
-def test_parts_of_ranks_add_up_to_the_mean_of_all():
-    x, kept = torch.randn(8, 3), torch.rand(8, 3) < 0.5
-    whole = masked_mean(x, kept, kept.sum())
-    parts = sum(masked_mean(x[some], kept[some], kept.sum()) for some in (slice(0, 1), slice(1, 8)))
-    assert parts == pytest.approx(whole.item(), rel=1e-6) and whole == pytest.approx(x[kept].mean().item(), rel=1e-6)
+def test_the_parts_of_ranks_sum_to_the_global_mean():
+    x, loss_mask = torch.randn(8, 3), torch.rand(8, 3) < 0.5
+    whole = masked_mean(x, loss_mask, loss_mask.sum())
+    parts = sum(masked_mean(x[some], loss_mask[some], loss_mask.sum()) for some in (slice(0, 1), slice(1, 8)))
+    assert parts == pytest.approx(whole.item(), rel=1e-6)
+    assert whole == pytest.approx(x[loss_mask].mean().item(), rel=1e-6)
 
 
-def test_advantages_are_normalised_over_the_kept_agents_of_all_ranks():
+def test_advantages_are_normalised_over_the_loss_masks_of_all_ranks():
     class Two(Ranks):
-        """Two ranks in one process: sums are given the other's part."""
+        """Two ranks in one process: `sum` adds the other's part."""
 
         def sum(self, tensor):
             return tensor.add_(others.pop(0))
 
     torch.manual_seed(1)
-    x, kept = torch.randn(10, 4) * 3 + 2, torch.rand(10, 4) < 0.7
-    x[~kept] = NAN
-    wanted = (x[kept] - x[kept].mean()) / x[kept].std(correction=0)
-    scaled, mean, _spread = normalised(x, kept, ALONE)
-    assert torch.allclose(scaled[kept], wanted, atol=1e-5) and not scaled[~kept].any()
-    assert mean == pytest.approx(x[kept].mean().item(), rel=1e-5)
+    x, loss_mask = torch.randn(10, 4) * 3 + 2, torch.rand(10, 4) < 0.7
+    x[~loss_mask] = NAN
+    wanted = (x[loss_mask] - x[loss_mask].mean()) / x[loss_mask].std(correction=0)
+    scaled, mean, _spread = normalised(x, loss_mask, ALONE)
+    assert torch.allclose(scaled[loss_mask], wanted, atol=1e-5) and not scaled[~loss_mask].any()
+    assert mean == pytest.approx(x[loss_mask].mean().item(), rel=1e-5)
 
     one, other = (slice(0, 3), slice(3, 10))
-    part = x[other][kept[other]].double()
-    others = [torch.tensor([part.numel(), part.sum()]), (part - x[kept].double().mean()).square().sum()]
-    found, _, _ = normalised(x[one], kept[one], Two(0, 2, torch.device("cpu")))
+    part = x[other][loss_mask[other]].double()
+    others = [torch.tensor([part.numel(), part.sum()]), (part - x[loss_mask].double().mean()).square().sum()]
+    found, _, _ = normalised(x[one], loss_mask[one], Two(0, 2, torch.device("cpu")))
     assert torch.allclose(found, scaled[one], atol=1e-5)
 
 
-def test_a_step_without_a_kept_agent_is_skipped():
+def test_an_optimiser_step_with_an_empty_loss_mask_is_skipped():
     """Also where the optimiser has momentum."""
-    learner, segment = learner_and_segment()
-    nobody = replace(segment, invalid=torch.ones_like(segment.invalid))
-    zeros = torch.zeros_like(segment.values)
-    order = [torch.arange(len(segment.first))]
-    learner._set_learning_rate({"agent_steps": 0, "update": 0})
-    learner._learn(segment, zeros + 1, zeros, order, [[int(segment.kept.sum())]])
+    learner, buffer = learner_and_segment()
+    nobody = replace(buffer, invalid=torch.ones_like(buffer.invalid))
+    zeros = torch.zeros_like(buffer.values)
+    order = [torch.arange(len(buffer.first))]
+    learner.set_learning_rate({"agent_steps": 0, "update": 0})
+    learner.learn(buffer, zeros + 1, zeros, order, [[int(buffer.loss_mask.sum())]])
     before = {name: p.clone() for name, p in learner.policy.named_parameters()}
-    figures = learner._learn(nobody, zeros, zeros, order, [[0]])
+    figures = learner.learn(nobody, zeros, zeros, order, [[0]])
     assert figures["optimizer_steps"] == 0
     assert all(torch.equal(before[name], p) for name, p in learner.policy.named_parameters())
 
 
 @pytest.mark.parametrize("full", [1, 2, 4], ids="{} of 4 minibatches hold data".format)
 def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data(full):
-    """An absent agent has no kept step; minibatches of such agents alone neither dilute the KL nor count."""
-    learner, segment = learner_and_segment()
-    agents = len(segment.first)
+    """An absent agent has no loss_mask step; minibatches of such agents alone neither dilute the KL nor count."""
+    learner, buffer = learner_and_segment()
+    agents = len(buffer.first)
     driven = torch.arange(agents)[:, None] < agents * full // 4
-    segment = replace(segment, invalid=segment.invalid | ~driven)
-    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
+    buffer = replace(buffer, invalid=buffer.invalid | ~driven)
+    advantage, returns = advantages(buffer.steps(), 0.97, 0.9)
     order = [torch.arange(agents)] * 3
-    counts = [segment.kept.view(4, -1).sum(1).tolist()] * 3
+    counts = [buffer.loss_mask.view(4, -1).sum(1).tolist()] * 3
     assert sum(count > 0 for count in counts[0]) == full
     weights = {name: value.clone() for name, value in learner.policy.state_dict().items()}
 
@@ -220,8 +221,8 @@ def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data
         learner.policy.load_state_dict(weights)
         config = replace(CONFIG, minibatches=4, epochs=epochs, target_kl=target_kl, learning_rate=1e-6)
         again = Learner(learner.policy, make_optimizer(learner.policy, config), config, ALONE, learner.collector)
-        again._set_learning_rate({"agent_steps": 0, "update": 0})
-        return again._learn(segment, advantage, returns, order[:epochs], counts[:epochs])
+        again.set_learning_rate({"agent_steps": 0, "update": 0})
+        return again.learn(buffer, advantage, returns, order[:epochs], counts[:epochs])
 
     kl = learn(1, None)["kl"].item()
     assert kl > 0

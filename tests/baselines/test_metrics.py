@@ -10,34 +10,36 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, LONG, clone, make_collector
 
 from baselines.gae import advantages
-from baselines.lines import read_lines
-from baselines.metrics import LEFT_EDGES, Log, draw_curves, segment_figures, to_floats
+from baselines.tools.curves import draw_curves
+from baselines.tools.log import Log
+from baselines.tools.log_file import read_lines
+from baselines.tools.metrics import LEFT_EDGES, rollout_metrics, to_floats
 
 
 def test_figures_by_distance_and_by_trial_are_those_of_the_agents_in_the_bin():
     collector = make_collector(LONG)
     for _ in range(6):
-        segment = clone(collector.collect())
+        buffer = clone(collector.collect())
     # Every edge and its neighbours are met.
     around = torch.tensor([edge + off for edge in LEFT_EDGES for off in (-1, 0, 1)] + [0, 1000], dtype=torch.int32)
-    segment.steps_left = around[torch.arange(segment.steps_left.numel()) % len(around)].view(segment.steps_left.shape)
-    _, returns = advantages(segment.steps(), 0.97, 0.9)
-    found = to_floats(segment_figures(segment, returns, 2, ALONE))
-    kept = segment.kept
+    buffer.steps_left = around[torch.arange(buffer.steps_left.numel()) % len(around)].view(buffer.steps_left.shape)
+    _, returns = advantages(buffer.steps(), 0.97, 0.9)
+    found = to_floats(rollout_metrics(buffer, returns, 2, ALONE))
+    loss_mask = buffer.loss_mask
     bins = list(zip((0, *LEFT_EDGES), (*LEFT_EDGES, math.inf)))
     masks = {f"left_{low}_{'up' if high == math.inf else high}":
-             kept & (segment.steps_left >= low) & (segment.steps_left < high) for low, high in bins}
-    masks |= {f"trial_{trial}": kept & (segment.trial_index == trial) for trial in range(2)} | {"all": kept}
+             loss_mask & (buffer.steps_left >= low) & (buffer.steps_left < high) for low, high in bins}
+    masks |= {f"trial_{trial}": loss_mask & (buffer.trial_index == trial) for trial in range(2)} | {"all": loss_mask}
     for name, mask in masks.items():
-        wanted, error = returns[mask].double(), (returns - segment.values)[mask].double()
+        wanted, error = returns[mask].double(), (returns - buffer.values)[mask].double()
         assert found[f"value_{name}_count"] == mask.sum() > 0
         assert found[f"value_{name}_loss"] == pytest.approx(0.5 * error.square().mean().item())
         explained = 1 - error.var(correction=0) / wanted.var(correction=0)
         assert found[f"value_{name}_explained"] == pytest.approx(explained.item(), rel=1e-4, abs=1e-6)
-    for name, flag in (("termination", segment.terminations), ("truncation", segment.truncation),
-                       ("truncation_of_episode", segment.truncations), ("trial_end", segment.trial_ended)):
+    for name, flag in (("termination", buffer.terminations), ("truncation", buffer.truncation),
+                       ("truncation_of_episode", buffer.truncations), ("trial_end", buffer.trial_ended)):
         assert found[f"{name}_rate"] == pytest.approx(flag.float().mean().item())
-    assert found["kept_share"] == pytest.approx(kept.float().mean().item())
+    assert found["loss_mask_share"] == pytest.approx(loss_mask.float().mean().item())
 
 
 def test_a_log_says_null_where_a_figure_has_no_value_and_drops_what_is_played_again(tmp_path):

@@ -1,5 +1,5 @@
-"""Are rollout and training the same function? Whatever the real collector gathers in the real env, training must
-give it the log-probabilities and values that it was played with."""
+"""Do rollout and training compute the same function? For whatever the collector collects in the env, training must
+compute the log-probabilities and values of the rollout."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import ALONE, BUSY, LONG, TINY, clone, make_collector
 
-from baselines.cache import sight
 from baselines.config import PPOConfig
 from baselines.gae import advantages
+from baselines.policy.kv_cache import attention_mask
 from baselines.ppo import Learner, make_optimizer
 
 VARIANTS = {
@@ -26,38 +26,38 @@ VARIANTS = {
 }
 
 
-def replayed(collector, segment, read=None, observations=None):
-    """What training makes of a segment: log-probabilities, values, and what they depend on."""
+def replayed(collector, buffer, used=None, observations=None):
+    """The log-probabilities and values that training computes for a rollout."""
     policy = collector.policy
-    agents = torch.arange(len(segment.first), device=segment.first.device)
-    prefix = collector.cache.before(agents, segment.start_head, segment.start_position)
-    parameters, values = policy(segment.observations if observations is None else observations, segment.previous,
-                                segment.first, ~segment.waits, prefix, read)
-    return policy.actor.log_prob(parameters, segment.actions), values
+    agents = torch.arange(len(buffer.first), device=buffer.first.device)
+    prefix = collector.cache.prefix(agents, buffer.start_written, buffer.start_position)
+    parameters, values = policy(buffer.observations if observations is None else observations, buffer.previous_actions,
+                                buffer.first, buffer.valid_token, prefix, used)
+    return policy.actor.log_prob(parameters, buffer.actions), values
 
 
-def gaps(collector, segments):
-    """Largest gap of ratios over valid agent-steps and of values over all agents that are read; and the approximate KL."""
+def gaps(collector, rollouts):
+    """The largest gap of ratios over the loss mask, the largest gap of values, and the approximate KL."""
     ratio_gap = value_gap = kl = 0.0
-    for _ in range(segments):
-        segment = collector.collect()
+    for _ in range(rollouts):
+        buffer = collector.collect()
         with torch.no_grad():
-            log_probs, values = replayed(collector, segment)
-        log_ratio = (log_probs - segment.log_probs)[segment.kept]
+            log_probs, values = replayed(collector, buffer)
+        log_ratio = (log_probs - buffer.log_probs)[buffer.loss_mask]
         kl = max(kl, (log_ratio.exp() - 1 - log_ratio).mean().item())
         ratio_gap = max(ratio_gap, (log_ratio.exp() - 1).abs().max().item())
-        value_gap = max(value_gap, (values - segment.values).abs().max().item())  # also of agents that wait
+        value_gap = max(value_gap, (values - buffer.values).abs().max().item())  # also of agents that wait
     return ratio_gap, value_gap, kl
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_training_gives_what_was_played_the_same_probability_and_value(variant):
+def test_training_computes_the_probabilities_and_values_of_the_rollout(variant):
     ratio_gap, value_gap, kl = gaps(make_collector(model=VARIANTS[variant]), 6)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
 
 
 @pytest.mark.parametrize("action_type", ["multi_discrete", "continuous"])
-def test_the_same_holds_for_every_form_of_action(action_type):
+def test_the_same_holds_for_every_action_type(action_type):
     env = replace(BUSY, drive=BUSY.drive.replace(action_type=action_type))
     ratio_gap, value_gap, kl = gaps(make_collector(env), 4)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
@@ -68,7 +68,7 @@ def test_the_same_holds_for_half_floats(precision):
     env = replace(BUSY, drive=BUSY.drive.replace(observation_type="float16"))
     collector = make_collector(env, precision=precision)
     ratio_gap, value_gap, kl = gaps(collector, 4)
-    assert collector.segment.observations.dtype == torch.float16
+    assert collector.buffer.observations.dtype == torch.float16
     limit = 1e-4 if precision == "float32" else 0.02
     assert ratio_gap < limit and value_gap < limit and kl < 1e-5
 
@@ -79,21 +79,21 @@ def test_the_same_holds_where_agents_wait_long():
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
     waits = 0
     for _ in range(8):
-        segment = collector.collect()
-        waits += int((segment.invalid & ~segment.read).sum())
+        buffer = collector.collect()
+        waits += int((buffer.invalid & ~buffer.used).sum())
     assert waits > 100
 
 
-def test_two_fleets_are_one():
-    ratio_gap, value_gap, kl = gaps(make_collector(replace(BUSY, fleets=2)), 4)
+def test_two_env_groups_equal_one():
+    ratio_gap, value_gap, kl = gaps(make_collector(replace(BUSY, env_groups=2)), 4)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
 
 
-def test_what_was_gathered_had_all_that_can_happen():
-    """Else the tests above would prove little."""
+def test_the_rollouts_contain_every_event():
+    """Otherwise the tests above would prove little."""
     collector = make_collector()
-    segments = [clone(collector.collect()) for _ in range(6)]
-    joined = lambda name: torch.cat([getattr(segment, name) for segment in segments], 1)
+    rollouts = [clone(collector.collect()) for _ in range(6)]
+    joined = lambda name: torch.cat([getattr(buffer, name) for buffer in rollouts], 1)
     waits, first, truncation, trial_ended = map(joined, ("waits", "first", "truncation", "trial_ended"))
     assert torch.equal(waits, joined("invalid"))
     longest = (~waits).sum(1).max()
@@ -102,17 +102,17 @@ def test_what_was_gathered_had_all_that_can_happen():
     assert (truncation & ~joined("truncations")).any(), "an inner trial cut by the clock"
     event = ~waits[:, :-1] & waits[:, 1:] & ~trial_ended[:, :-1]
     assert event.any(), "agents that wait while others drive"
-    positions = [segment.start_position for segment in segments[1:]]
+    positions = [buffer.start_position for buffer in rollouts[1:]]
     assert max(position.max() for position in positions) > TINY.context
     assert min((position > 0).sum() for position in positions) > 0, "episodes that straddle every boundary"
-    assert any(segment.last_waits.any() for segment in segments), "segments cut in a wait"
+    assert any(buffer.last_waits.any() for buffer in rollouts), "rollouts cut in a wait"
 
 
-def test_learning_at_rate_0_leaves_ratios_at_1():
-    """The same through the learner: three updates, all of its steps."""
+def test_updates_at_learning_rate_0_leave_ratios_at_1():
+    """The same through the learner: four updates with all their optimiser steps."""
     for refresh in (False, True):
         collector = make_collector(keep_history=refresh)
-        config = PPOConfig(segment=16, epochs=2, minibatches=3, learning_rate=0.0, context_refresh=refresh)
+        config = PPOConfig(rollout_steps=16, epochs=2, minibatches=3, learning_rate=0.0, recompute_context=refresh)
         learner = Learner(collector.policy, make_optimizer(collector.policy, config), config, ALONE, collector)
         counters = {"update": 0, "agent_steps": 0, "env_steps": 0}
         for _ in range(4):
@@ -120,35 +120,36 @@ def test_learning_at_rate_0_leaves_ratios_at_1():
             assert figures["parity_gap"] < 1e-4 and abs(figures["kl"]) < 1e-8 and figures["clipped"] == 0
 
 
-def test_a_context_remembered_anew_with_the_same_weights_is_the_same():
+def test_a_context_recomputed_with_the_same_weights_is_the_same():
     collector = make_collector(keep_history=True)
     for _ in range(5):
         collector.collect()
         before = collector.cache.keys.clone(), collector.cache.values.clone()
-        collector.refresh()
+        collector.recompute_context()
         assert (collector.cache.keys - before[0]).abs().max() < 1e-4
         assert (collector.cache.values - before[1]).abs().max() < 1e-4
 
 
-def test_a_context_remembered_anew_is_that_of_the_new_weights():
-    """Played by new weights from the start, the same episodes would have left the same memory."""
+def test_a_recomputed_context_is_that_of_the_new_weights():
+    """It equals the keys and values that the new weights compute for the same episodes from their start."""
     collector = make_collector(keep_history=True)
-    segment = clone(collector.collect())  # from the start, so nothing is older than the segment
+    buffer = clone(collector.collect())  # the first rollout, so there is no prefix
     with torch.no_grad():
         for parameter in collector.policy.parameters():
             parameter.mul_(0.9)
     found = []
-    agents = torch.arange(len(segment.first))
-    empty = collector.cache.before(agents, segment.start_head, segment.start_position)
+    agents = torch.arange(len(buffer.first))
+    empty = collector.cache.prefix(agents, buffer.start_written, buffer.start_position)
     with torch.no_grad():
-        collector.policy(segment.observations, segment.previous, segment.first, segment.kept, empty, remember=found)
-    collector.refresh()
-    head, position = collector.cache.head, collector.cache.position
-    memory = collector.cache.before(agents, head, position)
+        collector.policy(buffer.observations, buffer.previous_actions, buffer.first, buffer.valid_token, empty,
+                         kv_out=found)
+    collector.recompute_context()
+    head, position = collector.cache.written, collector.cache.position
+    memory = collector.cache.prefix(agents, head, position)
     checked = 0
     for agent in range(len(agents)):
-        kept = segment.kept[agent].nonzero()[:, 0]
-        opened = segment.first[agent].nonzero()[-1, 0] if segment.first[agent].any() else 0
+        kept = buffer.valid_token[agent].nonzero()[:, 0]
+        opened = buffer.first[agent].nonzero()[-1, 0] if buffer.first[agent].any() else 0
         tokens = kept[kept >= opened][-(TINY.context - 1):]
         for layer, (keys, values) in enumerate(found):
             for fresh, stored in zip((keys, values), memory.of_layer(layer)):
@@ -166,130 +167,130 @@ def test_the_gap_in_bfloat16_is_small_and_known():
     assert (exact.values - rounded.values).abs().max() > 1e-3, "bfloat16 is in use"
 
 
-def test_keys_and_values_are_rounded_before_they_are_attended():
+def test_keys_and_values_are_rounded_before_attention():
     collector = make_collector(precision="bfloat16")
     collector.collect()
     assert collector.cache.keys.dtype == collector.cache.values.dtype == torch.bfloat16
 
 
-def test_dropping_the_prefix_would_be_seen():
-    """The test has teeth: without the stored prefix, probabilities differ by far more than rounding."""
+def test_a_dropped_prefix_changes_the_probabilities():
+    """The tests above can fail: without the prefix, probabilities differ by far more than rounding."""
     collector = make_collector()
     for _ in range(3):
-        segment = collector.collect()
-    agents = torch.arange(len(segment.first))
-    prefix = collector.cache.before(agents, segment.start_head, segment.start_position)
+        buffer = collector.collect()
+    agents = torch.arange(len(buffer.first))
+    prefix = collector.cache.prefix(agents, buffer.start_written, buffer.start_position)
     nothing = replace(prefix, position=torch.zeros_like(prefix.position))
     with torch.no_grad():
-        parameters, _ = collector.policy(segment.observations, segment.previous, segment.first, ~segment.waits,
+        parameters, _ = collector.policy(buffer.observations, buffer.previous_actions, buffer.first, buffer.valid_token,
                                          nothing)
-    gap = collector.policy.actor.log_prob(parameters, segment.actions) - segment.log_probs
-    assert gap[segment.kept].abs().max() > 0.1
+    gap = collector.policy.actor.log_prob(parameters, buffer.actions) - buffer.log_probs
+    assert gap[buffer.loss_mask].abs().max() > 0.1
 
 
-def test_positions_count_kept_agents_of_the_episode():
-    """By a loop over the steps, as the words say it."""
+def test_positions_count_valid_tokens_of_the_episode():
+    """Computed again by a loop over the steps."""
     collector = make_collector()
-    seen = [0] * len(collector.segment.first)
+    seen = [0] * len(collector.buffer.first)
     for _ in range(5):
-        segment = collector.collect()
-        found = sight(segment.first, segment.kept, segment.start_position, TINY.context)
+        buffer = collector.collect()
+        found = attention_mask(buffer.first, buffer.valid_token, buffer.start_position, TINY.context)
         for agent in range(len(seen)):
-            history = []  # whether each earlier kept agent of the episode is in the segment, and where
+            history = []  # steps of the rollout that are earlier tokens of the episode
             for step in range(16):
-                if segment.first[agent, step]:
+                if buffer.first[agent, step]:
                     seen[agent], history = 0, []
                 assert found.position[agent, step] == seen[agent]
                 reach = min(seen[agent], TINY.context - 1)
                 in_segment = history[len(history) - min(reach, len(history)):]
                 wanted = {TINY.context - 1 + other for other in in_segment} | {TINY.context - 1 + step}
                 wanted |= {TINY.context - 1 - back for back in range(1, reach - len(in_segment) + 1)}
-                assert set(found.visible[agent, step].nonzero()[:, 0].tolist()) == wanted
-                if segment.kept[agent, step]:
+                assert set(found.dense[agent, step].nonzero()[:, 0].tolist()) == wanted
+                if buffer.valid_token[agent, step]:
                     seen[agent] += 1
                     history.append(step)
         assert collector.cache.position.tolist() == seen
 
 
-def test_a_trial_end_drops_nothing_and_an_episode_all():
+def test_a_trial_end_keeps_the_context_and_an_episode_start_drops_it():
     collector = make_collector()
     for _ in range(6):
-        segment = collector.collect()
-        position = sight(segment.first, segment.kept, segment.start_position, TINY.context).position
+        buffer = collector.collect()
+        position = attention_mask(buffer.first, buffer.valid_token, buffer.start_position, TINY.context).position
         grown = position[:, 1:] - position[:, :-1]
-        opened = segment.first[:, 1:]
-        assert torch.equal(grown[~opened], segment.kept[:, :-1][~opened].long())
+        opened = buffer.first[:, 1:]
+        assert torch.equal(grown[~opened], buffer.valid_token[:, :-1][~opened].long())
         assert not position[:, 1:][opened].any()
 
 
-# ---- what depends on what ----
+# ---- causality ----
 
 
-def outputs(collector, segment, observations):
+def outputs(collector, buffer, observations):
     with torch.no_grad():
-        return torch.stack(replayed(collector, segment, segment.read, observations))
+        return torch.stack(replayed(collector, buffer, buffer.used, observations))
 
 
-def collected(segments=4, **options):
+def collected(rollouts=4, **options):
     collector = make_collector(**options)
-    for _ in range(segments):
-        segment = collector.collect()
-    return collector, clone(segment)
+    for _ in range(rollouts):
+        buffer = collector.collect()
+    return collector, clone(buffer)
 
 
-def test_a_later_observation_changes_nothing_before_it():
-    collector, segment = collected()
-    before = outputs(collector, segment, segment.observations)
+def test_a_later_observation_changes_no_earlier_output():
+    collector, buffer = collected()
+    before = outputs(collector, buffer, buffer.observations)
     for step in (1, 7, 15):
-        changed = segment.observations.clone()
+        changed = buffer.observations.clone()
         changed[:, step:] = torch.rand_like(changed[:, step:])
-        after = outputs(collector, segment, changed)
+        after = outputs(collector, buffer, changed)
         assert torch.equal(before[:, :, :step], after[:, :, :step])
         assert not torch.equal(before[:, :, step:], after[:, :, step:])
 
 
-def test_another_episode_changes_nothing():
+def test_another_episode_changes_no_output():
     """Of the same agent, before its `first`; and of any other agent."""
     collector = make_collector()
     checked = 0
     for _ in range(8):
-        segment = clone(collector.collect())
-        before = outputs(collector, segment, segment.observations)
-        for agent, step in segment.first[:, 1:].nonzero().tolist():
-            changed = segment.observations.clone()
+        buffer = clone(collector.collect())
+        before = outputs(collector, buffer, buffer.observations)
+        for agent, step in buffer.first[:, 1:].nonzero().tolist():
+            changed = buffer.observations.clone()
             changed[agent, : step + 1] = torch.rand_like(changed[agent, : step + 1])
             others = torch.arange(len(changed)) != agent
             changed[others] = torch.rand_like(changed[others])
-            after = outputs(collector, segment, changed)
+            after = outputs(collector, buffer, changed)
             assert torch.equal(before[:, agent, step + 1 :], after[:, agent, step + 1 :])
             moved = (before != after).any(0)
-            assert moved[others].any() and bool(moved[agent].any()) == bool(segment.read[agent, : step + 1].any())
+            assert moved[others].any() and bool(moved[agent].any()) == bool(buffer.used[agent, : step + 1].any())
             checked += 1
     assert checked > 20
 
 
-def test_what_lies_in_unseen_slots_of_the_ring_is_never_read():
-    """NaN there changes no bit of what is played, nor of what is learned from it."""
+def test_masked_slots_of_the_ring_are_never_used():
+    """NaN there changes no bit of the rollout, nor of training."""
     plain, spoiled = make_collector(), make_collector()
     for _ in range(4):
         cache = spoiled.cache
-        ages = (cache.head[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
+        ages = (cache.written[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
         unseen = (ages >= cache.position.clamp(max=cache.context - 1)[:, None])[None, :, None, :, None]
         cache.keys.masked_fill_(unseen, np.nan)
         cache.values.masked_fill_(unseen, np.nan)
         torch.manual_seed(0)
-        segment = plain.collect()
+        buffer = plain.collect()
         torch.manual_seed(0)  # draws are the process', not the collector's
         other = spoiled.collect()
         for name in ("actions", "log_probs", "values", "last_value", "restart_value"):
-            assert torch.equal(getattr(segment, name), getattr(other, name)), name
+            assert torch.equal(getattr(buffer, name), getattr(other, name)), name
         with torch.no_grad():
-            for one, two in zip(replayed(plain, segment), replayed(spoiled, other)):
+            for one, two in zip(replayed(plain, buffer), replayed(spoiled, other)):
                 assert torch.equal(one, two)
 
 
 def whole_and_cut():
-    """One segment of 128 steps, and what plays the same in segments of 8."""
+    """A rollout of 128 steps, and a collector that collects the same in rollouts of 8."""
     whole, cut = make_collector(steps=128), make_collector(steps=8)
     torch.manual_seed(0)
     long = whole.collect()
@@ -297,22 +298,22 @@ def whole_and_cut():
     return long, cut
 
 
-def test_what_training_is_given_of_the_ring_is_finite_whatever_lies_in_unseen_slots():
-    """A product multiplies a key by a weight of 0, so NaN must not even reach it."""
+def test_the_prefix_is_finite_whatever_masked_slots_hold():
+    """A product with a weight of 0 turns NaN into NaN, so NaN must not reach it."""
     collector = make_collector()
     collector.collect()
     cache = collector.cache
     known = cache.position.clamp(max=cache.context - 1)
-    ages = (cache.head[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
+    ages = (cache.written[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
     cache.keys.masked_fill_((ages >= known[:, None])[None, :, None, :, None], np.nan)
-    keys, _ = cache.before(torch.arange(len(known)), cache.head, cache.position).of_layer(0)
+    keys, _ = cache.prefix(torch.arange(len(known)), cache.written, cache.position).of_layer(0)
     assert keys.isfinite().all()
     filled = keys.abs().sum((1, 3)) > 0
     assert torch.equal(filled.sum(1), known), "what is known is there"
 
 
-def test_the_value_after_a_wait_is_known_before_it_is_over():
-    """W of a segment cut in a wait is, at the same weights, the value with which the agent drives on."""
+def test_the_restart_value_is_the_value_after_the_wait():
+    """W of a buffer cut in a wait is, at the same weights, the value with which the agent drives on."""
     long, cut = whole_and_cut()
     checked = 0
     for part in range(15):
@@ -320,7 +321,7 @@ def test_the_value_after_a_wait_is_known_before_it_is_over():
         end = 8 * (part + 1)
         assert torch.equal(short.observations, long.observations[:, end - 8 : end])
         for agent in short.last_waits.nonzero()[:, 0].tolist():
-            after = (long.kept[agent, end:]).nonzero()
+            after = (long.loss_mask[agent, end:]).nonzero()
             if not len(after):
                 continue
             follower = end + after[0, 0]
@@ -332,7 +333,7 @@ def test_the_value_after_a_wait_is_known_before_it_is_over():
     assert checked > 12
 
 
-def test_advantages_of_a_segment_cut_in_a_wait_are_those_of_the_whole_at_lambda_0():
+def test_advantages_of_a_rollout_cut_in_a_wait_equal_those_of_the_whole_at_lambda_0():
     long, cut = whole_and_cut()
     wanted = advantages(long.steps(), 0.9, 0.0)[0]
     for part in range(16):
@@ -340,8 +341,8 @@ def test_advantages_of_a_segment_cut_in_a_wait_are_those_of_the_whole_at_lambda_
         assert torch.allclose(found, wanted[:, 8 * part : 8 * part + 8], atol=1e-5)
 
 
-def test_time_limits_do_not_fall_together():
-    """Worlds with a mean of 20 and more a bin: no step has three times as many clocks run out."""
+def test_time_limits_are_spread_over_steps():
+    """With a mean of 20 or more time limits per step, no step has more than three times the mean."""
     steps = 50
     env = replace(BUSY, num_worlds=1000, scene_agents=1, scene_count=1, drive=BUSY.drive.replace(
         trial_steps=steps - 1, agents_per_world=1, on_goal="ignore", on_collision="ignore", on_offroad="ignore",
@@ -353,22 +354,22 @@ def test_time_limits_do_not_fall_together():
     assert together.collect().truncation.sum(0).max() == 1000
 
 
-def test_the_collector_leaves_restarts_to_the_batch():
-    from baselines.mirror import Mirror
-    from baselines.rollout import Collector
-    from baselines.worlds import scenes_of
+def test_the_collector_needs_a_batch_that_restarts_by_itself():
+    from baselines.rollout.batches import scenes_of
+    from baselines.rollout.collector import Collector
+    from baselines.rollout.device_buffers import DeviceBuffers
     from drive_env import Batch
 
     with Batch(scenes_of(BUSY), config=BUSY.drive, restart="caller") as batch, \
-            pytest.raises(ValueError, match="restart is 'caller'; the collector wants 'auto'"):
-        Collector([batch], [Mirror(batch)], make_collector().policy, 4)
+            pytest.raises(ValueError, match="restart is 'caller'; the collector needs 'auto'"):
+        Collector([batch], [DeviceBuffers(batch)], make_collector().policy, 4)
 
 
-def test_steps_to_the_time_limit_are_those_that_the_env_shows():
+def test_steps_left_are_those_in_the_observation():
     env = replace(BUSY, drive=BUSY.drive.replace(time_left="actor"))
     collector = make_collector(env)
     place = collector.batches[0].observation_layout()["ego/time_left"].offset
     for _ in range(6):
-        segment = collector.collect()
-        shown = segment.observations[:, :, place] * BUSY.drive.trial_steps
-        assert torch.allclose(segment.steps_left[segment.kept].float(), shown[segment.kept], atol=1e-3)
+        buffer = collector.collect()
+        shown = buffer.observations[:, :, place] * BUSY.drive.trial_steps
+        assert torch.allclose(buffer.steps_left[buffer.loss_mask].float(), shown[buffer.loss_mask], atol=1e-3)

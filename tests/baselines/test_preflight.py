@@ -1,4 +1,4 @@
-"""Does the preflight find what is wrong, and the inspection what must not be seen?"""
+"""Does the preflight report what fails, and the inspection weights that must be 0?"""
 
 import json
 import subprocess
@@ -13,11 +13,13 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import BUSY, TINY, make_policy, tiny_config
 
-from baselines import attention, ppo, preflight
-from baselines import inspect as inspection
+from baselines import run as run_module
+from baselines.policy import attention
 from baselines.ppo import train
 from baselines.presets import PRESETS
-from baselines.worlds import scenes_of
+from baselines.rollout.batches import scenes_of
+from baselines.tools import inspect as inspection
+from baselines.tools import preflight
 from drive_env import Batch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,25 +29,25 @@ def small_config(folder):
     return tiny_config(folder).changed(env={"scene_count": 2}, ppo={"minibatches": 1})
 
 
-def test_a_fit_machine_passes_every_check(tmp_path, monkeypatch):
+def test_a_working_machine_passes_every_check(tmp_path, monkeypatch):
     monkeypatch.setattr(preflight, "LAW_STEPS", 100)
-    told = []
-    findings = preflight.preflight(small_config(tmp_path), smoke=True, tell=told.append)
-    assert told == findings and len(findings) == 9
-    assert [finding.said for finding in findings if not finding.fine] == []
-    assert findings[-1].said == "chance, update, evaluation and a checkpoint"
+    reported = []
+    findings = preflight.preflight(small_config(tmp_path), smoke=True, report=reported.append)
+    assert reported == findings and len(findings) == 9
+    assert [finding.detail for finding in findings if not finding.passed] == []
+    assert findings[-1].detail == "random_policy, update, evaluation and a checkpoint"
 
 
-def test_what_fails_is_told_and_the_rest_still_checked(tmp_path, monkeypatch):
+def test_a_failed_check_is_reported_and_the_others_still_run(tmp_path, monkeypatch):
     monkeypatch.setattr(preflight, "LAW_STEPS", 10)
 
     def breaks(*_):
         raise RuntimeError("no scene today")
 
-    monkeypatch.setattr(ppo, "evaluate", breaks)
+    monkeypatch.setattr(run_module, "evaluate", breaks)
     monkeypatch.setattr(preflight, "attend_segment", breaks)
-    failed = {finding.name: finding.said for finding in preflight.preflight(
-        small_config(tmp_path), require_device="a better one", smoke=True) if not finding.fine}
+    failed = {finding.name: finding.detail for finding in preflight.preflight(
+        small_config(tmp_path), require_device="a better one", smoke=True) if not finding.passed}
     assert failed.keys() == {"device", "bfloat16 attention, backward", "first update"}
     assert "'a better one' was required" in failed["device"]
     assert failed["first update"] == failed["bfloat16 attention, backward"] == "RuntimeError: no scene today"
@@ -53,12 +55,12 @@ def test_what_fails_is_told_and_the_rest_still_checked(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("channel, law", [
     ("trial_ended", "trial_ended is equal on all agents of a world"),
-    ("terminations", "terminations come in the last trial"),
+    ("terminations", "terminations occur in the last trial alone"),
     ("invalid_step", "invalid_step is the waits of the step before"),
     ("first", "first opens what follows the last trial"),
     ("truncation", "truncation implies trial_ended"),
 ])
-def test_a_channel_that_lies_is_found(channel, law):
+def test_a_wrong_channel_is_found(channel, law):
     with Batch(scenes_of(BUSY), num_worlds=2, config=BUSY.drive) as batch:
         batch.reset()
         before = {name: getattr(batch, name).copy() for name in ("waits", "trial_ended", "trial_index")}
@@ -68,66 +70,67 @@ def test_a_channel_that_lies_is_found(channel, law):
         assert preflight.broken_laws(batch, before)[law][3 if "equal" not in law else 0]
 
 
-def test_parity_is_checked_with_teeth(tmp_path, monkeypatch):
+def test_the_parity_check_fails_where_training_differs(tmp_path, monkeypatch):
     config = small_config(tmp_path)
     alone = preflight.join("cpu")
-    assert preflight.parity_holds(config, alone).fine
+    assert preflight.check_parity(config, alone).passed
     real = attention.attend_segment
-    monkeypatch.setattr("baselines.model.attend_segment", lambda query, *rest: real(query * 1.5, *rest))
-    monkeypatch.setattr("baselines.preflight.make_policy",
+    monkeypatch.setattr("baselines.policy.model.attend_segment", lambda q, *rest: real(q * 1.5, *rest))
+    monkeypatch.setattr("baselines.tools.preflight.make_policy",
                         lambda config, batch, ranks: make_policy(batch, config.model))
-    assert not preflight.parity_holds(config, alone).fine
+    assert not preflight.check_parity(config, alone).passed
 
 
 @pytest.mark.parametrize("model", [TINY, replace(TINY, width=32, heads=4, kv_heads=2, context=7)], ids=str)
-def test_an_inspection_shows_what_was_seen_and_nothing_else(model, tmp_path):
+def test_an_inspection_has_weights_inside_the_mask_alone(model, tmp_path):
     scene = scenes_of(BUSY)[0]
     with Batch([scene], config=BUSY.drive) as batch:
         policy = make_policy(batch, model)
-    found = inspection.inspect(policy, scene, BUSY.drive, agent=1, ticks=110)
-    ticks, weights = found.ticks, found.weights
+    found = inspection.inspect(policy, scene, BUSY.drive, agent=1, steps=110)
+    steps, weights = found.steps, found.weights
     assert weights.shape == (2, model.heads, 110, 110)
     assert np.allclose(weights.sum(-1), 1, atol=1e-4)
-    assert {tick["trial"] for tick in ticks} == {0, 1} and sum(tick["first"] for tick in ticks) >= 2
-    assert any(tick["waits"] for tick in ticks) and any(tick["truncation"] for tick in ticks)
-    for tick in ticks:
-        now = tick["tick"]
-        start = max(other["tick"] for other in ticks[: now + 1] if other["first"])
-        kept = [other["tick"] for other in ticks[start:now] if not other["waits"]]
-        assert tick["position"] == len(kept)
-        seen = {*kept[max(0, len(kept) - model.context + 1):], now}
-        assert set(weights[:, :, now].any((0, 1)).nonzero()[0].tolist()) <= seen
-        assert inspection.oldest_tick(ticks, now, model.context) == min(seen)
+    assert {step["trial"] for step in steps} == {0, 1} and sum(step["first"] for step in steps) >= 2
+    assert any(step["waits"] for step in steps) and any(step["truncation"] for step in steps)
+    for step in steps:
+        now = step["step"]
+        start = max(other["step"] for other in steps[: now + 1] if other["first"])
+        tokens = [other["step"] for other in steps[start:now] if not other["waits"]]
+        assert step["position"] == len(tokens)
+        window = {*tokens[max(0, len(tokens) - model.context + 1):], now}
+        assert set(weights[:, :, now].any((0, 1)).nonzero()[0].tolist()) <= window
+        assert inspection.oldest_step(steps, now, model.context) == min(window)
     inspection.draw_attention(found, tmp_path / "attention.png")
     assert (tmp_path / "attention.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_look_at_what_is_hidden_is_found(monkeypatch):
+def test_a_weight_outside_the_mask_is_found(monkeypatch):
     scene = scenes_of(BUSY)[0]
     with Batch([scene], config=BUSY.drive) as batch:
         policy = make_policy(batch)
     real = attention.attend_ring
     monkeypatch.setattr(inspection, "attend_ring", lambda q, k, v, slot, length: real(q, k, v, slot, length + 1))
-    with pytest.raises(inspection.HiddenWeightError, match="which it must not see"):
+    with pytest.raises(inspection.MaskedWeightError, match="which are masked"):
         inspection.inspect(policy, scene, BUSY.drive)
 
 
 def test_the_command_inspects_a_checkpoint(tmp_path):
     result = train(tiny_config(tmp_path / "run", ppo={"agent_steps": 500}))
-    command = [sys.executable, "-m", "baselines.inspect", str(result.checkpoint.parent), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "baselines.tools.inspect", str(result.checkpoint.parent), "--out",
+               str(tmp_path / "out")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
-    assert [line["tick"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
+    assert [line["step"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
     assert (tmp_path / "out" / "attention.png").exists()
     wrong = subprocess.run([*command, "--agent", "99"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
     assert wrong.returncode == 1 and "agent is 99; it must be from 0 to 5" in wrong.stderr
 
 
-def test_the_command_refuses_an_unknown_preset_by_its_own_name():
-    done = subprocess.run([sys.executable, "-m", "baselines.preflight", "--preset", "foo"], cwd=ROOT,
+def test_an_unknown_preset_is_one_sentence():
+    done = subprocess.run([sys.executable, "-m", "baselines.tools.preflight", "--preset", "foo"], cwd=ROOT,
                           capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     known = ", ".join(map(repr, PRESETS))
-    assert done.stderr == f"baselines.preflight: preset is 'foo'; it must be one of {known}\n"
+    assert done.stderr == f"baselines.tools.preflight: preset is 'foo'; it must be one of {known}\n"

@@ -1,4 +1,4 @@
-"""Is no run lost or mixed in silence? Folders in use, logs that break off, and signals in the middle of all."""
+"""Is no run silently lost or mixed with another? Folders in use, incomplete logs, and signals at any time."""
 
 import json
 import os
@@ -17,19 +17,21 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import ALONE, tiny_config
 
-from baselines import checkpoint, ppo
+from baselines import run as run_module
 from baselines.config import RunConfig
-from baselines.lines import LogError, append, begin_at, read_lines
 from baselines.ppo import train
-from baselines.run import FolderError, Interrupted, claimed
+from baselines.tools import checkpoint
+from baselines.tools.interrupts import Interrupted
+from baselines.tools.log_file import LogError, append, begin_at, read_lines
+from baselines.tools.run_folder import FolderError, claimed
 
 ROOT = Path(__file__).resolve().parents[2]
 
 HOLD = """
 import sys, time
 from baselines.config import RunConfig
-from baselines.dist import join
-from baselines.run import claimed
+from baselines.tools.dist import join
+from baselines.tools.run_folder import claimed
 with claimed(RunConfig(folder=sys.argv[1]), join("cpu")):
     print("held", flush=True)
     time.sleep(600)
@@ -38,7 +40,7 @@ with claimed(RunConfig(folder=sys.argv[1]), join("cpu")):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The folder of a run that ended; its config."""
+    """The config of a run that has ended."""
     folder = tmp_path_factory.mktemp("finished")
     config = tiny_config(folder, ppo={"agent_steps": 1000, "anneal": False})
     train(config)
@@ -47,16 +49,16 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def run(finished, tmp_path):
-    """A copy of it, and the config of it."""
+    """The config of a copy of that run."""
     shutil.copytree(finished.run.folder, tmp_path / "run")
     return finished.changed(run={"folder": tmp_path / "run"})
 
 
-# ---- one run a folder ----
+# ---- one run per folder ----
 
 
-def test_a_folder_in_use_is_refused_until_its_holder_is_gone(tmp_path):
-    """Also where the holder is killed and cleans nothing up."""
+def test_a_folder_in_use_is_an_error_until_its_process_ends(tmp_path):
+    """Also where that process is killed and leaves its files."""
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline() == "held\n"
@@ -72,13 +74,13 @@ def test_a_folder_in_use_is_refused_until_its_holder_is_gone(tmp_path):
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
 
 
-def test_a_run_is_overwritten_on_request_alone_and_nothing_beside_it(run):
+def test_a_run_is_overwritten_on_request_alone_and_no_other_file_with_it(run):
     folder = Path(run.run.folder)
     (folder / "notes.txt").write_text("mine")
     (folder / ".update-00000009.unfinished").mkdir()
     before = (folder / "metrics.jsonl").read_bytes()
-    with pytest.raises(FolderError, match=r"holds a run up to update-\d+; --run.resume goes on with it, "
-                                          "--run.overwrite deletes it, another --run.folder leaves it alone"):
+    with pytest.raises(FolderError, match=r"contains a run up to update-\d+; --run.resume continues it, "
+                                          "--run.overwrite deletes it, another --run.folder leaves it unchanged"):
         train(run)
     assert (folder / "metrics.jsonl").read_bytes() == before
     result = train(run.changed(run={"overwrite": True}, ppo={"agent_steps": 500}))
@@ -91,19 +93,19 @@ def test_a_log_without_a_checkpoint_is_never_lost(run, capsys):
     folder = Path(run.run.folder)
     shutil.rmtree(checkpoint.newest(folder))
     before = (folder / "metrics.jsonl").read_bytes()
-    with pytest.raises(FolderError, match=r"holds the log of a run up to update \d+, without a checkpoint; --run.over"):
+    with pytest.raises(FolderError, match=r"contains the log of a run up to update \d+, without a checkpoint; --ru"):
         train(run)
     assert (folder / "metrics.jsonl").read_bytes() == before
     result = train(run.changed(run={"resume": True}))
     assert (folder / "metrics.1.jsonl").read_bytes() == before
-    assert result.lines[0]["kind"] == "chance"
-    assert "its log is kept as metrics.1.jsonl, a new run begins" in capsys.readouterr().err
+    assert result.lines[0]["kind"] == "random_policy"
+    assert "its log is renamed to metrics.1.jsonl, a new run starts" in capsys.readouterr().err
     train(run.changed(run={"overwrite": True}))
     assert not (folder / "metrics.1.jsonl").exists()
 
 
-def test_a_run_that_ended_before_its_first_update_is_in_nobody_s_way(tmp_path, monkeypatch):
-    monkeypatch.setattr(ppo, "evaluate", lambda *_: signal.raise_signal(signal.SIGINT))
+def test_a_run_that_ended_before_its_first_update_blocks_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "evaluate", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(Interrupted, match="interrupted at once"):
         train(tiny_config(tmp_path))
     monkeypatch.undo()
@@ -115,7 +117,7 @@ def test_a_run_that_ended_before_its_first_update_is_in_nobody_s_way(tmp_path, m
 
 @contextmanager
 def files_end_at(size):
-    """As on a disk that is full: a write beyond stops there, or fails."""
+    """As on a full disk: a write beyond this size stops there, or fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -134,14 +136,14 @@ def write(path, *lines):
 
 @pytest.mark.parametrize("end", ['{"kind": "update", "upd', "\0\0\0\0", "\xff", "[" * 100_000], ids=[
     "half", "zeros", "no text", "deep"])
-def test_a_run_goes_on_whose_log_breaks_off(run, capsys, end):
+def test_a_run_with_an_incomplete_log_resumes(run, capsys, end):
     log = Path(run.run.folder) / "metrics.jsonl"
     lines = read_lines(log)
     with log.open("a", encoding="latin-1") as file:
         file.write(end)
     assert read_lines(log) == lines
     result = train(run.changed(ppo={"agent_steps": 2000}, run={"resume": True}))
-    assert f"line {len(lines) + 1} of {str(log)!r} breaks off; it is dropped" in capsys.readouterr().err
+    assert f"line {len(lines) + 1} of {str(log)!r} is incomplete; it is dropped" in capsys.readouterr().err
     updates = [line["update"] for line in result.lines if line["kind"] == "update"]
     assert updates == list(range(1, len(updates) + 1)) and len(updates) > len(lines) - 2
 
@@ -176,7 +178,7 @@ def test_a_full_disk_leaves_the_old_log_whole(tmp_path):
     assert begin_at(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
 
 
-def test_a_line_that_does_not_fit_on_the_disk_fails_and_costs_no_other(tmp_path):
+def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path):
     path = tmp_path / "metrics.jsonl"
     write(path, line(1), line(2))
     with path.open("ab", buffering=0) as file:
@@ -198,7 +200,7 @@ def interrupt_in(update, times=1):
     return on_update
 
 
-def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path):
+def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
     config = lambda name, **run: tiny_config(tmp_path / name, ppo={"anneal": False}, run=run)
     whole = train(config("whole"))
     with pytest.raises(Interrupted, match="interrupted after update 3; checkpoint: .*update-00000003, curves: .*png"):
@@ -211,7 +213,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(tmp_path):
 
 
 def test_a_second_signal_does_not_wait(tmp_path):
-    with pytest.raises(Interrupted, match="interrupted at once; what was saved before is left as it was"):
+    with pytest.raises(Interrupted, match="interrupted at once; what was saved before is unchanged"):
         train(tiny_config(tmp_path), interrupt_in(2, times=2))
     assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 3
 
@@ -221,18 +223,18 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
 
     def evaluate(*_):
         calls.append(1)
-        if len(calls) == 2:  # the first is of random play
+        if len(calls) == 2:  # the first is of the random policy
             signal.raise_signal(signal.SIGINT)
-            pytest.fail("it goes on")
+            pytest.fail("the evaluation continues")
         return {}
 
-    monkeypatch.setattr(ppo, "evaluate", evaluate)
+    monkeypatch.setattr(run_module, "evaluate", evaluate)
     with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: "):
         train(tiny_config(tmp_path, run={"evaluate_updates": 1}))
-    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == ["chance", "update", "update"]
+    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == ["random_policy", "update", "update"]
 
 
-def test_a_handler_of_the_caller_stays(tmp_path):
+def test_a_signal_handler_of_the_caller_stays(tmp_path):
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
     try:
@@ -243,7 +245,7 @@ def test_a_handler_of_the_caller_stays(tmp_path):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_command_saves_what_it_has_and_says_so_in_one_line(tmp_path, number, code):
+def test_an_interrupted_command_saves_and_prints_one_line(tmp_path, number, code):
     command = [sys.executable, "-m", "baselines.ppo", "small", "--run.folder", str(tmp_path), "--run.no-progress",
                "--env.scene-count", "2", "--env.drive.trial-steps", "20"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

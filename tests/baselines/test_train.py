@@ -16,17 +16,18 @@ from small import ALONE, BUSY, TINY, make_policy, tiny_config
 
 import drive_env
 from baselines import ppo
+from baselines import run as run_module
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
-from baselines.evaluate import Player, evaluate, joined, random_policy
+from baselines.evaluate import PolicyRunner, evaluate, joined, random_policy
 from baselines.presets import PRESETS
-from baselines.worlds import open_batches, scenes_of
+from baselines.rollout.batches import open_batches, scenes_of
 from drive_env import Batch, DriveConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_only_public_names_of_the_env_are_used():
-    for path in [*(ROOT / "baselines").glob("*.py"), ROOT / "examples" / "train.py"]:
+    for path in [*(ROOT / "baselines").rglob("*.py"), ROOT / "examples" / "train.py"]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 assert not [alias.name for alias in node.names if alias.name.startswith("drive_env.")], path
@@ -50,7 +51,7 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
     folder = Path(config.run.folder)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert lines == result.lines
-    assert [line["kind"] for line in lines][:3] == ["chance", "update", "update"]
+    assert [line["kind"] for line in lines][:3] == ["random_policy", "update", "update"]
     assert lines[-1]["kind"] == "evaluation"
     updates = [line for line in lines if line["kind"] == "update"]
     assert [line["update"] for line in updates] == [h["update"] for h in heard] == list(range(1, len(updates) + 1))
@@ -77,7 +78,7 @@ def test_steps_are_counted_once(run):
         agent_steps += line["value_all_count"]
         assert line["env_steps"] == agents * line["update"]
         assert line["agent_steps"] == agent_steps
-        assert line["kept_share"] == pytest.approx(line["value_all_count"] / agents)
+        assert line["loss_mask_share"] == pytest.approx(line["value_all_count"] / agents)
 
 
 def test_figures_by_bin_add_up_to_the_whole(run):
@@ -105,11 +106,11 @@ def test_an_evaluation_that_fails_is_told_and_training_goes_on(tmp_path, monkeyp
     def breaks(*_):
         raise RuntimeError("no scene today")
 
-    monkeypatch.setattr(ppo, "evaluate", breaks)
+    monkeypatch.setattr(run_module, "evaluate", breaks)
     result = ppo.train(tiny_config(tmp_path, run={"evaluate_updates": 1, "progress": progress}))
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == [f"baselines: {kind} failed: RuntimeError: no scene today"
-                        for kind in ("chance at update 0", "evaluation at update 1")]
+                        for kind in ("random_policy at update 0", "evaluation at update 1")]
     failed = [line for line in result.lines if line["kind"] == "evaluation"]
     assert len(failed) == len([line for line in result.lines if line["kind"] == "update"]) >= 4
     assert failed[0]["error"] == "RuntimeError: no scene today" and "in breaks" in failed[0]["traceback"]
@@ -181,10 +182,10 @@ def test_an_evaluation_is_the_same_in_parts(monkeypatch):
 
     scenes = scenes_of(BUSY)
     batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
-    player = Player(make_policy(batch), torch.device("cpu"))
-    whole = evaluate(player, scenes, BUSY.drive)
+    runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
+    whole = evaluate(runner, scenes, BUSY.drive)
     monkeypatch.setattr(module, "WORLDS_AT_ONCE", 2)
-    parts = evaluate(player, scenes, BUSY.drive)
+    parts = evaluate(runner, scenes, BUSY.drive)
     assert whole.keys() == parts.keys()
     for name in whole:
         # World ids differ, but nothing in these scenes is drawn.
@@ -194,25 +195,25 @@ def test_an_evaluation_is_the_same_in_parts(monkeypatch):
 def test_the_deterministic_policy_plays_the_same_twice():
     scenes = scenes_of(BUSY)
     batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
-    player = Player(make_policy(batch), torch.device("cpu"))
-    assert evaluate(player, scenes, BUSY.drive) == evaluate(player, scenes, BUSY.drive)
-    drawn = Player(player.policy, player.device, deterministic=False)
+    runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
+    assert evaluate(runner, scenes, BUSY.drive) == evaluate(runner, scenes, BUSY.drive)
+    drawn = PolicyRunner(runner.policy, runner.device, deterministic=False)
     assert evaluate(drawn, scenes, BUSY.drive) != evaluate(drawn, scenes, BUSY.drive)
 
 
 def test_a_player_forgets_an_episode_when_the_next_one_opens():
-    """A player that was there before acts like one that just came."""
+    """A runner that was there before acts like one that just came."""
     drive = BUSY.drive.replace(max_trials=1, trial_steps=12)
     with Batch(scenes_of(BUSY), num_worlds=3, config=drive) as batch:
-        player = Player(make_policy(batch), torch.device("cpu"))
-        old = player(batch)
+        runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
+        old = runner(batch)
         batch.reset()
         for _ in range(2):
             batch.step(old(batch))
             while not batch.first.any():
                 batch.step(old(batch))
             opened = batch.first
-            assert (old(batch)[opened] == player(batch)(batch)[opened]).all()
+            assert (old(batch)[opened] == runner(batch)(batch)[opened]).all()
 
 
 def test_a_target_kl_ends_the_epochs(tmp_path):
@@ -226,9 +227,9 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
     {"ppo": {"credit": "stop", "target_kl": 0.01}}, {"ppo": {"credit": "per_trial", "gamma_trial": 1.0}},
     {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
     {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
-    {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "fleets": 2}},
+    {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "env_groups": 2}},
     {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation_type="float16")}},
-    {"ppo": {"context_refresh": True, "warmup_updates": 2}},
+    {"ppo": {"recompute_context": True, "warmup_updates": 2}},
     {"env": {"drive": BUSY.drive.replace(partners=0, roads=0, max_trials=1)}},
 ], ids=str)
 def test_every_switch_trains(tmp_path, parts):
@@ -257,7 +258,7 @@ def test_a_value_out_of_range_is_told(make, sentence):
 
 @pytest.mark.parametrize("parts, sentence", [
     ({"ppo": {"minibatches": 5}}, "minibatches is 5; the 36 agents of a process must divide by it"),
-    ({"env": {"fleets": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 fleets"),
+    ({"env": {"env_groups": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 env_groups"),
     ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
     ({"env": {"scenes": ("moon",)}}, "moon"),
     ({"env": {"drive": BUSY.drive.replace(observation_type="index")}}, "it must be 'float32' or 'float16'"),

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import BUSY
 
-from baselines.worlds import scenes_of
+from baselines.rollout.batches import scenes_of
 from drive_env import Batch, SceneError, generate_scene, save_scene
 
 

@@ -1,4 +1,4 @@
-"""What one of two ranks does in tests/baselines/test_dist.py: `torchrun ... two_ranks.py TASK FOLDER`."""
+"""What does one of two ranks run in tests/baselines/test_dist.py? `torchrun ... two_ranks.py TASK FOLDER`."""
 
 import json
 import signal
@@ -8,41 +8,41 @@ from pathlib import Path
 import torch
 from small import TINY, make_policy, tiny_config
 
-from baselines import preflight
 from baselines.config import PPOConfig
-from baselines.dist import join
 from baselines.gae import advantages
 from baselines.losses import normalised
 from baselines.ppo import Learner, make_optimizer, train
-from baselines.rollout import Collector
-from baselines.worlds import open_batches, scenes_of
+from baselines.rollout.batches import open_batches, scenes_of
+from baselines.rollout.collector import Collector
+from baselines.tools import preflight
+from baselines.tools.dist import join
 
 ALWAYS_DRIVING = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-"""Which agents are kept then does not depend on what was drawn."""
+"""Which steps are in the loss mask then does not depend on the sampled actions."""
 
 
 def counted(folder, **parts):
-    """A config whose valid agent-steps are the same on any number of ranks."""
+    """A config whose number of agent-steps is the same on any number of ranks."""
     config = tiny_config(folder, **parts)
     return config.changed(env={"drive": config.env.drive.replace(**ALWAYS_DRIVING)})
 
 
 def gradients(ranks, some_agents):
-    """Gradients of some agents of a segment that every rank gathers alike, summed over the ranks."""
+    """Gradients of some agents of a rollout that is equal on all ranks, summed over the ranks."""
     env = tiny_config("").env
     alone = type(ranks)(0, 1, ranks.device)
-    batches, mirrors = open_batches(env, scenes_of(env), alone, 3)
-    collector = Collector(batches, mirrors, make_policy(batches[0], TINY), 16)
+    batches, device_buffers = open_batches(env, scenes_of(env), alone, 3)
+    collector = Collector(batches, device_buffers, make_policy(batches[0], TINY), 16)
     torch.manual_seed(3)
     for _ in range(3):
-        segment = collector.collect()
-    config = PPOConfig(segment=16, minibatches=1)
+        buffer = collector.collect()
+    config = PPOConfig(rollout_steps=16, minibatches=1)
     learner = Learner(collector.policy, make_optimizer(collector.policy, config), config, ranks, collector)
-    advantage, returns = advantages(segment.steps(), 0.97, 0.9)
-    agents = torch.arange(len(segment.first))[some_agents]
-    scaled, _, _ = normalised(advantage[agents], segment.kept[agents], ranks)
-    count = int(ranks.sum(segment.kept[agents].sum()))
-    losses, _ = learner.losses(segment, agents, scaled, returns[agents], count)
+    advantage, returns = advantages(buffer.steps(), 0.97, 0.9)
+    agents = torch.arange(len(buffer.first))[some_agents]
+    scaled, _, _ = normalised(advantage[agents], buffer.loss_mask[agents], ranks)
+    count = int(ranks.sum(buffer.loss_mask[agents].sum()))
+    losses, _ = learner.losses(buffer, agents, scaled, returns[agents], count)
     losses.total.backward()
     ranks.sum_gradients(collector.policy.parameters())
     return {name: p.grad for name, p in collector.policy.named_parameters()}
@@ -50,8 +50,8 @@ def gradients(ranks, some_agents):
 
 def first_observations(ranks):
     env = tiny_config("").env
-    batches, mirrors = open_batches(env, scenes_of(env), ranks, 3)
-    Collector(batches, mirrors, make_policy(batches[0], TINY), 4, staggered=False)
+    batches, device_buffers = open_batches(env, scenes_of(env), ranks, 3)
+    Collector(batches, device_buffers, make_policy(batches[0], TINY), 4, staggered=False)
     return torch.from_numpy(batches[0].observations.copy())
 
 
@@ -86,11 +86,12 @@ def main(task, folder):
         train(tiny_config(folder))
     elif task == "preflight":
         preflight.LAW_STEPS = 20
-        told = []
+        reported = []
         findings = preflight.preflight(tiny_config(folder, env={"scene_count": 2}, ppo={"minibatches": 1}),
-                                       smoke=True, tell=told.append)
+                                       smoke=True, report=reported.append)
         (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(
-            {"fine": [finding.fine for finding in findings], "said": findings[-1].said, "told": len(told)}))
+            {"passed": [finding.passed for finding in findings], "detail": findings[-1].detail,
+             "reported": len(reported)}))
     elif task == "uneven":
         config = tiny_config(folder)
         train(config.changed(env={"num_worlds": 5}))

@@ -1,4 +1,4 @@
-"""Which process is this, and what do all of them sum to? One process, or many by torchrun."""
+"""Which rank is this process, and how do ranks combine their results? One process, or several by torchrun."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among its like. Alone, every call leaves things as they are."""
+    """This process among all ranks. With one rank every method is the identity."""
 
     rank: int
     count: int
     device: torch.device
 
     @property
-    def leads(self) -> bool:
-        """Whether this process speaks, writes and evaluates."""
+    def is_main(self) -> bool:
+        """Whether this rank logs, evaluates and writes checkpoints."""
         return self.rank == 0
 
-    def share(self, name: str, value: int) -> int:
-        """This process' part of a global number.
+    def local_share(self, name: str, value: int) -> int:
+        """This rank's part of a global number.
 
         Raises:
-            ValueError: it does not divide.
+            ValueError: it does not divide by the number of ranks.
         """
         if value % self.count:
             raise ValueError(f"{name} is {value}; it must divide by the {self.count} processes")
         return value // self.count
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """In place, over all ranks."""
+        """The sum over all ranks, in place."""
         if self.count > 1:
             dist.all_reduce(tensor)
         return tensor
 
     def max(self, tensor: Tensor) -> Tensor:
-        """In place, over all ranks."""
+        """The maximum over all ranks, in place."""
         if self.count > 1:
             dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return tensor
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Losses are divided by global counts, so the gradient of all is the sum, not the mean."""
+        """Sums, not averages, gradients over ranks: losses are already divided by the global count."""
         if self.count == 1:
             return
         gradients = [p.grad for p in parameters if p.grad is not None]
@@ -59,39 +59,39 @@ class Ranks:
         for gradient, part in zip(gradients, flat.split([gradient.numel() for gradient in gradients])):
             gradient.copy_(part.view_as(gradient))
 
-    def same(self, module: nn.Module) -> None:
-        """Gives every rank the weights of the leader."""
+    def broadcast(self, module: nn.Module) -> None:
+        """Copies the main rank's weights to all ranks."""
         if self.count > 1:
             for tensor in module.state_dict().values():
                 dist.broadcast(tensor, 0)
 
-    def lead(self, call: Callable[[], T]) -> T:
-        """Calls a function on the leader alone; every rank returns what it returned, or raises what it raised."""
-        found = [None, None]
-        if self.leads:
+    def on_main(self, call: Callable[[], T]) -> T:
+        """Calls a function on the main rank; every rank returns its result or raises its exception."""
+        outcome = [None, None]
+        if self.is_main:
             try:
-                found[0] = call()
-            except Exception as error:  # noqa: BLE001  the others would wait for a result for ever
-                found[1] = error
+                outcome[0] = call()
+            except Exception as error:  # noqa: BLE001  otherwise the other ranks would wait forever
+                outcome[1] = error
         if self.count > 1:
-            dist.broadcast_object_list(found, 0, device=self.device)
-        if found[1] is not None:
-            raise found[1]
-        return found[0]
+            dist.broadcast_object_list(outcome, 0, device=self.device)
+        if outcome[1] is not None:
+            raise outcome[1]
+        return outcome[0]
 
-    def wait(self) -> None:
-        """Returns when all have come here."""
+    def barrier(self) -> None:
+        """Blocks until every rank has called it."""
         if self.count > 1:
             dist.barrier()
 
 
 def join(device: str = "auto") -> Ranks:
-    """Joins the ranks that torchrun started, NCCL between GPUs and gloo between CPUs; alone without torchrun.
+    """Joins the process group of torchrun, NCCL between GPUs and gloo between CPUs; without torchrun, one rank.
 
-    They stay together until the process ends: a second group would meet the remains of the first.
+    The group exists until the process ends: torch does not reliably create a second one.
 
     Raises:
-        ValueError: torch knows no such device, or it is a GPU and there is none.
+        ValueError: torch has no such device, or it is a GPU and there is none.
     """
     rank, count = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if device == "auto":
@@ -99,7 +99,7 @@ def join(device: str = "auto") -> Ranks:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"device is {device!r}; it must be 'auto' or what torch calls one, as 'cpu' or 'cuda:1'"
+        raise ValueError(f"device is {device!r}; it must be 'auto' or a device of torch, as 'cpu' or 'cuda:1'"
                          ) from None
     if chosen.type == "cuda":
         if not torch.cuda.is_available():
@@ -111,4 +111,3 @@ def join(device: str = "auto") -> Ranks:
         dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
         atexit.register(dist.destroy_process_group)
     return Ranks(rank, count, chosen)
-

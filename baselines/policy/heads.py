@@ -1,4 +1,4 @@
-"""How does a policy choose? Distributions over actions, in float32, one class an action space."""
+"""How are actions distributed? One head per kind of action space, in float32."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def action_head(space: spaces.Space, width: int) -> DiscreteHead | GaussianHead:
 
 
 class DiscreteHead(nn.Module):
-    """Independent categoricals, one a component. Actions are (..., components) int64.
+    """Independent categorical distributions, one per component. Actions are (..., components) int64.
 
-    Logits come as log-probabilities of each component, one after the other.
+    The parameters are the log-probabilities of all components, concatenated.
     """
 
     dtype = torch.int64
@@ -47,11 +47,11 @@ class DiscreteHead(nn.Module):
         return torch.cat([part.log_softmax(-1) for part in logits], -1)
 
     def sample(self, logits: Tensor) -> Tensor:
-        """Gumbel's trick: no host, no check, so that an agent that waits may hold anything."""
+        """By the Gumbel-max trick, without host synchronisation or checks: agents that wait may hold NaN."""
         noise = -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
-        return self.best(logits + noise)
+        return self.mode(logits + noise)
 
-    def best(self, logits: Tensor) -> Tensor:
+    def mode(self, logits: Tensor) -> Tensor:
         return torch.stack([part.argmax(-1) for part in logits.split(self.sizes, -1)], -1)
 
     def log_prob(self, logits: Tensor, actions: Tensor) -> Tensor:
@@ -65,14 +65,14 @@ class DiscreteHead(nn.Module):
         return sum(embedding(actions[..., i]) for i, embedding in enumerate(self.embeddings))
 
     def to_env(self, actions: Tensor) -> Tensor:
-        """In the form that the env takes."""
+        """In the shape that the env expects."""
         return actions[..., 0] if self.components == 1 else actions
 
 
 class GaussianHead(nn.Module):
-    """A diagonal Gaussian whose spread does not depend on the state. Actions are (..., components) float32.
+    """A diagonal Gaussian with a state-independent standard deviation. Actions are (..., components) float32.
 
-    The env is given them clipped to its bounds; what is learned from is the number before.
+    `to_env` clips them to the bounds of the space; log-probabilities are those of the unclipped actions.
     """
 
     dtype = torch.float32
@@ -81,7 +81,7 @@ class GaussianHead(nn.Module):
         super().__init__()
         self.components, self.low, self.high = components, low, high
         self.linear = nn.Linear(width, components)
-        self.log_spread = nn.Parameter(torch.full((components,), -0.5))
+        self.log_std = nn.Parameter(torch.full((components,), -0.5))
         self.embedding = nn.Linear(components, width, bias=False)
         nn.init.normal_(self.embedding.weight, std=0.02)
         nn.init.orthogonal_(self.linear.weight, 0.01)
@@ -89,19 +89,19 @@ class GaussianHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         mean = self.linear(features.float())
-        return torch.cat([mean, self.log_spread.float().expand_as(mean)], -1)
+        return torch.cat([mean, self.log_std.float().expand_as(mean)], -1)
 
     def sample(self, parameters: Tensor) -> Tensor:
-        mean, log_spread = parameters.chunk(2, -1)
-        return mean + torch.randn_like(mean) * log_spread.exp()
+        mean, log_std = parameters.chunk(2, -1)
+        return mean + torch.randn_like(mean) * log_std.exp()
 
-    def best(self, parameters: Tensor) -> Tensor:
+    def mode(self, parameters: Tensor) -> Tensor:
         return parameters.chunk(2, -1)[0]
 
     def log_prob(self, parameters: Tensor, actions: Tensor) -> Tensor:
-        mean, log_spread = parameters.chunk(2, -1)
-        off = (actions - mean) * (-log_spread).exp()
-        return (-0.5 * off.square() - log_spread - 0.5 * math.log(2 * math.pi)).sum(-1)
+        mean, log_std = parameters.chunk(2, -1)
+        z = (actions - mean) * (-log_std).exp()
+        return (-0.5 * z.square() - log_std - 0.5 * math.log(2 * math.pi)).sum(-1)
 
     def entropy(self, parameters: Tensor) -> Tensor:
         return (parameters.chunk(2, -1)[1] + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)

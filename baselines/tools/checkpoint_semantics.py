@@ -1,8 +1,7 @@
-"""What were weights trained to take their inputs and outputs for? As JSON, and checked when it comes back."""
+"""What do the inputs and outputs of a policy mean? Written as JSON with its weights, and checked when they are read."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -14,35 +13,37 @@ from gymnasium import spaces
 
 from drive_env import DriveConfig, Feature
 
+from ..config import TrainConfig
+from ..policy.model import ROTARY_BASE
 from .checkpoint_files import damaged, shown, unknown
-from .config import TrainConfig
-from .model import ROTARY_BASE
 
-POSITIONS = f"rotary by kept tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
+POSITIONS = f"rotary by valid tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
+"""The position encoding."""
 
-FIELDS = get_type_hints(Feature)
+FIELDS = {name: kind for name, kind in get_type_hints(Feature).items() if name != "meaning"}
+"""What identifies a feature; `meaning` is prose, and may be reworded."""
 
 SIZE_LIMIT = 1 << 20
-"""Of an action space: far above any, and small enough to be made."""
+"""Of an action space: far above any real one, and small enough to be allocated."""
 
 
 def semantics(config: TrainConfig, layout: Mapping[str, Feature], space: spaces.Space) -> dict[str, Any]:
-    """What the weights were trained to take their inputs and outputs for."""
+    """What the inputs and outputs of the policy mean."""
     return {
         "positions": POSITIONS, "context": config.model.context, "credit": config.ppo.credit,
         "gamma_trial": config.ppo.gamma_trial, "layout_hash": layout_hash(layout),
-        "layout": [dataclasses.asdict(feature) for feature in layout.values()],
+        "layout": [{name: getattr(feature, name) for name in FIELDS} for feature in layout.values()],
         "actions": action_semantics(config.env.drive, space)}
 
 
 def layout_hash(layout: Mapping[str, Feature]) -> str:
-    """The same for layouts in which every float means the same."""
-    table = [(f.name, f.offset, f.slots, f.stride, f.scale, f.low) for f in layout.values()]
+    """A hash of the names, units, scales, bounds and offsets of all features."""
+    table = [[getattr(feature, name) for name in sorted(FIELDS)] for feature in layout.values()]
     return hashlib.sha256(json.dumps(table).encode()).hexdigest()
 
 
 def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
-    """What an action does."""
+    """What an action means."""
     return {"space": space_to_json(space), "type": drive.action_type,
             "max_acceleration_mps2": drive.max_acceleration_mps2, "max_steering_rad": drive.max_steering_rad}
 
@@ -59,7 +60,7 @@ def space_to_json(space: spaces.Space) -> dict[str, Any]:
 
 
 def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
-    """A CheckpointError unless this version takes inputs and outputs for the same, and the config says so too."""
+    """A CheckpointError unless this version gives inputs and outputs the same meaning, and the config agrees."""
     found = _object(place, "semantics", found)
     if "positions" in found and isinstance(found["positions"], str) and found["positions"] != POSITIONS:
         raise unknown(place, f"positions are {shown(found['positions'])}; this version has {POSITIONS!r}")
@@ -68,16 +69,16 @@ def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
         if name in ("layout", "actions"):
             continue
         if not _same(_entry(place, "semantics", found, name), value):
-            raise damaged(place, f"config.json: semantics.{name} is {shown(found[name])}; by its config and layout it "
-                                 f"must be {value!r}")
+            raise damaged(place, f"config.json: semantics.{name} is {shown(found[name])}; its config and layout "
+                                 f"require {value!r}")
     for name, value in meant["actions"].items():
         if not _same(_entry(place, "semantics.actions", found["actions"], name), value):
-            raise damaged(place, f"config.json: semantics.actions.{name} is {shown(found['actions'][name])}; by its "
-                                 f"config it must be {value!r}")
+            raise damaged(place, f"config.json: semantics.actions.{name} is {shown(found['actions'][name])}; its "
+                                 f"config requires {value!r}")
 
 
 def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
-    """The layout of the observations that the weights were trained on."""
+    """The layout of the observations that the policy was trained on; meanings are empty."""
     features = _entry(place, "semantics", found, "layout")
     if not isinstance(features, list) or not features:
         raise damaged(place, f"config.json: semantics.layout is {shown(features)}; it must be a list of features")
@@ -91,24 +92,24 @@ def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
                 raise damaged(place, f"config.json: {where}.{name} is {shown(value)}; it must be of type "
                                      f"{kind.__name__}")
         if unknown := feature.keys() - FIELDS.keys():
-            raise damaged(place, f"config.json: {where} has {shown(min(unknown))}, which no feature has")
-        layout[feature["name"]] = Feature(**feature)
+            raise damaged(place, f"config.json: {where} has {shown(min(unknown))}, which is unknown")
+        layout[feature["name"]] = Feature(**feature, meaning="")
     return layout
 
 
 def space_of(place: Path, found: Mapping[str, Any]) -> spaces.Space:
-    """The space of the actions that the weights were trained to choose."""
+    """The space of the actions that the policy was trained on."""
     actions = _object(place, "semantics.actions", _entry(place, "semantics", found, "actions"))
     space = _object(place, "semantics.actions.space", _entry(place, "semantics.actions", actions, "space"))
     made = _space(*next(iter(space.items()))) if len(space) == 1 else None
     if made is None:
-        raise damaged(place, f"config.json: semantics.actions.space is {shown(space)}; it must be the discrete, "
-                             "multi_discrete or box of an action")
+        raise damaged(place, f"config.json: semantics.actions.space is {shown(space)}; it must be a discrete, "
+                             "multi_discrete or box space")
     return made
 
 
 def _space(kind: str, numbers: Any) -> spaces.Space | None:
-    """None where the numbers are those of no space."""
+    """The space of that kind; None where the numbers describe none."""
     if not isinstance(numbers, list) or any(type(number) not in (int, float) for number in numbers):
         return None
     bounds, sizes = (numbers[:2], numbers[2:]) if kind == "box" else ([], numbers)
@@ -124,7 +125,7 @@ def _space(kind: str, numbers: Any) -> spaces.Space | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal, and not true for 1."""
+    """Whether two JSON values are equal; True and 1 are not."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

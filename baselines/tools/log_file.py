@@ -1,4 +1,4 @@
-"""Which lines does a run's log hold? metrics.jsonl, which may break off anywhere and is never half rewritten."""
+"""Which lines does a run's log contain? metrics.jsonl, whose last line may be incomplete."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, BinaryIO
 LOG = "metrics.jsonl"
 
 FIELDS = {"kind": str, "update": int, "agent_steps": int}
-"""What every line has."""
+"""The fields of every line, with their types."""
 
 
 class LogError(ValueError):
-    """A log holds something else than its lines."""
+    """A line of a log is damaged."""
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; none where there is no file. A last line that breaks off is left out.
+    """The lines of a log; none if there is no file. An incomplete last line is left out.
 
     Raises:
         LogError: another line is damaged.
@@ -29,12 +29,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def begin_at(path: Path, update: int) -> int:
-    """Drops the lines behind an update, and a last one that breaks off: returns its number, or 0.
+    """Drops the lines after an update and an incomplete last line; returns the number of the latter, or 0.
 
-    The old log stands until the new one does.
+    The log is replaced atomically.
 
     Raises:
-        LogError: a line that does not break off is damaged.
+        LogError: another line is damaged.
     """
     lines, cut = _split(path) if update else ([], 0)
     beside = path.with_name(f".{path.name}.unfinished")
@@ -51,7 +51,7 @@ def begin_at(path: Path, update: int) -> int:
 
 
 def append(file: BinaryIO, line: Mapping[str, Any]) -> None:
-    """Writes a line into an unbuffered file, so that no rest of it is written later.
+    """Writes a line into an unbuffered file, so that no part of it is written later.
 
     Raises:
         OSError: the disk is full.
@@ -62,7 +62,7 @@ def append(file: BinaryIO, line: Mapping[str, Any]) -> None:
 
 
 def _split(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The whole lines, and the number of the last one if it breaks off, else 0."""
+    """The complete lines, and the number of the last line if it is incomplete, else 0."""
     *whole, rest = path.read_bytes().split(b"\n") if path.is_file() else [b""]
     lines = [_parsed(path, number, text) for number, text in enumerate(whole, 1)]
     if not rest:

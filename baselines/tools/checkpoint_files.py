@@ -1,6 +1,6 @@
-"""Is a file of a checkpoint what was written? Reads JSON and tensors, and says in one sentence what is damaged.
+"""Is a file of a checkpoint intact? Reads JSON and tensors; every damage raises an error of one sentence.
 
-No file is run: JSON and safetensors hold data alone.
+Nothing is executed: JSON and safetensors contain data alone.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-SHOWN_LETTERS = 100
+SHOWN_CHARACTERS = 100
 
 
 class CheckpointError(ValueError):
-    """A checkpoint is not there, damaged, of another version, or made for other observations."""
+    """A checkpoint is missing, damaged, of another version, or for other observations."""
 
 
 class DamagedError(CheckpointError):
-    """A file of a checkpoint is missing or not what was written, so an older checkpoint may help."""
+    """A file of a checkpoint is missing or has changed since it was written; an older checkpoint may be intact."""
 
 
 def shown(value: Any) -> str:
-    """A value of JSON as a sentence may hold it: cut where it is long."""
+    """A JSON value for an error message, truncated if it is long."""
     text = repr(value)
-    return text if len(text) <= SHOWN_LETTERS else f"{text[: SHOWN_LETTERS - 3]}..."
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 def printable(text: str) -> str:
-    """The text with what ends a line or steers a terminal written as escapes."""
+    """The text with control characters escaped."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
@@ -51,31 +51,31 @@ def sha256(path: Path) -> str:
 
 
 def read_json(place: Path, name: str) -> Any:
-    """What a JSON file of a checkpoint holds."""
+    """The contents of a JSON file of a checkpoint."""
     try:
         return json.loads((place / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DamagedError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {name} cannot be "
-                           f"read: {_why(error)}") from None
+                           f"read: {_reason(error)}") from None
 
 
-def read_tensors(place: Path, name: str, digest: str | None) -> dict[str, Tensor]:
+def read_tensors(place: Path, name: str, digest: str) -> dict[str, Tensor]:
     """The tensors in a file of a checkpoint.
 
     Args:
-        digest: SHA-256 of the file as it was written; None where that is not known.
+        digest: SHA-256 of the file as it was written.
     """
     try:
         data = (place / name).read_bytes()
     except OSError as error:
-        raise damaged(place, f"{name} cannot be read: {_why(error)}") from None
-    if digest is not None and (now := hashlib.sha256(data).hexdigest()) != digest:
+        raise damaged(place, f"{name} cannot be read: {_reason(error)}") from None
+    if (now := hashlib.sha256(data).hexdigest()) != digest:
         raise damaged(place, f"{name}, {len(data)} bytes, has the SHA-256 {now[:12]}...; config.json says "
                              f"{digest[:12]}...")
     try:
         return load(data)
     except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {_why(error)}") from None
+        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {_reason(error)}") from None
 
 
 def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -85,14 +85,15 @@ def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: M
             raise damaged(place, f"{name} lacks {key!r}")
     for key, tensor in found.items():
         if key not in wanted:
-            raise damaged(place, f"{name} has {shown(key)}, which config.json has no place for")
-        if _form(tensor) != _form(wanted[key]):
-            raise damaged(place, f"{name}: {key!r} is {_form(tensor)}; by config.json it must be {_form(wanted[key])}")
+            raise damaged(place, f"{name} has {shown(key)}, which config.json does not describe")
+        if _signature(tensor) != _signature(wanted[key]):
+            raise damaged(place, f"{name}: {key!r} is {_signature(tensor)}; config.json requires "
+                                 f"{_signature(wanted[key])}")
 
 
-def _form(tensor: Tensor) -> str:
+def _signature(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)

@@ -1,0 +1,1 @@
+"""What the policy computes: encoder, transformer, heads, KV cache and attention."""

@@ -1,0 +1,1 @@
+"""Attention in Triton: one step against the KV cache, and whole segments with their gradients."""

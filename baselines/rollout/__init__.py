@@ -1,0 +1,1 @@
+"""How experience is collected: batches, device buffers, env groups, the rollout buffer."""

@@ -1,0 +1,46 @@
+"""Which worlds does this process step? Scenes of the config, world ids disjoint between ranks, arrays on the device."""
+
+from __future__ import annotations
+
+from drive_env import Batch, Scene, resolve_scenes
+
+from ..config import EnvConfig
+from ..tools.dist import Ranks
+from .device_buffers import DeviceBuffers, PinnedDeviceBuffers, PinnedHostArrays
+
+
+def scenes_of(env: EnvConfig) -> list[Scene]:
+    """Every scene that the config names: the seeds of generators, files, and all files of folders."""
+    return list(resolve_scenes(env.scenes, env.drive.agents_per_world, range(env.scene_count), env.scene_agents,
+                               env.scene_parameters))
+
+
+def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
+                 seed: int) -> tuple[list[Batch], list[DeviceBuffers]]:
+    """This rank's batches, one per env group, and their device buffers.
+
+    Raises:
+        ValueError: the worlds do not divide by ranks and env groups, or the config has index observations.
+    """
+    if env.drive.observation_type == "index":
+        raise ValueError("observation_type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
+    groups = env.env_groups or (2 if ranks.device.type == "cuda" else 1)
+    local_worlds = ranks.local_share("num_worlds", env.num_worlds)
+    if local_worlds % groups:
+        raise ValueError(f"num_worlds is {env.num_worlds}, {local_worlds} for this process; it must divide by its "
+                         f"{groups} env groups")
+    num_worlds = local_worlds // groups
+    batches, buffers = [], []
+    for group in range(groups):
+        start = ranks.rank * local_worlds + group * num_worlds
+        options = {"scenes": scenes, "num_worlds": num_worlds, "config": env.drive, "seed": seed,
+                   "threads": env.threads, "world_ids": range(start, start + num_worlds)}
+        if ranks.device.type == "cuda":
+            with Batch(**{**options, "num_worlds": 1, "world_ids": None}) as like:
+                host = PinnedHostArrays(like, num_worlds)
+            batches.append(Batch(**options, arrays=host.for_batch()))
+            buffers.append(PinnedDeviceBuffers(batches[-1], host, ranks.device))
+        else:
+            batches.append(Batch(**options))
+            buffers.append(DeviceBuffers(batches[-1]))
+    return batches, buffers

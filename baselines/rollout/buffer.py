@@ -1,0 +1,92 @@
+"""What does a rollout hand over to learning? A buffer of T steps of every agent, overwritten by the next rollout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from ..gae import Steps
+
+
+@dataclass
+class RolloutBuffer:
+    """R agents of T steps. Index t holds observation t, the action chosen from it, and the result of that action."""
+
+    # Of the observation.
+    observations: Tensor
+    """(R, T, O)."""
+    previous_actions: Tensor
+    """(R, T, A) action of the last valid token of the episode; undefined at the episode's start."""
+    first: Tensor
+    waits: Tensor
+    trial_index: Tensor
+    steps_left: Tensor
+    """(R, T) steps until the time limit of the trial."""
+
+    # Of the policy.
+    actions: Tensor
+    """(R, T, A)."""
+    log_probs: Tensor
+    values: Tensor
+
+    # Of the step.
+    rewards: Tensor
+    invalid: Tensor
+    """(R, T) the channel `invalid_step`."""
+    terminations: Tensor
+    truncations: Tensor
+    truncation: Tensor
+    trial_ended: Tensor
+
+    # (R,) before the first step: the counters of the KV cache.
+    start_written: Tensor
+    start_position: Tensor
+
+    # (R,) after the last step; `gae.Steps` defines them.
+    last_value: Tensor
+    last_waits: Tensor
+    last_first: Tensor
+    restart_value: Tensor
+
+    @classmethod
+    def empty(cls, agents: int, steps: int, observations: Tensor, components: int,
+              action_dtype: torch.dtype) -> RolloutBuffer:
+        """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
+        types = {name: torch.bool for name in (
+            "first", "waits", "invalid", "terminations", "truncations", "truncation", "trial_ended", "last_waits",
+            "last_first")}
+        types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
+                  "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
+                  "observations": observations.dtype}
+        widths = {"observations": observations.shape[1:], "actions": (components,), "previous_actions": (components,)}
+        per_agent = ("start_written", "start_position", "last_value", "last_waits", "last_first", "restart_value")
+        shape = lambda name: (agents,) if name in per_agent else (agents, steps, *widths.get(name, ()))
+        return cls(**{field.name: torch.zeros(shape(field.name), dtype=types.get(field.name, torch.float32),
+                                              device=observations.device) for field in fields(cls)})
+
+    def select(self, agents: slice | Tensor) -> RolloutBuffer:
+        """Some agents: a view for a slice, a copy for a tensor of indices."""
+        return RolloutBuffer(**{field.name: getattr(self, field.name)[agents] for field in fields(self)})
+
+    @property
+    def valid_token(self) -> Tensor:
+        """(R, T) steps whose keys and values stay in the KV cache: the agent acts on the observation."""
+        return ~self.waits
+
+    @property
+    def loss_mask(self) -> Tensor:
+        """(R, T) steps that count in losses and statistics. Equal to `valid_token` as long as every agent learns."""
+        return ~self.invalid
+
+    @property
+    def used(self) -> Tensor:
+        """(R, T) steps whose observation the learner evaluates: those of the loss mask, and those right after a
+        `truncation`, whose value is the bootstrap."""
+        after_truncation = torch.nn.functional.pad(self.truncation[:, :-1], (1, 0))
+        return self.loss_mask | after_truncation
+
+    def steps(self) -> Steps:
+        """The part that advantages are computed from."""
+        return Steps(**{name: getattr(self, name) for name in Steps._fields})

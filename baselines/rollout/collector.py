@@ -1,0 +1,119 @@
+"""How is experience collected? Env groups take turns: the core steps one while the policy infers for another."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from drive_env import Batch
+
+from ..policy.model import Policy
+from .buffer import RolloutBuffer
+from .device_buffers import DeviceBuffers
+from .env_group import EnvGroup
+from .recomputation import ObservationHistory
+
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, are spread evenly for any number of them (Weyl 1916)."""
+
+
+class Collector:
+    """Collects rollouts with actions sampled from the policy.
+
+    Args:
+        batches: with `restart="auto"`; they are reset here, once. device_buffers: one per batch.
+        policy: on the device. rollout_steps: of a rollout.
+        staggered: start the first trials at different ages, so that time limits are spread over steps.
+        keep_history: store what `recompute_context` needs.
+
+    Raises:
+        ValueError: a batch has another `restart`.
+    """
+
+    def __init__(self, batches: list[Batch], device_buffers: list[DeviceBuffers], policy: Policy, rollout_steps: int,
+                 staggered: bool = True, keep_history: bool = False):
+        device, observations = device_buffers[0].device, device_buffers[0].arrays["observations"]
+        self.batches, self.policy, self.rollout_steps = batches, policy, rollout_steps
+        agents = sum(batch.num_agents for batch in batches)
+        self.cache = policy.make_cache(agents, rollout_steps, device)
+        self.buffer = RolloutBuffer.empty(agents, rollout_steps, observations, policy.actor.components,
+                                          policy.actor.dtype)
+        self.history = ObservationHistory(policy, self.buffer) if keep_history else None
+        self.groups: list[EnvGroup] = []
+        start = 0
+        for batch, buffers in zip(batches, device_buffers):
+            if batch.restart != "auto":
+                raise ValueError(f"restart is {batch.restart!r}; the collector needs 'auto'")
+            ages = staggered_ages(batch) if staggered else np.zeros(batch.num_worlds, np.int64)
+            batch.reset(initial_ages=ages)
+            buffers.upload()
+            agents = slice(start, start + batch.num_agents)
+            start += batch.num_agents
+            self.groups.append(EnvGroup(batch, buffers, policy, self.cache.select(agents), self.buffer.select(agents),
+                                        ages))
+        for group in self.groups:
+            group.capture()
+
+    def collect(self) -> RolloutBuffer:
+        """The next rollout, valid until the next call."""
+        self.buffer.start_written.copy_(self.cache.written)
+        self.buffer.start_position.copy_(self.cache.position)
+        for group in self.groups:
+            group.step_index.zero_()
+            group.infer()
+            group.device_buffers.download_actions()
+        for step in range(self.rollout_steps):
+            for group in self.groups:
+                group.step_env()
+                group.store()
+                if step + 1 < self.rollout_steps:
+                    group.infer()
+                    group.device_buffers.download_actions()
+        for group in self.groups:
+            group.bootstrap()
+        if self.history:
+            self.history.append(self.buffer)
+        return self.buffer
+
+    def recompute_context(self) -> None:
+        """Recomputes the cached context with the current weights; no-op without `keep_history`."""
+        if self.history:
+            self.history.recompute(self.policy, self.cache)
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that the next rollout depends on beside weights and random numbers."""
+        batches = {f"batch{index}/{name}": torch.from_numpy(array) for index, batch in enumerate(self.batches)
+                   for name, array in batch.state_dict().items()}
+        return self._tensors() | batches
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Continues bit for bit from another collector's state.
+
+        Args:
+            state: of `state()`, on a CPU.
+
+        Raises:
+            CallError: the state of a batch does not fit.
+        """
+        for index, group in enumerate(self.groups):
+            prefix = f"batch{index}/"
+            group.batch.load_state_dict({name.removeprefix(prefix): tensor.numpy() for name, tensor in state.items()
+                                         if name.startswith(prefix)})
+            group.device_buffers.upload()
+        for name, tensor in self._tensors().items():
+            tensor.copy_(state[name])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """The state outside the batches: KV cache, history, previous actions and clocks."""
+        cache = {f"cache.{name}": getattr(self.cache, name) for name in ("keys", "values", "written", "position")}
+        history = {f"history.{name}": getattr(self.history, name) for name in ("observations", "previous_actions")
+                   if self.history}
+        return cache | history | {f"group{index}.{name}": getattr(group, name)
+                                  for index, group in enumerate(self.groups) for name in ("previous_actions", "clock")}
+
+
+def staggered_ages(batch: Batch) -> np.ndarray:
+    """(W,) ages spread evenly over the shortest trial of the batch; a world's age depends on its id alone."""
+    shortest = min(roles.trial_steps for roles in batch.roles)
+    return (batch.world_ids * GOLDEN_RATIO % 1.0 * shortest).astype(np.int64)

@@ -1,0 +1,134 @@
+"""What does rollout do in one step of one batch? Infer actions, step the env, store the results.
+
+On a GPU, `infer` and `store` are captured CUDA graphs: nothing is allocated, and the host reads back only the actions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from drive_env import Batch
+
+from ..policy.kv_cache import KVCache
+from ..policy.model import Policy
+from .buffer import RolloutBuffer
+from .device_buffers import DeviceBuffers
+
+WARM_UP_RUNS = 3
+"""Runs before a capture, in which libraries initialise and kernels are compiled."""
+
+
+class CapturedFunction:
+    """A function of static tensors: called on a CPU, replayed as a captured graph on a GPU.
+
+    Args:
+        run: reads and writes tensors whose addresses do not change.
+        state: tensors that the warm-up runs change and that are restored after them.
+    """
+
+    def __init__(self, run: Callable[[], None], device: torch.device, state: list[Tensor]):
+        self._call = run
+        if device.type != "cuda":
+            return
+        before = [tensor.clone() for tensor in state]
+        stream = torch.cuda.Stream(device)
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP_RUNS):
+                run()
+        torch.cuda.current_stream(device).wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run()
+        for tensor, value in zip(state, before):
+            tensor.copy_(value)
+        self._call = graph.replay
+
+    def __call__(self) -> None:
+        self._call()
+
+
+class EnvGroup:
+    """One batch with its agents' part of the KV cache and of the rollout buffer.
+
+    Args:
+        batch: just reset. device_buffers: of the batch. cache, buffer: views of this batch's agents.
+        ages: (W,) steps that have passed on the clocks of the first trials.
+    """
+
+    def __init__(self, batch: Batch, device_buffers: DeviceBuffers, policy: Policy, cache: KVCache,
+                 buffer: RolloutBuffer, ages: np.ndarray):
+        self.batch, self.device_buffers, self.policy = batch, device_buffers, policy
+        self.cache, self.buffer = cache, buffer
+        device, agents = device_buffers.device, batch.num_agents
+        self.previous_actions = torch.zeros(agents, policy.actor.components, dtype=policy.actor.dtype, device=device)
+        self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
+        self.trial_steps = torch.tensor([roles.trial_steps for roles in batch.roles], dtype=torch.int32, device=device)
+        self.clock = torch.from_numpy(ages.astype(np.int32)).to(device)[self.world_of_agent]
+        self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
+        self.restarts_next = torch.zeros(agents, dtype=torch.bool, device=device)
+        self.seconds = {"env": 0.0, "wait": 0.0}
+        self.infer, self.store = self._infer, self._store
+
+    def capture(self) -> None:
+        """Replaces `infer` and `store` by captured graphs, on a GPU."""
+        state = [self.cache.written, self.cache.position, self.previous_actions, self.clock, self.step_index,
+                 self.restarts_next]
+        self.infer, self.store = (CapturedFunction(run, self.device_buffers.device, state)
+                                  for run in (self._infer, self._store))
+
+    def _write(self, **entries: Tensor) -> None:
+        """Writes (R, ...) tensors into the buffer at the current step."""
+        for name, tensor in entries.items():
+            getattr(self.buffer, name).index_copy_(1, self.step_index, tensor.unsqueeze(1))
+
+    @torch.no_grad()
+    def _infer(self) -> None:
+        """Writes the observations into the buffer, samples actions and writes them, too."""
+        arrays, policy = self.device_buffers.arrays, self.policy
+        valid_token = ~arrays["waits"]
+        self.cache.reset(arrays["first"])
+        steps_left = self.trial_steps[arrays["scene_index"].long()][self.world_of_agent] - self.clock
+        self._write(observations=arrays["observations"], first=arrays["first"], waits=arrays["waits"],
+                    trial_index=arrays["trial_index"], previous_actions=self.previous_actions, steps_left=steps_left)
+        self.restarts_next.copy_(arrays["trial_ended"])
+        parameters, values = policy.step(arrays["observations"], self.previous_actions, valid_token, self.cache)
+        actions = policy.actor.sample(parameters)
+        self._write(actions=actions, log_probs=policy.actor.log_prob(parameters, actions), values=values)
+        self.previous_actions.copy_(torch.where(valid_token[:, None], actions, self.previous_actions))
+        self.device_buffers.actions.copy_(policy.actor.to_env(actions))
+
+    def step_env(self) -> None:
+        """Steps the batch with the inferred actions."""
+        start = time.perf_counter()
+        self.device_buffers.wait_for_actions()
+        waited = time.perf_counter()
+        self.batch.step(self.batch.bound_actions)
+        self.seconds["wait"] += waited - start
+        self.seconds["env"] += time.perf_counter() - waited
+        self.device_buffers.upload()
+
+    @torch.no_grad()
+    def _store(self) -> None:
+        """Writes the results of the step into the buffer and advances to its next index."""
+        arrays = self.device_buffers.arrays
+        self._write(rewards=arrays["rewards"], invalid=arrays["invalid_step"], terminations=arrays["terminations"],
+                    truncations=arrays["truncations"], truncation=arrays["truncation"],
+                    trial_ended=arrays["trial_ended"])
+        self.clock.copy_(torch.where(self.restarts_next, 0, self.clock + 1))
+        self.step_index += 1
+
+    @torch.no_grad()
+    def bootstrap(self) -> None:
+        """Values the observation after the last step, and that of the next restart; neither stays in the cache."""
+        arrays, buffer, policy = self.device_buffers.arrays, self.buffer, self.policy
+        buffer.last_waits.copy_(arrays["waits"])
+        buffer.last_first.copy_(arrays["first"])
+        buffer.last_value.copy_(policy.step(arrays["observations"], self.previous_actions, None, self.cache)[1])
+        restarts = self.device_buffers.restart_observations(self.batch)
+        buffer.restart_value.copy_(policy.step(restarts, self.previous_actions, None, self.cache)[1])

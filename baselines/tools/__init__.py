@@ -1,0 +1,1 @@
+"""What surrounds the algorithm: ranks, logs, checkpoints, preflight, inspection."""

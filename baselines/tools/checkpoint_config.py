@@ -1,0 +1,137 @@
+"""What does the config.json of a checkpoint contain? Every field is checked before it is used."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config import TrainConfig
+from .checkpoint_files import DamagedError, damaged, printable, read_json, shown, unknown
+from .checkpoint_semantics import check_semantics
+
+SCHEMA = 1
+"""The version that is written."""
+
+FROZEN = {1: Path(__file__).parent / "schema" / "1.json"}
+"""By version, the values of config fields that a checkpoint lacks; never today's defaults. A field added later is added
+to the files of old versions, with the value that describes what those versions did."""
+
+KEYS = ("schema", "config", "counters", "semantics", "ranks", "precision", "files")
+"""The keys of config.json."""
+
+COUNTERS = ("update", "agent_steps", "env_steps")
+
+RANK_LIMIT = 1 << 20
+
+PRECISIONS = ("float32", "bfloat16")
+
+WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
+
+NAME = re.compile(r"update-([0-9]{8,})")
+"""The name of a checkpoint in the folder of its run."""
+
+
+def rank_file(rank: int) -> str:
+    """The file of a rank."""
+    return f"rank-{rank}.safetensors"
+
+
+def update_of(place: Path) -> int | None:
+    """The update in the name of a checkpoint's folder; None for folders of other names."""
+    found = NAME.fullmatch(place.name)
+    return int(found[1]) if found and f"update-{int(found[1]):08d}" == place.name else None
+
+
+def read_about(place: Path) -> dict[str, Any]:
+    """The config.json of a checkpoint, every field checked.
+
+    Raises:
+        CheckpointError: it is missing, damaged, or of an unknown version.
+    """
+    found = read_json(place, "config.json")
+    missing = [key for key in KEYS if not isinstance(found, dict) or key not in found]
+    if missing:
+        raise DamagedError(f"{os.fspath(place)!r} is no checkpoint: its config.json has no {missing[0]!r}")
+    config = config_from_json(found["config"], found["schema"], place)
+    _check_counters(place, found["counters"])
+    if type(found["ranks"]) is not int or not 1 <= found["ranks"] <= RANK_LIMIT:
+        raise damaged(place, f"config.json: ranks is {shown(found['ranks'])}; it must be a whole number from 1 to "
+                             f"{RANK_LIMIT}")
+    if found["precision"] not in PRECISIONS:
+        raise damaged(place, f"config.json: precision is {shown(found['precision'])}; it must be one of "
+                             f"{', '.join(map(repr, PRECISIONS))}")
+    _check_files(place, found)
+    check_semantics(place, found["semantics"], config)
+    return found
+
+
+def _check_counters(place: Path, counters: Any) -> None:
+    if not isinstance(counters, dict):
+        raise damaged(place, f"config.json: counters is {shown(counters)}; it must be an object")
+    for name in COUNTERS:
+        if name not in counters:
+            raise damaged(place, f"config.json: counters lacks {name!r}")
+        if type(counters[name]) is not int or not 0 <= counters[name] < 1 << 63:
+            raise damaged(place, f"config.json: counters.{name} is {shown(counters[name])}; it must be a whole number "
+                                 "from 0 to 2**63 - 1")
+    if unknown := counters.keys() - set(COUNTERS):
+        raise damaged(place, f"config.json: counters has {shown(min(unknown))}, which is unknown")
+    if update_of(place) not in (None, counters["update"]):
+        raise damaged(place, f"config.json: counters.update is {counters['update']}; the name of its folder "
+                             f"says {update_of(place)}")
+
+
+def _check_files(place: Path, found: dict[str, Any]) -> None:
+    """`files` names weights and optimiser, and the files of all ranks or of none."""
+    files, ranks = found["files"], [rank_file(rank) for rank in range(found["ranks"])]
+    if not isinstance(files, dict) or set(files) not in ({WEIGHTS, OPTIMIZER}, {WEIGHTS, OPTIMIZER, *ranks}):
+        raise damaged(place, f"config.json: files is {shown(files)}; it must name {WEIGHTS}, {OPTIMIZER}, and the "
+                             f"files of all {found['ranks']} ranks or of none")
+    for file in place.glob("rank-*.safetensors"):
+        if file.name not in files:
+            raise damaged(place, f"config.json: files does not name {shown(file.name)}, which exists")
+    for name, digest in files.items():
+        if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise damaged(place, f"config.json: files.{name} is {shown(digest)}; it must be a SHA-256 of 64 digits")
+
+
+def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainConfig:
+    """The config of a checkpoint of that version; missing fields get the values frozen for it.
+
+    Raises:
+        CheckpointError: the version or a key is unknown, or a value does not fit.
+    """
+    known = ", ".join(map(str, FROZEN))
+    if type(version) is not int:  # True and 1.0 equal 1
+        raise damaged(place, f"config.json: schema is {shown(version)}; this version reads {known}")
+    if version not in FROZEN:
+        raise unknown(place, f"schema is {shown(version)}; this version reads {known}")
+    return _build(place, TrainConfig(), "", found, json.loads(FROZEN[version].read_text()))
+
+
+def _build(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> Any:
+    """A config like `default` with the fields in `found`, else in `frozen`; nested configs are built recursively."""
+    if not isinstance(found, Mapping):
+        raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {shown(found)}; it must be an "
+                             "object")
+    known = [field.name for field in dataclasses.fields(default)]
+    for name in found:
+        if name not in known:
+            raise unknown(place, f"config has {path}{printable(name)}, which is unknown")
+    values = {}
+    for name in known:
+        if name not in found and name not in frozen:
+            raise unknown(place, f"config lacks {path}{name}, and its schema has no value for it")
+        value, nested = found[name] if name in found else frozen[name], getattr(default, name)
+        if dataclasses.is_dataclass(nested):
+            value = _build(place, nested, f"{path}{name}.", found.get(name, {}), frozen.get(name, {}))
+        values[name] = tuple(value) if isinstance(value, list) else value
+    try:
+        return type(default)(**values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged(place, f"config.json: config.{path}{error}") from None

@@ -1,0 +1,27 @@
+"""How does a command line become a config? By tyro, from the fields, their types and their descriptions."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import MappingProxyType
+
+import tyro
+
+from ..config import TrainConfig
+
+
+def parse_config(default: TrainConfig, arguments: list[str], prog: str, description: str | None) -> TrainConfig:
+    """The default with the fields changed that the arguments name; exits where they do not parse."""
+    _describe_fields(default.env.drive)
+    return tyro.cli(TrainConfig, default=default, args=arguments, prog=prog, description=description)
+
+
+def _describe_fields(config: object) -> None:
+    """Sets `metadata["help"]`, which tyro shows, to the meaning and unit that the env's fields have in theirs."""
+    for field in dataclasses.fields(config):
+        if dataclasses.is_dataclass(nested := getattr(config, field.name)):
+            _describe_fields(nested)
+        if meaning := field.metadata.get("meaning"):
+            unit = field.metadata.get("unit")
+            text = meaning if unit in (None, "", "1") else f"{meaning} [{unit}]"
+            field.metadata = MappingProxyType({**field.metadata, "help": text})

@@ -1,0 +1,38 @@
+"""What does a run look like? Curves of its metrics over agent-steps, as one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), ("value_all_explained",),
+          ("kl", "clipped"), ("grad_norm",))
+"""The metrics of each panel."""
+
+
+def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
+    """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(13, 7), layout="constrained")
+    FigureCanvasAgg(figure)
+    points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
+                                 if line["kind"] == kind and line.get(name) is not None]
+    for axes, names in zip(figure.subplots(2, 3).flat, CURVES):
+        for index, name in enumerate(names):
+            colour = f"C{index}"
+            if curve := points("update", name):
+                axes.plot(*zip(*curve), color=colour, label=name.replace("_", " "))
+            if dots := points("evaluation", name):
+                axes.plot(*zip(*dots), "o", color=colour)
+            for _, value in points("random_policy", name)[:1]:
+                axes.axhline(value, color=colour, linestyle="--", linewidth=1)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("agent steps")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
+        axes.grid(alpha=0.3)
+    figure.suptitle("lines: training; dots: evaluation on every scene; dashed: random policy", fontsize="medium")
+    figure.savefig(path, dpi=80)

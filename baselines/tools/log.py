@@ -1,0 +1,110 @@
+"""Where are the metrics of a run logged? JSON lines always; progress bar, TensorBoard and W&B where configured."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .log_file import LOG, append, begin_at
+
+
+class Log:
+    """Writes each line of metrics to all loggers of a run.
+
+    Args:
+        folder: of the run. mute: writes nothing, as on other ranks than the main one.
+        resumed: the update to resume after; later lines are dropped.
+    """
+
+    def __init__(self, folder: Path, mute: bool, resumed: int = 0, tensorboard: bool = False, wandb: bool = False,
+                 progress: bool = True, total_steps: int = 0, config: dict | None = None):
+        self._mute, self._file, self._tensorboard, self._wandb, self._progress = mute, None, None, None, None
+        if mute:
+            return
+        # Missing packages are reported before a file is touched.
+        tensorboard_module = _import("torch.utils.tensorboard", "tensorboard") if tensorboard else None
+        wandb_module = _import("wandb", "wandb") if wandb else None
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / LOG
+        if dropped := begin_at(path, resumed):
+            report(f"line {dropped} of {str(path)!r} is incomplete; it is dropped")
+        self._file = path.open("ab", buffering=0)
+        if tensorboard_module:
+            self._tensorboard = tensorboard_module.SummaryWriter(str(folder))
+        if wandb_module:
+            self._wandb = wandb_module.init(dir=str(folder), config=config)
+        if progress:
+            self._progress = _Progress(total_steps)
+
+    def write(self, kind: str, counters: Mapping[str, int], metrics: Mapping[str, Any]) -> None:
+        """Writes one line of a kind: "random_policy", "update" or "evaluation". An error also goes to stderr.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        if self._mute:
+            return
+        line = {"kind": kind, **counters, **{name: _finite(value) for name, value in metrics.items()}}
+        append(self._file, line)
+        if "error" in line:
+            report(f"{kind} at update {line['update']} failed: {line['error'].strip()}")
+        numbers = {f"{kind}/{name}": value for name, value in line.items() if isinstance(value, float)}
+        if self._tensorboard:
+            for name, value in numbers.items():
+                self._tensorboard.add_scalar(name, value, counters["agent_steps"])
+        if self._wandb:
+            self._wandb.log(numbers | dict(counters))
+        if self._progress:
+            self._progress.show(kind, line)
+
+    def close(self) -> None:
+        for part in (self._file, self._tensorboard, self._progress):
+            if part:
+                part.close()
+        if self._wandb:
+            self._wandb.finish()
+
+
+def report(text: str) -> None:
+    """Prints one line to stderr, above a progress bar."""
+    print(f"baselines: {text}", file=sys.stderr, flush=True)
+
+
+def _finite(value: Any) -> Any:
+    """The value, or None, JSON's null, for a float that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _import(module: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f"logging to {package} needs it; install it with: pip install {package}") from None
+
+
+class _Progress:
+    def __init__(self, total_steps: int):
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+                             TimeRemainingColumn(), TextColumn("{task.fields[now]}"))
+        self._task = self._bar.add_task("training", total=total_steps, now="")
+        self._bar.start()
+
+    def show(self, kind: str, line: Mapping[str, Any]) -> None:
+        formatted = lambda name, form: "-" if line.get(name) is None else format(line[name], form)
+        if kind == "update":
+            self._bar.update(self._task, completed=line["agent_steps"],
+                             now=f"{formatted('agent_steps_per_s', ',.0f')} steps/s, goal {formatted('goal', '.2f')}, "
+                                 f"entropy {formatted('entropy', '.2f')}, kl {formatted('kl', '.4f')}")
+        elif "error" not in line:
+            self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
+                                    f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
+                                    f"offroad {formatted('offroad', '.3f')}", highlight=False)
+
+    def close(self) -> None:
+        self._bar.stop()

@@ -1,0 +1,96 @@
+"""Which metrics does an update report? Rates and the quality of the values, computed on the device; shares of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from drive_env import Figure
+
+from ..rollout.buffer import RolloutBuffer
+from .dist import Ranks
+
+LEFT_EDGES = (5, 20, 50, 100)
+"""Edges of the bins, in steps left until the time limit, by which the metrics of the values are broken down."""
+
+
+def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ranks: Ranks) -> dict[str, Tensor]:
+    """Rates of flags, and value loss and explained variance by steps left and by trial; over all ranks.
+
+    Args:
+        returns: (R, T). max_trials: of an episode.
+    """
+    # Everything is summed over ranks in one call.
+    loss_mask = buffer.loss_mask
+    agent_steps = torch.tensor(float(loss_mask.numel()), device=loss_mask.device, dtype=torch.float64)
+    flags = torch.stack([getattr(buffer, name).sum() for name in (
+        "terminations", "truncations", "truncation", "trial_ended")]).double()
+    edges = torch.tensor(LEFT_EDGES, device=loss_mask.device)
+    by_left = _value_sums(torch.bucketize(buffer.steps_left, edges, right=True), len(LEFT_EDGES) + 1, buffer, returns)
+    by_trial = _value_sums(buffer.trial_index.long(), max_trials, buffer, returns)
+    packed = ranks.sum(torch.cat([agent_steps[None], flags, by_left.flatten(), by_trial.flatten()]))
+    agent_steps, flags = packed[0], packed[1:5]
+    by_left, by_trial = (part.view(-1, 5) for part in packed[5:].split([by_left.numel(), by_trial.numel()]))
+
+    # Rates are per agent-step, waits included.
+    metrics = {"loss_mask_share": by_left[:, 0].sum() / agent_steps}
+    for index, name in enumerate(("termination", "truncation_of_episode", "truncation", "trial_end")):
+        metrics[f"{name}_rate"] = flags[index] / agent_steps
+    metrics |= _value_metrics("value_all", by_left.sum(0))
+    names = [f"left_{low}_{high}" for low, high in zip((0, *LEFT_EDGES), (*LEFT_EDGES, "up"))]
+    for name, sums in zip(names, by_left):
+        metrics |= _value_metrics(f"value_{name}", sums)
+    for trial, sums in enumerate(by_trial):
+        metrics |= _value_metrics(f"value_trial_{trial}", sums)
+    return metrics
+
+
+def _value_sums(index: Tensor, bins: int, buffer: RolloutBuffer, returns: Tensor) -> Tensor:
+    """(bins, 5): over the masked steps of each bin the count, and the sums of R, R^2, R - V, (R - V)^2."""
+    loss_mask = buffer.loss_mask
+    error = torch.where(loss_mask, returns - buffer.values, 0.0).double()
+    wide = torch.where(loss_mask, returns, 0.0).double()
+    parts = torch.stack([loss_mask.double(), wide, wide.square(), error, error.square()], -1)
+    index = torch.where(loss_mask, index, 0).flatten()
+    sums = torch.zeros(bins, 5, dtype=torch.float64, device=loss_mask.device)
+    return sums.index_add_(0, index, parts.flatten(0, 1))
+
+
+def _value_metrics(name: str, sums: Tensor) -> dict[str, Tensor]:
+    count, total, square, error, error_square = sums
+    variance = square / count - (total / count).square()
+    explained = 1 - (error_square / count - (error / count).square()) / variance
+    return {f"{name}_count": count, f"{name}_loss": 0.5 * error_square / count, f"{name}_explained": explained}
+
+
+def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:
+    """All metrics in one copy from the device."""
+    return dict(zip(metrics, torch.stack([metric.double() for metric in metrics.values()]).tolist()))
+
+
+def with_counts(report: Mapping[str, Figure]) -> dict[str, float]:
+    """A report of the env as a line of the log holds it: each metric, and in `<name>_n` over how many agents it is the
+    mean."""
+    values = {name: figure.value for name, figure in report.items()}
+    return values | {f"{name}_n": figure.n for name, figure in report.items()}
+
+
+class Stopwatch:
+    """Accumulates seconds by name: `lap` adds the time since the last lap."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now
+
+    def take(self) -> dict[str, float]:
+        """Returns the seconds by name and clears them."""
+        taken, self.seconds = self.seconds, {}
+        return taken

@@ -1,0 +1,89 @@
+"""Which process may write into a run's folder? One at a time, and never over another run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..config import RunConfig
+from . import checkpoint
+from .dist import Ranks
+from .log import report
+from .log_file import LOG, read_lines
+
+LOCK, HOLDER = ".lock", ".lock.holder"
+"""The locked file, and the file that names its holder: on some systems a locked file cannot be read."""
+
+WRITTEN = re.compile(r"\.?update-\d{8}(\.unfinished)?|curves\.png|events\.out\.tfevents\..*|metrics(\.\d+)?\.jsonl")
+"""Names of the files that a run writes."""
+
+
+class FolderError(ValueError):
+    """The folder is locked, or contains a run that would be lost."""
+
+
+@contextmanager
+def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Path | None]:
+    """Locks the run's folder for this process and its ranks; yields the checkpoint to resume from, if any.
+
+    Every rank calls it. The operating system releases the lock when the process ends, even if it is killed.
+
+    Raises:
+        FolderError: the folder is locked, or contains a run and neither `resume` nor `overwrite` is set.
+        LogError: the log of the run to resume is damaged.
+    """
+    with ExitStack() as held:
+        yield ranks.on_main(lambda: _claim(Path(run.folder), run, held))
+
+
+def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Path | None:
+    folder.mkdir(parents=True, exist_ok=True)
+    _lock(folder, held)
+    if run.overwrite:
+        _clear(folder)
+    found = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
+    if found and not run.resume:
+        raise FolderError(f"folder {str(folder)!r} contains a run up to {found.name}; --run.resume continues it, "
+                          "--run.overwrite deletes it, another --run.folder leaves it unchanged")
+    log = folder / LOG
+    last = max((line["update"] for line in read_lines(log)), default=0)
+    if found or not last:
+        return found
+    if not run.resume:
+        raise FolderError(f"folder {str(folder)!r} contains the log of a run up to update {last}, without a checkpoint;"
+                          " --run.overwrite deletes it, another --run.folder leaves it unchanged")
+    # A script that restarts a run with --run.resume must also get past a crash before the first checkpoint.
+    renamed = next(path for n in range(1, 1 << 30) if not (path := log.with_stem(f"{log.stem}.{n}")).exists())
+    log.rename(renamed)
+    report(f"folder {str(folder)!r} has no checkpoint to resume from; its log is renamed to {renamed.name}, a new run "
+           "starts")
+    return None
+
+
+def _lock(folder: Path, held: ExitStack) -> None:
+    holder = folder / HOLDER
+    try:
+        held.enter_context(FileLock(folder / LOCK, timeout=0))
+    except Timeout:
+        process = holder.read_text() if holder.is_file() else "another process"
+        raise FolderError(f"folder {str(folder)!r} is in use by {process}; wait until it ends, or choose another "
+                          "--run.folder") from None
+    holder.write_text(f"process {os.getpid()} on host {socket.gethostname()!r}")
+    held.callback(holder.unlink, missing_ok=True)
+
+
+def _clear(folder: Path) -> None:
+    """Deletes the files of a run, its log last, so that an interrupted deletion leaves what is still seen as a run."""
+    for path in sorted(filter(lambda path: WRITTEN.fullmatch(path.name), folder.iterdir()),
+                       key=lambda path: path.name == LOG):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
