@@ -390,6 +390,14 @@ def test_every_path_that_a_page_names_exists(page):
     assert {path for path in named if not any(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/")))} == set()
 
 
+def test_every_name_on_the_architecture_page_exists():
+    sources = [path for part in ("c", "drive_env", "baselines") for ending in ("*.py", "*.[ch]", "*.md")
+               for path in (ROOT / part).rglob(ending)] + PAGES
+    known = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources if path.stem != "architecture")))
+    named = set(re.findall(r"`(\w+)`", (ROOT / "docs/architecture.md").read_text()))
+    assert len(named) > 20 and named - known == set()
+
+
 def layers():
     """Layer of each folder and module that the table of the architecture page names, 0 at its top."""
     text = (ROOT / "docs/architecture.md").read_text().partition("## Layers")[2].partition("## ")[0]
