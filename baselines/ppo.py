@@ -243,7 +243,8 @@ def main() -> None:
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "default"
     if name not in PRESETS:
         sys.exit(f"baselines.ppo: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
-    config = parse_config(PRESETS[name], arguments, f"python -m baselines.ppo {name}", __doc__)
+    usage = __doc__.partition("What differs")[0]
+    config = parse_config(PRESETS[name], arguments, f"python -m baselines.ppo {name}", usage)
     try:
         result = train(config)
     except (ValueError, ImportError, OSError) as error:  # from config, files or loggers; the message is one sentence

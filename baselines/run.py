@@ -151,7 +151,7 @@ class Run:
     def _evaluate(self, kind: str, make_act: MakeAct) -> None:
         """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
         random_state = torch.get_rng_state()
-        # Evaluation has other batch sizes than training, for which compiling would take longer than it saves.
+        # Evaluation has other batch sizes than training, for which compilation would take longer than it saves.
         eager = (torch.compiler.set_stance("force_eager") if compiles(self.config, self.ranks.device)
                  else nullcontext())
         try:

@@ -43,7 +43,7 @@ class Block:
 
 
 def blocks_of(layout: Mapping[str, Feature]) -> tuple[int, list[Block]]:
-    """The number of floats at the start of an observation that describe the agent itself, and the sets behind them."""
+    """The number of floats at the start of an observation that describe the agent itself, and the sets after them."""
     names = dict.fromkeys(name.partition("/")[0] for name in layout)
     own = 1 + max(feature.offset for name, feature in layout.items() if name.partition("/")[0] in OWN_BLOCKS)
     sets = []
@@ -79,7 +79,7 @@ class Encoder(nn.Module):
         self.out = nn.Linear(object_width * (1 + len(self.sets)), width)
 
     def forward(self, observations: Tensor) -> Tensor:
-        observations = observations.float()  # they are transferred as half floats where the config says so
+        observations = observations.float()  # half floats, if that is the config's observation_type
         parts = [self.ego(observations[..., : self.own])]
         for block in self.sets:
             flat = observations[..., block.start : block.start + block.slots * block.size]

@@ -33,13 +33,16 @@ class Collector:
 
     def __init__(self, batches: list[Batch], device_buffers: list[DeviceBuffers], policy: Policy, rollout_steps: int,
                  staggered: bool = True, keep_history: bool = False):
+        # The KV cache and the buffer of all agents.
         device, observations = device_buffers[0].device, device_buffers[0].arrays["observations"]
         self.batches, self.policy, self.rollout_steps = batches, policy, rollout_steps
-        agents = sum(batch.num_agents for batch in batches)
-        self.cache = policy.make_cache(agents, rollout_steps, device)
-        self.buffer = RolloutBuffer.empty(agents, rollout_steps, observations, policy.actor.components,
+        num_agents = sum(batch.num_agents for batch in batches)
+        self.cache = policy.make_cache(num_agents, rollout_steps, device)
+        self.buffer = RolloutBuffer.empty(num_agents, rollout_steps, observations, policy.actor.components,
                                           policy.actor.dtype)
         self.history = ObservationHistory(policy, self.buffer) if keep_history else None
+
+        # One env group per batch, with views of its agents.
         self.groups: list[EnvGroup] = []
         start = 0
         for batch, buffers in zip(batches, device_buffers):

@@ -63,6 +63,8 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
     """Writes the checkpoint of an update and deletes all but the newest `keep`; every rank calls it."""
     name = f"update-{counters['update']:08d}"
     place, temporary = folder / name, folder / f".{name}.unfinished"
+
+    # The main rank writes weights and optimiser, then every rank its rollout.
     if ranks.is_main:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
@@ -73,6 +75,8 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
         state = collector.state() | {RANDOM: torch.get_rng_state()}
         save_file(_plain(state), temporary / rank_file(ranks.rank))
     ranks.barrier()
+
+    # config.json is last, since it has the hashes of all other files; the rename makes the checkpoint appear at once.
     if ranks.is_main:
         batch = collector.batches[0]
         about = {"schema": SCHEMA, "config": config.to_dict(), "counters": counters,

@@ -1,4 +1,4 @@
-"""What does a run look like? Curves of its metrics over agent-steps, as one picture."""
+"""How do the metrics of a run develop? Curves over agent-steps, as one picture."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
                                  if line["kind"] == kind and line.get(name) is not None]
     for axes, names in zip(figure.subplots(2, 3).flat, CURVES):
+        # One colour per metric.
         for index, name in enumerate(names):
             colour = f"C{index}"
             if curve := points("update", name):
@@ -29,6 +30,7 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
                 axes.plot(*zip(*dots), "o", color=colour)
             for _, value in points("random_policy", name)[:1]:
                 axes.axhline(value, color=colour, linestyle="--", linewidth=1)
+        # Axes and legend.
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_xlabel("agent steps")
         if axes.get_legend_handles_labels()[0]:

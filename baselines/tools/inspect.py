@@ -151,9 +151,11 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
     opened = [step["step"] for step, before in zip(steps[1:], steps) if step["trial"] != before["trial"]]
     for layer in range(layers):
         for head in range(heads):
+            # The weights, on a logarithmic scale.
             axes = figure.add_subplot(layers, heads, layer * heads + head + 1)
             axes.imshow(np.log10(np.maximum(inspection.weights[layer, head], 1e-4)), vmin=-4, vmax=0, cmap="viridis",
                         interpolation="nearest")
+            # Waits, trial starts, and the reach of the context.
             for step in steps:
                 if step["waits"]:
                     axes.axhspan(step["step"] - 0.5, step["step"] + 0.5, color="grey", alpha=0.6, linewidth=0)
@@ -162,6 +164,7 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
                 axes.axvline(step - 0.5, color="red", linewidth=0.8)
             oldest = [oldest_step(steps, step, inspection.context) - 0.5 for step in range(count)]
             axes.plot(oldest, range(count), color="white", linewidth=0.8)
+            # Labels.
             axes.set_title(f"layer {layer}, head {head}", fontsize="small")
             axes.set_xlim(-0.5, count - 0.5)
             axes.tick_params(labelsize=6)

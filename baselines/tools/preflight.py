@@ -208,6 +208,7 @@ def preflight(config: TrainConfig, require_device: str | None = None, smoke: boo
         report: called with each finding, on the main rank, and on another rank where its own check failed.
     """
     ranks = join(config.run.device)
+    # The checks, cheap ones first.
     small_model = replace(config.model, width=64, heads=4, kv_heads=None, object_width=32)
     checks = [
         ("device", lambda: check_device(ranks, require_device)),
@@ -219,6 +220,8 @@ def preflight(config: TrainConfig, require_device: str | None = None, smoke: boo
         ("channels", lambda: check_channels(config.env)),
         ("rollout and training", lambda: check_parity(replace(config, model=small_model), ranks)),
     ]
+
+    # Each is run and reported, whatever the others found.
     findings = []
     with shared_folder(ranks) as folder:
         if smoke:

@@ -80,7 +80,7 @@ def _lock(folder: Path, held: ExitStack) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Deletes the files of a run, its log last, so that an interrupted deletion leaves what is still seen as a run."""
+    """Deletes the files of a run, its log last, so that an interrupted deletion still leaves a run."""
     for path in sorted(filter(lambda path: WRITTEN.fullmatch(path.name), folder.iterdir()),
                        key=lambda path: path.name == LOG):
         if path.is_dir() and not path.is_symlink():

@@ -45,7 +45,7 @@ def test_the_file_describes_inputs_and_outputs(run):
 
 
 def test_resuming_continues_bit_for_bit(tmp_path):
-    """Four updates in one run, or two, everything loaded anew, and two more."""
+    """Four updates in one run, or two, everything loaded again, and two more."""
     steps = 4 * 36 * 16  # four updates or more
     ppo = {"agent_steps": steps, "anneal": False, "recompute_context": True}
     whole = train(tiny_config(tmp_path / "whole", ppo=ppo))
@@ -88,7 +88,7 @@ def test_resuming_in_an_empty_folder_starts_a_run(tmp_path):
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"resume": True})).checkpoint.is_dir()
 
 
-def test_only_the_newest_are_kept(tmp_path):
+def test_only_the_newest_checkpoints_remain(tmp_path):
     config = tiny_config(tmp_path, run={"checkpoint_updates": 1, "keep_checkpoints": 2})
     train(config)
     found = checkpoint.checkpoints(tmp_path)
@@ -171,7 +171,7 @@ def test_an_unknown_version_key_or_encoding_is_an_error(run, tmp_path, change, s
         checkpoint.load_policy(altered(run[1].checkpoint, tmp_path, change))
 
 
-def test_a_folder_without_a_checkpoint_is_told(tmp_path):
+def test_a_folder_without_a_checkpoint_is_an_error(tmp_path):
     with pytest.raises(checkpoint.CheckpointError, match="there is no checkpoint in"):
         checkpoint.newest(tmp_path)
     with pytest.raises(checkpoint.CheckpointError, match="is no checkpoint"):
@@ -185,13 +185,13 @@ def test_a_folder_without_a_checkpoint_is_told(tmp_path):
             checkpoint.load_policy(tmp_path)
 
 
-def test_a_run_s_folder_names_its_newest_checkpoint(run, tmp_path):
+def test_the_folder_of_a_run_stands_for_its_newest_checkpoint(run, tmp_path):
     place = run[1].checkpoint
     assert checkpoint.named(place) == checkpoint.named(place.parent) == place
     assert checkpoint.named(tmp_path) == tmp_path
 
 
-def test_other_observations_and_actions_are_told(run):
+def test_other_observations_and_actions_are_an_error(run):
     config, result = run
     with Batch("intersection", config=config.env.drive) as batch:
         checkpoint.check_fits(result.checkpoint, batch)
@@ -214,7 +214,7 @@ def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
         checkpoint.load_policy(tmp_path / name)
     (tmp_path / "update-00000009").write_text("no folder")
     assert checkpoint.checkpoints(tmp_path) == [tmp_path / "update-00000001"]
-    shutil.copytree(run[1].checkpoint, tmp_path / "update-100000000")  # one more digit comes behind, not before
+    shutil.copytree(run[1].checkpoint, tmp_path / "update-100000000")  # one more digit sorts after, not before
     shutil.copytree(run[1].checkpoint, tmp_path / "update-99999999")
     assert [place.name for place in checkpoint.checkpoints(tmp_path)] == [
         "update-00000001", "update-99999999", "update-100000000"]

@@ -1,4 +1,4 @@
-"""Is a config plain data from the start? Whatever value is handed over, what is kept is what JSON gives back."""
+"""Is a config plain data? Whatever value is passed, the field holds what its JSON round trip gives."""
 
 import dataclasses
 import json
@@ -48,7 +48,7 @@ def leaves(value):
 
 @pytest.mark.parametrize("make", [lambda parts: TrainConfig(**parts), lambda parts: TrainConfig().changed(**parts),
                                   TrainConfig.from_dict], ids=["made", "changed", "from a dict"])
-def test_odd_values_are_kept_as_the_plain_ones_that_they_stand_for(make):
+def test_odd_values_become_plain_ones(make):
     config = make(ODD)
     assert config == make(PLAIN)
     assert {type(leaf) for leaf in leaves(config)} == {bool, int, float, str, type(None)}
@@ -62,8 +62,8 @@ def test_a_config_survives_json(config):
     assert checkpoint.config_from_json(config.to_dict(), checkpoint.SCHEMA) == config
 
 
-def test_a_run_of_odd_values_is_saved_and_goes_on(tmp_path):
-    """A path as the folder, a list of scenes, numpy's numbers, a tuple as a parameter."""
+def test_a_run_with_odd_values_is_saved_and_resumed(tmp_path):
+    """A path as the folder, a list of scenes, numpy's numbers, a list as a parameter."""
     odd = {"env": {"scenes": ["town"], "scene_count": np.int64(1), "scene_agents": np.int16(6),
                    "scene_parameters": {"blocks": [1, 1]}},
            "ppo": {"learning_rate": np.float32(1e-3)}}
@@ -74,7 +74,7 @@ def test_a_run_of_odd_values_is_saved_and_goes_on(tmp_path):
     assert checkpoint.load_policy(result.checkpoint)[1].env == config.env
 
 
-def test_a_config_shares_no_dict_with_its_maker():
+def test_a_config_copies_the_dict_that_it_is_made_from():
     parameters = {"arm_length_m": 60.0}
     config = EnvConfig(scene_parameters=parameters)
     parameters["arm_length_m"] = 1.0
@@ -100,7 +100,10 @@ def test_a_config_shares_no_dict_with_its_maker():
     (lambda: RunConfig(folder=b"run"), "folder is b'run'; it must be a string"),
     (lambda: RunConfig(resume=True, overwrite=True), "overwrite is True; it must be False where resume is True"),
     (lambda: TrainConfig(ppo=DriveConfig()), "it must be of type PPOConfig, or a dict of its fields"),
+    (lambda: TrainConfig().changed(ppo=3), "ppo is 3; it must be of type PPOConfig, or a dict of its fields"),
+    (lambda: TrainConfig().changed(magic=3), "config has no magic; it has env, model, ppo, run"),
+    (lambda: TrainConfig.from_dict([3]), r"config is \[3\]; it must be a dict of its fields"),
 ])
-def test_a_value_of_another_type_is_told(make, sentence):
+def test_a_value_of_another_type_is_an_error(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

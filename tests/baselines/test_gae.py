@@ -1,4 +1,4 @@
-"""Is each step worth what the contract says? Oracles exact in binary, properties, and a brute force."""
+"""Are advantages those of the channels' rules? Oracles exact in binary, properties, and a brute-force check."""
 
 import math
 import random
@@ -15,7 +15,7 @@ FLAGS = ("invalid", "terminations", "truncations", "truncation", "trial_ended", 
 
 
 def segment(rewards, values, last_value, waits=False, w=W, last_first=False, **flags):
-    """One agent as `Steps`; flags by the list of steps at which they are set."""
+    """`Steps` of one agent; each flag is the list of steps at which it is set."""
     count = len(rewards)
     assert set(flags) <= set(FLAGS)
     at = {name: torch.tensor([[step in flags.get(name, ()) for step in range(count)]]) for name in FLAGS}
@@ -48,13 +48,13 @@ ORACLES = {
         {"rewards": [1, 2, 0, 0, 0, 3, 4], "values": [1, 2, 99, -99, 77, 3, 4], "last_value": 8,
          "invalid": [2, 3, 4], "trial_ended": [3]},
         [[1.5625, 2.25, None, None, None, 3, 4], *[[1, 0, None, None, None, 3, 4]] * 2]),
-    "restart agent last": (
+    "restart step last": (
         {"rewards": [1, 2, 0], "values": [1, 2, 6], "last_value": 3, "invalid": [2], "truncation": [1],
          "trial_ended": [1]}, [[1.375, 1.5, None], [1.75, 3, None], [1, 0, None]]),
-    "inner clock on the last agent": (
+    "inner clock on the last step": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": 6, "truncation": [1], "trial_ended": [1], "waits": True},
         [[1.5, 2], [1.75, 3], [1, 0]]),
-    "inner goal closes the trial on the last agent": (
+    "inner goal ends the trial on the last step": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": NAN, "trial_ended": [1], "waits": True},
         [[1.5, 2], [1, 0], [1, 0]]),
     "waiting to the end": (
@@ -66,7 +66,7 @@ ORACLES = {
     "the same, later": (
         {"rewards": [1, 1, 2, 0], "values": [1, 2, 3, 99], "last_value": NAN, "invalid": [3], "waits": True},
         [[1.1875, 0.75, 1, None], *[[1.0625, 0.25, -1, None]] * 2]),
-    "last trial's clock on the last agent": (
+    "last trial's clock on the last step": (
         {"rewards": [1, 2], "values": [1, 2], "last_value": 6, "truncations": [1], "truncation": [1],
          "trial_ended": [1], "waits": True}, [[1.75, 3]] * 3),
     "segment opens in a wait": (
@@ -77,39 +77,39 @@ ORACLES = {
 }
 
 
-def kept_entries(agent, steps):
+def valid_entries(agent, steps):
     return [value if not waits else None for value, waits in zip(agent.tolist(), steps.invalid[0].tolist())]
 
 
 @pytest.mark.parametrize("credit", CREDIT)
 @pytest.mark.parametrize("case", ORACLES)
-def test_an_oracle_of_the_table_is_met_to_the_bit(case, credit):
+def test_advantages_equal_the_oracle_to_the_bit(case, credit):
     given, expected = ORACLES[case]
     steps = segment(**given)
     found, returns = advantages(steps, 0.5, 0.5, credit)
-    assert kept_entries(found[0], steps) == expected[CREDIT.index(credit)]
-    assert kept_entries(returns[0], steps) == [
+    assert valid_entries(found[0], steps) == expected[CREDIT.index(credit)]
+    assert valid_entries(returns[0], steps) == [
         None if a is None else a + v for a, v in zip(expected[CREDIT.index(credit)], given["values"])]
 
 
 @pytest.mark.parametrize("credit", CREDIT)
 def test_the_last_trials_clock_is_bootstrapped_and_an_inner_one_as_credit_says(credit):
-    # Rewards are 0 and the next observation is worth 6, so the advantage is what is bootstrapped: half of 6.
+    # Rewards are 0 and the next value is 6, so the advantage is the discounted bootstrap, 3.
     clock = {"rewards": [0], "values": [0], "last_value": 6, "truncation": [0], "trial_ended": [0], "waits": True,
              "w": 2}
     assert estimate(segment(**clock, truncations=[0]), credit).tolist() == [[3.0]]
-    inner = {"through": 1.0, "per_trial": 3.0, "stop": 0.0}  # the next trial's first value, the own next one, nothing
+    inner = {"through": 1.0, "per_trial": 3.0, "stop": 0.0}  # the next trial's first value, the trial's own next one, 0
     assert estimate(segment(**clock), credit).tolist() == [[inner[credit]]]
 
 
 @pytest.mark.parametrize("case, expected", [
-    ("inner clock at 1", [2.125, 4.5, None, 3, 4]), ("inner clock on the last agent", [2, 4])])
+    ("inner clock at 1", [2.125, 4.5, None, 3, 4]), ("inner clock on the last step", [2, 4])])
 def test_a_trial_boundary_may_have_a_discount_of_its_own(case, expected):
     steps = segment(**ORACLES[case][0])
-    assert kept_entries(estimate(steps, gamma_trial=1.0)[0], steps) == expected
+    assert valid_entries(estimate(steps, gamma_trial=1.0)[0], steps) == expected
 
 
-def test_a_time_limit_is_not_bootstrapped_from_what_stands_beside_the_right_value():
+def test_a_time_limit_is_bootstrapped_from_no_other_value():
     given = dict(ORACLES["time limit at 1"][0])
     right = estimate(segment(**given))[0, :2].tolist()
     from_before = estimate(segment(**dict(given, values=[1, 2, 2, 3, 4])))[0, :2].tolist()
@@ -118,7 +118,7 @@ def test_a_time_limit_is_not_bootstrapped_from_what_stands_beside_the_right_valu
 
 
 def brute_force(steps, gamma, gae_lambda, credit, gamma_trial):
-    """The table read aloud for one agent, by recursion."""
+    """The rules for one agent, by recursion."""
     get = lambda name: getattr(steps, name)[0].tolist()
     r, v, invalid = get("rewards"), get("values"), get("invalid")
     term, truncs, trunc, trial_ended = (get(name) for name in
@@ -155,7 +155,7 @@ def brute_force(steps, gamma, gae_lambda, credit, gamma_trial):
 
 
 def random_steps(rng, count):
-    """Flags thrown at random, also where no world would raise them; agents that wait hold garbage."""
+    """Random flags, also in combinations that no world has; invalid steps hold NaN."""
     share = lambda p: [step for step in range(count) if rng.random() < p]
     waits = rng.random() < 0.4
     invalid = share(0.35)
@@ -171,11 +171,11 @@ def random_steps(rng, count):
 
 @pytest.mark.parametrize("credit", CREDIT)
 @pytest.mark.parametrize("gamma_trial", [None, 0.8])
-def test_random_flags_agree_with_the_table_read_aloud(credit, gamma_trial):
+def test_random_flags_agree_with_the_brute_force(credit, gamma_trial):
     rng = random.Random(f"{credit}{gamma_trial}")
     for _ in range(400):
         steps = random_steps(rng, rng.randint(1, 12))
-        found = kept_entries(estimate(steps, credit, 0.97, 0.9, gamma_trial)[0], steps)
+        found = valid_entries(estimate(steps, credit, 0.97, 0.9, gamma_trial)[0], steps)
         expected = brute_force(steps, 0.97, 0.9, credit, gamma_trial)
         assert found == [None if e is None else pytest.approx(e, abs=1e-12) for e in expected]
         assert not any(e is not None and math.isnan(e) for e in found)
@@ -183,7 +183,7 @@ def test_random_flags_agree_with_the_table_read_aloud(credit, gamma_trial):
 
 @pytest.mark.parametrize("credit", CREDIT)
 @pytest.mark.parametrize("case", ORACLES)
-def test_steps_that_are_not_kept_may_hold_anything(case, credit):
+def test_invalid_steps_may_hold_anything(case, credit):
     steps = segment(**ORACLES[case][0])
     pointed_at = torch.nn.functional.pad(steps.truncation[:, :-1], (1, 0))
     spoiled = steps._replace(rewards=torch.where(steps.invalid, NAN, steps.rewards),
@@ -196,8 +196,8 @@ def test_steps_that_are_not_kept_may_hold_anything(case, credit):
 
 @pytest.mark.parametrize("gamma_trial", [None, 0.75])
 @pytest.mark.parametrize("credit", CREDIT)
-def test_a_segment_cut_in_a_wait_is_valued_as_if_it_were_whole(credit, gamma_trial):
-    """W is the value of the restart's observation in the frozen context, so it is `V_{n(t)}` of the whole."""
+def test_a_segment_cut_in_a_wait_has_the_advantages_of_the_whole(credit, gamma_trial):
+    """`restart_value` is the value of the restart in the same context, so it is the next value of the whole."""
     whole = dict(ORACLES["inner goal at 1, wait, end at 3"][0])
     expected = estimate(segment(**whole), credit, gae_lambda=0.0, gamma_trial=gamma_trial)[0, :2].tolist()
     for cut in (2, 3, 4):
@@ -215,14 +215,14 @@ def test_lambda_1_gives_the_discounted_return_minus_the_value():
         ahead = reward + discount * ahead
         expected.append(ahead)
     found, returns = advantages(steps, gamma, 1.0)
-    kept = ~steps.invalid[0]
-    assert returns[0][kept].tolist() == pytest.approx(expected[::-1], abs=1e-12)
-    assert found[0][kept].tolist() == pytest.approx(
+    valid = ~steps.invalid[0]
+    assert returns[0][valid].tolist() == pytest.approx(expected[::-1], abs=1e-12)
+    assert found[0][valid].tolist() == pytest.approx(
         [e - v for e, v in zip(expected[::-1], [1, 2, 3, 4])], abs=1e-12)
 
 
 @pytest.mark.parametrize("credit", CREDIT)
-def test_waits_put_in_between_change_nothing(credit):
+def test_inserted_waits_change_no_advantage(credit):
     rng = random.Random(5)
     for _ in range(100):
         rewards = [rng.uniform(-1, 1) for _ in range(6)]
@@ -233,7 +233,7 @@ def test_waits_put_in_between_change_nothing(credit):
         long = segment(rewards=[*rewards[:3], *[0] * (1 + more), *rewards[3:]],
                        values=[*values[:3], *[NAN] * (1 + more), *values[3:]], last_value=0.3,
                        invalid=range(3, 4 + more), trial_ended=[2 + more])
-        keep = lambda steps: [a for a in kept_entries(estimate(steps, credit, 0.9, 0.9)[0], steps) if a is not None]
+        keep = lambda steps: [a for a in valid_entries(estimate(steps, credit, 0.9, 0.9)[0], steps) if a is not None]
         assert keep(short) == keep(long)
 
 

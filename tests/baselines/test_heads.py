@@ -1,4 +1,4 @@
-"""Do the heads draw from what they say they draw from?"""
+"""Do the heads sample from the distributions whose log-probabilities they compute?"""
 
 import math
 
@@ -11,19 +11,19 @@ from gymnasium import spaces
 from baselines.policy.heads import action_head
 
 
-def test_an_index_is_drawn_as_often_as_its_probability_says():
+def test_an_action_is_sampled_as_often_as_its_probability():
     torch.manual_seed(0)
     head = action_head(spaces.MultiDiscrete([3, 2]), 8)
     features = torch.randn(1, 8) * 100
     parameters = head(features).detach().expand(100_000, -1)
-    drawn = head.sample(parameters)
+    sampled = head.sample(parameters)
     for component, logits in enumerate(parameters[0].split([3, 2])):
-        shares = drawn[:, component].bincount(minlength=len(logits)) / len(drawn)
+        shares = sampled[:, component].bincount(minlength=len(logits)) / len(sampled)
         assert torch.allclose(shares, logits.exp(), atol=0.01)
         assert logits.exp().sum() == pytest.approx(1.0)
 
 
-def test_probabilities_and_entropies_are_those_of_independent_parts():
+def test_probabilities_and_entropies_are_those_of_independent_components():
     head = action_head(spaces.MultiDiscrete([3, 2]), 8)
     parameters = head(torch.randn(5, 8) * 100).detach()
     parts = [torch.distributions.Categorical(logits=part) for part in parameters.split([3, 2], -1)]
@@ -35,27 +35,27 @@ def test_probabilities_and_entropies_are_those_of_independent_parts():
     assert torch.equal(head.mode(parameters), best)
 
 
-def test_throttle_and_steering_are_drawn_from_a_gaussian_and_given_within_bounds():
+def test_continuous_actions_are_gaussian_and_clipped_for_the_env():
     torch.manual_seed(0)
     head = action_head(spaces.Box(-1.0, 1.0, (2,)), 8)
     parameters = head(torch.randn(1, 8) * 50).detach().expand(100_000, -1)
     normal = torch.distributions.Normal(parameters[:, :2], parameters[:, 2:].exp())
-    drawn = head.sample(parameters)
-    assert torch.allclose(drawn.mean(0), parameters[0, :2], atol=0.01)
-    assert torch.allclose(drawn.std(0), torch.full((2,), math.exp(-0.5)), atol=0.01)
-    assert torch.allclose(head.log_prob(parameters, drawn), normal.log_prob(drawn).sum(-1), atol=1e-5)
+    sampled = head.sample(parameters)
+    assert torch.allclose(sampled.mean(0), parameters[0, :2], atol=0.01)
+    assert torch.allclose(sampled.std(0), torch.full((2,), math.exp(-0.5)), atol=0.01)
+    assert torch.allclose(head.log_prob(parameters, sampled), normal.log_prob(sampled).sum(-1), atol=1e-5)
     assert torch.allclose(head.entropy(parameters), normal.entropy().sum(-1), atol=1e-5)
-    given = head.to_env(drawn)
-    assert given.abs().max() == 1.0 and drawn.abs().max() > 1.0
+    clipped = head.to_env(sampled)
+    assert clipped.abs().max() == 1.0 and sampled.abs().max() > 1.0
 
 
-def test_an_agent_that_waits_may_hold_anything():
+def test_the_features_of_a_waiting_agent_may_be_nan():
     head = action_head(spaces.Discrete(7), 8)
-    drawn = head.sample(head(torch.full((3, 8), torch.nan)))
-    assert drawn.shape == (3, 1) and (0 <= drawn).all() and (drawn < 7).all()
-    assert head.to_env(drawn).shape == (3,)
+    sampled = head.sample(head(torch.full((3, 8), torch.nan)))
+    assert sampled.shape == (3, 1) and (0 <= sampled).all() and (sampled < 7).all()
+    assert head.to_env(sampled).shape == (3,)
 
 
-def test_other_spaces_are_told():
+def test_another_action_space_is_an_error():
     with pytest.raises(ValueError, match="it must be Discrete, MultiDiscrete or a one-dimensional Box"):
         action_head(spaces.Box(0.0, 1.0, (2, 2)), 8)

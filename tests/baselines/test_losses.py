@@ -112,7 +112,7 @@ def test_the_observation_after_a_truncation_counts_by_its_value_alone():
     observed = torch.where(after[..., None], torch.randn_like(buffer.observations), buffer.observations)
     assert not differing(before, learned(learner, replace(buffer, observations=observed)))
     valued = torch.where(after, buffer.values + 1, buffer.values)
-    # Credit goes through an inner trial's end; at the episode's, the value is the bootstrap.
+    # Credit flows through the end of an inner trial; at that of the episode, the value is the bootstrap.
     bootstraps = torch.nn.functional.pad(buffer.truncations[:, :-1], (1, 0))
     changed = replace(buffer, values=torch.where(bootstraps, valued, buffer.values))
     assert ("returns" in differing(before, learned(learner, changed))) == bool(bootstraps.any())
@@ -193,13 +193,13 @@ def test_advantages_are_normalised_over_the_loss_masks_of_all_ranks():
 def test_an_optimiser_step_with_an_empty_loss_mask_is_skipped():
     """Also where the optimiser has momentum."""
     learner, buffer = learner_and_segment()
-    nobody = replace(buffer, invalid=torch.ones_like(buffer.invalid))
+    empty = replace(buffer, invalid=torch.ones_like(buffer.invalid))
     zeros = torch.zeros_like(buffer.values)
     order = [torch.arange(len(buffer.first))]
     learner.set_learning_rate({"agent_steps": 0, "update": 0})
     learner.learn(buffer, zeros + 1, zeros, order, [[int(buffer.loss_mask.sum())]])
     before = {name: p.clone() for name, p in learner.policy.named_parameters()}
-    figures = learner.learn(nobody, zeros, zeros, order, [[0]])
+    figures = learner.learn(empty, zeros, zeros, order, [[0]])
     assert figures["optimizer_steps"] == 0
     assert all(torch.equal(before[name], p) for name, p in learner.policy.named_parameters())
 

@@ -1,4 +1,4 @@
-"""Are the figures of an update what their names say, computed once more by hand? And does a log hold them?"""
+"""Do the metrics of an update equal their definitions, and does a log store them?"""
 
 import json
 import math
@@ -16,11 +16,11 @@ from baselines.tools.log_file import read_lines
 from baselines.tools.metrics import LEFT_EDGES, rollout_metrics, to_floats
 
 
-def test_figures_by_distance_and_by_trial_are_those_of_the_agents_in_the_bin():
+def test_metrics_by_steps_left_and_by_trial_are_those_of_the_steps_in_the_bin():
     collector = make_collector(LONG)
     for _ in range(6):
         buffer = clone(collector.collect())
-    # Every edge and its neighbours are met.
+    # Every edge and its neighbours occur.
     around = torch.tensor([edge + off for edge in LEFT_EDGES for off in (-1, 0, 1)] + [0, 1000], dtype=torch.int32)
     buffer.steps_left = around[torch.arange(buffer.steps_left.numel()) % len(around)].view(buffer.steps_left.shape)
     _, returns = advantages(buffer.steps(), 0.97, 0.9)
@@ -42,7 +42,7 @@ def test_figures_by_distance_and_by_trial_are_those_of_the_agents_in_the_bin():
     assert found["loss_mask_share"] == pytest.approx(loss_mask.float().mean().item())
 
 
-def test_a_log_says_null_where_a_figure_has_no_value_and_drops_what_is_played_again(tmp_path):
+def test_a_log_has_null_for_nan_and_drops_lines_after_the_resumed_update(tmp_path):
     counters = lambda update: {"update": update, "agent_steps": 10 * update, "env_steps": 20 * update}
     log = Log(tmp_path, mute=False, progress=False)
     for update in (1, 2, 3):
@@ -65,17 +65,17 @@ def test_a_mute_log_writes_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("board", ["tensorboard", "wandb"])
-def test_a_board_that_is_not_installed_is_told(tmp_path, board, monkeypatch):
+@pytest.mark.parametrize("logger", ["tensorboard", "wandb"])
+def test_a_missing_logger_is_an_error(tmp_path, logger, monkeypatch):
     import importlib
 
     real = importlib.import_module
 
     def without(name, *rest):
-        if board in name:
+        if logger in name:
             raise ImportError(name)
         return real(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(ImportError, match=f"logging to {board} needs it; install it with: pip install {board}"):
-        Log(tmp_path, mute=False, progress=False, **{board: True})
+    with pytest.raises(ImportError, match=f"logging to {logger} needs it; install it with: pip install {logger}"):
+        Log(tmp_path, mute=False, progress=False, **{logger: True})

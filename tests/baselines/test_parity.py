@@ -148,9 +148,9 @@ def test_a_recomputed_context_is_that_of_the_new_weights():
     memory = collector.cache.prefix(agents, head, position)
     checked = 0
     for agent in range(len(agents)):
-        kept = buffer.valid_token[agent].nonzero()[:, 0]
+        tokens = buffer.valid_token[agent].nonzero()[:, 0]
         opened = buffer.first[agent].nonzero()[-1, 0] if buffer.first[agent].any() else 0
-        tokens = kept[kept >= opened][-(TINY.context - 1):]
+        tokens = tokens[tokens >= opened][-(TINY.context - 1):]
         for layer, (keys, values) in enumerate(found):
             for fresh, stored in zip((keys, values), memory.of_layer(layer)):
                 wanted = fresh[agent, tokens].transpose(0, 1)
@@ -191,25 +191,25 @@ def test_a_dropped_prefix_changes_the_probabilities():
 def test_positions_count_valid_tokens_of_the_episode():
     """Computed again by a loop over the steps."""
     collector = make_collector()
-    seen = [0] * len(collector.buffer.first)
+    tokens_before = [0] * len(collector.buffer.first)
     for _ in range(5):
         buffer = collector.collect()
         found = attention_mask(buffer.first, buffer.valid_token, buffer.start_position, TINY.context)
-        for agent in range(len(seen)):
+        for agent in range(len(tokens_before)):
             history = []  # steps of the rollout that are earlier tokens of the episode
             for step in range(16):
                 if buffer.first[agent, step]:
-                    seen[agent], history = 0, []
-                assert found.position[agent, step] == seen[agent]
-                reach = min(seen[agent], TINY.context - 1)
+                    tokens_before[agent], history = 0, []
+                assert found.position[agent, step] == tokens_before[agent]
+                reach = min(tokens_before[agent], TINY.context - 1)
                 in_segment = history[len(history) - min(reach, len(history)):]
                 wanted = {TINY.context - 1 + other for other in in_segment} | {TINY.context - 1 + step}
                 wanted |= {TINY.context - 1 - back for back in range(1, reach - len(in_segment) + 1)}
                 assert set(found.dense[agent, step].nonzero()[:, 0].tolist()) == wanted
                 if buffer.valid_token[agent, step]:
-                    seen[agent] += 1
+                    tokens_before[agent] += 1
                     history.append(step)
-        assert collector.cache.position.tolist() == seen
+        assert collector.cache.position.tolist() == tokens_before
 
 
 def test_a_trial_end_keeps_the_context_and_an_episode_start_drops_it():
@@ -275,12 +275,12 @@ def test_masked_slots_of_the_ring_are_never_used():
     for _ in range(4):
         cache = spoiled.cache
         ages = (cache.written[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
-        unseen = (ages >= cache.position.clamp(max=cache.context - 1)[:, None])[None, :, None, :, None]
-        cache.keys.masked_fill_(unseen, np.nan)
-        cache.values.masked_fill_(unseen, np.nan)
+        masked = (ages >= cache.position.clamp(max=cache.context - 1)[:, None])[None, :, None, :, None]
+        cache.keys.masked_fill_(masked, np.nan)
+        cache.values.masked_fill_(masked, np.nan)
         torch.manual_seed(0)
         buffer = plain.collect()
-        torch.manual_seed(0)  # draws are the process', not the collector's
+        torch.manual_seed(0)  # torch's generator is global
         other = spoiled.collect()
         for name in ("actions", "log_probs", "values", "last_value", "restart_value"):
             assert torch.equal(getattr(buffer, name), getattr(other, name)), name
@@ -294,7 +294,7 @@ def whole_and_cut():
     whole, cut = make_collector(steps=128), make_collector(steps=8)
     torch.manual_seed(0)
     long = whole.collect()
-    torch.manual_seed(0)  # draws are the process', not the collector's
+    torch.manual_seed(0)  # torch's generator is global
     return long, cut
 
 
@@ -309,7 +309,7 @@ def test_the_prefix_is_finite_whatever_masked_slots_hold():
     keys, _ = cache.prefix(torch.arange(len(known)), cache.written, cache.position).of_layer(0)
     assert keys.isfinite().all()
     filled = keys.abs().sum((1, 3)) > 0
-    assert torch.equal(filled.sum(1), known), "what is known is there"
+    assert torch.equal(filled.sum(1), known), "every token of the context is present"
 
 
 def test_the_restart_value_is_the_value_after_the_wait():

@@ -1,4 +1,4 @@
-"""Does the trainer play the scenes that its config names, by the rule that every API follows?"""
+"""Does the trainer resolve the scenes of its config by the rule of every API?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names_of(*scenes, **options):
     return [scene.name for scene in scenes_of(replace(BUSY, scenes=scenes, **options))]
 
 
-def test_a_generators_name_is_the_generator_whatever_lies_there_as_for_a_batch(tmp_path, monkeypatch):
+def test_the_name_of_a_generator_is_the_generator_even_where_a_file_has_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "town").mkdir()
     for name in ("town/b.drv", "town/a.drv", "intersection"):
@@ -41,6 +41,6 @@ def test_generated_scenes_have_the_agents_and_parameters_of_the_config():
     assert scenes_of(replace(BUSY, scene_count=1, scene_agents=None))[0].objects.count == 32
 
 
-def test_a_folder_without_files_is_told(tmp_path):
+def test_a_folder_without_files_is_an_error(tmp_path):
     with pytest.raises(SceneError, match="the folder holds no files"):
         names_of(str(tmp_path))

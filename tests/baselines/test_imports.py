@@ -1,0 +1,45 @@
+"""What does the trainer import? Public names of the env alone, and its own modules without circles."""
+
+import ast
+from graphlib import TopologicalSorter
+from importlib.util import resolve_name
+from pathlib import Path
+
+import drive_env
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "baselines").rglob("*.py"))
+
+
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_by(path):
+    """The trainer's modules that a file imports anywhere, in functions too."""
+    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
+    modules = {module_of(other) for other in FILES}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            for name in node.names:
+                submodule = f"{base}.{name.name}"
+                yield submodule if submodule in modules else base
+
+
+def test_only_public_names_of_the_env_are_used():
+    for path in [*FILES, ROOT / "examples" / "train.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not [alias.name for alias in node.names if alias.name.startswith("drive_env.")], path
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "drive_env":
+                assert node.module == "drive_env", f"{path.name} imports {node.module}"
+                assert {alias.name for alias in node.names} <= set(drive_env.__all__), path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "batch":
+                assert not node.attr.startswith("_"), f"{path.name} reads batch.{node.attr}"
+
+
+def test_no_import_is_part_of_a_circle():
+    graph = {module_of(path): set(imported_by(path)) for path in FILES}
+    assert len(graph) > 30 and "baselines.tools.checkpoint" in graph["baselines.run"]
+    list(TopologicalSorter(graph).static_order())
