@@ -390,6 +390,12 @@ def test_every_path_that_a_page_names_exists(page):
     assert {path for path in named if not any(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/")))} == set()
 
 
+def test_the_architecture_page_lists_the_phases_in_their_order():
+    text = (ROOT / "docs/architecture.md").read_text()
+    with Batch(generate_scene("intersection", agents=1)) as batch:
+        assert re.findall(r"^\| `(\w+)` \| `c/src/step/", text, re.MULTILINE) == list(batch.phase_times(False))
+
+
 def test_every_name_on_the_architecture_page_exists():
     sources = [path for part in ("c", "drive_env", "baselines") for ending in ("*.py", "*.[ch]", "*.md")
                for path in (ROOT / part).rglob(ending)] + PAGES
