@@ -1,6 +1,6 @@
-"""How does one look at a world? Pictures, films and charts.
+"""How is a world drawn? As pictures, films and charts.
 
-The packages of the extra `render` are imported when one of these names is first used, not before.
+The packages of the extra `render` are imported when one of these names is first used.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from .screen import RENDER_MODES, Screen
     from .view import VIEWS, SceneView
 
-ROOM_OF = {
+MODULE_OF = {
     "POLICIES": "playing", "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra", "SceneView": "view",
     "Screen": "screen", "contact_sheet": "film", "play": "playing", "plot_metrics": "chart", "plot_scene": "chart",
     "write_picture": "film", "write_video": "film",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = [
     "POLICIES", "RENDER_MODES", "VIEWS", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "play",
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # hidden, or a type checker would take every name for one that is there
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
 
     def __getattr__(name):
-        if name in ROOM_OF:
-            return getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
+        if name in MODULE_OF:
+            return getattr(import_module(f".{MODULE_OF[name]}", __name__), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""How are a scene and the figures of a run put on paper? As charts; the path's ending says the format."""
+"""How are a scene and the metrics of a run plotted? By matplotlib, in the format of the path's ending."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ LINE_STYLES = {  # kind: colour, points wide
 }
 
 LANE_INK = (90, 105, 200)
-"""The lane graph stands out from what is painted."""
+"""A colour that no road marking has."""
 
-PARTS = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY), ("static vehicles", colours.STATIC))
+ROLES = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY), ("static vehicles", colours.STATIC))
 
 
 def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | None = None) -> None:
-    """Draws what a scene holds: map by kind, lane graph, starts with headings, goals, logged tracks.
+    """Plots a scene: map by kind, lane graph, starts with headings, goals, logged tracks.
 
-    An arrow lies on every lane and points where it leads; a cross ends a lane that leads into no other.
-    Starts, goals and tracks have the colour of the part that the config gives them.
+    Every lane has an arrow in its direction; a cross marks the end of a lane without successors. Starts, goals and
+    tracks have the colour of the object's role under the config.
 
     Args:
         scene: any valid scene.
         path: ends in .png, .svg or .pdf.
-        config: says who has an agent; None takes the defaults.
+        config: assigns the roles; None takes the defaults.
 
     Raises:
-        ConfigError, SceneError: another ending, or the config does not fit the scene.
+        ConfigError, SceneError: the path has another ending, or the config does not fit the scene.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
     path = checked_path(path, CHART_ENDINGS)
@@ -72,10 +72,10 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
 
 
 def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
-    """Draws the figures of a run as curves: how trials end, scores by trial, motion, reward.
+    """Plots the metrics of a run as curves: outcomes, scores by trial, motion, reward.
 
     Args:
-        history: reports of `Batch.metrics()` in the order of time, or dicts of names and plain numbers.
+        history: reports of `Batch.metrics()` in chronological order, or dicts of numbers by name.
         path: ends in .png, .svg or .pdf.
 
     Raises:
@@ -85,13 +85,15 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
     path = checked_path(path, CHART_ENDINGS)
     if not isinstance(history, (list, tuple)) or not history or not all(isinstance(one, dict) for one in history):
         raise ConfigError(f"history is {shown(history)}; it must be a list of at least one report of metrics")
+    # One curve per name, over the trials if they are counted.
     names = list(dict.fromkeys(name for report in history for name in report))
     curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}
     place = curves.pop("trials", np.arange(len(history), dtype=float))
     panels = _panels(list(curves))
-    agents = -(-len(panels) // 2)
-    figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * agents), layout="constrained")
-    grid = figure.subplots(agents, 2, squeeze=False)
+    rows = -(-len(panels) // 2)
+    figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * rows), layout="constrained")
+    grid = figure.subplots(rows, 2, squeeze=False)
+    # One panel per group of curves that share a unit.
     for axes, (title, members) in zip(grid.flat, panels.items(), strict=False):
         for number, name in enumerate(members):
             style = _curve_style(name, number, len(members), len(history))
@@ -115,7 +117,7 @@ def _box(scene, roles):
         np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
         scene.objects.goal_m[roles.objects[: roles.num_agents]]])
     low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
-    # A straight road is no reason for a picture that is all width.
+    # A straight road must not give an extremely wide picture.
     missing = np.maximum(LEAST_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
     return low - missing / 2, high + missing / 2
 
@@ -146,6 +148,7 @@ def _plot_lanes(axes, scene):
     middles, directions = [], []
     lanes = np.flatnonzero(roads.kind == ROAD_KIND_CODES["lane"])
     lines = []
+    # Points of every lane, its middle and direction, and its end if it has no successors.
     for lane in lanes.tolist():
         points = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[lane] : roads.start[lane + 1]]
         if len(points) < 2:
@@ -160,6 +163,7 @@ def _plot_lanes(axes, scene):
             ends.append(points[-1])
     if not lines:
         return
+    # Lanes as lines, arrows of a lane's width, crosses at dead ends.
     width_m = float(np.median(roads.width_m[lanes])) or UNKNOWN_WIDTH_M
     axes.add_collection(need("matplotlib.collections").LineCollection(
         lines, colors=[_rgb(LANE_INK)], linewidths=0.7, alpha=0.7, zorder=2,
@@ -176,10 +180,11 @@ def _plot_objects(axes, roles: Roles):
     collections = need("matplotlib.collections")
     frames, objects = roles.frames, roles.scene.objects
     bounds = np.cumsum([0, roles.num_agents, roles.log_replay_count, roles.static_count])
-    for (part, state), first, last in zip(PARTS, bounds[:-1], bounds[1:], strict=True):
+    for (role, state), first, last in zip(ROLES, bounds[:-1], bounds[1:], strict=True):
         members, colour = roles.objects[first:last], _rgb(colours.STATE_COLOURS[state])
         if not len(members):
             continue
+        # Logged tracks, then boxes at the start with a line ahead, then goals.
         tracks = [np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
                   for item in members.tolist() if (valid := frames.valid[:, item]).sum() > 1]
         axes.add_collection(collections.LineCollection(
@@ -190,11 +195,11 @@ def _plot_objects(axes, roles: Roles):
         size_m = np.stack([objects.length_m[members], objects.width_m[members]], axis=1)
         axes.add_collection(collections.PolyCollection(
             placed_shape(BODY, xy_m, heading_rad, size_m), facecolors=[colour],
-            edgecolors=[_rgb(colours.INK)], linewidths=0.4, zorder=5, label=f"{part} {len(members)}"))
+            edgecolors=[_rgb(colours.INK)], linewidths=0.4, zorder=5, label=f"{role} {len(members)}"))
         ahead_m = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1) * size_m[:, :1]
         axes.add_collection(collections.LineCollection(
             np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
-        if part == "agents":
+        if role == "agents":
             goals = objects.goal_m[members]
             axes.scatter(*goals.T, s=30, marker="o", facecolors="none", edgecolors=[colour], zorder=5,
                          label="goals")
@@ -221,12 +226,12 @@ def _curve_style(name, number, count, points):
     style = {"linewidth": 1.6, "marker": "o" if points < 30 else None, "markersize": 3}
     event = name.removeprefix("reward_")
     if event in colours.STATE_NAMES:
-        # A little ink, without which the yellow is lost on white.
+        # Slightly darker, for yellow is invisible on white.
         colour = colours.mixed(colours.STATE_COLOURS[colours.STATE_NAMES.index(event)], colours.INK, 0.85)
     elif name in ("score", "reward"):
         colour = colours.INK
     else:
-        # Later trials darker: one hue by lightness is read in order, and by everybody.
+        # Later trials darker: one hue by lightness is ordered, also for colour-blind readers.
         share = 0.25 + 0.75 * (number + 1) / count
         colour = colours.mixed(colours.STATE_COLOURS[colours.DRIVING], colours.PAPER, share)
     return style | {"color": _rgb(colour)}

@@ -1,4 +1,4 @@
-"""What must be installed to draw? The packages of the extra `render`, asked for when first needed."""
+"""Which packages does drawing need? Those of the extra `render`, imported on first use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from types import ModuleType
 from ..errors import MissingExtraError
 
 PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "av": "av", "matplotlib": "matplotlib"}
-"""The package that brings each module."""
+"""The package that provides each module."""
 
 
 def need(module: str) -> ModuleType:
-    """The module, or its submodule by a dotted name.
+    """Imports a module, or a submodule by its dotted name.
 
     Raises:
-        MissingExtraError: it cannot be imported; the sentence says what to install.
+        MissingExtraError: it cannot be imported; the error names the package to install.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""How do frames become a film or a sheet? MP4 by PyAV, GIF and PNG by Pillow."""
+"""How are frames written as a film or a sheet? MP4 by PyAV, GIF and PNG by Pillow."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FILM_ENDINGS = (".mp4", ".gif")
 FPS_LIMIT = 240
 
 H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
-"""Flat colours and thin lines: at 20 no seam shows, and 20 s at 720p take about a megabyte."""
+"""Without visible artefacts on flat colours and thin lines; 20 s at 720p take about a megabyte."""
 
 GIF_TICKS_PER_S = 100
-"""A GIF's delays are whole hundredths of a second."""
+"""Delays of a GIF are integer hundredths of a second."""
 
 GIF_COLOURS = 128
 
@@ -30,22 +30,21 @@ SHEET_GAP_PX = 4
 
 def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], path: str | os.PathLike,
                 fps: float = 10.0) -> int:
-    """Writes a film: H.264 for a path that ends in ".mp4", or ".gif".
+    """Writes a film: H.264 for a path that ends in ".mp4", or a ".gif".
 
-    Frames are written as they come; none is kept but the last.
+    Frames are encoded one by one; only the last one stays in memory.
 
     Args:
-        frames: (h, w, 3) uint8 RGB arrays of one size, or a function that returns the next one and None at
-            the end.
+        frames: (h, w, 3) uint8 RGB arrays of one size, or a function that returns the next one, and None at the end.
         path: an existing file is replaced.
-        fps: frames per second; `1 / dt_s` shows the world at its own pace.
+        fps: frames per second; `1 / dt_s` shows the world in real time.
 
     Returns:
-        How many frames were written.
+        The number of frames.
 
     Raises:
-        ConfigError: another ending, fps not in (0, 240], or a frame that does not fit the first one.
-        CallError: there is no frame.
+        ConfigError: the path has another ending, fps is not in (0, 240], or a frame has not the size of the first one.
+        CallError: there are no frames.
         MissingExtraError: the packages of the extra `render` are not installed.
         OSError: the file cannot be written.
     """
@@ -63,15 +62,15 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
 
 
 def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
-    """Frames of one size side by side, row by row, as one picture (h, w, 3) uint8.
+    """Frames of one size in a grid, row by row, as one picture (h, w, 3) uint8.
 
     Args:
         frames: (h, w, 3) uint8 RGB arrays.
-        columns: how many stand beside each other, from 1 to 1000.
+        columns: frames per row, from 1 to 1000.
 
     Raises:
-        ConfigError: columns is out of its range, or a frame does not fit the first one.
-        CallError: there is no frame.
+        ConfigError: columns is out of its range, or a frame has not the size of the first one.
+        CallError: there are no frames.
     """
     columns = checked_int("columns", columns, 1, 1000)
     frames = list(_checked(iter(frames)))
@@ -122,7 +121,7 @@ def _checked(frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
 def _write_mp4(first, frames, path, fps):
     av = need("av")
     height, width = first.shape[:2]
-    # H.264 with halved colours, which every player shows, has even sides.
+    # H.264 with 4:2:0 chroma, which every player decodes, has even sides.
     padding = ((0, height % 2), (0, width % 2), (0, 0))
     count = 0
     with av.open(path, "w", format="mp4", options={"movflags": "faststart"}) as film:
@@ -154,9 +153,11 @@ def _write_gif(first, frames, path, fps):
 
 
 def _gif_palette(image, first):
-    """The colours of all frames: what a world can show, so that a crash late in the film is not grey, and the
-    first frame's own. More would make smoother borders and files of twice the size."""
-    known = [colours.INK, colours.PAPER, colours.GLASS, colours.SEEN, colours.SEEN_ROAD]
+    """One palette for all frames: the colours of every state, for events in later frames, and those of the first frame.
+
+    More colours would give smoother borders and files of twice the size.
+    """
+    known = [colours.INK, colours.PAPER, colours.GLASS, colours.OBSERVED, colours.OBSERVED_ROAD]
     for colour in colours.STATE_COLOURS:
         known += [colour, mixed(colour, colours.ASPHALT, 0.5), mixed(colour, colours.INK, 0.42)]
     own = image.fromarray(first).quantize(GIF_COLOURS - len(known), dither=image.Dither.NONE)

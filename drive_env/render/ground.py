@@ -1,4 +1,4 @@
-"""How is the map drawn? Asphalt under the lanes, then what is painted on it, then the curbs."""
+"""How is the map drawn? Asphalt under the lanes, then road markings, then curbs."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from .camera import Camera
 from .canvas import Canvas
 
 UNKNOWN_WIDTH_M = 3.6
-"""A common lane, where a file does not say."""
+"""A typical lane width, for files without."""
 
 SHOULDER_M = 0.9
-"""Asphalt beyond a lane's border: what lies between lane and curb, about."""
+"""Asphalt beyond a lane's border, about the distance to the curb."""
 
 STOP_SIGN_RADIUS_M = 0.9
 
 PAINT = (("driveway", colours.DRIVEWAY, 0.3), ("lane", colours.LANE, 0.12), ("line", colours.LINE, 0.3),
          ("speed_bump", colours.SPEED_BUMP, 0.5), ("edge", colours.EDGE, 0.35))
-"""Kind, colour and width in metres of what is drawn as a line, lowest first."""
+"""Kinds drawn as lines, lowest first: colour, width in metres."""
 
 
 class Ground:
     """The roads of a scene, sorted for drawing.
 
     Attributes:
-        scene: the one it was made of.
+        scene: the scene.
     """
 
     def __init__(self, scene: Scene):
@@ -38,17 +38,17 @@ class Ground:
         self._roads_of = {kind: np.flatnonzero(roads.kind == code) for kind, code in ROAD_KIND_CODES.items()}
 
     def draw(self, canvas: Canvas, camera: Camera, smooth: bool = True) -> None:
-        """Draws what the camera sees; False for `smooth` draws the asphalt's borders faster."""
+        """Draws the visible roads; `smooth` False draws asphalt faster, without antialiasing."""
         if not self.scene.roads.count:
             return
         points = camera.to_pixels(self._points_m)
-        scale, shown = camera.pixels_per_m, self._shown(points, canvas)
+        scale, visible = camera.pixels_per_m, self._visible(points, canvas)
         start = self.scene.roads.start
-        lines = {kind: [points[start[road] : start[road + 1]] for road in indices[shown[indices]]]
+        lines = {kind: [points[start[road] : start[road + 1]] for road in indices[visible[indices]]]
                  for kind, indices in self._roads_of.items()}
 
         lanes = self._roads_of["lane"]
-        widths_m = self._width_m[lanes[shown[lanes]]]
+        widths_m = self._width_m[lanes[visible[lanes]]]
         for width_m in np.unique(widths_m):
             wide = [lines["lane"][lane] for lane in np.flatnonzero(widths_m == width_m)]
             canvas.lines(wide, colours.ASPHALT, (width_m + 2 * SHOULDER_M) * scale, smooth=smooth)
@@ -59,8 +59,8 @@ class Ground:
         for place in lines["stop_sign"]:
             canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, 2.0), colours.STOP_SIGN)
 
-    def _shown(self, points, canvas):
-        """(roads,) bool: the box round the road, and a lane's width more, meets the picture."""
+    def _visible(self, points, canvas):
+        """(roads,) bool: the bounding box of the road, with a margin, overlaps the picture."""
         height, width = canvas.picture.shape[:2]
         low = np.minimum.reduceat(points, self._first)
         high = np.maximum.reduceat(points, self._first)

@@ -1,4 +1,4 @@
-"""What is written round the picture? Above: the trial and its clock. Below: how many of what, by colour."""
+"""What do the bars of a picture show? Above: trial and clock. Below: a legend with counts, and a scale bar."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from .canvas import Canvas, text_width
 from .snapshot import Snapshot
 
 TEXT_SHARE = 1 / 48
-"""Of the picture's height: 15 pixels at 720, 22 at 1080."""
+"""Height of text as a share of the picture's: 15 pixels at 720, 22 at 1080."""
 
 LEAST_TEXT_PX, MOST_TEXT_PX = 10, 32
 
 MOST_TRIAL_BOXES = 16
-"""Episodes of more trials are counted in words only."""
+"""Episodes of more trials have no boxes."""
 
 BAR_LENGTHS_M = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 BAR_SHARE = 0.12
-"""The scale is the longest of these within so much of the width."""
+"""The scale bar is the longest of these within this share of the width."""
 
 AGENT_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
-STATE_WORDS = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road", colours.STATIC: "standing"}
+STATE_TEXT = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road"}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of the written parts of a picture, in pixels.
+    """Sizes of the bars and their text, in pixels.
 
     Attributes:
-        text: of the letters. gap: between two things.
+        text: height of the text. gap: between two parts.
         top, bottom: heights of the bars.
     """
 
@@ -42,31 +42,32 @@ class Sizes:
 
 
 def panel_sizes(width: int, height: int) -> Sizes:
-    """Sizes that can be read; narrow pictures get a second line below."""
+    """Legible sizes; narrow pictures get a second line in the bottom bar."""
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), LEAST_TEXT_PX, MOST_TEXT_PX))
     line = round(1.7 * text)
     shown = (*AGENT_STATES, colours.LOG_REPLAY, colours.STATIC)
-    longest = sum(text_width(f"{STATE_WORDS[state]} 00", text) + 2.4 * text for state in shown)
+    longest = sum(text_width(f"{STATE_TEXT[state]} 00", text) + 2.4 * text for state in shown)
     lines = max(1, int(np.ceil(longest / (width - 2 * text))))
     return Sizes(text=text, gap=text, top=line, bottom=line * lines)
 
 
 def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
              goal_shares: list[float | None]) -> None:
-    """The title, the trial as boxes that fill with the share of agents at their goal, and the trial's clock.
+    """Draws the title, the trial index, a box per trial that fills with the share of goals, and the trial's clock.
 
     Args:
-        goal_shares: of each trial up to this one, from 0 to 1; None for one that was not watched.
+        goal_shares: of each trial up to this one, from 0 to 1; None for a trial without a frame.
     """
     width, text, gap = canvas.picture.shape[1], sizes.text, sizes.gap
     canvas.bar(0, 0, width, sizes.top, colours.PAPER)
     middle = sizes.top / 2
     dt_s, trial_steps = snapshot.roles.dt_s, snapshot.roles.trial_steps
     clock = f"{snapshot.steps * dt_s:.1f} of {trial_steps * dt_s:.1f} s"
-    count = f"trial {snapshot.trial + 1} of {snapshot.max_trials}"
+    count = f"trial index {snapshot.trial}, {snapshot.max_trials} trial{'s' * (snapshot.max_trials > 1)}"
     boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MOST_TRIAL_BOXES else 0
     box = round(0.95 * text)
 
+    # From the right: the clock as text, then as a bar.
     clock_left = width - gap - text_width("000.0 of 000.0 s", text)
     canvas.text(width - gap, middle, clock, text, colours.INK, align=1.0)
     bar_left = clock_left - gap - 7 * text
@@ -74,6 +75,7 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     share = min(snapshot.steps / trial_steps, 1.0)
     canvas.bar(bar_left, middle - 0.2 * text, bar_left + share * 7 * text, middle + 0.2 * text, colours.INK)
 
+    # Left of it the trial and its boxes, then the title if there is room.
     count_left = bar_left - 2 * gap - boxes * (box + 2) - gap - text_width(count, text)
     end = canvas.text(count_left, middle, count, text, colours.INK) + gap
     for trial in range(boxes):
@@ -94,14 +96,15 @@ def _draw_box(canvas, left, middle, box, is_now, share):
 
 
 def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: float) -> None:
-    """The legend with its counts, and a scale.
+    """Draws the legend with its counts, and a scale bar.
 
-    Counted is every agent by how its trial stands, on the map or not; then the others on the map.
+    The counts are of agents by state, on the map or not, then of other vehicles on the map.
     """
     height, width = canvas.picture.shape[:2]
     text = sizes.text
     canvas.bar(0, height - sizes.bottom, width, height, colours.PAPER)
     roles = snapshot.roles
+    # Count vehicles by state.
     counts = [(state, int((snapshot.agent_state == state).sum())) for state in AGENT_STATES]
     others, on_map = snapshot.state[roles.num_agents :], snapshot.present[roles.num_agents :]
     if roles.log_replay_count:
@@ -111,23 +114,25 @@ def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: 
     drives = snapshot.agent_state == colours.DRIVING
     mean_mps = float(snapshot.speed_mps[: roles.num_agents][drives].mean()) if drives.any() else 0.0
 
+    # Write the legend, in as many lines as it needs.
     line = round(1.7 * text)
     x, y = float(text), height - sizes.bottom + line / 2
     for state, count in counts:
-        words = f"{STATE_WORDS[state]} {count}"
-        if x + 1.3 * text + text_width(words, text) > width:
+        label = f"{STATE_TEXT[state]} {count}"
+        if x + 1.3 * text + text_width(label, text) > width:
             x, y = float(text), y + line
         canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[state])
-        x = canvas.text(x + 1.2 * text, y, words, text, colours.INK) + 1.2 * text
+        x = canvas.text(x + 1.2 * text, y, label, text, colours.INK) + 1.2 * text
     speed = f"mean {mean_mps:.1f} m/s"
     if x + text_width(speed, text) < width:
         x = canvas.text(x, y, speed, text, colours.FAINT)
 
+    # Draw the scale bar, if there is room.
     bar_m = max((length for length in BAR_LENGTHS_M if length * pixels_per_m < BAR_SHARE * width), default=0)
-    words, right = f"{bar_m} m", width - sizes.gap
+    label, right = f"{bar_m} m", width - sizes.gap
     left = right - bar_m * pixels_per_m
-    if bar_m and x + sizes.gap + text_width(words, text) < left - 0.5 * text:
-        canvas.text(left - 0.5 * text, y, words, text, colours.FAINT, align=1.0)
+    if bar_m and x + sizes.gap + text_width(label, text) < left - 0.5 * text:
+        canvas.text(left - 0.5 * text, y, label, text, colours.FAINT, align=1.0)
         canvas.bar(left, y - 1, right, y + 1, colours.FAINT)
         for end in (left, right):
             canvas.bar(end - 1, y - 0.35 * text, end + 1, y + 0.35 * text, colours.FAINT)

@@ -1,4 +1,4 @@
-"""How does one watch a policy drive? One world, some trials, a file."""
+"""How is an episode filmed in one call? One world, some trials, one file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import playing
-from ..batch import Batch, Figure
+from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path
 from ..playing import Policy, Progress, play_trials
+from ..reports import Figure
 from ..scenes import Scenes
 from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
 from .view import SceneView
@@ -24,33 +25,33 @@ FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 FILM_FPS_LIMIT = 100
 
 HOLD_S = 0.8
-"""A film rests this long on the last moment of a trial."""
+"""A film repeats the last frame of a trial for this long."""
 
 SHEET_COLUMNS = 5
 
 FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
-"""Continuous: throttle and steering of one agent."""
+"""A continuous action of one agent: throttle, steering."""
 
 
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
          size: tuple[int, int] | None = None, config: ConfigSource | None = None,
          progress: Progress | None = None) -> dict[str, Figure]:
-    """Plays one episode and writes it: a film (".mp4", ".gif"), or a sheet (".png").
+    """Plays one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
     Args:
         scenes: as for `Batch`.
         path: an existing file is replaced.
-        policy: "lane" drives by rule; "random" draws actions; "replay" shows the log: all but one agent replay
-            it or stand, and that agent drives to its goal by rule and stops there, whatever happens on its way.
-            Or a function that is given the batch and returns actions for every agent.
-        agents: agents of the world, as `DriveConfig.agents_per_world`; not for "replay".
-        trials: of the episode.
+        policy: "lane" is rule-based; "random" draws actions; "replay" shows the log: all vehicles but one agent replay
+            it or are static; that agent is rule-based and stops at its goal, whatever happens. Or a function of the batch
+            that returns actions for all agents.
+        agents: as `DriveConfig.agents_per_world`; not for "replay".
+        trials: number of trials of the episode.
         seed: of the episode and of the random policy.
         view, agent: as for `SceneView`.
         size: of a frame, pixels; None takes 1280 x 720 for films and 400 x 300 for each picture of a sheet.
-        config: everything else.
-        progress: called after every step with the steps done and the most there can be.
+        config: all other fields of the config.
+        progress: called after every step with the steps done and the largest possible number of steps.
 
     Returns:
         The metrics of the batch at the end.
@@ -70,7 +71,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         moments = _moments(batch, act, look, progress)
         if film:
             dt_s = batch.roles[int(batch.scene_index[0])].dt_s
-            # Of steps shorter than a film can show, every n-th is shown, and the last of each trial.
+            # Steps shorter than a frame: keep every n-th, and the last of each trial.
             stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
             fps = 1 / (dt_s * stride)
             write_video(_with_holds(_every(moments, stride), round(HOLD_S * fps)), path, fps=fps)
@@ -85,7 +86,7 @@ def _config(config, policy, agents, trials):
         return config if agents is None else config.replace(agents_per_world=agents)
     if agents not in (None, 1):
         raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one agent, so it must be 1 or None")
-    # An agent that stopped or left would end the trial before the log does.
+    # An agent that an event stops or removes would end the trial before the log ends.
     return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",
                           on_offroad="ignore", action_type="continuous")
 
@@ -98,7 +99,7 @@ def _actor(batch, policy, seed):
 
 
 def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
-    """Frames of one episode, and whether each is the last of its trial."""
+    """Frames of one episode, with whether each is the last of its trial."""
     yield look.frame(), False
     for closes in play_trials(batch, act, batch.config.max_trials, progress):
         yield look.frame(), closes
@@ -117,27 +118,27 @@ def _with_holds(moments, hold_frames):
 
 
 def _sheet(moments):
-    """One line of pictures a trial, evenly spaced from its first moment to its last."""
-    lines, kept = [], _Spread(SHEET_COLUMNS)
+    """One row of frames per trial, evenly spaced from its first to its last."""
+    rows, kept = [], _Spread(SHEET_COLUMNS)
     for frame, closes in moments:
         kept.add(frame)
         if closes:
-            lines += kept.chosen(frame)
+            rows += kept.chosen(frame)
             kept = _Spread(SHEET_COLUMNS)
-    return contact_sheet(lines, SHEET_COLUMNS)
+    return contact_sheet(rows, SHEET_COLUMNS)
 
 
 class _Spread:
-    """Keeps evenly spaced frames of a trial of unknown length: of too many, every second one goes."""
+    """Keeps evenly spaced frames of a trial of unknown length: if there are too many, drops every second one."""
 
     def __init__(self, count: int):
-        self._count, self._stride, self._seen = count, 1, 0
+        self._count, self._stride, self._added = count, 1, 0
         self._kept: list[np.ndarray] = []
 
     def add(self, frame: np.ndarray) -> None:
-        if self._seen % self._stride == 0:
+        if self._added % self._stride == 0:
             self._kept.append(frame)
-        self._seen += 1
+        self._added += 1
         if len(self._kept) > 16 * self._count:
             self._kept = self._kept[::2]
             self._stride *= 2

@@ -1,4 +1,4 @@
-"""What may `render_mode` be, and what does an env's `render` do? Importing this needs no extra."""
+"""What does `render` of an env do for each `render_mode`? Importing this module needs no extra."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
     from .window import Window
 
 RENDER_MODES = ("human", "rgb_array")
-_OFFERED = ", ".join(map(repr, RENDER_MODES))
+_ALLOWED = ", ".join(map(repr, RENDER_MODES))
 
 
 class Screen:
-    """One world of an env's batch, as the env's render mode asks for it.
+    """Shows one world of an env's batch according to the env's render mode.
 
     Args:
         batch: of the env.
         mode: the env's `render_mode`; None draws nothing.
-        world: which of the batch's worlds.
+        world: index of the world.
 
-    Nothing is imported or opened before the first `show`.
+    Packages are imported and windows opened by the first `show`.
 
     Raises:
-        ConfigError: another mode.
+        ConfigError: the mode is not one of `RENDER_MODES`.
     """
 
     def __init__(self, batch: Batch, mode: str | None, world: int = 0) -> None:
         if mode is not None and mode not in RENDER_MODES:
-            raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_OFFERED}")
+            raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_ALLOWED}")
         self.batch, self.mode, self.world = batch, mode, world
         self._view: SceneView | None = None
         self._window: Window | None = None
 
     @property
     def fps(self) -> float:
-        """Pictures a second at which the world goes at its own pace."""
+        """Pictures per second in real time."""
         return 1.0 / self.batch.roles[0].dt_s
 
     def show(self) -> np.ndarray | None:
-        """(h, w, 3) uint8 for "rgb_array"; None for "human", whose window keeps the world's own pace.
+        """(h, w, 3) uint8 for "rgb_array"; None for "human", whose window shows the world in real time.
 
         Raises:
             CallError: the mode is None, or "human" where no window opens.
@@ -57,14 +57,14 @@ class Screen:
         return None
 
     def picture(self) -> np.ndarray:
-        """(h, w, 3) uint8, whatever the mode, and shown nowhere.
+        """(h, w, 3) uint8 in any mode, without showing it in the window.
 
         Raises:
             CallError: the mode is None, or "human" where no window opens.
             MissingExtraError: the packages of the extra `render` are not installed.
         """
         if self.mode is None:
-            raise CallError(f"render_mode is None; make the env with one of {_OFFERED}")
+            raise CallError(f"render_mode is None; make the env with one of {_ALLOWED}")
         return (self._view or self._opened()).frame()
 
     def close(self) -> None:
@@ -82,5 +82,5 @@ class Screen:
         return view
 
     def __getstate__(self) -> dict:
-        """A copy draws for itself: trails and windows do not travel."""
+        """A copy has neither the trails nor the window."""
         return {"batch": self.batch, "mode": self.mode, "world": self.world, "_view": None, "_window": None}

@@ -1,4 +1,4 @@
-"""What is there to see of a world now? Read through the batch's public names, changed by nobody."""
+"""What is the state of a world now? A copy, made through the batch's public names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ STATE_OF_OUTCOME = np.array([STATE_NAMES.index(name) if name else DRIVING for na
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One world at one moment. Vehicle i < `cast.num_agents` is agent i of the world.
+    """One world at one time. Vehicle i < `roles.num_agents` is agent i of the world.
 
     Attributes:
-        cast: who plays which part in the scene.
-        episode, trial, steps: from 0; `steps` is what the trial's clock has behind it.
+        roles: of the scene's objects.
+        episode, trial, steps: from 0; `steps` of the trial's clock.
         max_trials: of the episode.
         xy_m: (vehicles, 2). heading_rad, speed_mps, length_m, width_m, kind: (vehicles,).
-        present: (vehicles,) bool, on the map.
+        present: (vehicles,) bool, whether on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
         goal_m: (agents, 2).
         had_goal: (agents,) bool, in this trial.
-        had_collision, had_offroad: (vehicles,) bool, in this trial; False for all but agents.
+        had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
     """
 
     roles: Roles
@@ -50,19 +50,19 @@ class Snapshot:
 
     @property
     def agent_state(self) -> np.ndarray:
-        """(agents,) the state of every agent, on the map or not."""
+        """(agents,) states of all agents, on the map or not."""
         return self.state[: self.roles.num_agents]
 
 
 def take_snapshot(batch: Batch, world: int) -> Snapshot:
-    """Copies what can be seen of a world.
+    """Copies the state of a world.
 
     Raises:
         CallError: the batch was never reset, or is closed.
     """
     trial = batch.trial_state(world)
     if trial["episode"] < 0:
-        raise CallError("a picture was asked for before reset; call reset first")
+        raise CallError("a picture was requested before reset; call reset first")
     roles = batch.roles[int(batch.scene_index[world])]
     agents = roles.num_agents
     vehicles = batch.vehicles(world)

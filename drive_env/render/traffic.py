@@ -14,46 +14,46 @@ from .colours import mixed
 from .snapshot import Snapshot
 
 LEAST_LENGTH_PX = 9.0
-"""Smaller vehicles are drawn this long, else a picture of 400 pixels would show specks."""
+"""Shorter vehicles are drawn this long, to be visible in a picture of 400 pixels."""
 
 DETAIL_PIXELS_PER_M = 2.6
-"""At smaller scales vehicles have neither outline nor mark, which would be all that is left of them."""
+"""At smaller scales vehicles have neither outline nor mark, which would hide their colour."""
 
-NUMBER_HEIGHT_M, LEAST_NUMBER_PX = 2.4, 9
-"""The numbers of agents are as high as a car is wide, and left out where that is too small to read."""
+INDEX_HEIGHT_M, LEAST_INDEX_PX = 2.4, 9
+"""Agent indices are as high as a car is wide, and left out if that is too small to read."""
 
 LEAST_GOAL_PX = 3.0
-DRIVEN_TO, GIVEN_UP = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
+OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
                        for state in (colours.DRIVING, colours.STATIC))
-"""Goals are paler than the vehicles that drive to them."""
+"""Goals of driving agents and of others, paler than the vehicles."""
 
 TRAIL_WIDTH_M = 0.35
 TRAIL_BANDS = 3
-"""A trail fades in so many steps; each takes one call, whatever the number of vehicles."""
+"""A trail fades in this many bands; each takes one call per state, for any number of vehicles."""
 
 BODY = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 WINDSCREEN = np.array([[0.32, 0.36], [0.32, -0.36], [0.1, -0.4], [0.1, 0.4]])
 CROSS = np.array([[0.42, 0.42], [-0.42, -0.42], [0.42, -0.42], [-0.42, 0.42]])
-"""Corners and line ends of a vehicle, as shares of its length ahead and of its width to the left."""
+"""Shapes of a vehicle, as shares of its length ahead and of its width to the left."""
 
 DARK_COLOURS = [mixed(colour, colours.INK, 0.42) for colour in colours.STATE_COLOURS]
-"""Of outlines, by state."""
+"""Outline colours, by state."""
 
 CROSS_STROKES = np.array([0, 1, 2, 2])
-"""Strokes that mark a vehicle's infractions without a colour: 0 none, 1 off-road, 2 collision, 3 both."""
+"""Strokes of the cross that marks infractions, by off-road + 2 x collision."""
 
 
 def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: np.ndarray) -> None:
-    """Where the vehicles on the map have been.
+    """Draws the past positions of the vehicles on the map.
 
     Args:
-        past_xy_m: (moments, vehicles, 2), oldest first, NaN where a vehicle was not on the map.
+        past_xy_m: (times, vehicles, 2), oldest first, NaN where a vehicle was not on the map.
     """
-    moments = len(past_xy_m)
-    if moments < 2:
+    times = len(past_xy_m)
+    if times < 2:
         return
     points = camera.to_pixels(past_xy_m)
-    edges = np.linspace(0, moments - 1, TRAIL_BANDS + 1).round().astype(int)
+    edges = np.linspace(0, times - 1, TRAIL_BANDS + 1).round().astype(int)
     moving = np.flatnonzero(snapshot.present & (snapshot.state != colours.STATIC))
     for band, (first, last) in enumerate(pairwise(edges)):
         share = (band + 1) / (TRAIL_BANDS + 1)
@@ -66,7 +66,7 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
 
 
 def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
-    """A ring for a goal somebody drives to, a disc for one that was reached, a grey ring for one given up."""
+    """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other."""
     radius = max(radius_m * camera.pixels_per_m, LEAST_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)
     for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.agent_state.tolist(),
@@ -74,11 +74,12 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
         else:
-            canvas.ring(place, radius, DRIVEN_TO if state == colours.DRIVING else GIVEN_UP, width)
+            canvas.ring(place, radius, OPEN_GOAL if state == colours.DRIVING else CLOSED_GOAL, width)
 
 
 def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
-    """Every vehicle on the map, by its state; nobody's vehicles first, so that agents lie on top."""
+    """Draws every vehicle on the map by its state, agents on top."""
+    # Shapes of all vehicles at once, short ones enlarged.
     true_px = snapshot.length_m * camera.pixels_per_m
     enlarged = np.maximum(1.0, LEAST_LENGTH_PX / true_px)
     size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlarged[:, None]
@@ -88,6 +89,7 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
     middles = camera.to_pixels(snapshot.xy_m)
     in_detail = camera.pixels_per_m >= DETAIL_PIXELS_PER_M
     strokes = CROSS_STROKES[snapshot.had_offroad + 2 * snapshot.had_collision]
+    # Draw in reverse order: agents have the lowest indices.
     for vehicle in np.flatnonzero(snapshot.present)[::-1]:
         state = snapshot.state[vehicle]
         colour, dark = colours.STATE_COLOURS[state], DARK_COLOURS[state]
@@ -106,10 +108,11 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
 
 def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
                  size_m: np.ndarray) -> np.ndarray:
-    """A shape given in shares of length ahead and width to the left, at every pose.
+    """A shape at every pose, scaled by length and width.
 
     Args:
-        shape: (n, 2). xy_m: (vehicles, 2). heading_rad: (vehicles,). size_m: (vehicles, 2), length and width.
+        shape: (n, 2), shares of length ahead and of width to the left. xy_m: (vehicles, 2). heading_rad: (vehicles,).
+        size_m: (vehicles, 2), length and width.
 
     Returns:
         (vehicles, n, 2), in the frame of the poses.
@@ -119,9 +122,9 @@ def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
     return np.stack([ahead * cosine - left * sine, ahead * sine + left * cosine], axis=2) + xy_m[:, None]
 
 
-def draw_agent_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """The number of each agent beside its vehicle, at most `most` pixels high, where there is room."""
-    size = _number_size(camera, most)
+def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """Writes the index of each agent beside its vehicle, at most `most` pixels high, unless too small to read."""
+    size = _index_size(camera, most)
     if not size:
         return
     agents = np.flatnonzero(snapshot.present[: snapshot.roles.num_agents])
@@ -129,9 +132,9 @@ def draw_agent_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most:
         canvas.text(x + 0.5 * size, y - 1.1 * size, str(agent), size, colours.INK)
 
 
-def draw_goal_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """The number of each agent that drives in its goal, at most `most` pixels high, where there is room."""
-    size = _number_size(camera, most)
+def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
+    """Writes the index of each driving agent in its goal, at most `most` pixels high, unless too small to read."""
+    size = _index_size(camera, most)
     if not size:
         return
     agents = np.flatnonzero(snapshot.agent_state == colours.DRIVING)
@@ -139,7 +142,7 @@ def draw_goal_numbers(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: 
         canvas.text(x, y, str(agent), size, colours.INK, align=0.5)
 
 
-def _number_size(camera, most):
-    """Pixels; 0 where there is no room."""
-    size = min(most, round(NUMBER_HEIGHT_M * camera.pixels_per_m))
-    return size if size >= LEAST_NUMBER_PX else 0
+def _index_size(camera, most):
+    """Pixels; 0 if too small to read."""
+    size = min(most, round(INDEX_HEIGHT_M * camera.pixels_per_m))
+    return size if size >= LEAST_INDEX_PX else 0

@@ -1,4 +1,4 @@
-"""What does a world look like now? A picture of the whole scene, or of an agent and what it was given."""
+"""How is the current state of a world drawn? The whole scene, or one agent with its observation."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from . import colours
 from .camera import Camera, fitted
 from .canvas import Canvas
 from .ground import Ground
+from .observation import decode_observation
+from .overlay import draw_ego_text, draw_observed_goal, draw_observed_roads, draw_observed_vehicles
 from .panel import draw_bottom, draw_top, panel_sizes
-from .seen import draw_own_words, draw_seen_goal, draw_seen_roads, draw_seen_vehicles
-from .sight import read_sight
 from .snapshot import Snapshot, take_snapshot
-from .traffic import draw_agent_numbers, draw_goal_numbers, draw_goals, draw_trails, draw_vehicles
+from .traffic import draw_agent_indices, draw_goal_indices, draw_goals, draw_trails, draw_vehicles
 
 VIEWS = ("scene", "follow")
 SIDE_LIMITS_PX = (160, 7680)
 
 TRAIL_S = 3.0
-"""Long enough to show a turn; longer ones knot."""
+"""Long enough to show a turn; longer trails tangle."""
 
 MARGIN_M = 12.0
-"""Shown round everything that starts, is logged or wants to be somewhere."""
+"""Margin around all starts, logs and goals."""
 
 
 class _Backdrop(NamedTuple):
-    """What all frames of a scene share: the map, what a frame begins with, and where the whole of it is seen from."""
+    """What all frames of a scene share: the map, the initial picture, and the camera of the whole scene."""
 
     ground: Ground
     picture: np.ndarray
@@ -39,17 +39,17 @@ class _Backdrop(NamedTuple):
 
 
 class SceneView:
-    """Draws one world of a batch: reads it, never changes it, and costs nothing until `frame` is called.
+    """Draws one world of a batch, without changing it; a step costs the same as without a view.
 
-    Trails, and the boxes of trials that are over, are made of what earlier calls of `frame` have seen.
+    Trails, and the boxes of past trials, come from earlier calls of `frame`.
 
     Args:
-        batch: any batch that was reset.
-        world: which of its worlds.
+        batch: any batch.
+        world: index of the world.
         size: width and height of the picture, pixels.
-        view: "scene", north up; or "follow", the agent's heading up, with its observation drawn over.
-        agent: the agent of the world that "follow" follows.
-        span_m: metres from the bottom to the top of the "follow" view.
+        view: "scene", north up; or "follow", the agent's heading up, with its observation as an overlay.
+        agent: index in the world of the agent that "follow" shows.
+        span_m: height of the "follow" view, m.
 
     Raises:
         MissingExtraError: the packages of the extra `render` are not installed.
@@ -75,22 +75,22 @@ class SceneView:
         self._sizes = panel_sizes(self.width, self.height)
         self._layout = batch.observation_layout()
         self._backdrop: _Backdrop | None = None
-        self._seen = (-1, -1, -1)
+        self._last_time = (-1, -1, -1)
         self._past: deque[np.ndarray] = deque()
         self._goal_shares: list[float | None] = []
         self._followed_pose = (0.0, 0.0, 0.0)
 
     def frame(self, out: np.ndarray | None = None) -> np.ndarray:
-        """The world as it is now.
+        """A picture of the current state.
 
         Args:
-            out: a C-contiguous uint8 array (height, width, 3) to draw into; None makes a new one.
+            out: a C-contiguous uint8 array (height, width, 3) to draw into; None allocates one.
 
         Returns:
             The picture, (height, width, 3) uint8, RGB.
 
         Raises:
-            CallError: the batch was never reset, or is closed; or `out` does not fit.
+            CallError: before `reset`, the batch is closed, or `out` has another type or shape.
         """
         shape = (self.height, self.width, 3)
         if out is None:
@@ -99,7 +99,7 @@ class SceneView:
                 and out.flags.c_contiguous and out.flags.writeable):
             raise CallError(f"out must be a writeable C-contiguous uint8 array of shape {shape}")
         snapshot = take_snapshot(self.batch, self.world)
-        backdrop = self._remember(snapshot)
+        backdrop = self._updated_backdrop(snapshot)
         np.copyto(out, backdrop.picture)
         canvas = Canvas(out)
         if self.view == "scene":
@@ -112,7 +112,7 @@ class SceneView:
 
     def _draw_scene(self, canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
-        draw_goal_numbers(canvas, camera, snapshot, self._sizes.text)
+        draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, snapshot)
         self._draw_panel(canvas, camera, snapshot)
 
@@ -123,52 +123,52 @@ class SceneView:
         free = self.height - self._sizes.top - self._sizes.bottom
         camera = Camera(
             centre_m=(x_m, y_m), pixels_per_m=free / self.span_m, up_rad=heading_rad,
-            # More of what lies ahead than of what lies behind.
+            # More of the area ahead than of that behind.
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
         number = self.world * self.batch.agents_per_world + self.agent
-        sight = read_sight(self.batch.float_observations(number), self._layout)
+        observation = decode_observation(self.batch.float_observations(number), self._layout)
         ground.draw(canvas, camera, smooth=False)
-        draw_seen_roads(canvas, camera, sight, self._followed_pose)
+        draw_observed_roads(canvas, camera, observation, self._followed_pose)
         self._draw_vehicles(canvas, camera, snapshot)
-        draw_seen_vehicles(canvas, camera, sight, self._followed_pose, self._sizes.text)
-        draw_seen_goal(canvas, camera, sight, self._followed_pose, self.batch.config.goal_radius_m)
+        draw_observed_vehicles(canvas, camera, observation, self._followed_pose, self._sizes.text)
+        draw_observed_goal(canvas, camera, observation, self._followed_pose, self.batch.config.goal_radius_m)
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
-            draw_own_words(canvas, self._sizes, sight, f"agent {self.agent}", int(snapshot.state[self.agent]),
+            draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
                            bool(self.batch.waits[number]))
 
     def _draw_vehicles(self, canvas, camera, snapshot):
         draw_trails(canvas, camera, snapshot, np.stack(self._past))
         draw_vehicles(canvas, camera, snapshot)
-        draw_agent_numbers(canvas, camera, snapshot, self._sizes.text)
+        draw_agent_indices(canvas, camera, snapshot, self._sizes.text)
 
     def _draw_panel(self, canvas, camera, snapshot):
         title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode}"
         draw_top(canvas, self._sizes, snapshot, title, self._goal_shares)
         draw_bottom(canvas, self._sizes, snapshot, camera.pixels_per_m)
 
-    # ---- what is kept between frames ----
+    # ---- state between frames ----
 
-    def _remember(self, snapshot: Snapshot) -> _Backdrop:
+    def _updated_backdrop(self, snapshot: Snapshot) -> _Backdrop:
         backdrop, is_new_scene = self._backdrop, False
         if backdrop is None or backdrop.ground.scene is not snapshot.roles.scene:
-            self._backdrop = backdrop = self._entered(snapshot)
+            self._backdrop = backdrop = self._new_backdrop(snapshot)
             is_new_scene = True
         moment = (snapshot.episode, snapshot.trial, snapshot.steps)
-        if is_new_scene or moment[:2] != self._seen[:2] or moment < self._seen:
+        if is_new_scene or moment[:2] != self._last_time[:2] or moment < self._last_time:
             self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.roles.dt_s) + 1))
-        if is_new_scene or snapshot.episode != self._seen[0]:
+        if is_new_scene or snapshot.episode != self._last_time[0]:
             self._goal_shares = []
-        self._seen = moment
+        self._last_time = moment
         self._past.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))
-        # Trials that were not watched have no share; those of a run before this one are forgotten.
+        # Trials without a frame have no share; those of an earlier episode are dropped.
         shares = self._goal_shares[: snapshot.trial]
         shares += [None] * (snapshot.trial - len(shares))
         self._goal_shares = [*shares, float(snapshot.had_goal.mean())]
         return backdrop
 
-    def _entered(self, snapshot: Snapshot) -> _Backdrop:
-        """Draws once what all frames of a scene share: the map under "scene", bare land under "follow"."""
+    def _new_backdrop(self, snapshot: Snapshot) -> _Backdrop:
+        """The map as the initial picture of "scene", plain land for "follow"."""
         ground = Ground(snapshot.roles.scene)
         picture = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
         area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
@@ -179,7 +179,7 @@ class SceneView:
 
 
 def _interesting_box(roles) -> tuple[float, float, float, float]:
-    """Low and high corner of all starts, logs and goals, m."""
+    """Low and high corner of all starts, logs and goals with a margin, m."""
     frames, valid = roles.frames, roles.frames.valid[:, roles.objects]
     points = np.concatenate([
         np.stack([frames.x_m[:, roles.objects][valid], frames.y_m[:, roles.objects][valid]], axis=1),

@@ -1,4 +1,4 @@
-"""How does a picture get before one's eyes? In a window, by the toolkit that comes with Python."""
+"""How is a picture shown on the screen? In a window of tkinter."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..errors import CallError
 
 
 class Window:
-    """A window that shows pictures of one size; once its user has closed it, it stays closed.
+    """A window that shows pictures of one size; after the user has closed it, it stays closed.
 
     Raises:
-        CallError: there is no display, or Python came without its toolkit.
+        CallError: there is no display, or Python has no tkinter.
     """
 
     def __init__(self, title: str, width: int, height: int):
@@ -37,11 +37,11 @@ class Window:
         self._due_s = time.monotonic()
 
     def show(self, picture: np.ndarray, pace_s: float) -> None:
-        """Shows a picture, not sooner than `pace_s` after the one before."""
+        """Shows a picture, at the earliest `pace_s` after the previous one."""
         if self._root is None:
             return
         height, width = picture.shape[:2]
-        # Kept on the label: the toolkit does not hold pictures by itself.
+        # Store it on the label: tkinter holds no reference to pictures.
         self._label.picture = self._toolkit.PhotoImage(
             data=b"P6 %d %d 255\n" % (width, height) + picture.tobytes(), format="PPM", master=self._root)
         self._label.configure(image=self._label.picture)

@@ -1,4 +1,4 @@
-"""How do tests of pictures get a scene they know by heart? Cars at given poses, and lines if wanted."""
+"""Which scenes do tests of pictures use? Vehicles at given poses, and optional lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a picture show, by its pixels alone?"""
+"""What does a picture show, from its pixels alone?"""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 def of_colour(picture, colour, tolerance=0):
-    """(h, w) bool: the pixels whose every channel is that near to the colour's."""
+    """(h, w) bool: pixels whose channels all differ from the colour by at most `tolerance`."""
     return (np.abs(picture.astype(int) - np.array(colour)) <= tolerance).all(axis=2)
 
 
 def places(mask):
-    """(n, 2) x, y of the middles of the pixels of a mask."""
+    """(n, 2) x, y of the centres of a mask's pixels."""
     rows, columns = np.nonzero(mask)
     return np.stack([columns, rows], axis=1) + 0.5
 
 
 def blobs(mask):
-    """Connected pixels of a mask as a list of masks, the largest first."""
+    """Connected components of a mask as a list of masks, largest first."""
     left, found = mask.copy(), []
     while left.any():
         seed = tuple(np.argwhere(left)[0])
@@ -35,7 +35,7 @@ def blobs(mask):
 
 
 def axis_rad(points):
-    """Direction in which points spread most, in [0, pi), y counted up."""
+    """Direction of the largest spread of points, in [0, pi), y up."""
     offset = (points - points.mean(axis=0)) * [1, -1]
     _, _, axes = np.linalg.svd(offset, full_matrices=False)
     return float(np.arctan2(axes[0, 1], axes[0, 0]) % np.pi)

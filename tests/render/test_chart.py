@@ -1,4 +1,4 @@
-"""Do charts hold what they were given?"""
+"""Do charts show their data?"""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ from drive_env.render import plot_metrics, plot_scene
 
 
 def words(path):
-    """The text of an SVG whose letters are letters."""
+    """The content of an SVG whose text is text."""
     return path.read_text()
 
 
 @pytest.fixture(autouse=True)
-def letters_as_letters():
+def text_as_text():
     import matplotlib
 
     with matplotlib.rc_context({"svg.fonttype": "none"}):
@@ -35,8 +35,8 @@ def test_a_generated_scene_is_drawn_with_its_counts(tmp_path, name):
     text = words(tmp_path / "scene.svg")
     lanes = int((scene.roads.kind == 1).sum())
     links = len(scene.lanes.successor)
-    for said in (f"{name}/0", f"lane {lanes}, successors {links}", "edge ", "agents 6", "goals"):
-        assert said in text
+    for label in (f"{name}/0", f"lane {lanes}, successors {links}", "edge ", "agents 6", "goals"):
+        assert label in text
     assert ("lane ends" in text) == (name == "intersection")  # every lane of a town leads into another
 
 
@@ -47,8 +47,8 @@ def test_a_log_is_drawn_with_its_parts(tmp_path):
     scene = bare_scene([moving[0], (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still],
                        roads=roads)
     plot_scene(scene, tmp_path / "log.svg")
-    for said in ("agents 1", "log-replay vehicles 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
-        assert said in words(tmp_path / "log.svg")
+    for label in ("agents 1", "log-replay vehicles 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
+        assert label in words(tmp_path / "log.svg")
     plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
     assert "log-replay" not in words(tmp_path / "still.svg")
 
@@ -59,25 +59,25 @@ def test_a_scene_without_roads_is_drawn(tmp_path):
         assert min(picture.size) > 300 and np.asarray(picture.convert("L")).std() > 1
 
 
-def test_metrics_are_drawn_by_what_they_share(tmp_path):
+def test_metrics_are_drawn_in_panels_by_unit(tmp_path):
     history = [{"trials": Figure(10.0 * step, 10), "score": Figure(0.1 * step, 5),
                 "goal": Figure(0.2 * step, 5), "trial_0_score": Figure(0.1, 5),
                 "trial_1_score": Figure(float("nan"), 0), "ada_delta_trial_1_minus_0": Figure(0.0, 5),
                 "reward": Figure(1.0, 5), "mean_speed_mps": Figure(7.0, 5)} for step in range(4)]
     plot_metrics(history, tmp_path / "run.svg")
     text = words(tmp_path / "run.svg")
-    for said in ("share of trials", "score by trial", "score above that of trial 0", ">trials<"):
-        assert said in text
+    for label in ("share of trials", "score by trial", "score above that of trial 0", ">trials<"):
+        assert label in text
     for name in history[0]:
         assert name in text
 
 
 def test_plain_numbers_and_gaps_are_drawn_too(tmp_path):
     plot_metrics([{"loss": 1.0}, {}, {"loss": 0.5, "late": 2}], tmp_path / "run.svg")
-    assert all(said in words(tmp_path / "run.svg") for said in ("loss", "late", ">report<"))
+    assert all(label in words(tmp_path / "run.svg") for label in ("loss", "late", ">report<"))
 
 
-def test_what_is_no_chart_is_an_error(tmp_path):
+def test_an_invalid_chart_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match=r"'run.bmp'; it must end in .png or .svg or .pdf"):
         plot_metrics([{"score": 1.0}], "run.bmp")
     with pytest.raises(ConfigError, match=r"history is \[\]; it must be a list"):

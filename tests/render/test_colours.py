@@ -1,4 +1,4 @@
-"""Can everybody tell the states apart, the red-green blind among them?"""
+"""Are the states distinguishable, also with red-green colour blindness?"""
 
 from itertools import combinations
 
@@ -16,7 +16,7 @@ EYES = {
                             [-0.003882, -0.048116, 1.051998]]),
 }
 LEAST_DISTANCE = 20.0
-"""In CIELAB, where 2.3 can just be seen side by side; small things apart from each other take far more."""
+"""In CIELAB, where 2.3 is just noticeable side by side; small separate shapes need far more."""
 
 SHOWN = {name: colour for name, colour in zip(colours.STATE_NAMES, colours.STATE_COLOURS, strict=True)
          if name != "other"} | {"asphalt": colours.ASPHALT}
@@ -32,7 +32,7 @@ def lab(colour, eye):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-def test_the_measure_knows_what_the_red_green_blind_confuse():
+def test_the_measure_finds_colours_that_red_green_blindness_confuses():
     red, green = (170, 60, 0), (90, 110, 0)
     distances = [np.linalg.norm(lab(red, eye) - lab(green, eye)) for eye in ("all cones", "deuteranopia")]
     assert distances[0] > 50 and distances[1] < LEAST_DISTANCE
@@ -40,6 +40,6 @@ def test_the_measure_knows_what_the_red_green_blind_confuse():
 
 @pytest.mark.parametrize("eye", EYES)
 def test_no_two_states_look_alike(eye):
-    seen = {name: lab(colour, eye) for name, colour in SHOWN.items()}
-    distances = {(a, b): np.linalg.norm(seen[a] - seen[b]) for a, b in combinations(SHOWN, 2)}
+    found = {name: lab(colour, eye) for name, colour in SHOWN.items()}
+    distances = {(a, b): np.linalg.norm(found[a] - found[b]) for a, b in combinations(SHOWN, 2)}
     assert {pair: round(distance) for pair, distance in distances.items() if distance < LEAST_DISTANCE} == {}

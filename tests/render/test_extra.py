@@ -1,4 +1,4 @@
-"""Does the package live without the extra, and say what is missing?"""
+"""Does the package work without the extra, and name what is missing?"""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 EXTRA = ("cv2", "PIL", "av", "matplotlib")
 
-ASK = """
+SCRIPT = """
 import sys
 sys.modules[{module!r}] = None  # as if it were not installed
 import drive_env, drive_env.render
@@ -36,15 +36,15 @@ def test_importing_the_package_imports_none_of_the_extra(tmp_path):
 
 
 @pytest.mark.parametrize("module", EXTRA)
-def test_a_missing_package_is_one_sentence_that_says_what_to_install(module, tmp_path):
+def test_a_missing_package_is_one_sentence_that_names_the_extra(module, tmp_path):
     if module in ("av", "matplotlib"):
         pytest.importorskip("cv2", reason='drawing needs the extra: pip install "drive-env[render]"')
-    said = run(ASK.format(module=module, use=USES[module]), tmp_path)
-    assert said.startswith("MissingExtraError True drawing needs ")
-    assert said.endswith('pip install "drive-env[render]"\n') and said.count("\n") == 1
+    output = run(SCRIPT.format(module=module, use=USES[module]), tmp_path)
+    assert output.startswith("MissingExtraError True drawing needs ")
+    assert output.endswith('pip install "drive-env[render]"\n') and output.count("\n") == 1
 
 
-def test_a_name_that_is_not_there_is_no_attribute():
+def test_an_unknown_name_is_no_attribute():
     import drive_env.render
 
     assert not hasattr(drive_env.render, "paint")

@@ -1,4 +1,4 @@
-"""Are films and sheets made of the frames that were given?"""
+"""Do films and sheets show their frames?"""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ SHADES = (40, 90, 140, 200)
 
 
 def frames(width=64, height=48, shades=SHADES):
-    """Grey pictures whose upper half is of a colour of its own."""
+    """Grey pictures, each with its own colour in the upper half."""
     for shade in shades:
         picture = np.full((height, width, 3), shade, np.uint8)
         picture[: height // 2] = (shade, 0, 255 - shade)
@@ -32,12 +32,12 @@ def decoded(path):
 
 
 @pytest.mark.parametrize("size", [(64, 48), (63, 47)])
-def test_an_mp4_has_every_frame_in_order_at_its_pace(tmp_path, size):
+def test_an_mp4_has_every_frame_in_order_at_its_rate(tmp_path, size):
     path = tmp_path / "film.mp4"
     assert write_video(frames(*size), path, fps=np.float32(5)) == len(SHADES)
     found, rate, stream = decoded(path)
     data = path.read_bytes()
-    assert data.index(b"moov") < data.index(b"mdat")  # a browser can start before it has all
+    assert data.index(b"moov") < data.index(b"mdat")  # a browser can play before the download ends
     assert rate == 5 and stream.codec_context.name == "h264" and stream.codec_context.pix_fmt == "yuv420p"
     assert [frame.shape for frame in found] == [(48, 64, 3)] * len(SHADES)  # even sides, the border repeated
     for frame, shade in zip(found, SHADES, strict=True):
@@ -45,7 +45,7 @@ def test_an_mp4_has_every_frame_in_order_at_its_pace(tmp_path, size):
         assert np.abs(frame[8, 30].astype(int) - [shade, 0, 255 - shade]).max() < 30
 
 
-def test_a_gif_has_every_frame_in_order_at_its_pace(tmp_path):
+def test_a_gif_has_every_frame_in_order_at_its_rate(tmp_path):
     path = tmp_path / "film.gif"
     assert write_video(frames(), path, fps=np.int64(10)) == len(SHADES)
     with Image.open(path) as film:
@@ -68,13 +68,13 @@ def test_a_gif_keeps_the_colours_of_states_that_come_late(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["mp4", "gif"])
-def test_a_function_is_called_until_it_has_no_more(tmp_path, ending):
+def test_a_function_is_called_until_it_returns_none(tmp_path, ending):
     left = list(frames())
     assert write_video(lambda: left.pop(0) if left else None, tmp_path / f"film.{ending}") == len(SHADES)
     assert left == []
 
 
-def test_what_is_no_film_is_an_error(tmp_path):
+def test_an_invalid_film_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match=r"'film.avi'; it must end in .mp4 or .gif"):
         write_video(frames(), "film.avi")
     with pytest.raises(ConfigError, match="fps is 0; it must be above 0"):
@@ -87,7 +87,7 @@ def test_what_is_no_film_is_an_error(tmp_path):
         write_video([*frames(shades=SHADES[:1]), *frames(width=66)], tmp_path / "film.mp4")
 
 
-def test_a_sheet_has_the_frames_agent_by_agent(tmp_path):
+def test_a_sheet_has_the_frames_row_by_row(tmp_path):
     sheet = contact_sheet(list(frames()), columns=3)
     height, width = 48, 64
     gap = (sheet.shape[1] - 3 * width) // 2

@@ -1,4 +1,4 @@
-"""Does one call play an episode and write what was seen?"""
+"""Does one call play an episode and write its frames?"""
 
 import numpy as np
 import pytest
@@ -28,18 +28,18 @@ def frame_count(path):
         return sum(1 for _ in film.decode(video=0))
 
 
-def test_a_film_has_every_moment_and_rests_at_the_end_of_each_trial(town, tmp_path):
+def test_a_film_has_every_step_and_holds_the_last_frame_of_each_trial(town, tmp_path):
     path, steps = tmp_path / "film.mp4", []
     figures = play(town, path, policy=lambda batch: np.full(batch.num_agents, COAST), agents=4, trials=2,
                    config=DriveConfig(trial_steps=12), **SMALL,
                    progress=lambda done, most: steps.append((done, most)))
-    # 12 steps, a restart, 12 steps, and the moment before them.
+    # The reset, 12 steps, a restart, 12 steps.
     assert frame_count(path) == 26 + 2 * round(HOLD_S / 0.1)
     assert [done for done, _ in steps] == list(range(1, 26)) and {most for _, most in steps} == {25}
     assert figures["trials"].value == 8 and figures["timeout"].value == 1
 
 
-def test_progress_reaches_its_end_though_trials_end_early(tmp_path):
+def test_progress_reaches_its_end_even_if_trials_end_early(tmp_path):
     steps = []
     scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(6.0, 0.0)], speeds=[10.0])
     play(scene, tmp_path / "film.gif", policy="random", trials=3, config=DriveConfig(trial_steps=40),
@@ -49,7 +49,7 @@ def test_progress_reaches_its_end_though_trials_end_early(tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["lane", "random"])
-def test_a_sheet_has_one_line_of_pictures_a_trial(town, tmp_path, policy):
+def test_a_sheet_has_one_row_of_pictures_per_trial(town, tmp_path, policy):
     config = DriveConfig(trial_steps=9)
     play(town, tmp_path / "sheet.png", policy=policy, agents=4, trials=2, config=config, **SMALL)
     with Image.open(tmp_path / "sheet.png") as sheet:
@@ -71,11 +71,11 @@ def test_a_replay_lasts_as_long_as_its_log_and_its_agent_stops_at_its_goal(tmp_p
                        logs=[agent, moving])
     figures = play(scene, tmp_path / "film.mp4", policy="replay", **SMALL)
     assert frame_count(tmp_path / "film.mp4") == 60 + round(HOLD_S / 0.1)
-    # From 8 m/s at 4 m/s2 it takes 8 m to stop.
+    # The braking distance from 8 m/s at 4 m/s2 is 8 m.
     assert figures["goal"].value == 1 and figures["distance_m"].value < 12 + 9
 
 
-def test_what_cannot_be_played_is_an_error(town, tmp_path):
+def test_an_invalid_argument_is_an_error(town, tmp_path):
     for path in ("film.avi", "film"):
         with pytest.raises(ConfigError, match=r"must end in .mp4 or .gif or .png"):
             play(town, path)

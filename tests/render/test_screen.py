@@ -1,4 +1,4 @@
-"""Does `render` do what the mode says, in every face, and say what it cannot?"""
+"""Does `render` of every adapter follow its mode, with errors that name the modes?"""
 
 import pickle
 import sys
@@ -28,7 +28,7 @@ def batch():
 
 
 class Toolkit:
-    """As much of tkinter as a window uses, which remembers what it was asked for."""
+    """The part of tkinter that a window uses; records its calls."""
 
     class TclError(Exception):
         pass
@@ -72,14 +72,14 @@ def test_rgb_array_returns_the_scene_view(batch):
     assert np.array_equal(screen.show(), SceneView(batch).frame())
 
 
-def test_no_mode_draws_nothing_and_says_which_there_are(batch):
+def test_no_mode_draws_nothing_and_lists_the_modes(batch):
     with pytest.raises(CallError, match="render_mode is None; make the env with one of 'human', 'rgb_array'"):
         Screen(batch, None).show()
     with pytest.raises(ConfigError, match="render_mode is 'ansi'; it must be None or one of 'human', 'rgb_"):
         Screen(batch, "ansi")
 
 
-def test_a_window_shows_the_picture_at_the_worlds_pace(batch, toolkit):
+def test_a_window_shows_the_picture_in_real_time(batch, toolkit):
     screen = Screen(batch, "human")
     look, begin = SceneView(batch), time.monotonic()
     for number in range(4):
@@ -108,13 +108,13 @@ def test_without_a_display_the_error_names_the_other_mode(batch, toolkit):
         Screen(batch, "human").show()
 
 
-def test_without_the_toolkit_the_error_says_how_to_get_it(batch, monkeypatch):
+def test_without_tkinter_the_error_names_its_package(batch, monkeypatch):
     monkeypatch.setitem(sys.modules, "tkinter", None)
     with pytest.raises(CallError, match="no tkinter .* 'apt install python3-tk', or use 'rgb_array'"):
         Screen(batch, "human").show()
 
 
-# ---- the faces ----
+# ---- adapters ----
 
 
 def test_the_parallel_env_draws_its_world(toolkit):
@@ -156,7 +156,7 @@ def test_an_env_that_is_opened_again_draws_again(make, toolkit):
         assert toolkit.updates == toolkit.destroyed == times
 
 
-def test_an_env_without_a_mode_says_so():
+def test_rendering_without_a_mode_is_an_error():
     env = parallel_env([generate_scene("town", agents=2)])
     env.reset(seed=0)
     with pytest.raises(CallError, match="render_mode is None"):

@@ -1,4 +1,4 @@
-"""Does a picture show the world as it is? Facts of single pixels, reached without the camera's arithmetic."""
+"""Does a picture show the world as it is? Facts from pixels, without the camera's arithmetic."""
 
 import math
 from itertools import pairwise
@@ -37,7 +37,7 @@ def count_of(batch, state):
 
 @pytest.mark.parametrize("size", [(160, 160), (400, 225), (401, 301), (1280, 720), (1920, 1080)])
 @pytest.mark.parametrize("view", ["scene", "follow"])
-def test_a_frame_is_a_picture_of_the_size_asked_for_and_the_callers_own(view, size):
+def test_a_frame_is_a_picture_of_the_requested_size_that_the_caller_owns(view, size):
     with started(generate_scene("town", agents=4)) as batch:
         look = SceneView(batch, size=size, view=view)
         first = look.frame()
@@ -45,21 +45,21 @@ def test_a_frame_is_a_picture_of_the_size_asked_for_and_the_callers_own(view, si
         kept = first.copy()
         first[:] = 0
         assert np.array_equal(look.frame(), kept)
-        room = np.zeros_like(kept)
-        assert look.frame(out=room) is room and np.array_equal(room, kept)
+        out = np.zeros_like(kept)
+        assert look.frame(out=out) is out and np.array_equal(out, kept)
 
 
 def test_drawing_changes_nothing_of_the_world():
     scene = generate_scene("town", agents=6)
-    with started(scene) as seen, started(scene) as unseen:
-        looks = [SceneView(seen), SceneView(seen, view="follow", agent=2)]
+    with started(scene) as drawn, started(scene) as plain:
+        looks = [SceneView(drawn), SceneView(drawn, view="follow", agent=2)]
         for _ in range(30):
-            for batch in (seen, unseen):
+            for batch in (drawn, plain):
                 drive(batch, action=THROTTLE)
             for look in looks:
                 look.frame()
-            assert np.array_equal(seen.observations, unseen.observations)
-            assert np.array_equal(seen.code, unseen.code)
+            assert np.array_equal(drawn.observations, plain.observations)
+            assert np.array_equal(drawn.code, plain.code)
 
 
 @pytest.mark.parametrize("wrong", [
@@ -118,7 +118,7 @@ def test_cars_are_drawn_where_they_are_with_their_sizes_and_headings():
         assert np.ptp(across) == pytest.approx(WIDTH_M * scale, abs=3.0)
 
 
-def test_small_pictures_show_cars_that_can_be_seen():
+def test_small_pictures_show_visible_cars():
     with started(bare_scene([(0.0, 0.0, 0.0), (600.0, 300.0, 0.0)])) as batch:
         picture = SceneView(batch, size=(400, 225)).frame()
     boxes = blobs(of_colour(picture[20:-40], colours.STATE_COLOURS[colours.DRIVING], tolerance=70))
@@ -148,7 +148,7 @@ def crash():
 
 
 EVENT_STATES = {colours.COLLISION: 2, colours.OFFROAD: 1, colours.GOAL: 1}
-"""How many agents of `crash` come to what."""
+"""Number of agents of `crash` by outcome."""
 
 
 def test_agents_have_the_colour_of_their_state():
@@ -170,7 +170,7 @@ def test_a_removed_agent_is_not_drawn():
         assert batch.removed.tolist() == [True, True, True, True, False]
         picture = SceneView(batch, size=SIZE).frame()
         assert bodies(picture, colours.COLLISION).sum() == bodies(picture, colours.OFFROAD).sum() == 0
-        # The windscreen of the one who drives.
+        # The windscreen of the agent that drives.
         assert len(blobs(of_colour(picture, colours.GLASS, tolerance=2))) == 1
         # The goal that was reached is a disc.
         (disc,) = [blob for blob in blobs(bodies(picture, colours.GOAL)) if blob.sum() > 20]
@@ -186,7 +186,7 @@ def test_ignored_infractions_are_marked_on_cars_that_drive_on():
         assert of_colour(picture, colours.INK, tolerance=30)[BAR_PX.top :].sum() > before + 100
 
 
-def test_experts_and_standing_vehicles_differ_from_agents():
+def test_log_replay_and_static_vehicles_differ_from_agents():
     moving = [(float(step), 0.0, 0.0) for step in range(4)]
     still = [(0.0, 8.0, 0.0)] * 4
     scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still])
@@ -198,7 +198,7 @@ def test_experts_and_standing_vehicles_differ_from_agents():
             assert count_of(batch, colours.DRIVING) > 1000
 
 
-def test_an_expert_is_drawn_at_its_log_and_not_beyond_it():
+def test_a_log_replay_vehicle_is_drawn_at_its_log_and_not_beyond_it():
     moving = [(4.0 * step, 0.0, 0.0) for step in range(3)] + [None] * 3
     still = [(0.0, 10.0, 0.0)] * 6
     scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 10.0)], logs=[moving, still])
@@ -229,7 +229,7 @@ def test_a_restart_shows_the_first_picture_again_and_counts_the_trial():
         assert np.array_equal(again[scene], first[scene]) and not np.array_equal(last[scene], first[scene])
         assert not np.array_equal(again[top], first[top])
         fresh = SceneView(batch, size=SIZE).frame()
-        assert not np.array_equal(fresh[top], again[top])  # who has not watched trial 0 does not fill its box
+        assert not np.array_equal(fresh[top], again[top])  # a view made after trial 0 does not fill its box
 
 
 def test_the_boxes_of_trials_fill_with_the_share_of_agents_at_their_goal():
@@ -271,7 +271,7 @@ def test_the_clock_goes_on_within_a_trial():
         assert bar[5] == pytest.approx(bar[10] / 2, abs=1.5) and bar[10] > 40
 
 
-def test_trials_are_counted_in_words_where_they_have_no_boxes():
+def test_the_trial_index_is_written_if_trials_have_no_boxes():
     with started(crash(), max_trials=100, trial_steps=2) as batch:
         look = SceneView(batch, size=SIZE)
         tops = []
@@ -303,7 +303,7 @@ def test_trails_are_of_this_trial_only():
         assert np.array_equal(look.frame(), background[0])
 
 
-def test_a_new_scene_brings_its_map():
+def test_a_new_scene_has_its_own_map():
     scenes = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
     config = DriveConfig(scene_order="cycle", trial_steps=2)
     with Batch(scenes, config=config, threads=1) as batch:
@@ -318,18 +318,18 @@ def test_a_new_scene_brings_its_map():
         assert (roads[0] != roads[1]).sum() > 1000
 
 
-def test_another_seed_may_begin_on_another_scene():
+def test_another_seed_may_start_on_another_scene():
     scenes = [generate_scene("town", agents=4), bare_scene([(0.0, 0.0, 0.0)], goals=[(30.0, 0.0)])]
     with Batch(scenes, threads=1) as batch:
-        looks, seen = [], set()
+        looks, found = [], set()
         batch.reset(seed=0)
         look = SceneView(batch, size=SIZE)
         for seed in range(12):
             batch.reset(seed=seed)
             looks.append(look.frame())
-            seen.add(int(batch.scene_index[0]))
+            found.add(int(batch.scene_index[0]))
             assert np.array_equal(looks[-1], SceneView(batch, size=SIZE).frame())
-        assert seen == {0, 1}
+        assert found == {0, 1}
 
 
 def test_each_world_is_drawn_for_itself():
@@ -352,8 +352,8 @@ def test_absent_agents_are_nowhere():
         SceneView(batch, world=1, view="follow", agent=3).frame()
 
 
-def test_a_step_that_nobody_draws_costs_what_it_did():
-    """A view is no hook: a batch that has one keeps its methods and its arrays."""
+def test_a_view_adds_no_hook_to_its_batch():
+    """A batch that is drawn keeps its methods and its arrays."""
     with started(crash()) as batch:
         before = dict(batch.__dict__)
         SceneView(batch).frame()

@@ -1,4 +1,4 @@
-"""Is what an agent was given read back as what is there, and does the follow view show exactly that?"""
+"""Is an observation decoded as what is there, and does the follow view show exactly that?"""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ from pixels import of_colour
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
 from drive_env.render.panel import panel_sizes
-from drive_env.render.sight import read_sight, to_scene_frame
+from drive_env.render.observation import decode_observation, to_scene_frame
 
 SIZE = (900, 900)
 SPAN_M = 90.0
 
 
-def sight_of(batch, agent):
-    return read_sight(batch.observations[agent], batch.observation_layout())
+def observation_of(batch, agent):
+    return decode_observation(batch.observations[agent], batch.observation_layout())
 
 
 def pose_of(batch, agent):
@@ -34,32 +34,32 @@ def test_partners_are_the_nearest_vehicles_where_they_are():
         cars = batch.vehicles()
         xy = np.stack([cars["x_m"], cars["y_m"]], axis=1)
         for agent in np.flatnonzero(~batch.removed):
-            sight = sight_of(batch, agent)
+            observation = observation_of(batch, agent)
             away = np.where(cars["present"], np.hypot(*(xy - xy[agent]).T), np.inf)
             away[agent] = np.inf
             nearest = np.sort(np.argsort(away)[:5])
             nearest = nearest[away[nearest] <= batch.config.view_radius_m]
-            pose, seen = pose_of(batch, agent), sight.partners
-            found = to_scene_frame(np.stack([seen["x"], seen["y"]], axis=1), pose)
+            pose, partners = pose_of(batch, agent), observation.partners
+            found = to_scene_frame(np.stack([partners["x"], partners["y"]], axis=1), pose)
             assert np.allclose(found, xy[nearest], atol=0.01)
-            turn = np.arctan2(seen["direction_y"], seen["direction_x"])
+            turn = np.arctan2(partners["direction_y"], partners["direction_x"])
             assert np.allclose(np.cos(pose[2] + turn - cars["heading_rad"][nearest]), 1.0, atol=1e-4)
             for name, unit in (("length", "m"), ("width", "m"), ("speed", "mps")):
-                assert np.allclose(seen[name], cars[f"{name}_{unit}"][nearest], atol=0.01)
+                assert np.allclose(partners[name], cars[f"{name}_{unit}"][nearest], atol=0.01)
 
 
 def test_the_goal_is_read_also_where_it_is_far():
     goals = [(250.0, -20.0), (30.0, 40.0)]
     with started(bare_scene([(0.0, 0.0, 1.0), (0.0, 8.0, -2.0)], goals=goals)) as batch:
         for agent, goal in enumerate(goals):
-            found = to_scene_frame(sight_of(batch, agent).goal_m, pose_of(batch, agent))
+            found = to_scene_frame(observation_of(batch, agent).goal_m, pose_of(batch, agent))
             assert found == pytest.approx(goal, abs=0.02)
 
 
 def test_segments_lie_on_the_map():
     line = [(-40.0, 6.0), (0.0, 6.0), (40.0, -14.0)]
     with started(bare_scene([(0.0, 0.0, 0.3)], goals=[(60.0, 0.0)], roads=[("edge", line)])) as batch:
-        roads = sight_of(batch, 0).roads
+        roads = observation_of(batch, 0).roads
         middle = np.stack([roads["x"], roads["y"]], axis=1)
         half = np.stack([roads["direction_x"], roads["direction_y"]], axis=1) * roads["half_length"][:, None]
         ends = to_scene_frame(np.stack([middle - half, middle + half], axis=1), pose_of(batch, 0))
@@ -69,23 +69,23 @@ def test_segments_lie_on_the_map():
     assert set(roads["kind"].round()) == {3.0}
 
 
-def test_a_removed_agent_was_given_nothing():
+def test_a_removed_agent_observes_nothing():
     scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(4.0, 0.0), (90.0, 8.0)], speeds=[9.0, 0.0])
     with started(scene, trial_steps=20) as batch:
         drive(batch, 5)
         assert batch.removed.tolist() == [True, False]
-        sight = sight_of(batch, 0)
-        assert not sight.present and len(sight.partner_slots) == len(sight.road_slots) == 0
+        observation = observation_of(batch, 0)
+        assert not observation.present and len(observation.partner_slots) == len(observation.road_slots) == 0
         picture = SceneView(batch, size=SIZE, view="follow", agent=0).frame()
-        assert seen(picture).sum() == 0
+        assert observed(picture).sum() == 0
 
 
 # ---- the picture ----
 
 
-def seen(picture):
-    """Pixels of what was given of the vehicles or of the road, left of the words on them."""
-    return of_colour(picture, colours.SEEN, tolerance=8) | of_colour(picture, colours.SEEN_ROAD, tolerance=8)
+def observed(picture):
+    """Pixels of observed vehicles and road segments."""
+    return of_colour(picture, colours.OBSERVED, tolerance=8) | of_colour(picture, colours.OBSERVED_ROAD, tolerance=8)
 
 
 def place_of(point, pose):
@@ -104,29 +104,29 @@ def near(mask, place, reach):
     return bool(mask[max(y - reach, 0) : y + reach + 1, max(x - reach, 0) : x + reach + 1].any())
 
 
-@pytest.mark.parametrize("agent, given", [(0, {1, 2, 3}), (5, {0, 1, 3})])
-def test_the_follow_view_frames_exactly_the_partners_that_were_given(agent, given):
+@pytest.mark.parametrize("agent, expected", [(0, {1, 2, 3}), (5, {0, 1, 3})])
+def test_the_follow_view_frames_exactly_the_partners_that_are_observed(agent, expected):
     poses = [(0.0, 0.0, 0.8), (9.0, 3.0, 0.0), (-9.0, 6.0, 2.0), (16.0, -12.0, 1.0), (-20.0, -14.0, 0.4),
              (26.0, 14.0, 3.0)]
     with started(bare_scene(poses, goals=[(-40.0, 40.0)] * 6), partners=3) as batch:
         picture = SceneView(batch, size=SIZE, view="follow", agent=agent, span_m=SPAN_M).frame()
         away = [np.hypot(x - poses[agent][0], y - poses[agent][1]) for x, y, _ in poses]
-        assert {int(car) for car in np.argsort(away)[1:4]} == given
-        mask = of_colour(picture, colours.SEEN, tolerance=8)
+        assert {int(car) for car in np.argsort(away)[1:4]} == expected
+        mask = of_colour(picture, colours.OBSERVED, tolerance=8)
         others = set(range(6)) - {agent}
-        assert {car for car in others if near(mask, place_of(poses[car][:2], poses[agent]), 24)} == given
+        assert {car for car in others if near(mask, place_of(poses[car][:2], poses[agent]), 24)} == expected
 
 
-def test_the_follow_view_draws_exactly_the_segments_that_were_given():
+def test_the_follow_view_draws_exactly_the_segments_that_are_observed():
     middles = [(8.0, 10.0), (-8.0, 10.0), (20.0, -4.0), (-26.0, -6.0), (4.0, -24.0), (30.0, 14.0),
                (-4.0, 34.0)]
     roads = [("line", [(x - 2.0, y), (x + 2.0, y)]) for x, y in middles]
     with started(bare_scene([(0.0, 0.0, 2.5)], goals=[(0.0, -45.0)], roads=roads), roads=4) as batch:
         picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
-    given = {int(road) for road in np.argsort([np.hypot(*middle) for middle in middles])[:4]}
-    mask = of_colour(picture, colours.SEEN_ROAD, tolerance=8)
+    expected = {int(road) for road in np.argsort([np.hypot(*middle) for middle in middles])[:4]}
+    mask = of_colour(picture, colours.OBSERVED_ROAD, tolerance=8)
     drawn = {road for road, middle in enumerate(middles) if near(mask, place_of(middle, (0.0, 0.0, 2.5)), 3)}
-    assert drawn == given
+    assert drawn == expected
 
 
 def test_the_speeds_of_partners_are_written():
@@ -134,7 +134,7 @@ def test_the_speeds_of_partners_are_written():
     for speed in (0.0, 7.0):
         scene = bare_scene([(0.0, 0.0, 0.0), (12.0, 3.0, 0.0)], goals=[(40.0, 0.0)] * 2, speeds=[5.0, speed])
         with started(scene) as batch:
-            pictures.append(of_colour(SceneView(batch, size=SIZE, view="follow").frame(), colours.SEEN, 60))
+            pictures.append(of_colour(SceneView(batch, size=SIZE, view="follow").frame(), colours.OBSERVED, 60))
     changed = np.argwhere(pictures[0] != pictures[1])
     x, y = place_of((12.0, 3.0), (0.0, 0.0, 0.0))
     assert len(changed) > 5 and np.abs(changed - [y, x]).max() < 60  # beside the car whose speed it is
@@ -170,8 +170,8 @@ def test_an_agent_that_stopped_shows_its_last_observation():
         drive(batch, 6)
         assert batch.stopped.tolist() == [True, True, False]
         look = SceneView(batch, size=SIZE, view="follow", agent=0)
-        mask = of_colour(look.frame(), colours.SEEN, tolerance=8)
+        mask = of_colour(look.frame(), colours.OBSERVED, tolerance=8)
         drive(batch, 4)
-        later = of_colour(look.frame(), colours.SEEN, tolerance=8)
-        # What it was given stays where it was, though agent 2 went on.
+        later = of_colour(look.frame(), colours.OBSERVED, tolerance=8)
+        # Its last observation stays in place, though agent 2 drives on.
         assert (mask & later).sum() > 0.8 * mask.sum() > 50

@@ -1,4 +1,4 @@
-"""What was an agent given? Its observation turned back into metres, by nothing but the layout's table."""
+"""What does an agent observe? Its observation vector, decoded into physical units by the layout alone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..layout import Feature
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What one agent observes, in its own frame: x ahead, y to the left, metres and m/s.
+class Observation:
+    """The decoded observation of one agent, in its own frame: x ahead, y to the left, metres and m/s.
 
     Attributes:
-        present: False for an agent that is off the map; then all else is empty or 0.
+        present: False for a removed agent; then everything else is empty or 0.
         own: quantity by name of each feature of the ego and trial blocks, such as "ego/speed".
-        partners, roads: quantity by name, such as "x" or "kind", one entry a filled slot.
-        partner_slots, road_slots: which slots are filled.
+        partners, roads: quantities by name, such as "x" or "kind", one entry per filled slot.
+        partner_slots, road_slots: indices of the filled slots.
     """
 
     present: bool
@@ -29,13 +29,13 @@ class Sight:
 
     @property
     def goal_m(self) -> np.ndarray:
-        """(2,) the goal; by direction and distance, which reach farther than its coordinates."""
+        """(2,) position of the goal, from direction and distance, whose range exceeds that of its coordinates."""
         ahead, left = self.own["ego/goal_direction_x"], self.own["ego/goal_direction_y"]
         return self.own["ego/goal_distance"] * np.array([ahead, left])
 
 
-def read_sight(observation: np.ndarray, layout: dict[str, Feature]) -> Sight:
-    """Reads one agent of `Batch.observations` by `Batch.observation_layout()`."""
+def decode_observation(observation: np.ndarray, layout: dict[str, Feature]) -> Observation:
+    """Decodes one vector of `Batch.observations` by `Batch.observation_layout()`."""
     blocks: dict[str, dict[str, np.ndarray]] = {"partners": {}, "roads": {}}
     own = {}
     for name, feature in layout.items():
@@ -48,12 +48,12 @@ def read_sight(observation: np.ndarray, layout: dict[str, Feature]) -> Sight:
     slots = {block: np.flatnonzero(features["kind"] > 0) for block, features in blocks.items()}
     filled = {block: {short: quantity[slots[block]] for short, quantity in features.items()}
               for block, features in blocks.items()}
-    return Sight(present=own["ego/present"] > 0, own=own, partners=filled["partners"], roads=filled["roads"],
+    return Observation(present=own["ego/present"] > 0, own=own, partners=filled["partners"], roads=filled["roads"],
                  partner_slots=slots["partners"], road_slots=slots["roads"])
 
 
 def to_scene_frame(points_m: np.ndarray, pose: tuple[float, float, float]) -> np.ndarray:
-    """(..., 2) points of a vehicle's frame in the scene's frame; the pose is x_m, y_m, heading_rad."""
+    """(..., 2) points from a vehicle's frame to the scene's frame; the pose is x_m, y_m, heading_rad."""
     x_m, y_m, heading_rad = pose
     cosine, sine = np.cos(heading_rad), np.sin(heading_rad)
     return points_m @ np.array([[cosine, sine], [-sine, cosine]]) + np.array([x_m, y_m])
