@@ -12,7 +12,7 @@ from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments
 
 from drive_env.errors import SceneError
 from drive_env.scenes import generate_scene
-from drive_env.scenes.generate import GENERATORS, KEPT_SCENES, _generated
+from drive_env.scenes.generate import GENERATORS, CACHED_SCENES, _generated
 from drive_env.scenes.routes import lane_route
 
 LANE, LINE, EDGE = 1, 2, 3
@@ -479,9 +479,9 @@ def test_a_report_is_one_s_own():
 
 
 def test_not_more_scenes_are_kept_than_the_limit_says():
-    for seed in range(KEPT_SCENES + 3):
+    for seed in range(CACHED_SCENES + 3):
         generate_scene("intersection", seed, 1)
-    assert _generated.cache_info().currsize == KEPT_SCENES
+    assert _generated.cache_info().currsize == CACHED_SCENES
 
 
 def test_what_cannot_be_generated_is_told_alike_each_time():

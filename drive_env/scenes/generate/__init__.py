@@ -1,4 +1,4 @@
-"""Which scenes can be made from nothing but a seed?"""
+"""Which scenes can be generated from a seed? One module per scene, and one line in `GENERATORS`."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from .parameters import fill_parameters
 from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection}
-"""Name to the module with its PARAMETERS and its build()."""
+"""The module of each generator, with `PARAMETERS` and `build`."""
 
 GENERATED_DT_S = 0.1
 AGENT_LIMIT = 4096
 
-KEPT_SCENES = 256
-"""Of the last ones generated, so that envs made one after another need not wait: 7 kB for a town of 32 vehicles, some
-100 kB for the largest."""
+CACHED_SCENES = 256
+"""Size of the cache, for envs made one after another: 7 kB for a town of 32 vehicles, some 100 kB for the largest."""
 
 
 def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any) -> Scene:
-    """A scene with `agents` vehicles on lane centres, each with a goal it can reach over the lane graph.
+    """A scene with `agents` vehicles on lane centres, each with a goal that is reachable in the lane graph.
 
-    The same arguments give the same bytes on every platform. A process keeps the last `KEPT_SCENES`, so the arrays are
-    shared and read-only.
+    The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes, so the
+    arrays are shared and read-only.
 
     Args:
         name: a key of `GENERATORS`.
         seed: from 0 to 2**64 - 1.
         agents: number of vehicles, exactly.
-        **parameters: those of the generator, see its PARAMETERS.
+        **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:
-        SceneError: an unknown name or parameter, a value out of range, or more agents than fit (it says how
-            many do).
+        SceneError: an unknown name or parameter, a value out of its range, or more agents than fit, with the number
+            that does.
     """
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
@@ -54,18 +53,18 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
         scene = _generated(name, seed, agents, tuple(chosen.items()))
     except SceneError as error:
         raise SceneError(f"{source}: {error}") from None
-    return dataclasses.replace(scene, source=source, report=Report())  # a report is its owner's to write in
+    return dataclasses.replace(scene, source=source, report=Report())  # reports are mutable
 
 
-@lru_cache(maxsize=KEPT_SCENES)
+@lru_cache(maxsize=CACHED_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
-    """The validated scene of checked arguments; whoever has it may not write in its arrays."""
+    """The validated scene of checked arguments, with read-only arrays."""
     roads, lanes, objects = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
     scene = validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
         objects=objects, roads=roads, lanes=lanes))
     for array in (scene.origin_m, *(array for part in (objects, roads, lanes) for array in vars(part).values())):
-        while array is not None:  # what it is a view of, too, or the view could be made writeable again
+        while array is not None:  # also the array that it is a view of, or the view could be made writeable again
             array.flags.writeable = False
             array = array.base
     return scene

@@ -1,4 +1,4 @@
-"""What is an intersection? One four-way crossing; cars drive in on one arm and out to the end of another."""
+"""What is an intersection? One four-way junction; cars enter on one arm and have their goals at the end of another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARAMETERS = {
 
 def build(rng: Rng, agents: int, arm_length_m: float, lanes: int,
           lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
-    """The arms are closed by a curb: a car that misses its goal leaves the road, not the world."""
+    """Road edges close the arms: a car that misses its goal goes off-road."""
     net = RoadNet(CrossSection(lane_width_m, lanes), [(0.0, 0.0)],
                   [dict.fromkeys((EAST, NORTH, WEST, SOUTH))], arm_length_m)
     objects = populate(rng, net, agents,

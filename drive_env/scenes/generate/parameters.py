@@ -1,4 +1,4 @@
-"""What may be asked of a generator? Named parameters, each with its default, unit, meaning and range."""
+"""Which parameters does a generator have? Each has a name, default, unit, meaning and range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import SceneError, plain
 
 
 class Parameter(NamedTuple):
-    """One question a generator answers. Its kind is its default's: a float, an int, or a pair of ints."""
+    """One parameter, of the type of its default: a float, an int, or a pair of ints."""
 
     default: float | int | tuple[int, int]
     unit: str
@@ -27,37 +27,37 @@ class Parameter(NamedTuple):
         return f"a number {span}, in {self.unit}"
 
 
-def fill_parameters(generator: str, offered: dict[str, Parameter], given: dict) -> dict:
-    """The given values, checked, and the defaults of those not given.
+def fill_parameters(generator: str, known: dict[str, Parameter], values: dict) -> dict:
+    """`values`, checked, and the defaults of the other parameters.
 
     Raises:
-        SceneError: an unknown name, with the list of what is offered; a value out of range, with the range.
+        SceneError: an unknown name, with the known ones; a value out of its range, with the range.
     """
-    for name in given:
-        if name not in offered:
-            raise SceneError(f"{generator} has no parameter {name!r}; it has {', '.join(offered)}")
-    return {name: _checked(name, parameter, given[name]) if name in given else parameter.default
-            for name, parameter in offered.items()}
+    for name in values:
+        if name not in known:
+            raise SceneError(f"{generator} has no parameter {name!r}; it has {', '.join(known)}")
+    return {name: _checked(name, parameter, values[name]) if name in values else parameter.default
+            for name, parameter in known.items()}
 
 
 def _checked(name, parameter, value):
     if isinstance(parameter.default, tuple):
-        is_row = isinstance(value, (tuple, list)) or getattr(value, "ndim", 0) == 1
-        items = [plain(item) for item in value] if is_row else []
-        fits = [_is_whole(item) and parameter.low <= item <= parameter.high for item in items]
+        is_sequence = isinstance(value, (tuple, list)) or getattr(value, "ndim", 0) == 1
+        items = [plain(item) for item in value] if is_sequence else []
+        fits = [_is_int(item) and parameter.low <= item <= parameter.high for item in items]
         if len(fits) == 2 and all(fits):
             return tuple(items)
     else:
         found = plain(value)
-        right_kind = _is_whole(found) if isinstance(parameter.default, int) else _is_real(found)
+        right_kind = _is_int(found) if isinstance(parameter.default, int) else _is_real(found)
         if right_kind and parameter.low <= found <= parameter.high:
             return found if isinstance(parameter.default, int) else float(found)
     raise SceneError(f"{name} is {value!r}; it must be {parameter.allowed}")
 
 
-def _is_whole(value):
+def _is_int(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_real(value):
-    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))

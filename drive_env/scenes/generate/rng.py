@@ -1,6 +1,6 @@
-"""Where do a generator's random numbers come from? PCG64's raw output, whose stream numpy keeps for good.
+"""Where do the random numbers of a generator come from? From the raw output of PCG64, whose stream numpy guarantees.
 
-The methods of `numpy.random.Generator` may change between numpy versions; a town must not.
+The methods of `numpy.random.Generator` may change between numpy versions; a scene must not.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import numpy as np
 
 
 class Rng:
-    """Draws that are the same for the same seed on every platform and numpy version."""
+    """Random numbers that depend on the seed alone, on every platform and numpy version."""
 
     def __init__(self, seed: int):
         self._raw = np.random.PCG64(seed).random_raw
 
     def below(self, limit: int) -> int:
-        """A whole number from 0 to limit - 1."""
+        """An integer from 0 to limit - 1."""
         return int(self._raw()) * limit >> 64
 
     def uniform(self, low: float, high: float, count: int) -> np.ndarray:

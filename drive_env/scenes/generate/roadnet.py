@@ -1,8 +1,7 @@
 """How do junctions and streets become lanes, lines and curbs?
 
-Streets run east-west or north-south between junctions, traffic keeps to the right. A junction is a square
-box; its turns are quarter circles. Every line comes out of one `CrossSection`, so that no curb can stand in
-a lane.
+Streets run east-west or north-south between junctions, with right-hand traffic. A junction is a square box; its turns
+are quarter circles. All lines follow from one `CrossSection`, so that no curb can be in a lane.
 """
 
 from __future__ import annotations
@@ -17,36 +16,36 @@ from ..scene import ROAD_KIND_CODES, LaneGraph, Roads
 
 EAST, NORTH, WEST, SOUTH = range(4)
 AHEAD = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
-"""Unit vector of each direction; to the left of direction d lies AHEAD[(d + 1) % 4]."""
+"""Unit vector of each direction; the left of direction d is AHEAD[(d + 1) % 4]."""
 
 HEADING_RAD = (0.0, math.pi / 2, -math.pi, -math.pi / 2)
 
 SPEED_LIMIT_MPS = 13.9
 CURB_GAP_M = 1.0
-"""From the outer lane's border to the curb. In bends a car swings its corners out beyond its lane."""
+"""From the outer lane's border to the curb. In bends the corners of a car leave its lane."""
 
 RIGHT_TURN_M = 8.0
-"""Radius of the lane centre of the sharpest turn. A 5.2 m car with 0.6 rad of steering turns at 4.8 m."""
+"""Radius of the lane centre in the sharpest turn. A car of 5.2 m turns at 4.8 m with 0.6 rad of steering."""
 
 END_CAP_M = 4.0
-"""From the end of a lane that leads nowhere to the curb across: a car whose middle stands at the end fits."""
+"""From the end of a lane without successors to the curb across it: a car centred on the end has room."""
 
 GRID_PER_M = 1024
-"""Coordinates are rounded to this grid: exact in float32, and no platform's last digits count."""
+"""Coordinates are rounded to this grid: exact in float32, without the last digits, in which platforms differ."""
 
 ARC = (
     (0.0, 0.0), (0.1305261922, 0.0085551386), (0.3826834324, 0.0761204675), (0.6087614290, 0.2066466597),
     (0.7933533403, 0.3912385710), (0.9238795325, 0.6173165676), (0.9914448614, 0.8694738078), (1.0, 1.0))
-"""A quarter circle as (sin a, 1 - cos a), a in steps of 15 degrees, 7.5 at both ends so that the first chord
-is within 0.07 rad of the tangent. Written out because sin and cos differ between platforms."""
+"""A quarter circle as (sin a, 1 - cos a), a in steps of 15 degrees, 7.5 at both ends so that the first chord is within
+0.07 rad of the tangent. Constants, because sin and cos differ between platforms."""
 
 
 class CrossSection(NamedTuple):
-    """Width of every street."""
+    """The lanes of every street."""
 
     lane_width_m: float
     lanes: int
-    """One way."""
+    """In each direction."""
 
     @property
     def half_road_m(self) -> float:
@@ -92,7 +91,7 @@ class RoadNet:
     Args:
         section: of every street.
         centres: of the junctions.
-        arms: for each junction, direction to the index of the next junction, or to None where a street ends.
+        arms: for each junction, the index of the next junction by direction; None for a street that ends.
         open_length_m: length of the lanes of streets that end.
     """
 
@@ -105,7 +104,7 @@ class RoadNet:
         self._polylines: list[tuple[str, list]] = []
         self._entries: dict[tuple[int, int], list[int]] = {}
         self._exits: dict[tuple[int, int], list[int]] = {}
-        streets = [(at, arm) for at, ways in enumerate(arms) for arm, to in ways.items()
+        streets = [(at, arm) for at, exits in enumerate(arms) for arm, to in exits.items()
                    if to is None or arm in (EAST, NORTH)]
         for at, arm in streets:
             self._add_street_lanes(at, arm)
@@ -130,7 +129,7 @@ class RoadNet:
         start = np.zeros(len(kinds) + 1, np.int32)
         np.cumsum([len(points) for _, points in self._polylines], out=start[1:])
         points = np.array([point for _, points in self._polylines for point in points])
-        # Adding 0 turns -0.0 into 0.0, which are equal numbers but different bytes.
+        # Adding 0 turns -0.0 into 0.0: equal numbers, different bytes.
         points = (np.round(points * GRID_PER_M) / GRID_PER_M + 0.0).astype(np.float32)
         is_lane = kinds == ROAD_KIND_CODES["lane"]
         return Roads(
@@ -149,7 +148,7 @@ class RoadNet:
         return LaneGraph(start, after.copy())
 
     def _place(self, at, arm, out_m, left_m):
-        """The point `out_m` from a junction's centre along an arm and `left_m` to the left of that."""
+        """The point `out_m` from a junction's centre along an arm, then `left_m` to the left."""
         (x, y), (ux, uy), (lx, ly) = self.centres[at], AHEAD[arm], AHEAD[(arm + 1) % 4]
         return (x + out_m * ux + left_m * lx, y + out_m * uy + left_m * ly)
 
@@ -214,7 +213,7 @@ class RoadNet:
             self._polylines.append(("line", ends))
 
     def _add_line_through(self, at):
-        """Where only two arms meet, the road bends or runs on, and so does its centre line."""
+        """A junction of two arms is a bend or a straight road: its centre line continues."""
         if len(self.arms[at]) != 2:
             return
         arm, to_arm = sorted(self.arms[at])
@@ -225,19 +224,19 @@ class RoadNet:
             ("line", [start, end] if straight else quarter(start, (arm + 2) % 4, to_arm, box_m, end)))
 
     def _add_curbs(self):
-        """Walks round every block with the road on one side, corner after corner, until the walk closes."""
-        unseen = {(at, arm) for at, ways in enumerate(self.arms) for arm in ways}
-        for first in sorted(unseen):
+        """Follows the outline of every block from corner to corner until it closes."""
+        unvisited = {(at, arm) for at, exits in enumerate(self.arms) for arm in exits}
+        for first in sorted(unvisited):
             points, here = [], first
-            while here in unseen:
-                unseen.remove(here)
+            while here in unvisited:
+                unvisited.remove(here)
                 corner, here = self._curb_corner(*here)
                 points += corner
             if points:
                 self._polylines.append(("edge", [*points, points[0]]))
 
     def _curb_corner(self, at, arm):
-        """The curb from an arm's left side to the next arm's right side, and where the walk goes on."""
+        """The curb from an arm's left side to the next arm's right side, and the next corner."""
         box_m, half_m = self.section.half_box_m, self.section.half_road_m
         to_arm = next((arm + turn) % 4 for turn in (1, 2, 3) if (arm + turn) % 4 in self.arms[at])
         start, end = self._place(at, arm, box_m, half_m), self._place(at, to_arm, box_m, -half_m)
@@ -259,6 +258,6 @@ def quarter(start, direction, to_direction, radius_m, end):
     """Points of a quarter circle from `start`, heading `direction`, to `end`, heading `to_direction`."""
     (x, y), (ux, uy), (wx, wy) = start, AHEAD[direction], AHEAD[to_direction]
     points = [(x + radius_m * (s * ux + c * wx), y + radius_m * (s * uy + c * wy)) for s, c in ARC]
-    # The same numbers as the neighbour's first point, not merely near them.
+    # Exactly the neighbour's first point.
     points[-1] = end
     return points

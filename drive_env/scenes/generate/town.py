@@ -1,4 +1,4 @@
-"""What is a town? A grid of junctions, uneven blocks, some streets left out; every lane lies on a loop."""
+"""What is a town? A grid of junctions with uneven blocks and some streets removed; every lane is on a cycle."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PARAMETERS = {
 }
 
 STRETCH = 0.1
-"""A town is up to this share longer or wider than its blocks ask for."""
+"""The mean block of a town is up to this share longer or shorter than `block_m`."""
 
 UNEVENNESS = 0.22
-"""Blocks of one town differ from their mean by about this share of it."""
+"""Blocks differ from the mean of their town by about this share."""
 
 ROUTE_RANGE_M = (40.0, 140.0)
-"""At town speeds most of these take less than the 20 s of a default trial."""
+"""At urban speeds most of these take less than the 20 s of a default trial."""
 
 OUTSIDE = (-1, -1)
 
@@ -32,18 +32,18 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float,
           lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
-    left_out = _left_out(rng, columns, rows)
+    removed = _removed_streets(rng, columns, rows)
     centres, arms = [], []
     for row in range(rows + 1):
         for column in range(columns + 1):
             at = row * (columns + 1) + column
             centres.append((xs[column], ys[row]))
-            ways = {EAST: (column < columns, at + 1, (column, row, EAST)),
-                    NORTH: (row < rows, at + columns + 1, (column, row, NORTH)),
-                    WEST: (column > 0, at - 1, (column - 1, row, EAST)),
-                    SOUTH: (row > 0, at - columns - 1, (column, row - 1, NORTH))}
-            arms.append({way: to for way, (inside, to, street) in ways.items()
-                         if inside and street not in left_out})
+            exits = {EAST: (column < columns, at + 1, (column, row, EAST)),
+                     NORTH: (row < rows, at + columns + 1, (column, row, NORTH)),
+                     WEST: (column > 0, at - 1, (column - 1, row, EAST)),
+                     SOUTH: (row > 0, at - columns - 1, (column, row - 1, NORTH))}
+            arms.append({arm: to for arm, (inside, to, street) in exits.items()
+                         if inside and street not in removed})
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
     objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
@@ -54,7 +54,7 @@ def _spread(rng, blocks, block_m):
     """Junction coordinates along one axis, centred on 0, in eighths of a metre."""
     mean_m = block_m * float(rng.uniform(1.0 - STRETCH, 1.0 + STRETCH, 1)[0])
     uneven = rng.uniform(-UNEVENNESS, UNEVENNESS, blocks).tolist()
-    # Not sum(), which rounds otherwise from Python 3.12 on.
+    # sum() rounds differently from Python 3.12 on.
     mean = math.fsum(uneven) / blocks
     places = [0.0]
     for share in uneven:
@@ -62,13 +62,13 @@ def _spread(rng, blocks, block_m):
     return [place - places[-1] / 2 for place in places]
 
 
-def _left_out(rng, columns, rows):
-    """Streets to leave out, as (column, row, direction) of their west or south junction.
+def _removed_streets(rng, columns, rows):
+    """Streets to remove, as (column, row, direction) of their west or south junction.
 
-    Leaving a street out makes one block of the two beside it. That is allowed while it is the only street
-    the two share: a street with one block on both its sides would be a bridge, and a lane over a bridge lies
-    on no loop.
+    Removing a street merges the two blocks beside it. It must be the only street between them: another one would have
+    the same block on both sides, so it would be a bridge of the graph, and a lane on a bridge is on no cycle.
     """
+    # The two blocks beside every street.
     sides = {}
     for row in range(rows + 1):
         for column in range(columns):
@@ -78,17 +78,17 @@ def _left_out(rng, columns, rows):
             sides[column, row, NORTH] = (column - 1, row), (column, row)
     block_of = {block: block if 0 <= block[0] < columns and 0 <= block[1] < rows else OUTSIDE
                 for pair in sides.values() for block in pair}
-    left_out: set = set()
-    wanted = rng.below(columns * rows // 2 + 1)
+    # Remove streets in random order; `block_of` maps every block to the merged block that it is part of.
+    removed: set = set()
+    count = rng.below(columns * rows // 2 + 1)
     for street in rng.shuffled(list(sides)):
-        if len(left_out) == wanted:
+        if len(removed) == count:
             break
         pair = {block_of[block] for block in sides[street]}
         shared = [other for other in sides
-                  if other not in left_out and {block_of[block] for block in sides[other]} == pair]
+                  if other not in removed and {block_of[block] for block in sides[other]} == pair]
         if shared == [street]:
-            left_out.add(street)
-            merged = block_of[sides[street][0]]
-            gone = block_of[sides[street][1]]
-            block_of = {block: merged if now == gone else now for block, now in block_of.items()}
-    return left_out
+            removed.add(street)
+            merged, absorbed = (block_of[block] for block in sides[street])
+            block_of = {block: merged if part == absorbed else part for block, part in block_of.items()}
+    return removed

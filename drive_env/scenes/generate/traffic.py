@@ -1,7 +1,7 @@
-"""Where do the cars of a generated scene start, how fast, and where do they want to go?
+"""Where do the cars of a generated scene start, at which speed, and where are their goals?
 
-Streets are cut into rows of places 8 m apart, one place a lane. A car starts on one place and its goal is
-another, on which nobody starts. Routes are measured over the lane graph.
+Streets are divided into rows of places 8 m apart, with one place per lane. A car starts on one place; its goal is
+another, on which no car starts. Routes are shortest paths in the lane graph.
 """
 
 from __future__ import annotations
@@ -21,47 +21,48 @@ HEIGHT_RANGE_M = (1.4, 1.9)
 
 PLACE_PITCH_M = 8.0
 JITTER_M = 0.4
-"""Two cars of 5.2 m on neighbouring places, both moved by this much, keep 2 m between their bumpers."""
+"""Two cars of 5.2 m on neighbouring places, each displaced by this, are 2 m apart."""
 
 PLACE_INSET_M = 3.6
-"""From a lane's end to its first place: a moved car still stands wholly on its lane, never in a junction."""
+"""From a lane's end to its first place: a displaced car is entirely on its lane, never in a junction."""
 
 GOAL_DISTANCE_M = 20.0
-"""As the crow flies: a goal across the street may be a long drive away and still be reached by accident."""
+"""Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
 
 START_SPEED_MPS = 6.0
 CALM_BRAKING_MPS2 = 2.0
-"""No car starts faster than it can stop, at this rate, before the next car on its lane or the lane's end."""
+"""A car can stop from its start speed, at this rate, before the next car on its lane and before the lane's end."""
 
 
 class Place(NamedTuple):
     lane: int
     along_m: float
     calm: bool
-    """Calm places lie 16 m from row to row and never on both ways of a street in one row: cars on them can be
-    passed even if they stand for ever. They are filled first."""
+    """Calm places are 16 m apart, never on both directions of a street in one row: a car on one can be passed even if
+    it never moves. They are filled first."""
 
 
 class TrafficSpec(NamedTuple):
-    """What a generator asks of its traffic."""
+    """Requirements of a generator on its traffic."""
 
     start_lanes: set[int]
     goal_lanes: set[int]
     route_range_m: tuple[float, float]
     far_goals: bool
-    """Goals fill their lanes from the far end, instead of lying anywhere."""
+    """Goals fill their lanes from the far end; otherwise they are anywhere."""
 
 
 def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     """`agents` cars on lane centres.
 
     Raises:
-        SceneError: they do not fit; it says how many do.
+        SceneError: they do not fit; names the number that does.
     """
+    # Draw a start for every car, calm places first.
     places = _places(rng, net, spec.start_lanes)
     starts = [place for place in places if place.lane in spec.start_lanes]
     goals = [place for place in places if place.lane in spec.goal_lanes]
-    # Every car needs a place to start from and one to go to.
+    # Every car needs two places: start and goal.
     fitting = min(len(starts), len(set(starts + goals)) // 2)
     if agents > fitting:
         raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
@@ -70,13 +71,14 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     taken = set(starts)
     goals = [place for place in goals if place not in taken]
 
+    # Draw sizes and speeds, then goals.
     lane = np.array([place.lane for place in starts])
     along_m = np.array([place.along_m for place in starts]) + rng.uniform(-JITTER_M, JITTER_M, agents)
     length_m, width_m, height_m = (rng.uniform(*size_range_m, agents).astype(np.float32)
                                    for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
     speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
                            _calm_speed_mps(net, lane, along_m))
-    # Eighths of a m/s, rounded down.
+    # Round down to eighths of a m/s.
     speed_mps = np.floor(speed_mps * 8) / 8
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
     goal_m = _draw_goals(rng, net, lane, along_m, xy_m, goals, spec)
@@ -95,12 +97,12 @@ def _places(rng, net, start_lanes):
         room_m = street.length_m - 2 * PLACE_INSET_M
         rows = int(room_m // PLACE_PITCH_M) + 1
         first_m = PLACE_INSET_M + float(rng.uniform(0.0, room_m - (rows - 1) * PLACE_PITCH_M, 1)[0])
-        ways = [way for way in (street.out, street.back) if start_lanes.intersection(way)]
+        sides = [side for side in (street.out, street.back) if start_lanes.intersection(side)]
         for row in range(rows):
             out_m = first_m + row * PLACE_PITCH_M
-            calm_way = ways[rng.below(len(ways))] if row % 2 == 0 else ()
-            places += [Place(lane, out_m, lane in calm_way) for lane in street.out]
-            places += [Place(lane, street.length_m - out_m, lane in calm_way) for lane in street.back]
+            calm_side = sides[rng.below(len(sides))] if row % 2 == 0 else ()
+            places += [Place(lane, out_m, lane in calm_side) for lane in street.out]
+            places += [Place(lane, street.length_m - out_m, lane in calm_side) for lane in street.back]
     return places
 
 
@@ -123,8 +125,8 @@ def _poses(net, lane, along_m):
 
 
 def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
-    """(n, 2): a place of its own for every car, as long as there are such within the wished range."""
-    between_m = _ways_m(net)
+    """(n, 2): goals within the range of route lengths, different for all cars as far as possible."""
+    between_m = _paths_m(net)
     lane_length_m = np.array([item.length_m for item in net.lanes])
     goal_lane = np.array([place.lane for place in goals])
     goal_along_m = np.array([place.along_m for place in goals])
@@ -133,40 +135,41 @@ def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
     low_m, high_m = spec.route_range_m
     chosen = []
     for car in range(len(lane)):
+        # Route length to every goal, along the lane or through the graph.
         ahead_m = goal_along_m - along_m[car]
         around_m = lane_length_m[lane[car]] + between_m[lane[car], goal_lane] + ahead_m
         route_m = np.where((goal_lane == lane[car]) & (ahead_m > 0), ahead_m, around_m)
         gap_m = goal_xy_m - xy_m[car]
-        far_off = (gap_m * gap_m).sum(axis=1) >= GOAL_DISTANCE_M**2
-        reached = far_off & np.isfinite(route_m)
-        wished = reached & (route_m >= low_m) & (route_m <= high_m)
-        # First a free goal within the range, then a shared one, then whatever can be reached.
-        for suits in (free & wished, wished, reached):
-            if suits.any():
+        is_far = (gap_m * gap_m).sum(axis=1) >= GOAL_DISTANCE_M**2
+        reachable = is_far & np.isfinite(route_m)
+        in_range = reachable & (route_m >= low_m) & (route_m <= high_m)
+        # Prefer a free goal within the range, then a shared one, then any reachable one.
+        for candidates in (free & in_range, in_range, reachable):
+            if candidates.any():
                 break
         else:
             raise SceneError(f"car {car} reaches no goal at least {GOAL_DISTANCE_M:g} m away; "
                              "these roads are too short")
-        suiting = np.flatnonzero(suits)
-        goal = int(suiting[rng.below(len(suiting))])
+        indices = np.flatnonzero(candidates)
+        goal = int(indices[rng.below(len(indices))])
         if spec.far_goals:
-            same_lane = suiting[goal_lane[suiting] == goal_lane[goal]]
+            same_lane = indices[goal_lane[indices] == goal_lane[goal]]
             goal = int(same_lane[np.argmax(goal_along_m[same_lane])])
         free[goal] = False
         chosen.append(goal)
     return goal_xy_m[chosen]
 
 
-def _ways_m(net):
-    """(lanes, lanes) metres from the end of one street lane to the start of another; Floyd and Warshall."""
+def _paths_m(net):
+    """(lanes, lanes) metres from the end of one street lane to the start of another (Floyd and Warshall)."""
     count = len(net.lanes)
-    way_m = np.full((count, count), np.inf)
+    path_m = np.full((count, count), np.inf)
     for link in net.connectors:
-        way_m[link.before, link.after] = link.length_m
+        path_m[link.before, link.after] = link.length_m
     for middle, lane in enumerate(net.lanes):
-        through_m = way_m[:, middle, None] + (lane.length_m + way_m[None, middle])
-        np.minimum(way_m, through_m, out=way_m)
-    return way_m
+        through_m = path_m[:, middle, None] + (lane.length_m + path_m[None, middle])
+        np.minimum(path_m, through_m, out=path_m)
+    return path_m
 
 
 def _on_grid(values_m):
