@@ -92,7 +92,7 @@ def _checked_names(cls: _Config) -> _Config:
         check_names(cls.__name__, choices, [field.name for field in dataclasses.fields(cls)])
         made(self, *values, **choices)
 
-    cls.__init__ = __init__  # type: ignore[misc]
+    cls.__init__ = __init__  # type: ignore[method-assign]
     return cls
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .binding import ffi, lib
 from .config import DriveConfig
 from .errors import ConfigError, shown
-from .core import native_config
+from .native import native_config
 
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .binding import ffi, lib
 from .config import DriveConfig
-from .core import native_config
+from .native import native_config
 
 
 @dataclass(frozen=True)

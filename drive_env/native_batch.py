@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from .arrays import aligned_block, allocate, shared_table
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
-from .core import native_config, native_scene
+from .native import native_config, native_scene
 from .roles import Roles
 
 ISA_VARIABLE = "DRIVE_ENV_ISA"
@@ -30,7 +29,7 @@ class NativeBatch:
         config, restart, num_worlds, seed, threads, world_ids: as for `Batch`, already checked.
         roles: the agent roles of each scene.
         part_count: how many parts can be called separately.
-        arrays: arrays of the caller by name, or None.
+        arrays: arrays of the caller by name, or None; `allocate` checks them.
 
     Attributes:
         handle: drv_batch pointer that frees itself.
@@ -46,7 +45,7 @@ class NativeBatch:
 
     def __init__(self, config: DriveConfig, restart: str, roles: tuple[Roles, ...], num_worlds: int, seed: int,
                  threads: int, world_ids: npt.NDArray[np.int64], part_count: int,
-                 arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+                 arrays: Any = None) -> None:
         self.handle = ffi.NULL
         self.config, self.restart, self.roles = config, restart, roles
         self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from ..action_space import action_dimensions
 from ..batch import Batch
 from ..errors import ConfigError, checked_int, shown
 from ..per_world import SEED_LIMIT
@@ -25,6 +28,7 @@ class RandomDriver:
         if not isinstance(batch, WorldRange):
             raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")
         self.batch = batch
+        self._bins = [dimension.bins for dimension in action_dimensions(batch.config)]
         self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
@@ -48,5 +52,5 @@ class RandomDriver:
         if action_type == "continuous":
             return rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
         if action_type == "multi_discrete":
-            return rng.integers(0, self.batch.single_action_space.nvec, (count, 2))
-        return rng.integers(0, self.batch.single_action_space.n, count)
+            return rng.integers(0, self._bins, (count, 2))
+        return rng.integers(0, math.prod(self._bins), count)

@@ -123,7 +123,8 @@ def _yielding(vehicles: dict[str, np.ndarray], desired_mps: np.ndarray, pairs: P
     own, other = pairs.own, pairs.other
     is_follower = (pairs.ahead_m < 0) & (pairs.turn_cos > SAME_DIRECTION_COS)
     conflicts = covered.any(axis=(1, 2)) & ~_is_ahead(vehicles, pairs, covered) & ~is_follower
-    times, point = covered.any(axis=1), np.argmax(covered.any(axis=2), axis=1)
+    times = np.asarray(covered.any(axis=1))
+    point = np.argmax(covered.any(axis=2), axis=1)
     leaves_s = np.where(times[:, -1], np.inf, FORECAST_S[::-1][np.argmax(times[:, ::-1], axis=1)])
     gap_m = point * SIDE_PITCH_M - 0.5 * vehicles["length_m"][own]
     arrives_s = time_to_reach(vehicles["speed_mps"][own], desired_mps[own], np.maximum(gap_m, 0.0))

@@ -2,6 +2,7 @@
 
 from .playing import record, write_replay
 from .recorder import Recorder
-from .recording import Recording, Trial
+from .recording import Recording
+from .trials import Trial
 
 __all__ = ["Recorder", "Recording", "Trial", "record", "write_replay"]

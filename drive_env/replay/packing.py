@@ -10,8 +10,7 @@ import numpy as np
 
 from ..batch import OUTCOMES
 from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
-from .recorder import own_features
-from .recording import EVENTS, FLAGS, Recording, Trial
+from .trials import EVENTS, FLAGS, RecordedTrials, Trial, own_features
 
 CENTIMETRE = 0.01
 HEADING_QUANTUM_RAD = np.pi / 2**15
@@ -35,7 +34,7 @@ COUNT_LIMIT = 2.0**31 - 1
 """Counts are 32-bit integers; differences may wrap, their sums wrap back."""
 
 
-def pack_recording(recording: Recording) -> bytes:
+def pack_recording(recording: RecordedTrials) -> bytes:
     """A zlib stream of the length of the header (uint32), the header (JSON) and the arrays.
 
     The header's `arrays` holds, by name, the arguments of `encoded` and the offset of the array behind the header.
@@ -132,7 +131,7 @@ def _series(values):
     return values.reshape(len(values), -1).T
 
 
-def _header(recording: Recording) -> dict:
+def _header(recording: RecordedTrials) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
         "config": {name: getattr(config, name) for name in CONFIG_FIELDS},

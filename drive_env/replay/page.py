@@ -8,7 +8,7 @@ import re
 from importlib import resources
 
 from .packing import pack_recording
-from .recording import Recording
+from .trials import RecordedTrials
 
 SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "observation",
            "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
@@ -20,7 +20,7 @@ SLOT = re.compile(r"<!-- (title|style|script|recording) -->")
 NAMES_IN_TITLE = 3
 
 
-def fill_page(recording: Recording, title: str | None = None) -> str:
+def fill_page(recording: RecordedTrials, title: str | None = None) -> str:
     """The whole page as HTML; `title` None takes the names of the scenes."""
     parts = {
         "title": html.escape(_default_title(recording) if title is None else str(title)),

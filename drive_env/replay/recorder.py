@@ -9,13 +9,10 @@ import numpy as np
 from ..action_space import action_dimensions, bins_of_index
 from ..batch import Batch
 from ..errors import CallError, checked_int
-from ..layout import Feature
 from ..roles import Roles
 from ..sub_batch import check_is_whole
-from .recording import EVENTS, FLAGS, Recording, Trial
-
-SLOT_BLOCKS = ("partners", "roads")
-"""Blocks of an observation whose features have slots."""
+from .recording import Recording
+from .trials import EVENTS, FLAGS, Trial, own_features
 
 
 class Frame(NamedTuple):
@@ -132,11 +129,6 @@ class Recorder:
             rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own])
-
-
-def own_features(layout: dict[str, Feature]) -> list[Feature]:
-    """The features without slots, one number per agent."""
-    return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SLOT_BLOCKS]
 
 
 def _shares(actions, config):

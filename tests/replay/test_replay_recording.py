@@ -10,7 +10,7 @@ from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, R
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.replay import Recorder, record, write_replay
 from drive_env.replay.page import SCRIPTS, resources
-from drive_env.replay.recording import FLAGS
+from drive_env.replay.trials import FLAGS
 
 LIVELY = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 """No event stops an agent, so that every agent moves in every step."""

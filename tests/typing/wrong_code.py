@@ -1,4 +1,4 @@
-"""What mypy --strict must refuse: one fault a line, each with what is said of it."""
+"""Code that mypy --strict must reject: one fault per line, each with the code of the error."""
 
 import drive_env
 from drive_env import Batch, DriveConfig, parallel_env
@@ -8,7 +8,7 @@ drive_env.nothing  # want: attr-defined
 DriveConfig(max_trials="two")  # want: arg-type
 DriveConfig(trial_step=5)  # want: call-arg
 DriveConfig().dt_s = 0.1  # want: misc
-Batch(worlds="many")  # want: arg-type
+Batch(num_worlds="many")  # want: arg-type
 Batch(scenes=7)  # want: arg-type
 Batch().observation  # want: attr-defined
 parallel_env().step([1, 2])  # want: arg-type

@@ -34,11 +34,11 @@ def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
     # Kind, points and id of every road; roads without points are dropped.
     kinds, polylines = [], []
     for index, entry in enumerate(entries):
-        place = f"roads[{index}]"
-        kinds.append(_road_kind(expected(entry, dict, place), place, report))
+        road = f"roads[{index}]"
+        kinds.append(_road_kind(expected(entry, dict, road), road, report))
         geometry = entry.get("geometry")
         # Some tools write the single point of a stop sign without a list.
-        polylines.append([geometry] if type(geometry) is dict else member(entry, "geometry", list, place))
+        polylines.append([geometry] if type(geometry) is dict else member(entry, "geometry", list, road))
     ids = [whole_number(entry["id"], *ID_RANGE, f"roads[{index}].id") if "id" in entry else index
            for index, entry in enumerate(entries)]
     report.impute("road ids: the index in the file", sum("id" not in entry for entry in entries))
@@ -50,8 +50,8 @@ def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
     points = list(chain.from_iterable(polylines))
 
     def place(at):
-        road = int(np.searchsorted(start, at, side="right")) - 1
-        return f"roads[{kept[road]}].geometry[{at - start[road]}]"
+        index = int(np.searchsorted(start, at, side="right")) - 1
+        return f"roads[{kept[index]}].geometry[{at - start[index]}]"
 
     column(points, "z", place, default=0.0)
     return Roads(

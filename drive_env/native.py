@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
-
-if TYPE_CHECKING:
-    from .roles import Roles
+from .roles import Roles
 
 __all__ = ["native_config", "native_scene"]
-
-OF_THREAD = per_thread
 
 
 def native_config(config: DriveConfig, restart: str = "auto"):
