@@ -272,7 +272,7 @@ def golden_outputs(policy):
     found = []
     with torch.no_grad():
         for step in range(steps):
-            cache.open(first[:, step])
+            cache.reset(first[:, step])
             parameters, values = policy.step(observations[:, step], previous[:, step], ~waits[:, step], cache)
             found.append(torch.cat([parameters[:, [0, 45, 90]], values[:, None]], -1))
     found = torch.stack(found, 1)
