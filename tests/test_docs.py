@@ -3,7 +3,6 @@
 `python tests/test_docs.py` rewrites the tables.
 """
 
-import ast
 import dataclasses
 import inspect
 import re
@@ -16,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 from installed import skip_where_missing
 from public_names import WITH_EXTRAS, public_objects
+from test_structure import LAYERS
 
 if sys.version_info < (3, 11):
     import tomli as tomllib
@@ -24,11 +24,11 @@ else:
 
 import drive_env
 from drive_env import Batch, DriveConfig, DriveParallelEnv, RewardConfig, generate_scene, parallel_env
-from drive_env.arrays import SHARED
-from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
-from drive_env.layout import observation_layout
+from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
+from drive_env.arrays import SHARED
+from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
@@ -411,38 +411,24 @@ def layers():
     return {path.rstrip("/"): depth for depth, row in enumerate(rows) for path in re.findall(r"`([^`]+)`", row)}
 
 
-def imported(path):
-    """What a module of the package imports from it when it runs, as paths without a suffix."""
-    tree = ast.parse(path.read_text())
-    unseen = {id(node) for branch in ast.walk(tree) if isinstance(branch, ast.If)
-              and "TYPE_CHECKING" in ast.unparse(branch.test) for node in ast.walk(branch)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in unseen:
-            folder = path.parents[node.level - 1]
-            names = [node.module.replace(".", "/")] if node.module else [alias.name for alias in node.names]
-            yield from ((folder / name).relative_to(ROOT).as_posix() for name in names)
-
-
 def included(path):
-    return [f"c/src/{name}" for name in re.findall(r'^#include "(\w+/\w+\.h)"', path.read_text(), re.MULTILINE)]
+    return [f"c/src/{name}" for name in re.findall(r'^#include "(\w+/[\w/]+\.h)"', path.read_text(), re.MULTILINE)]
 
 
-def test_dependencies_point_down_the_table_of_layers():
+def test_the_table_of_layers_has_the_order_of_the_package():
+    """Which tests/test_structure.py holds every import against."""
+    heights = {name: height for height, names in enumerate(LAYERS) for name in names}
+    named = [Path(path).stem for path in layers() if path.startswith("drive_env/")]
+    assert len(named) > 10
+    assert named == sorted(named, key=heights.__getitem__, reverse=True)
+
+
+def test_includes_of_the_core_point_down_the_table_of_layers():
     order = layers()
-    assert len(order) > 15
     linkage = "c/src/step/isa.h"  # the macro that makes functions static in the unit of the step
-
-    def layer_of(name):
-        return next((depth for place, depth in order.items()
-                     if name == place.removesuffix(".py") or name.startswith(f"{place}/")), None)
-
-    upward = []
-    for path in [*(ROOT / "drive_env").rglob("*.py"), *(ROOT / "c/src").glob("*/*.[ch]")]:
-        name = path.relative_to(ROOT).with_suffix("" if path.suffix == ".py" else path.suffix).as_posix()
-        for target in imported(path) if path.suffix == ".py" else included(path):
-            above, below = layer_of(name), layer_of(target)
-            if None not in (above, below) and below < above and target != linkage:
-                upward.append(f"{name} uses {target}")
+    folder_of = {path: "/".join(path.relative_to(ROOT).parts[:3]) for path in (ROOT / "c/src").rglob("*.[ch]")}
+    upward = [f"{path.name} includes {target}" for path, folder in folder_of.items() for target in included(path)
+              if target != linkage and order["/".join(target.split("/")[:3])] < order[folder]]
     assert upward == []
 
 
