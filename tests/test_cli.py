@@ -1,4 +1,4 @@
-"""Does the command say what it did in tables, and what went wrong in one sentence?"""
+"""Does the command report in tables, and errors in one sentence?"""
 
 import dataclasses
 import re
@@ -19,7 +19,7 @@ def run_alone(*arguments):
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
 
 
-def test_the_demo_shows_both_drivers_and_where_the_time_went():
+def test_the_demo_reports_both_drivers_and_the_time_of_each_phase():
     output = run("demo", "--episodes", "1")
     random_policy, by_rule = map(float, cells(output, "goal"))
     assert by_rule > 0.6 > random_policy
@@ -33,7 +33,7 @@ def test_the_demo_shows_both_drivers_and_where_the_time_went():
 def test_the_same_seed_plays_the_same_demo():
     def figures(seed):
         output = run("demo", "--episodes", "1", "--seed", seed)
-        return output.partition("how they drove")[2].partition("where the time")[0]
+        return output.partition("metrics")[2].partition("time of the env")[0]
 
     assert figures("7") == figures("7") != figures("8")
 
@@ -45,7 +45,7 @@ def test_the_demo_plays_a_file_after_the_town(sample_path):
     assert cells(output, "trials recorded") == ["28", "28"]
 
 
-def test_a_scene_that_cannot_be_read_is_found_before_anything_is_played():
+def test_an_unreadable_scene_is_an_error_before_anything_is_played():
     with pytest.raises(drive_env.SceneError, match="nowhere.bin"):
         run("demo", "nowhere.bin", "--episodes", "1000")
 
@@ -78,7 +78,7 @@ def test_inspect_shows_what_a_json_file_holds(sample_path):
         assert line in output
 
 
-def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
+def test_inspect_escapes_control_characters(tmp_path):
     document = small_document()
     document["scenario_id"] = "\u202ered\ufeff\nline"
     path = tmp_path / "red.json"
@@ -86,7 +86,7 @@ def test_inspect_steers_no_terminal_by_what_a_file_says(tmp_path):
     assert cells(run("inspect", str(path)), "scenario id") == ["\\u202ered\\ufeff\\nline"]
 
 
-def test_ids_are_drawn_together_and_many_are_cut():
+def test_ids_are_shown_as_spans_and_many_are_cut():
     spans = drive_env.cli.inspection.spans
     assert spans(np.array([5, 3, 4, -1, 9])) == "-1, 3-5, 9"
     assert spans(np.zeros(0, np.int64)) == "none"
@@ -101,7 +101,7 @@ def test_inspect_takes_a_generators_name():
     assert "agents: 5" in output
 
 
-def test_inspect_shows_a_scene_in_which_nobody_could_drive(monkeypatch):
+def test_inspect_shows_a_scene_without_agents(monkeypatch):
     town = drive_env.generate_scene("town", agents=2)
     starts_m = np.stack([town.objects.x_m[0], town.objects.y_m[0]], axis=1)
     scene = dataclasses.replace(town, objects=dataclasses.replace(town.objects, goal_m=starts_m))
@@ -125,7 +125,7 @@ def test_bench_measures_and_names_the_machine(options):
 
 @pytest.mark.parametrize("scene, named", [
     ("intersection", "generate_scene('intersection', seed=0, agents=32) and 63 like it"), ("own.drv", "own.drv")])
-def test_a_command_names_what_it_was_given_not_what_that_was_made_from(scene, named, tmp_path, monkeypatch):
+def test_a_command_names_its_argument_not_the_source_of_the_scene(scene, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     drive_env.save_scene(drive_env.generate_scene("town", seed=9, agents=2), "own.drv")
     assert cells(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
@@ -161,14 +161,14 @@ def test_help_names_every_option():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
-def test_words_that_cannot_be_printed_are_told_in_one_sentence():
+def test_a_failed_print_is_one_sentence():
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "drive_env", "inspect", "town"], stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (1, "drive-env: No space left on device\n")
 
 
-def test_a_place_that_cannot_be_written_to_is_told_before_anything_is_played(tmp_path):
+def test_an_unwritable_folder_is_an_error_before_anything_is_played(tmp_path):
     file = tmp_path / "taken"
     file.write_text("")
     done = run_alone("-m", "drive_env", "demo", "--episodes", "1000", "--out", str(file))
@@ -177,7 +177,7 @@ def test_a_place_that_cannot_be_written_to_is_told_before_anything_is_played(tmp
     assert done.stdout == ""
 
 
-def test_an_episode_becomes_a_page_and_a_film(tmp_path):
+def test_an_episode_is_written_as_a_page_and_a_sheet(tmp_path):
     page, film = tmp_path / "episode.html", tmp_path / "episode.png"
     assert str(page) in run("replay", "town", "--agents", "2", "--trials", "1", "--out", str(page))
     assert page.read_text().startswith("<!")
@@ -186,13 +186,13 @@ def test_an_episode_becomes_a_page_and_a_film(tmp_path):
     assert film.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_line_of_a_replay_says_whose_figures_it_shows(tmp_path, monkeypatch):
+def test_the_line_of_a_replay_names_the_agent_of_its_figures(tmp_path, monkeypatch):
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.json").write_bytes(json_bytes(small_document()))
-    said = run("play", "log.json", "--policy", "replay", "--out", "log.png")
+    output = run("play", "log.json", "--policy", "replay", "--out", "log.png")
     rates = r"goal \S+, collision \S+, offroad \S+"
-    assert re.fullmatch(rf"log.png: the log; of the one agent that drives by rule: {rates}\n", said)
+    assert re.fullmatch(rf"log.png: the log; the rule-based agent: {rates}\n", output)
     assert re.fullmatch(r"log.png: goal \S+, .*timeout \S+\n", run("play", "log.json", "--out", "log.png"))
 
 
@@ -203,8 +203,8 @@ def test_help_names_every_ending_that_a_command_writes():
 
     for command, endings in (("inspect", CHART_ENDINGS), ("play", (*FILM_ENDINGS, ".png")),
                              ("replay", (".html", ".htm")), ("convert", (".drv",))):
-        told = run(command, "--help")
-        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", told)] == []
+        shown = run(command, "--help")
+        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", shown)] == []
 
 
 WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"

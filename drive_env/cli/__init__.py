@@ -1,6 +1,6 @@
-"""What does the command `drive-env` need, and what becomes of its errors?
+"""How does the command `drive-env` start, and how does it report errors?
 
-Nothing here is imported by `import drive_env`: typer and rich come with the extra [cli].
+`import drive_env` does not import this package: typer and rich belong to the extra [cli].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EXTRA = ("typer", "rich")
 
 
 def main() -> None:
-    """Runs the command; an error is one sentence on stderr and exit code 1, a wrong option exit code 2."""
+    """Runs the command. An error is one sentence on stderr and exit code 1; an invalid option is exit code 2."""
     try:
         from .app import app
     except ModuleNotFoundError as error:
@@ -25,7 +25,8 @@ def main() -> None:
     from . import show
 
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what a terminal has no letters for
+        # File names may hold characters that the terminal cannot encode.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="drive-env")
     except DriveError as error:
@@ -33,6 +34,6 @@ def main() -> None:
     except OSError as error:
         if error.filename is None and error.strerror is None:
             raise
-        if error.filename is None:  # what was still to be printed cannot be
+        if error.filename is None:  # stdout failed: discard what is buffered
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(f"drive-env: {printable(show.words_of(error))}")
+        sys.exit(f"drive-env: {printable(show.os_error_text(error))}")

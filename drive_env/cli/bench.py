@@ -1,4 +1,4 @@
-"""How many agent-steps a second? The array API under random actions, and the time of each phase."""
+"""How many agent-steps per second does the array API take? Under random actions, with the time of each phase."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ REPEATS = 5
 WARM_UP_SHARE, LEAST_WARM_UP_S = 0.25, 0.2
 
 DRAWS = 64
-"""Sets of actions drawn beforehand and taken in turn, so that drawing is not measured."""
+"""Sets of actions drawn beforehand and used in turn, so that drawing is not measured."""
 
 
 class Action(str, Enum):
-    """The values of `DriveConfig.action_type`, as an option."""
+    """The values of `DriveConfig.action_type`, for the option."""
 
     discrete = "discrete"
     multi_discrete = "multi_discrete"
@@ -31,7 +31,7 @@ class Action(str, Enum):
 
 
 class Measured(NamedTuple):
-    """What a stretch of steps came to."""
+    """Agent-steps of some time."""
 
     agent_steps: int
     seconds: float
@@ -52,22 +52,22 @@ def run(scene: str, num_worlds: int, agents: int | None, threads: int, partners:
         with show.progress() as bars:
             bar = bars.add_task("measuring", total=REPEATS + 2)
 
-            def play_on(stretch_s: float) -> Measured:
-                measured = play(batch, draws, stretch_s)
+            def measure(duration_s: float) -> Measured:
+                measured = play(batch, draws, duration_s)
                 bars.advance(bar)
                 return measured
 
-            play_on(max(LEAST_WARM_UP_S, WARM_UP_SHARE * seconds))
-            repeats = [play_on(seconds) for _ in range(REPEATS)]
+            measure(max(LEAST_WARM_UP_S, WARM_UP_SHARE * seconds))
+            repeats = [measure(seconds) for _ in range(REPEATS)]
             batch.phase_times(True)
-            timed = play_on(seconds)
+            timed = measure(seconds)
             phase_s = batch.phase_times(False)
         report(scene, batch, repeats)
         report_phases(batch, timed, phase_s)
 
 
 def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
-    """Steps for about `seconds`."""
+    """Steps the batch for about `seconds`."""
     agent_steps, step = 0, 0
     begin = now = time.perf_counter()
     while now - begin < seconds:
@@ -87,7 +87,7 @@ def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
         ("worlds", f"{batch.num_worlds} of {batch.agents_per_world} agents, {thread_count(batch)}"),
         ("actions", f"random, {config.action_type}"),
         ("observation", f"{batch.observation_size} floats: {config.partners} partners, {config.roads} roads"),
-        ("slots filled", filled(batch)),
+        ("filled slots", filled(batch)),
     ])
     rates = [measured.rate for measured in repeats]
     show.heading(f"{show.count(statistics.median(rates))} agent-steps/s")
@@ -96,14 +96,14 @@ def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
 
 
 def filled(batch: Batch) -> str:
-    """The share of the slots that show something; empty ones cost less."""
+    """The share of filled slots; empty ones cost less."""
     layout = batch.observation_layout()
     shares = []
     for block in ("partners", "roads"):
         kind = layout[f"{block}/kind"]
         if kind.slots:
             shares.append(f"{100 * float((batch.float_observations()[:, kind.slice] > 0).mean()):.0f}% of {block}")
-    return ", ".join(shares) or "there are none"
+    return ", ".join(shares) or "no slots"
 
 
 def thread_count(batch: Batch) -> str:
@@ -113,6 +113,6 @@ def thread_count(batch: Batch) -> str:
 def report_phases(batch: Batch, timed: Measured, phase_s: dict[str, float]) -> None:
     total_s = timed.seconds * min(batch.threads, batch.num_worlds)
     parts = phase_s | {"calls and waiting": total_s - sum(phase_s.values()), "all": total_s}
-    agents = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]
+    rows = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]
             for part, seconds in parts.items()]
-    show.table(f"where the time of {thread_count(batch)} went", ["", "ns an agent-step", "share"], agents)
+    show.table(f"time of {thread_count(batch)} by phase", ["", "ns per agent-step", "share"], rows)

@@ -1,4 +1,4 @@
-"""What does a scene hold? What the file or generator gave, what became of it, who would drive."""
+"""What does a scene hold? Its arrays by kind, the differences from its source, the agent roles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
 SPAN_LIMIT = 12
-"""Spans of ids in one line; real files have a few, a hostile one has one an object."""
+"""Spans of ids in one line; real files have a few, a hostile one can have one per object."""
 
 
 def run(name: str, seed: int, agents: int) -> Scene:
@@ -23,17 +23,17 @@ def run(name: str, seed: int, agents: int) -> Scene:
     show.facts(facts(scene))
     if has_signature(data):
         describe_file(data, scene)
-    show.table("objects", ["", "in all", "valid at frame 0", "marked expert"], objects_by_kind(scene))
+    show.table("objects", ["", "total", "valid at frame 0", "marked expert"], objects_by_kind(scene))
     show.table("roads", ["", "polylines", "points", "length"], roads_by_kind(scene))
-    show.heading("on its way into the scene")
+    show.heading("differences from the source")
     show.lines(str(scene.report))
-    show.heading("who plays which part, with the default config")
+    show.heading("agent roles, with the default config")
     show.lines(roles_report(scene))
     return scene
 
 
 def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
-    """The scene in the file and the file's bytes, unpacked; or the generated scene where `name` is a generator's."""
+    """The scene of a file and its decompressed bytes; or the scene of a generator's name and no bytes."""
     if is_generator(name):
         return generate_scene(name, seed=seed, agents=agents), b""
     source = find_source(name)
@@ -41,12 +41,12 @@ def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
 
 
 def find_scene(name: str, seed: int, agents: int) -> Scene:
-    """The file, or the generated scene where `name` is a generator's."""
+    """The scene of a file or of a generator's name."""
     return find(name, seed, agents)[0]
 
 
 def describe_file(data: bytes, scene: Scene) -> None:
-    """What a file of the own format says beside the scene."""
+    """Shows what a `.drv` file holds besides the scene."""
     header, sections = describe_drv(data)
     names = {kind.code: kind.name for kind in KINDS}
     show.heading(f".drv {header['major']}.{header['minor']}, {len(data):,} bytes")
@@ -75,7 +75,7 @@ def facts(scene: Scene) -> list[tuple[str, str]]:
     if objects.valid.any():
         found.append(("traffic", extent(objects.x_m[objects.valid], objects.y_m[objects.valid], scene.origin_m)))
     x_m, y_m = scene.origin_m
-    found += [("origin", f"({x_m:.12g}, {y_m:.12g}) m, taken off all coordinates"),
+    found += [("origin", f"({x_m:.12g}, {y_m:.12g}) m, subtracted from all coordinates"),
               ("lane graph", f"{lane_count} lanes, {len(scene.lanes.successor)} links"),
               ("object ids", spans(objects.id))]
     if scene.sdc >= 0:
@@ -88,14 +88,14 @@ def facts(scene: Scene) -> list[tuple[str, str]]:
 
 
 def extent(x_m, y_m, origin_m) -> str:
-    """How large, and where in the coordinates of the source."""
+    """Size, and range in the coordinates of the source."""
     (west, east), (south, north) = ((values.min() + offset, values.max() + offset)
                                     for values, offset in ((x_m, origin_m[0]), (y_m, origin_m[1])))
     return f"{np.ptp(x_m):.0f} m x {np.ptp(y_m):.0f} m, x {west:.1f} to {east:.1f}, y {south:.1f} to {north:.1f}"
 
 
 def spans(ids) -> str:
-    """Whole numbers in ascending order, neighbours drawn together: 3, 5-8."""
+    """Integers in ascending order, consecutive ones as a span: 3, 5-8."""
     ids = np.unique(ids)
     if not len(ids):
         return "none"
@@ -125,7 +125,7 @@ def roads_by_kind(scene: Scene) -> list[list[str]]:
 
 
 def roles_report(scene: Scene) -> str:
-    """Who would drive; a scene that has nobody is still worth looking at."""
+    """The agent roles; for a scene in which nothing could drive, the error that a batch raises."""
     try:
         with Batch(scenes=[scene]) as batch:
             return f"{batch.scene_report()}\ntrial: {batch.roles[0].trial_steps} driving steps"

@@ -1,4 +1,4 @@
-"""How is something shown in a terminal? Tables on stdout; progress on stderr, and gone when done."""
+"""How does a command print? Text and tables on stdout, a transient progress bar on stderr."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def heading(text: str) -> None:
 
 
 def lines(text: str) -> None:
-    """Text as it is: nothing is read as markup, and the terminal alone breaks long lines."""
+    """Prints text without markup; only the terminal breaks long lines."""
     console.print(Text(text), soft_wrap=True)
 
 
 def facts(pairs: list[tuple[str, str]]) -> None:
-    """One fact a line, with the names in a column of their own."""
+    """Prints one fact per line, names in the first column."""
     width = max(len(name) for name, _ in pairs)
     lines("\n".join(f"{name.ljust(width)}   {printable(value)}" for name, value in pairs))
 
 
-def words_of(error: OSError) -> str:
-    """What went wrong with which file."""
+def os_error_text(error: OSError) -> str:
+    """The file and the reason."""
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """A table under a heading: its first column is text, the others are numbers."""
+    """Prints a table under a heading: the first column is text, the others are numbers."""
     shown = Table(header_style="dim", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for place, column in enumerate(columns):
         shown.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=True)
@@ -55,7 +55,7 @@ def progress() -> Progress:
 
 
 def machine() -> str:
-    """The machine in one line; figures of speed mean nothing without it."""
+    """The machine, to report with figures of speed."""
     return (f"drive-env {package_version()}, Python {platform.python_version()}, {platform.system()} "
             f"{platform.machine()}, {processor()}, {some(usable_threads(), 'usable thread')}")
 

@@ -1,4 +1,4 @@
-"""Does `drive-env convert` write what it read, say what became of it, and spoil nothing?"""
+"""Does `drive-env convert` write what it read, report the differences, and overwrite nothing?"""
 
 import gzip
 import hashlib
@@ -23,7 +23,7 @@ def bin_file(tmp_path):
     return path
 
 
-def test_a_file_is_converted_and_it_is_said_what_became_of_it(bin_file, tmp_path):
+def test_a_file_is_converted_and_the_differences_are_reported(bin_file, tmp_path):
     out = tmp_path / "small.drv"
     output = run("convert", str(bin_file), str(out), "--licence", "CC0 1.0", "--dataset", "none")
     assert f"{out}: {out.stat().st_size:,} bytes, 3 objects over 4 frames, 8 roads, licence stated" in output
@@ -83,14 +83,14 @@ def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_f
     assert sorted(path.name for path in out.iterdir()) == ["a.drv", "b.drv", "small.drv"]
 
 
-def test_folders_in_a_folder_are_told(tmp_path):
+def test_subfolders_are_reported(tmp_path):
     (tmp_path / "deeper").mkdir()
     (tmp_path / "a.bin").write_bytes(small_file())
-    told = run("convert", str(tmp_path), str(tmp_path / "out"))
-    assert f"{tmp_path.name}: 1 folder in it not looked into" in told and "a.drv" in told
+    output = run("convert", str(tmp_path), str(tmp_path / "out"))
+    assert f"{tmp_path.name}: 1 subfolder ignored" in output and "a.drv" in output
 
 
-def test_what_a_file_system_says_of_one_file_is_told_and_the_others_are_converted(tmp_path, monkeypatch):
+def test_an_os_error_of_one_file_is_reported_and_the_others_are_converted(tmp_path, monkeypatch):
     folder = tmp_path / "more"
     folder.mkdir()
     for name in ("a.bin", "b.bin", "c.bin"):
@@ -123,7 +123,7 @@ def test_where_nothing_can_be_read_no_folder_is_left(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_a_file_of_any_name_is_converted_and_what_is_said_steers_no_terminal(tmp_path, encoding):
+def test_a_file_of_any_name_is_converted_and_control_characters_are_escaped(tmp_path, encoding):
     folder = os.fsencode(tmp_path)
     for name in (b"\xffa\x1b[1m.bin", b"\xffb\x1b[1m.txt"):
         with open(folder + b"/" + name, "wb") as file:
@@ -141,7 +141,7 @@ def test_nothing_is_overwritten_unless_that_is_asked(bin_file, tmp_path):
     (tmp_path / "out").mkdir()
     taken = tmp_path / "out" / "small.drv"
     taken.write_bytes(b"old")
-    with pytest.raises(drive_env.ConfigError, match="is there already; nothing is overwritten without --force"):
+    with pytest.raises(drive_env.ConfigError, match="exists; nothing is overwritten without --force"):
         run("convert", str(bin_file), "intersection", str(tmp_path / "out"))
     assert [path.read_bytes() for path in (tmp_path / "out").iterdir()] == [b"old"]
     run("convert", str(bin_file), "intersection", str(tmp_path / "out"), "--force", "--agents", "3")
@@ -165,18 +165,18 @@ def test_a_licence_may_come_from_a_file(bin_file, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, sentence", (
-    (("small.bin", "small.bin", "out"), "small.bin and small.bin would both become out"),
-    (("small.bin", "town", "x.drv"), "out is 'x.drv', one file; a folder, or more than one source"),
-    ((".", "x.drv"), "one file; a folder, or more"),
-    (("small.bin", "latin"), "out is 'latin', which is there and no folder; a file to write ends in .drv"),
+    (("small.bin", "small.bin", "out"), "small.bin and small.bin have the same target, out"),
+    (("small.bin", "town", "x.drv"), "out is 'x.drv', a file; for a folder or several sources"),
+    ((".", "x.drv"), "a file; for a folder or"),
+    (("small.bin", "latin"), "out is 'latin', which exists and is no folder; a file to write must end in .drv"),
     (("empty", "out"), "empty: the folder holds no files"),
     (("nowhere", "x.drv"), "nowhere: No such file"),
     (("small.bin", "nowhere/x.drv"), "there is no folder 'nowhere'"),
     (("small.bin", "x.drv", "--licence", "a\x1b[0m"), "metadata licence holds the control character U\\+001B at 1"),
-    (("small.bin", "x.drv", "--licence", "a", "--licence-file", "small.bin"), "are both given"),
-    (("small.bin", "x.drv", "--licence-file", "latin"), "latin: it is no text in UTF-8"),
+    (("small.bin", "x.drv", "--licence", "a", "--licence-file", "small.bin"), "are both set"),
+    (("small.bin", "x.drv", "--licence-file", "latin"), "latin: it is not UTF-8 text"),
 ))
-def test_what_cannot_be_converted_is_told_and_nothing_is_written(arguments, sentence, bin_file, tmp_path, monkeypatch):
+def test_an_invalid_conversion_is_an_error_and_nothing_is_written(arguments, sentence, bin_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "latin").write_bytes("Ö".encode("latin-1"))

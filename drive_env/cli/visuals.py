@@ -1,11 +1,11 @@
-"""What does one see of a scene or a policy? Films, sheets, pictures, replay pages, and a bar meanwhile."""
+"""Which files show a scene or a policy? Films, contact sheets, plots and replay pages, made with a progress bar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from .. import render  # its names, and the extra's packages with them, are imported when first used
+from .. import render  # imports its names, and the extra's packages, on first use
 from ..errors import SceneError
 from ..replay import write_replay
 from ..scenes import Scene
@@ -14,7 +14,7 @@ from .inspection import find_scene
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder and asks for the extra, so that what is missing is told before anything is played."""
+    """Creates the folder and imports the extra, so that either error is raised before anything is played."""
     folder.mkdir(parents=True, exist_ok=True)
     _ = render.SceneView
 
@@ -34,7 +34,7 @@ def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, 
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
-def picture(scene: Scene, out: Path) -> None:
+def plot(scene: Scene, out: Path) -> None:
     render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
 
@@ -47,14 +47,14 @@ def _scene(name: str, seed: int, agents: int | None) -> Scene:
 
 
 def _outcome(metrics: dict, policy: str) -> str:
-    """How the agents fared. In a replay that is the one agent which drives by rule; nothing ends its trial but the log."""
+    """Rates of the outcomes; in a replay those of the one agent, whose trial only the end of the log ends."""
     names = ("goal", "collision", "offroad", "timeout") if policy != "replay" else ("goal", "collision", "offroad")
     rates = ", ".join(f"{name} {metrics[name].value:.2f}" for name in names if metrics[name].n)
-    return rates if policy != "replay" else f"the log; of the one agent that drives by rule: {rates}"
+    return rates if policy != "replay" else f"the log; the rule-based agent: {rates}"
 
 
 class _bar:
-    """A progress bar as the (done, most) callback that the players call."""
+    """A progress bar; as a context manager it returns the callback (done, most) that updates it."""
 
     def __init__(self, title: str):
         self._title = title
