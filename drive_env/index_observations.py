@@ -15,6 +15,7 @@ import numpy.typing as npt
 from .binding import ffi, lib
 from .config import DriveConfig
 from .errors import ConfigError, shown
+from .layout import observation_sets
 from .native import native_config
 
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
@@ -61,8 +62,9 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
     if config.observation_type != "index":
         raise ConfigError(f"observation_type is {config.observation_type!r}; it must be 'index'")
     place = lib.drv_index_observation(native_config(config))
-    own_end, partners_end = place.partners_bytes, place.roads_bytes
-    roads_end = partners_end + 2 * config.roads
+    sets = {each.name: each for each in observation_sets(config)}
+    own_end, partners_end = sets["partners"].index_bytes, sets["roads"].index_bytes
+    roads_end = partners_end + 2 * sets["roads"].slots
     shape, dtype = getattr(observations, "shape", None), str(getattr(observations, "dtype", None)).rpartition(".")[2]
     if shape is None:
         raise ConfigError(f"observations are {shown(observations)}; they must be a numpy array or a torch tensor")
@@ -105,8 +107,8 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
     """
     own, partners, roads = parts_of(config, observations)
     ego = vehicle_table[world, vehicle]
-    own_end = own.shape[1]
-    partners_end = own_end + RECORD_FLOATS * config.partners
+    sets = {each.name: each for each in observation_sets(config)}
+    own_end, partners_end = sets["partners"].offset, sets["roads"].offset
     out[:, :own_end] = own
     partners_shape, roads_shape = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
     scale = lib.drv_position_scale(native_config(config))

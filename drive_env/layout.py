@@ -48,3 +48,27 @@ def observation_layout(config: DriveConfig) -> dict[str, Feature]:
         for entry in table
     ]
     return {feature.name: feature for feature in features}
+
+
+@dataclass(frozen=True)
+class ObservationSet:
+    """Slots of an observation that each show one thing by a record; the names of its features begin with `name/`.
+
+    `offset` is the index of its first float, `index_bytes` the byte at which its uint16 begin in index observations.
+    """
+
+    name: str
+    slots: int
+    record_floats: int
+    offset: int
+    index_bytes: int
+
+
+def observation_sets(config: DriveConfig) -> list[ObservationSet]:
+    """The sets of an observation under this config, in their order; what comes before the first belongs to no slot."""
+    native = native_config(config)
+    count = lib.drv_observation_sets(native, ffi.NULL, 0)
+    table = ffi.new("drv_observation_set[]", count)
+    lib.drv_observation_sets(native, table, count)
+    return [ObservationSet(ffi.string(entry.name).decode(), entry.slots, entry.record_floats, entry.offset,
+                           entry.index_bytes) for entry in table]

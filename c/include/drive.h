@@ -334,11 +334,20 @@ typedef struct drv_action_space {
     drv_action_dimension dimension[DRV_ACTION_DIMENSIONS];
 } drv_action_space;
 
-/* Where the parts of an index observation stand, in bytes: `head` floats, the features of no slot; then the partners and the
- * roads shown, uint16 each, in the order of their slots. A partner is an entry of the world's part of the vehicle
- * table, a road one of the scene's records; entry 0 of both is zeros and stands for an empty slot. */
+/* A set of an observation: slots, each of which shows one thing by a record of so many floats. In an index observation
+ * a slot is a uint16: the thing's entry in the table of the set, whose entry 0 is zeros and stands for an empty slot. The
+ * table of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
+typedef struct drv_observation_set {
+    const char *name; /* its features are called name/... */
+    int32_t slots;
+    int32_t record_floats;
+    int32_t offset;      /* of its first float in a float observation */
+    int32_t index_bytes; /* of its first uint16 in an index observation */
+} drv_observation_set;
+
+/* An index observation: `head_count` floats, the features of no set; then the uint16 of its sets, one after another. */
 typedef struct drv_observation_place {
-    int32_t head_count, head_bytes, partners_bytes, roads_bytes, observation_bytes;
+    int32_t head_count, observation_bytes;
 } drv_observation_place;
 
 /* The moving averages of one figure over the agents that have data. */
@@ -432,6 +441,7 @@ drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns
 int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
 drv_action_space drv_action_space_of(const drv_config *config);
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
+int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out, int32_t capacity);
 drv_observation_place drv_index_observation(const drv_config *config);
 /* The factor of places in an agent: slots show metres times this. */
 float drv_position_scale(const drv_config *config);

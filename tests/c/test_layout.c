@@ -80,3 +80,22 @@ TEST(the_largest_value_there_can_be_is_shown_as_1) {
     CHECK(named(features, count, "partners/kind")->scale * (float)DRV_OBJECT_OTHER <= 1.0f, "kinds beyond 1");
     CHECK(named(features, count, "roads/kind")->scale * (float)DRV_ROAD_DRIVEWAY <= 1.0f, "kinds beyond 1");
 }
+
+TEST(sets_follow_the_head_and_each_other_without_a_gap) {
+    drv_config config = small_config();
+    config.partners = 5;
+    config.roads = 9;
+    drv_observation_set sets[4];
+    const int32_t count = drv_observation_sets(&config, sets, 4);
+    CHECK(count == 2 && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);
+    const int32_t heads = drv_index_observation(&config).head_count;
+    int32_t offset = heads, index_bytes = heads * 4;
+    for (int32_t i = 0; i < count; i++) {
+        CHECK(sets[i].offset == offset && sets[i].index_bytes == index_bytes, "%s stands at %d", sets[i].name,
+              sets[i].offset);
+        offset += sets[i].slots * sets[i].record_floats;
+        index_bytes += sets[i].slots * 2;
+    }
+    CHECK(offset == drv_layout_size(&config), "the sets end at %d", offset);
+    CHECK(index_bytes <= drv_index_observation(&config).observation_bytes, "indices end at byte %d", index_bytes);
+}

@@ -66,9 +66,11 @@ static inline void check_agent(const drv_config *config, const uint8_t *agent, c
     if (config->observation_type == DRV_FLOAT32) check_floats(agent, needs->observation_size);
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
-    check_floats(agent + place.head_bytes, place.head_count);
-    check_indices(agent + place.partners_bytes, config->partners, 1 + needs->vehicles_per_world);
-    check_indices(agent + place.roads_bytes, config->roads, 1 + segments);
+    check_floats(agent, place.head_count);
+    drv_observation_set sets[2];
+    MUST(drv_observation_sets(config, sets, 2) == 2, "another set is not checked");
+    const int32_t entries[2] = {1 + needs->vehicles_per_world, 1 + segments};
+    for (int32_t i = 0; i < 2; i++) check_indices(agent + sets[i].index_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,

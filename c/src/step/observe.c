@@ -1,4 +1,4 @@
-/* What does an agent see? */
+/* What does an agent observe? A head of its own state, then sets of slots in the order of the layout. */
 #include <math.h>
 #include <string.h>
 
@@ -15,12 +15,12 @@ typedef struct own_frame {
     drv_point origin, ahead;
 } own_frame;
 
-/* A record is what a slot shows of a thing, before it is seen from somewhere: place and direction in the scene's
- * frame, then four numbers that are the same from everywhere. */
+/* A record is what a slot shows of a thing before it is transformed into an agent's frame: pose in the scene's frame,
+ * then four numbers that no change of frame alters. */
 _Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
-               "slots are records");
+               "drv_transform_records transforms the records of both sets");
 
-/* Seen from `ego`: the place scaled, and the direction. */
+/* The transform into the frame of `ego`: places are scaled, directions are not. */
 static drv_view view_from(own_frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
     return (drv_view){{ego.origin.x, ego.origin.y},
@@ -28,11 +28,11 @@ static drv_view view_from(own_frame ego, float position_scale) {
                       {s * k, -s * k, s, -s}};
 }
 
-/* Shows the chosen ones and leaves the other slots empty. */
-static void fill_slots(const float *records, drv_selection seen, int32_t slots, const drv_view *view, float *out) {
-    drv_transform_records(records, seen.name, seen.count, view, out);
-    memset(out + seen.count * DRV_RECORD_FLOATS, 0, (size_t)(slots - seen.count) * DRV_RECORD_FLOATS * sizeof *out);
+static own_frame frame_of(const drv_world *world, int32_t agent) {
+    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
 }
+
+/* ---- head ---- */
 
 /* Whether the agent overlaps a vehicle that is still on the map after the verdicts of the step. */
 static bool overlaps_any(const drv_world *world, int32_t agent) {
@@ -76,18 +76,10 @@ static void write_head(const drv_world *world, int32_t agent, own_frame ego, con
     for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(values[i] * head->scale[i], head->low[i], 1.0f);
 }
 
-/* What makes a record of a vehicle's numbers. */
-typedef struct vehicle_scales {
-    float length, width, speed, kind;
-} vehicle_scales;
+/* ---- partners ---- */
 
-static vehicle_scales vehicle_scales_of(const drv_config *config) {
-    return (vehicle_scales){drv_layout_scale(config, SCALE_LENGTH), drv_layout_scale(config, SCALE_WIDTH),
-                            drv_layout_scale(config, SCALE_SPEED), drv_layout_scale(config, SCALE_OBJECT_KIND)};
-}
-
-/* The record of a vehicle of the world, as all its agents see it. */
-static void write_vehicle(const drv_world *world, vehicle_scales scales, int32_t vehicle, float *record) {
+/* The record of a vehicle, in the scene's frame. */
+static void write_vehicle(const drv_world *world, drv_vehicle_scales scales, int32_t vehicle, float *record) {
     const drv_scene *scene = world->scene;
     record[PARTNER_X] = world->x_m[vehicle];
     record[PARTNER_Y] = world->y_m[vehicle];
@@ -101,12 +93,12 @@ static void write_vehicle(const drv_world *world, vehicle_scales scales, int32_t
 
 /* One record a vehicle on the map. */
 static void write_records_on_map(const drv_world *world, const drv_on_map *on_map, float *record) {
-    const vehicle_scales scales = vehicle_scales_of(world->config);
+    const drv_vehicle_scales scales = world->encoding->layout->vehicle;
     for (int32_t i = 0; i < on_map->count; i++)
         write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
 }
 
-/* The nearest partners of an agent, by their places in scratch->on_map, to scratch->kept. */
+/* The k nearest vehicles of an agent, as places in scratch->on_map. */
 static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const drv_on_map *on_map = &scratch->on_map;
@@ -123,90 +115,121 @@ static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_
     return (drv_selection){scratch->kept, count};
 }
 
-static own_frame frame_of(const drv_world *world, int32_t agent) {
-    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
+static drv_selection choose_partner_vehicles(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    const drv_selection chosen = choose_partners(world, agent, scratch);
+    for (int32_t slot = 0; slot < chosen.count; slot++)
+        scratch->kept[slot] = scratch->on_map.vehicle[chosen.name[slot]];
+    return (drv_selection){scratch->kept, chosen.count};
 }
 
-static void observe_agent(const drv_world *world, int32_t agent, const drv_head_scales *head, drv_scratch *scratch,
-                        float *out) {
-    const drv_config *config = world->config;
+static const float *partner_records(const drv_world *world, const drv_scratch *scratch) {
+    (void)world;
+    return scratch->vehicle_record;
+}
+
+/* ---- roads ---- */
+
+static const float *road_records(const drv_world *world, const drv_scratch *scratch) {
+    (void)scratch;
+    return world->encoding->record;
+}
+
+/* ---- sets ---- */
+
+/* How a set is written. A selection is valid until the next one. */
+typedef struct set_writer {
+    /* what the slots show: as indices into `records`, and as entries of the set's table less 1 */
+    drv_selection (*choose)(const drv_world *world, int32_t agent, drv_scratch *scratch);
+    drv_selection (*choose_entries)(const drv_world *world, int32_t agent, drv_scratch *scratch);
+    const float *(*records)(const drv_world *world, const drv_scratch *scratch);
+    /* writes the records of a selection as seen from an agent */
+    void (*transform)(const float *records, const int32_t *chosen, int32_t count, const drv_view *view, float *out);
+} set_writer;
+
+static const set_writer set_writers[DRV_SET_COUNT] = {
+    [DRV_SET_PARTNERS] = {choose_partners, choose_partner_vehicles, partner_records, drv_transform_records},
+    [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, drv_transform_records},
+};
+
+static void write_set(const drv_world *world, int32_t agent, int32_t index, const drv_view *view, drv_scratch *scratch,
+                      float *out) {
+    const drv_observation_set *set = &world->encoding->layout->set[index];
+    const set_writer *writer = &set_writers[index];
+    const drv_selection chosen = writer->choose(world, agent, scratch);
+    writer->transform(writer->records(world, scratch), chosen.name, chosen.count, view, out);
+    const int32_t filled = chosen.count * set->record_floats, all = set->slots * set->record_floats;
+    memset(out + filled, 0, (size_t)(all - filled) * sizeof *out);
+}
+
+/* Entries of the set's table; 0 in empty slots. */
+static void write_set_indices(const drv_world *world, int32_t agent, int32_t index, drv_scratch *scratch,
+                              uint16_t *out) {
+    const int32_t slots = world->encoding->layout->set[index].slots;
+    const drv_selection chosen = set_writers[index].choose_entries(world, agent, scratch);
+    for (int32_t slot = 0; slot < chosen.count; slot++) out[slot] = (uint16_t)(chosen.name[slot] + 1);
+    memset(out + chosen.count, 0, (size_t)(slots - chosen.count) * sizeof *out);
+}
+
+/* ---- observations ---- */
+
+static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *scratch, float *out) {
+    const drv_layout *layout = world->encoding->layout;
     const own_frame ego = frame_of(world, agent);
-    const drv_view view = view_from(ego, drv_layout_scale(config, SCALE_POSITION));
-    write_head(world, agent, ego, head, out);
-    out += HEAD_COUNT;
-    fill_slots(scratch->vehicle_record, choose_partners(world, agent, scratch), config->partners, &view, out);
-    out += config->partners * PARTNER_COUNT;
-    fill_slots(world->encoding->record, drv_roads_choose(world, agent, scratch), config->roads, &view, out);
+    const drv_view view = view_from(ego, layout->position_scale);
+    write_head(world, agent, ego, &layout->head, out);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++) write_set(world, agent, i, &view, scratch, out + layout->set[i].offset);
 }
 
-/* Names the chosen ones from 1 on, and nobody in the other slots. */
-static void fill_index_slots(drv_selection seen, int32_t slots, uint16_t *out) {
-    for (int32_t slot = 0; slot < seen.count; slot++) out[slot] = (uint16_t)(seen.name[slot] + 1);
-    memset(out + seen.count, 0, (size_t)(slots - seen.count) * sizeof *out);
-}
-
-/* What was chosen by place, by vehicle: in place, in scratch->kept. */
-static drv_selection named_by_vehicle(drv_selection seen, drv_scratch *scratch) {
-    for (int32_t slot = 0; slot < seen.count; slot++) scratch->kept[slot] = scratch->on_map.vehicle[seen.name[slot]];
-    return (drv_selection){scratch->kept, seen.count};
-}
-
-static void write_index_observation(const drv_world *world, int32_t agent, const drv_head_scales *head, drv_scratch *scratch,
-                              uint8_t *out) {
-    const drv_config *config = world->config;
-    const own_frame ego = frame_of(world, agent);
-    write_head(world, agent, ego, head, (float *)(void *)out);
-    uint16_t *slots = (uint16_t *)(void *)(out + HEAD_COUNT * sizeof(float));
-    fill_index_slots(named_by_vehicle(choose_partners(world, agent, scratch), scratch), config->partners, slots);
-    fill_index_slots(drv_roads_choose(world, agent, scratch), config->roads, slots + config->partners);
+static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
+    const drv_layout *layout = world->encoding->layout;
+    write_head(world, agent, frame_of(world, agent), &layout->head, (float *)(void *)out);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_bytes));
 }
 
 void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
-                      void *out) {
-    const int64_t size = drv_layout_size(world->config);
-    const drv_head_scales head = drv_layout_head(world->config);
+                        void *out) {
+    const int64_t size = world->encoding->layout->size;
     drv_on_map_list(world, scratch);
     write_records_on_map(world, &scratch->on_map, scratch->vehicle_record);
     drv_roads_locate(world, scratch);
-    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* who is chosen is on the map */
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* a chosen agent is on the map */
         if (!chosen[agent]) continue;
         drv_roads_expect(world, agent + 1, scratch);
         if (type == DRV_FLOAT32) {
-            observe_agent(world, agent, &head, scratch, (float *)out + agent * size);
+            observe_agent(world, agent, scratch, (float *)out + agent * size);
         } else {
-            observe_agent(world, agent, &head, scratch, scratch->observation);
+            observe_agent(world, agent, scratch, scratch->observation);
             drv_store_halves(scratch->observation, (int32_t)size, (uint16_t *)out + agent * size);
         }
     }
 }
 
 static void write_index_observations(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch) {
-    const int64_t observation_bytes = drv_layout_bytes(world->config);
-    const drv_head_scales head = drv_layout_head(world->config);
+    const drv_layout *layout = world->encoding->layout;
     float *vehicles = world->out.vehicle_table + PARTNER_COUNT;
-    const vehicle_scales scales = vehicle_scales_of(world->config);
-    const int32_t count = world->scene->vehicle_count, room = world->sizes.vehicles;
-    if (*world->clock_steps == 0) /* those of an earlier scene */
-        memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(room - count) * PARTNER_COUNT * sizeof *vehicles);
-    for (int32_t i = 0; i < count; i++) write_vehicle(world, scales, i, vehicles + i * PARTNER_COUNT);
+    const int32_t count = world->scene->vehicle_count, capacity = world->sizes.vehicles;
+    if (*world->clock_steps == 0) /* entries of an earlier scene */
+        memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(capacity - count) * PARTNER_COUNT * sizeof *vehicles);
+    for (int32_t i = 0; i < count; i++) write_vehicle(world, layout->vehicle, i, vehicles + i * PARTNER_COUNT);
     drv_on_map_list(world, scratch);
     drv_roads_locate(world, scratch);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         if (!chosen[agent]) continue;
         drv_roads_expect(world, agent + 1, scratch);
-        write_index_observation(world, agent, &head, scratch, world->out.observations + agent * observation_bytes);
+        observe_agent_by_index(world, agent, scratch, world->out.observations + (int64_t)agent * layout->bytes);
     }
 }
 
 void drv_observe_write(drv_world *world, drv_scratch *scratch) {
     const drv_observation_type type = (drv_observation_type)world->config->observation_type;
-    const int64_t observation_bytes = drv_layout_bytes(world->config);
-    /* An agent that stopped in an earlier step keeps its last observation: nobody acts on it before the restart. */
+    const int64_t observation_bytes = world->encoding->layout->bytes;
+    /* An agent that stopped in an earlier step keeps its last observation: no action is taken on it before the restart. */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool off_map = world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT;
         const bool just_acted = !world->out.invalid_step[agent] || world->status[agent] == DRV_DRIVING;
         scratch->chosen[agent] = !off_map && just_acted;
-        /* It was zeroed when it left, or when its world began; nobody writes there since. */
+        /* The observation of a removed agent is zeroed once, when it leaves or when its world starts. */
         if (off_map && (just_acted || *world->clock_steps == 0))
             memset(world->out.observations + agent * observation_bytes, 0, (size_t)observation_bytes);
     }

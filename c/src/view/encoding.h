@@ -1,12 +1,14 @@
-/* What does an observation config add to a scene? Records, scaled as observations show them, and search bounds.
+/* What does an observation config add to a scene? A layout, records scaled as observations show them, search bounds.
  *
  * Made once for each scene of a batch, in one block; immutable afterwards. */
 #ifndef DRV_ENCODING_H
 #define DRV_ENCODING_H
 
 #include "scene/scene.h"
+#include "view/layout.h"
 
 typedef struct drv_encoding {
+    const drv_layout *layout; /* the same for all scenes of a batch */
     float *record;       /* segments.count x ROAD_COUNT: what a slot shows of each segment, but in the scene's frame */
     float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
 } drv_encoding;

@@ -1,5 +1,7 @@
-/* Where does a number stand in an agent, and how is it scaled? */
+/* Where does a number stand in an observation, and how is it scaled? */
 #include "view/layout.h"
+
+#include <stddef.h>
 
 #include "math/geometry.h"
 #include "platform/fp_env.h"
@@ -19,6 +21,23 @@ static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
 static const feature partner_features[] = {PARTNER_FEATURES(X)};
 static const feature road_features[] = {ROAD_FEATURES(X)};
 #undef X
+
+/* What a set is under any config; its slot count is a field of the config. */
+typedef struct set_kind {
+    const char *name;
+    const feature *features;
+    int32_t record_floats;
+    size_t slots_at; /* in drv_config */
+} set_kind;
+
+static const set_kind set_kinds[DRV_SET_COUNT] = {
+    [DRV_SET_PARTNERS] = {"partners", partner_features, PARTNER_COUNT, offsetof(drv_config, partners)},
+    [DRV_SET_ROADS] = {"roads", road_features, ROAD_COUNT, offsetof(drv_config, roads)},
+};
+
+static int32_t slots_of(const drv_config *config, const set_kind *kind) {
+    return *(const int32_t *)(const void *)((const char *)config + kind->slots_at);
+}
 
 float drv_layout_scale(const drv_config *config, drv_scale kind) {
     switch (kind) {
@@ -50,7 +69,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     return 1.0f;
 }
 
-drv_head_scales drv_layout_head(const drv_config *config) {
+static drv_head_scales head_scales_of(const drv_config *config) {
     drv_head_scales head;
     for (int32_t i = 0; i < HEAD_COUNT; i++) {
         head.scale[i] = drv_layout_scale(config, head_features[i].scale);
@@ -59,16 +78,31 @@ drv_head_scales drv_layout_head(const drv_config *config) {
     return head;
 }
 
-int32_t drv_layout_size(const drv_config *config) {
-    return HEAD_COUNT + config->partners * PARTNER_COUNT + config->roads * ROAD_COUNT;
+/* Fills in the sets one after another; returns the end of the last in floats. */
+static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets) {
+    int32_t offset = HEAD_COUNT, index_bytes = HEAD_COUNT * (int32_t)sizeof(float);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++) {
+        const set_kind *kind = &set_kinds[i];
+        const int32_t slots = slots_of(config, kind);
+        sets[i] = (drv_observation_set){kind->name, slots, kind->record_floats, offset, index_bytes};
+        offset += slots * kind->record_floats;
+        index_bytes += slots * (int32_t)sizeof(uint16_t);
+    }
+    return offset;
 }
 
 drv_observation_place drv_index_observation(const drv_config *config) {
     enum { aligned_to = 16 };
-    const int32_t partners = HEAD_COUNT * (int32_t)sizeof(float);
-    const int32_t roads = partners + config->partners * (int32_t)sizeof(uint16_t);
-    const int32_t end = roads + config->roads * (int32_t)sizeof(uint16_t);
-    return (drv_observation_place){HEAD_COUNT, 0, partners, roads, (end + aligned_to - 1) / aligned_to * aligned_to};
+    drv_observation_set sets[DRV_SET_COUNT];
+    lay_out_sets(config, sets);
+    const drv_observation_set *last = &sets[DRV_SET_COUNT - 1];
+    const int32_t end = last->index_bytes + last->slots * (int32_t)sizeof(uint16_t);
+    return (drv_observation_place){HEAD_COUNT, (end + aligned_to - 1) / aligned_to * aligned_to};
+}
+
+int32_t drv_layout_size(const drv_config *config) {
+    drv_observation_set sets[DRV_SET_COUNT];
+    return lay_out_sets(config, sets);
 }
 
 int32_t drv_layout_bytes(const drv_config *config) {
@@ -79,6 +113,25 @@ int32_t drv_layout_bytes(const drv_config *config) {
     }
 }
 
+drv_layout drv_layout_of(const drv_config *config) {
+    drv_layout layout = {
+        .head = head_scales_of(config),
+        .vehicle = {drv_layout_scale(config, SCALE_LENGTH), drv_layout_scale(config, SCALE_WIDTH),
+                    drv_layout_scale(config, SCALE_SPEED), drv_layout_scale(config, SCALE_OBJECT_KIND)},
+        .position_scale = drv_layout_scale(config, SCALE_POSITION),
+        .bytes = drv_layout_bytes(config),
+    };
+    layout.size = lay_out_sets(config, layout.set);
+    return layout;
+}
+
+int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out, int32_t capacity) {
+    drv_observation_set sets[DRV_SET_COUNT];
+    lay_out_sets(config, sets);
+    for (int32_t i = 0; i < DRV_SET_COUNT && i < capacity; i++) out[i] = sets[i];
+    return DRV_SET_COUNT;
+}
+
 float drv_position_scale(const drv_config *config) {
     const drv_fp_env callers = drv_fp_env_begin();
     const float scale = drv_layout_scale(config, SCALE_POSITION);
@@ -86,25 +139,25 @@ float drv_position_scale(const drv_config *config) {
     return scale;
 }
 
+/* Writes the features of one record, which stands at `offset` and is repeated in so many slots. */
+static int32_t report_features(const drv_config *config, const feature *features, int32_t count, int32_t offset,
+                               int32_t slots, drv_feature *out, int32_t capacity, int32_t written) {
+    for (int32_t i = 0; i < count; i++, written++)
+        if (written < capacity)
+            out[written] = (drv_feature){features[i].name, features[i].unit, features[i].meaning,
+                                         drv_layout_scale(config, features[i].scale), features[i].low, offset + i,
+                                         slots, count};
+    return written;
+}
+
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity) {
-    const struct {
-        const feature *features;
-        int32_t count, slots;
-    } blocks[] = {{head_features, HEAD_COUNT, 1},
-                  {partner_features, PARTNER_COUNT, config->partners},
-                  {road_features, ROAD_COUNT, config->roads}};
+    drv_observation_set sets[DRV_SET_COUNT];
     const drv_fp_env callers = drv_fp_env_begin();
-    int32_t written = 0, offset = 0;
-    for (size_t block = 0; block < sizeof blocks / sizeof *blocks; block++) {
-        for (int32_t i = 0; i < blocks[block].count; i++, written++) {
-            const feature *shown = &blocks[block].features[i];
-            if (written < capacity)
-                out[written] = (drv_feature){shown->name, shown->unit, shown->meaning,
-                                             drv_layout_scale(config, shown->scale), shown->low, offset + i,
-                                             blocks[block].slots, blocks[block].count};
-        }
-        offset += blocks[block].count * blocks[block].slots;
-    }
+    lay_out_sets(config, sets);
+    int32_t written = report_features(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        written = report_features(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
+                                  out, capacity, written);
     drv_fp_env_end(callers);
     return written;
 }

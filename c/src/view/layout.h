@@ -1,7 +1,8 @@
-/* Where does a number stand in an agent, and how is it scaled?
+/* Where does a number stand in an observation, and how is it scaled?
  *
- * An agent is its own state, its trial features, the nearest vehicles, the nearest road segments. The lists below are the
- * only place where the layout stands; the core writes by their symbols and Python asks for the table. */
+ * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles, the
+ * nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols, and
+ * drv_observation_layout and drv_observation_sets report them. */
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
@@ -85,17 +86,35 @@ enum { ROAD_FEATURES(X) ROAD_COUNT };
 
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
-/* How the features of an agent's head (ego, then trial) are shown. */
+/* Sets of an observation, in their order. */
+enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_COUNT };
+
+/* Scale and lowest value of each feature of an agent's head: ego, then trial. */
 typedef struct drv_head_scales {
     float scale[HEAD_COUNT], low[HEAD_COUNT];
 } drv_head_scales;
 
-drv_head_scales drv_layout_head(const drv_config *config);
+/* Scales of what a partner's record holds beside its pose. */
+typedef struct drv_vehicle_scales {
+    float length, width, speed, kind;
+} drv_vehicle_scales;
 
-/* What a quantity is multiplied by to be shown. */
+/* All that the writer of observations takes from a config; made once per batch. */
+typedef struct drv_layout {
+    drv_head_scales head;
+    drv_vehicle_scales vehicle;
+    float position_scale;
+    int32_t size;  /* floats per agent */
+    int32_t bytes; /* per agent, in the config's observation type */
+    drv_observation_set set[DRV_SET_COUNT];
+} drv_layout;
+
+drv_layout drv_layout_of(const drv_config *config);
+
+/* The factor by which a quantity is multiplied in an observation. */
 float drv_layout_scale(const drv_config *config, drv_scale kind);
 
-int32_t drv_layout_size(const drv_config *config);  /* floats an agent */
-int32_t drv_layout_bytes(const drv_config *config); /* bytes an agent, in the config's observation type */
+int32_t drv_layout_size(const drv_config *config);  /* floats per agent */
+int32_t drv_layout_bytes(const drv_config *config); /* bytes per agent, in the config's observation type */
 
 #endif
