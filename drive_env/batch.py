@@ -208,11 +208,15 @@ class Batch(ReadableWorlds):
             agents: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
 
         Raises:
-            IndexError: there is no such agent.
+            ConfigError: `agents` does not select agents of the batch.
         """
+        try:
+            chosen = np.arange(self.num_agents)[agents]
+        except IndexError:
+            raise ConfigError(f"agents is {shown(agents)}; it must be an index, a slice or indices, from 0 to "
+                              f"{self.num_agents - 1}") from None
         if self.config.observation_type != "index":
             return self.observations[agents].astype(np.float32)
-        chosen = np.arange(self.num_agents)[agents]
         flat = chosen.reshape(-1)
         world, table = self.world_of_agent[flat].astype(np.int64), self.scene_table()
         out = np.empty((flat.size, self.observation_size), np.float32)

@@ -42,7 +42,13 @@ def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
                 progress: Progress | None = None) -> Iterator[bool]:
-    """Steps until `trials` trials of world 0 have ended; yields after each step whether it ended one."""
+    """Steps until `trials` trials of world 0 have ended; yields after each step whether it ended one.
+
+    Raises:
+        ConfigError: `progress` is neither None nor a function.
+    """
+    if progress is not None and not callable(progress):
+        raise ConfigError(f"progress is {shown(progress)}; it must be a function or None")
     calls = max(roles.trial_steps for roles in batch.roles) + 1  # one more for the restart step
     done = ended = 0
     while ended < trials:
@@ -50,6 +56,6 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
         closes = bool(batch.trial_ended[0])
         ended += closes
         done = ended * calls - 1 if closes else done + 1  # a trial that ends early counts as complete
-        if progress:
+        if progress is not None:
             progress(done, trials * calls - 1)
         yield closes

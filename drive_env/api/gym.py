@@ -67,10 +67,11 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         """
         if self.batch.reopen():
             self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
+        seed = None if seed is None else checked_int("seed", seed, 0, SEED_LIMIT)
         fresh = seed is None and not self._was_reset  # drawn here: copies of an env before its first reset must differ
-        self.batch.reset(seed=secrets.randbits(64) if fresh else seed)  # before super: its errors are of this family
+        self.batch.reset(seed=secrets.randbits(64) if fresh else seed)
         self._was_reset = True
-        super().reset(seed=None if seed is None else int(seed))
+        super().reset(seed=seed)
         if self.render_mode == "human":
             self.render()
         return self.batch.observations[0].copy(), self._info()
@@ -147,7 +148,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None) -> None:
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
-        if render_mode not in (None, "rgb_array"):
+        if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
         if not isinstance(copy, bool):
             raise ConfigError(f"copy is {shown(copy)}; it must be True or False")

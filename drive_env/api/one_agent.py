@@ -31,7 +31,8 @@ def one_agent_config(config: ConfigSource | None, alternative: str = "Batch or p
     return config.replace(agents_per_world=1)
 
 
-def open_episodes(batch: Batch, seeds: Sequence[int | None], worlds: npt.NDArray[np.bool_] | None, was_reset: bool) -> None:
+def open_episodes(batch: Batch, seeds: Sequence[int | None], worlds: npt.NDArray[np.bool_] | None,
+                  was_reset: bool) -> None:
     """Resets worlds: those with a seed open its first episode, those with None the next of their stream.
 
     Args:

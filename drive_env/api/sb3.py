@@ -72,7 +72,7 @@ class DriveVecEnv(VecEnv):
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
             raise ConfigError(f"agents is {shown(agents)}; it must be 'ego' or 'all'")
-        if render_mode not in (None, "rgb_array"):
+        if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
         config = one_agent_config(config, "agents='all'") if agents == "ego" else adapter_config(config)
         self.agents = agents

@@ -32,7 +32,7 @@ class Screen:
     """
 
     def __init__(self, batch: Batch, mode: str | None, world: int = 0) -> None:
-        if mode is not None and mode not in RENDER_MODES:
+        if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):
             raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_ALLOWED}")
         self.batch, self.mode, self.world = batch, mode, world
         self._view: SceneView | None = None
