@@ -206,7 +206,7 @@ def test_an_optimiser_step_with_an_empty_loss_mask_is_skipped():
 
 @pytest.mark.parametrize("full", [1, 2, 4], ids="{} of 4 minibatches hold data".format)
 def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data(full):
-    """An absent agent has no loss_mask step; minibatches of such agents alone neither dilute the KL nor count."""
+    """An absent agent has an empty loss mask; minibatches of such agents alone neither dilute the KL nor count."""
     learner, buffer = learner_and_segment()
     agents = len(buffer.first)
     driven = torch.arange(agents)[:, None] < agents * full // 4

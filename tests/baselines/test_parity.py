@@ -99,9 +99,9 @@ def test_the_rollouts_contain_every_event():
     longest = (~waits).sum(1).max()
     assert longest > TINY.context + 16
     assert truncation.any() and joined("truncations").any() and joined("terminations").any() and first[:, 1:].any()
-    assert (truncation & ~joined("truncations")).any(), "an inner trial cut by the clock"
+    assert (truncation & ~joined("truncations")).any(), "an inner trial that its time limit cuts"
     event = ~waits[:, :-1] & waits[:, 1:] & ~trial_ended[:, :-1]
-    assert event.any(), "agents that wait while others drive"
+    assert event.any(), "agents that wait while others act"
     positions = [buffer.start_position for buffer in rollouts[1:]]
     assert max(position.max() for position in positions) > TINY.context
     assert min((position > 0).sum() for position in positions) > 0, "episodes that straddle every boundary"
@@ -144,15 +144,14 @@ def test_a_recomputed_context_is_that_of_the_new_weights():
         collector.policy(buffer.observations, buffer.previous_actions, buffer.first, buffer.valid_token, empty,
                          kv_out=found)
     collector.recompute_context()
-    head, position = collector.cache.written, collector.cache.position
-    memory = collector.cache.prefix(agents, head, position)
+    recomputed = collector.cache.prefix(agents, collector.cache.written, collector.cache.position)
     checked = 0
     for agent in range(len(agents)):
         tokens = buffer.valid_token[agent].nonzero()[:, 0]
         opened = buffer.first[agent].nonzero()[-1, 0] if buffer.first[agent].any() else 0
         tokens = tokens[tokens >= opened][-(TINY.context - 1):]
         for layer, (keys, values) in enumerate(found):
-            for fresh, stored in zip((keys, values), memory.of_layer(layer)):
+            for fresh, stored in zip((keys, values), recomputed.of_layer(layer)):
                 wanted = fresh[agent, tokens].transpose(0, 1)
                 assert torch.allclose(stored[agent, :, TINY.context - 1 - len(tokens):], wanted, atol=1e-5)
                 checked += len(tokens)
@@ -299,7 +298,7 @@ def whole_and_cut():
 
 
 def test_the_prefix_is_finite_whatever_masked_slots_hold():
-    """A product with a weight of 0 turns NaN into NaN, so NaN must not reach it."""
+    """0 * NaN is NaN, so NaN must not even be multiplied by a weight of 0."""
     collector = make_collector()
     collector.collect()
     cache = collector.cache
@@ -313,7 +312,7 @@ def test_the_prefix_is_finite_whatever_masked_slots_hold():
 
 
 def test_the_restart_value_is_the_value_after_the_wait():
-    """W of a buffer cut in a wait is, at the same weights, the value with which the agent drives on."""
+    """At equal weights, the `restart_value` of a rollout cut in a wait is the value at which the agent acts next."""
     long, cut = whole_and_cut()
     checked = 0
     for part in range(15):
