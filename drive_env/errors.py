@@ -76,7 +76,7 @@ def outside_text(value: float, low: float, high: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A numpy scalar as the Python number with the fewest digits of its precision, float32(0.1) as 0.1; else `value`."""
+    """A numpy scalar as the Python number of the fewest digits in its precision, float32(0.1) as 0.1; or `value`."""
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
         return value
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind == "f":

@@ -61,6 +61,7 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
         raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
     if config.observation_type != "index":
         raise ConfigError(f"observation_type is {config.observation_type!r}; it must be 'index'")
+    # Where each part lies, and whether the array has that form.
     place = lib.drv_index_observation(native_config(config))
     sets = {each.name: each for each in observation_sets(config)}
     own_end, partners_end = sets["partners"].index_bytes, sets["roads"].index_bytes
@@ -93,7 +94,7 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
 
     Args:
         config: the batch's.
-        observations: (n, bytes) uint8, rows of `Batch.observations`.
+        observations: (n, bytes) uint8, of `Batch.observations`.
         world: (n,) int64, the world of each of these agents: `Batch.world_of_agent`.
         vehicle: (n,) int64, the index of each agent in its world's entries of `vehicle_table`: 1 + its number
             in the world.

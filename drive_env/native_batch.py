@@ -43,25 +43,32 @@ class NativeBatch:
         ConfigError, SceneError, DriveMemoryError: the core rejects the setup, or an array does not fit.
     """
 
+    handle: Any = ffi.NULL
+
     def __init__(self, config: DriveConfig, restart: str, roles: tuple[Roles, ...], num_worlds: int, seed: int,
                  threads: int, world_ids: npt.NDArray[np.int64], part_count: int,
                  arrays: Any = None) -> None:
-        self.handle = ffi.NULL
         self.config, self.restart, self.roles = config, restart, roles
         self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count
         self.scenes = tuple(role.scene for role in roles)
         self.agents_per_world = config.agents_per_world or max(role.num_agents for role in roles)
+        self._bind(self._create(seed, threads), arrays)
+        _alive.add(self)
+
+    def _create(self, seed: int, threads: int) -> Any:
+        """Makes the scenes, the block and the core's batch; returns the sizes that the core reported."""
+        config, roles, num_worlds = self.config, self.roles, self.num_worlds
 
         # The core copies what the setup points to, so these objects are needed until drv_batch_create returns.
-        native = native_config(config, restart)
+        native = native_config(config, self.restart)
         self.scene_handles = [native_scene(role) for role in roles]
         scene_list = ffi.new("drv_scene *[]", self.scene_handles)
         isa = ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, "")))
         setup = ffi.new("drv_batch_setup *", dict(
             config=native[0], num_worlds=num_worlds, agents_per_world=self.agents_per_world, scene_count=len(roles),
-            scenes=scene_list, seed=seed, part_count=part_count, instruction_set=isa,
+            scenes=scene_list, seed=seed, part_count=self.part_count, instruction_set=isa,
             thread_count=min(threads, num_worlds + 1),  # one above the worlds: a caller may leave its step to others
-            world_ids=ffi.from_buffer("int64_t[]", world_ids)))
+            world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
         needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message
         check(lib.drv_batch_plan(setup, needs, message), message)
         self.num_agents, self.observation_size = needs.num_agents, needs.observation_size
@@ -69,18 +76,23 @@ class NativeBatch:
         check(lib.drv_batch_create(setup, ffi.from_buffer(self.block), needs.block_bytes, out, message), message)
         self.handle = ffi.gc(out[0], lib.drv_batch_free)
         del scene_list, isa
+
         for role, scene in zip(roles, self.scene_handles, strict=True):
             if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
                 # Set, not added: the roles of a batch that is opened again are reported once.
                 role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
+        return needs
 
-        sizes = {"R": needs.num_agents, "W": num_worlds, "A": needs.action_width, "V": 1 + needs.vehicles_per_world,
-                 "O": needs.observation_bytes if config.observation_type == "index" else needs.observation_size}
-        self.arrays = allocate(shared_table(config), sizes, arrays)
+    def _bind(self, needs: Any, arrays: Any) -> None:
+        """Makes the arrays that the core shares with Python, and the views of its state."""
+        in_bytes = self.config.observation_type == "index"
+        sizes = {"R": needs.num_agents, "W": self.num_worlds, "A": needs.action_width,
+                 "V": 1 + needs.vehicles_per_world,
+                 "O": needs.observation_bytes if in_bytes else needs.observation_size}
+        self.arrays = allocate(shared_table(self.config), sizes, arrays)
         lib.drv_batch_bind(self.handle, self._pointers(self.arrays))
         self._fields = _state_fields(self.handle)
         self.state = self.state_views(self.block)
-        _alive.add(self)
 
     def __del__(self, close=lib.drv_batch_close):  # bound here: at interpreter exit the module's names may be gone
         if self.handle:

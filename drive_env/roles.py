@@ -124,6 +124,7 @@ def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
 
 def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report) -> np.ndarray:
     """Indices of the objects that `control` selects and that are valid at the start, ascending."""
+    # All, the vehicles that have somewhere to go, or those named.
     objects = scene.objects
     valid = frames.valid[0]
     if config.control == "all":
@@ -204,11 +205,13 @@ def _frames_per_step(ratio: float) -> tuple[float, float]:
 
 def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
     """The tracks from the start frame on at steps of `dt_s`, interpolated between frames where they do not coincide."""
+    # Without a log, or at its own time step, the tracks are taken as they are.
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
         return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
 
+    # The frames on both sides of every step, and its place between them.
     frames, steps = _frames_per_step(dt_s / scene.dt_s)
     count = int(np.floor((objects.frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
     place = start_step + np.arange(count) * frames / steps
@@ -217,6 +220,7 @@ def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Fr
     low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
     high = np.minimum(low + 1, objects.frame_count - 1)
     share = (place - low)[:, None]
+    # Valid where both frames are; on a frame, where that one is.
     exact = share == 0
     valid = objects.valid[low] & (exact | objects.valid[high])
     report.impute("poses interpolated between two frames", int((valid & ~exact).sum()))

@@ -54,6 +54,7 @@ class AgentActions:
         Raises:
             ActionError: it is not a mapping, an action is missing or misshapen, or a name is unknown.
         """
+        # The values of the agents that drive, in their order.
         if type(actions) is not dict and not isinstance(actions, Mapping):
             raise ActionError(f"actions is a {type(actions).__name__}; it must be a dict by agent")
         pick = self._pick or self._find_acting()
@@ -68,6 +69,8 @@ class AgentActions:
                                   f"{self._agents[-1]}")
         if not values:
             return
+
+        # Written to the array that the core reads.
         bound = self._batch.bound_actions
         if bound.ndim > 1:
             bound[self._indices] = self._stacked(values, bound)

@@ -29,7 +29,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
     An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
     ignored (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode. After either, call `reset`.
     A `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation_type`
-    says so.
+    is "float16".
 
     Args:
         scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
@@ -124,8 +124,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     """Many worlds of one agent each as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
 
     Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations
-    are float32, or float16 where `config.observation_type` says so. Restarts between trials stay steps of their own in
-    all modes; `autoreset_mode` sets what happens after an episode:
+    are float32, or float16 where `config.observation_type` is "float16". Restarts between trials stay steps of their
+    own in all modes; `autoreset_mode` sets what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.
     * SAME_STEP: the step that ends it returns the new episode's first observation; the last one is in
@@ -147,6 +147,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None) -> None:
+        # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
             raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
@@ -159,6 +160,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         except ValueError:
             offered = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ConfigError(f"autoreset_mode is {shown(autoreset_mode)}; it must be one of {offered}") from None
+        # One world for each sub-environment; equal world ids make the seed alone determine what it plays.
         self.render_mode = render_mode
         self.autoreset_mode = mode
         self.copy = copy
@@ -168,6 +170,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
             world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
+        # What Gymnasium reads of a vector env.
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.roles[0].dt_s)),
                          "autoreset_mode": mode}
         self.single_observation_space = self.batch.single_observation_space
