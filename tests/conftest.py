@@ -1,15 +1,26 @@
-"""What do many tests share? The real scene files, which a checkout may lack, a browser, and the option --slow."""
+"""What do many tests share? The real scene files, a browser, the option --slow, and processes for pytest-xdist."""
 
 import pytest
 from browser import chromium  # noqa: F401  # a fixture
 from samples import sample
 
+CORE_BUILDS = {"test_c.py", "test_builds.py", "test_drv_hostile.py", "test_hostile_files.py"}
+"""Files whose tests link the same instrumented builds of the core, each made once a process."""
+
 
 def pytest_addoption(parser):
-    parser.addoption("--slow", action="store_true", help="also try what takes minutes (docs/robustness.md)")
+    parser.addoption("--slow", action="store_true", help="also run tests that take minutes (docs/robustness.md)")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With `--dist loadgroup` the tests of a file run in one process, and those of `CORE_BUILDS` in one for all."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            group = "core builds" if item.path.name in CORE_BUILDS else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture
 def sample_path():
-    """A function from a name such as `pufferdrive/map_942.bin` to its path; skips where it is not."""
+    """A function from a name such as `pufferdrive/map_942.bin` to its path; skips where the file is missing."""
     return sample

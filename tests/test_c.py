@@ -1,4 +1,4 @@
-"""Do the C tests hold? Each test of c/test_*.c by name, built with the core's own flags and sanitizers."""
+"""Do the C tests pass? Each test of c/test_*.c by name, built with the core's own flags and sanitizers."""
 
 import os
 import re
@@ -15,9 +15,9 @@ PROGRAMS = sorted(FOLDER.glob("test_*.c"))
 THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c", FOLDER / "test_parts.c", FOLDER / "test_cells.c",
             FOLDER / "test_shelves.c"]
 ENDED_BY_MEMCHECK = {
-    # Memory that another thread was giving back when the process forked is nobody's in the child.
+    # Memory that another thread was freeing when the process forked has no owner in the child.
     "a_copy_forked_in_the_middle_of_closing_ends_once",
-    # It knows no flushing to zero and no traps.
+    # valgrind emulates neither flush-to-zero nor traps.
     "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
     "a_step_in_flight_is_played_in_no_callers_mode",
 }
@@ -33,7 +33,7 @@ def cases(programs):
             for name in names_in(program)]
 
 
-# A forked child has none of its parent's threads to join, which the thread sanitizer takes for a leak.
+# A forked child cannot join its parent's threads, which the thread sanitizer reports as a leak.
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "report_thread_leaks=0"}
 
 
@@ -61,8 +61,11 @@ def test_threads_race_nowhere(program):
     run(build_core.test_program(program, compiler, THREAD))
 
 
-# Geometry works on values alone: there is no memory to check, and it is most of the time.
-@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem != "test_geometry"],
+# These work on values alone: there is no memory to check, and they take most of the time.
+ON_VALUES = {"test_geometry", "test_sweep"}
+
+
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in ON_VALUES],
                          ids=lambda program: program.stem)
 def test_memcheck_finds_nothing(program):
     if not shutil.which("valgrind"):
@@ -74,7 +77,7 @@ def test_memcheck_finds_nothing(program):
 
 
 def test_memcheck_and_the_leak_sanitizer_tell_what_is_left_behind(tmp_path):
-    """Else the tests above could not fail."""
+    """The tools report the faults that the tests above rely on them to find."""
     source = tmp_path / "test_leak.c"
     source.write_text(
         '#include <stdlib.h>\n#include "check.h"\n'
@@ -105,11 +108,12 @@ def test_the_core_compiles_without_a_warning(compiler):
     if compiler not in build_core.compilers():
         pytest.skip(f"no {compiler} here")
     build_core.core_objects(compiler, WARNINGS)
-    build_core.core_objects(compiler, WARNINGS, in_units=False)
+    # Each file by itself: it includes all that it needs.
+    build_core.core_objects(compiler, (*WARNINGS, "-fsyntax-only"), in_units=False)
     build_core.core_objects(compiler, (*WARNINGS, "-DDRV_ISA=baseline"), build_core.step_sources())
 
 
-def test_a_check_that_fails_is_told(tmp_path):
+def test_a_failed_check_is_reported(tmp_path):
     compiler = compiler_for((), "no flags at all")
     source = tmp_path / "test_check.c"
     source.write_text('#include "check.h"\n'
@@ -123,7 +127,7 @@ def test_a_check_that_fails_is_told(tmp_path):
 
 
 def test_what_runs_in_a_step_names_no_allocator(tmp_path):
-    """Not one of the files that are compiled for every instruction set can allocate: none of them calls for it."""
+    """No file that is compiled for every instruction set calls an allocator."""
     compilers = build_core.compilers()
     if not compilers or not shutil.which("nm"):
         pytest.skip("no C compiler and nm here")

@@ -1,4 +1,4 @@
-"""Does a config hold plain values whatever it was made of, and come back whole from JSON?"""
+"""Does a config hold plain values of any input type, and survive JSON?"""
 
 import dataclasses
 import json
@@ -10,8 +10,8 @@ from gymnasium.envs.registration import EnvSpec
 
 import drive_env
 from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
-from drive_env.errors import plain
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
+from drive_env.errors import plain
 
 CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_goal="stop", goal_max_speed_mps=4,
                      agents_per_world=1, reward=RewardConfig(goal=2.5, progress_per_m=0.01))
@@ -80,7 +80,7 @@ def test_generators_and_scenes_take_numbers_of_numpy_at_their_word():
 
 
 @pytest.mark.parametrize("config", (DriveConfig(), CHOSEN))
-def test_a_config_comes_back_whole_from_json(config):
+def test_a_config_survives_json(config):
     for form in (config.to_dict(), through_json(config), dataclasses.asdict(config)):
         back = DriveConfig.from_dict(form)
         assert back == config and hash(back) == hash(config) and repr(back) == repr(config)
@@ -109,7 +109,7 @@ def test_a_config_equals_its_own_mapping_and_no_other():
     ({"max_trials": 0}, "^max_trials is 0; it must be"),
     ([("max_trials", 2)], "^a DriveConfig cannot be made from .*; it must be a mapping$"),
 ))
-def test_a_mapping_that_is_no_config_is_told_in_a_sentence(choices, sentence):
+def test_a_mapping_that_is_no_config_is_an_error_in_one_sentence(choices, sentence):
     with pytest.raises(ConfigError, match=sentence):
         DriveConfig.from_dict(choices)
 
@@ -146,11 +146,11 @@ def test_a_mapping_is_taken_wherever_a_config_is(take):
             take(neither)
 
 
-# ---- Gymnasium's specs, as data sets keep them ----
+# ---- Gymnasium's specs, as data sets store them ----
 
 
-def test_a_spec_comes_back_equal_from_json_and_makes_the_env():
-    """Minari keeps `env.spec.to_json()` beside what it recorded, and makes the env of `EnvSpec.from_json` again."""
+def test_a_spec_survives_json_and_makes_the_env():
+    """Minari stores `env.spec.to_json()` with its data, and makes the env again by `EnvSpec.from_json`."""
     env = gymnasium.make("drive_env/Drive-v0", scenes="intersection", config=CHOSEN)
     kept = env.spec.to_json()
     spec = EnvSpec.from_json(kept)
@@ -172,7 +172,7 @@ def test_a_spec_comes_back_equal_from_json_and_makes_the_env():
     assert plays[0] == plays[1]
 
 
-def test_a_vector_env_s_spec_comes_back_from_json():
+def test_a_vector_env_s_spec_survives_json():
     envs = gymnasium.make_vec("drive_env/Drive-v0", num_envs=2, scenes="intersection", config=CHOSEN)
     spec = EnvSpec.from_json(envs.spec.to_json())
     assert spec.kwargs["config"] == CHOSEN

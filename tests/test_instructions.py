@@ -1,6 +1,6 @@
-"""Does a step cost what it did? The core's instructions, counted by valgrind's callgrind: the same on a busy machine.
+"""Has a step become slower? The core's instructions, counted by valgrind's callgrind, also on a busy machine.
 
-    python tests/test_instructions.py    counts anew and writes instructions.json; say why in the commit
+    python tests/test_instructions.py    counts again and writes instructions.json; the commit gives the reason
 """
 
 from __future__ import annotations
@@ -20,20 +20,29 @@ from drive_env import Batch
 
 RECORD = Path(__file__).with_name("instructions.json")
 ISA = "v3"
-"""valgrind knows no AVX-512."""
+"""valgrind does not emulate AVX-512."""
 
 GROWTH_ALLOWED = 1.03
 
-PLAY = """
-import sys
+FIRST_STEPS, STEPS = 10, 30
+"""Steps before the count, and counted steps."""
+
+MARK = "getpgid"
+"""A function of the C library that only the play below calls: callgrind writes and clears its counts there."""
+
+PLAY = f"""
+import os
 import numpy as np
 from drive_env import Batch, DriveConfig
 config = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 with Batch("town", num_worlds=16, config=config, seed=0, threads=1) as batch:
     batch.reset(seed=0)
     actions = np.random.default_rng(0).integers(0, batch.single_action_space.n, (8, batch.num_agents))
-    for step in range(int(sys.argv[1])):
+    for step in range({FIRST_STEPS + STEPS}):
+        if step == {FIRST_STEPS}:
+            os.{MARK}(0)
         batch.step(actions[step % 8])
+    os.{MARK}(0)
     print(batch.num_agents)
 """
 
@@ -44,22 +53,24 @@ def compiler() -> str:
     return re.sub(r"\s*\(.*\)", "", found)
 
 
-def instructions(steps: int) -> tuple[int, int]:
-    """Instructions in the core of a run of so many steps, and its agents."""
+def per_agent_step() -> float:
+    """Instructions in the core between the two marks, an agent and step."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", PLAY, str(steps)],
+            ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={out}", sys.executable,
+             "-c", PLAY],
             check=True, capture_output=True, text=True,
             env={**os.environ, "DRIVE_ENV_ISA": ISA, "PYTHONHASHSEED": "0"})
-        return counted_in(out.read_text(), "/drive_env/_core."), int(done.stdout)
+        second = out.with_name("out.2").read_text()
+    return counted_in(second, "/drive_env/_core.") / (STEPS * int(done.stdout))
 
 
 def counted_in(profile: str, library: str) -> int:
-    """The instructions of one shared library alone, out of callgrind's file: numpy's threads spin as long as they like.
+    """The instructions of one shared library, from callgrind's file; numpy's threads spin for an unknown time.
 
-    A library is named once, `ob=(3) /its/path`, and is `ob=(3)` from then on; the line after `calls=` is the cost of
-    the function called, which stands once more under its own library.
+    A library is named once, `ob=(3) /its/path`, and is `ob=(3)` after that. The line after `calls=` is the cost of the
+    called function, which its own library lists again.
     """
     number, total, inside, of_a_call = None, 0, False, False
     for line in profile.splitlines():
@@ -75,12 +86,6 @@ def counted_in(profile: str, library: str) -> int:
                 total += int(line.split()[1])
             of_a_call = False
     return total
-
-
-def per_agent_step() -> float:
-    """The difference of two runs, so that all that happens once falls out."""
-    (few, agents), (many, _) = instructions(10), instructions(40)
-    return (many - few) / (30 * agents)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Is what a stranger may use told in full? Its types, its words, and nothing beside it."""
+"""Is the public API documented in full? Types and docstrings of every public name, and no other names."""
 
 import dataclasses
 import importlib
@@ -14,7 +14,7 @@ from public_names import MODULES, WITH_EXTRAS, public_callables, public_classes,
 
 import drive_env
 
-# An adapter is looked at where its client is installed, as make test-clients sees to.
+# An adapter is tested where its client is installed, as in make test-clients.
 EVERYWHERE = (*MODULES, *(WITH_EXTRAS if find_spec("stable_baselines3") else ()))
 OBJECTS = public_objects(EVERYWHERE)
 CLASSES = public_classes(EVERYWHERE)
@@ -27,7 +27,7 @@ each_class = pytest.mark.parametrize("found", CLASSES.values(), ids=CLASSES)
 CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.impute", "Recording.html",
                "LaneGraph.after", "DriveVectorEnv.close_extras", "DriveVecEnv.step_async", "SubEnv.__init__",
                "SceneError.__init__"}
-"""They take arguments of which none that fits its type can be wrong."""
+"""Callables without an invalid argument of the right type."""
 
 
 def names_of_arguments(function) -> list[str]:
@@ -100,7 +100,7 @@ def test_every_error_is_documented(function, words):
 def test_every_public_name_has_words_of_its_own(found):
     inherited = {parent.__doc__ for parent in found.__mro__[1:]} if inspect.isclass(found) else set()
     assert found.__doc__ and found.__doc__ not in inherited
-    assert not found.__doc__.startswith(f"{found.__name__}(")  # what dataclass writes where nobody did
+    assert not found.__doc__.startswith(f"{found.__name__}(")  # the docstring that dataclass generates
 
 
 @each_callable
@@ -110,15 +110,15 @@ def test_every_public_member_has_words_of_its_own(function, words):
 
 @pytest.mark.parametrize("found", [found for found in CLASSES.values() if dataclasses.is_dataclass(found)])
 def test_every_field_is_documented(found):
-    """In the words of the class, or in the field's own."""
+    """In the docstring of the class or of the field."""
     untold = [field.name for field in dataclasses.fields(found)
               if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
     assert untold == []
 
 
-@pytest.mark.parametrize("face", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
-def test_the_error_of_an_adapter_names_both_observation_types_it_takes(face):
-    assert "float16 where `config.observation_type`" in face.__doc__
-    for name, member in vars(face).items():
+@pytest.mark.parametrize("adapter", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
+def test_the_error_of_an_adapter_names_both_observation_types_it_takes(adapter):
+    assert "float16 where `config.observation_type`" in adapter.__doc__
+    for name, member in vars(adapter).items():
         told = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
         assert not re.search(r"observation[^.;]* float32", told), name

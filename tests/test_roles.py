@@ -16,9 +16,6 @@ from staged_sim import (
 
 from drive_env import Batch, ConfigError, SceneError, generate_scene
 
-# ---- who gets an agent, who plays the rest ----
-
-
 CONTROLS = {
     "vehicles": {"control": "vehicles"},
     "sdc": {"control": "sdc"},
@@ -35,26 +32,26 @@ def object_of(batch, vehicle=0):
 @pytest.mark.parametrize("others", ("replay", "static"))
 @pytest.mark.parametrize("logs", (False, True))
 @pytest.mark.parametrize("control", CONTROLS)
-def test_what_stands_is_seen_and_hit_in_every_control_mode(control, logs, others):
+def test_static_vehicles_are_observed_and_collided_with_in_every_control_mode(control, logs, others):
     bystander = standing(30, 15.5, 0.0) if logs else Actor(15.5, 0.0)
     scene = stage([driver(speed_mps=10.0), bystander], sdc=0, tracks=(0,))
     batch = batch_of(scene, others=others, on_collision="ignore", **CONTROLS[control])
     assert batch.agents_per_world == (2 if control == "all" else 1)
     feature = batch.observation_layout()["partners/kind"]
     assert batch.observations[0, feature.slice][0] == 0.25
-    seen = drive(batch, 12)
-    assert onsets(seen, "collision_onset") == [11] and seen["rewards"][11, 0] == -0.5
+    record = drive(batch, 12)
+    assert onsets(record, "collision_onset") == [11] and record["rewards"][11, 0] == -0.5
 
 
-def test_agents_are_vehicles_with_a_goal_to_reach_that_nobody_marked():
+def test_agents_are_vehicles_with_a_distant_goal_that_are_not_marked_as_expert():
     scene = stage([
         driver(0.0, 0.0),
-        Actor(0.0, 10.0),                             # on its goal
+        Actor(0.0, 10.0),                             # on its own goal
         driver(0.0, 20.0, kind="pedestrian"),
         driver(0.0, 30.0, expert=True),
         driver(0.0, 40.0, goal_m=(1.9, 40.0)),        # within goal_radius_m
         driver(0.0, 50.0, goal_m=(2.1, 50.0)),
-        replayer([None, (0.0, 60.0, 0.0, 0.0)], expert=False),  # not there at the start
+        replayer([None, (0.0, 60.0, 0.0, 0.0)], expert=False),  # not on the map at the start
         driver(0.0, 70.0, kind="cyclist"),
         driver(0.0, 80.0, kind="other"),
     ])
@@ -77,7 +74,7 @@ def test_every_control_names_its_agents_in_object_order():
         assert sorted(roles.objects.tolist()) == list(range(7))
 
 
-def test_a_control_that_names_nobody_is_an_error():
+def test_a_control_that_selects_no_agent_is_an_error():
     scene = stage([driver(), replayer([None, (0.0, 99.0, 0.0, 0.0)])])
     names = {"sdc": "sdc", "tracks_to_predict": "tracks", (7,): "7", (101,): "not valid"}
     for control, said in names.items():
@@ -102,7 +99,7 @@ def test_a_cap_takes_the_nearest_to_the_ego_of_the_scene_and_else_the_first():
         assert batch.roles[0].objects[:cap].tolist() == agents
         batch = batch_of(stage(actors), agents_per_world=cap)
         assert batch.roles[0].objects[:cap].tolist() == list(range(cap))
-    # An ego that is not there at the start is near to nobody.
+    # An ego that is not on the map at the start is near to no vehicle.
     gone = stage([*actors, replayer([None, (0.0, 0.0, 0.0, 0.0)])], sdc=6)
     assert batch_of(gone, agents_per_world=2).roles[0].objects[:2].tolist() == [0, 1]
 

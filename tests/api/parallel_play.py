@@ -14,7 +14,7 @@ def make(finished="leave", scenes=TOWNS, copy=True, **settings):
 
 
 def play(env, seed, policy_seed=0, episodes=1):
-    """Everything that whole episodes of random play return, step by step."""
+    """The return values of whole episodes of random play, step by step."""
     rng, record = np.random.default_rng(policy_seed), []
     for episode in range(episodes):
         record.append(env.reset(seed=seed if episode == 0 else None))

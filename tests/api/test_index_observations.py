@@ -1,4 +1,4 @@
-"""Half floats and index observations say what the float32 agents say."""
+"""Do half floats and index observations hold what float32 observations hold?"""
 
 import dataclasses
 import pickle
@@ -16,7 +16,7 @@ MAP = "pufferdrive/map_942.bin"
 
 
 def together(scenes, steps=100, num_worlds=3, **config):
-    """Plays the three types side by side; yields the batches after each step and who takes part in it."""
+    """Plays the three types side by side; yields the batches after each step and the mask of agents to compare."""
     batches = {kind: Batch(scenes, num_worlds=num_worlds, seed=5, threads=2,
                            config=BASE.replace(observation_type=kind, **config))
                for kind in ("float32", "float16", "index")}
@@ -43,7 +43,7 @@ SCENES = [pytest.param([generate_scene("town", seed=seed, agents=12) for seed in
 
 
 @pytest.mark.parametrize("scenes", SCENES)
-def test_all_types_say_the_same_bit_for_bit(scenes):
+def test_all_observation_types_agree_bit_for_bit(scenes):
     scenes = str(sample(MAP)) if scenes == MAP else scenes
     seen = 0
     for batches, takes_part in together(scenes):
@@ -64,7 +64,7 @@ def test_slots_at_both_ends_of_their_range():
             assert batches["index"].observations.shape[1] % 16 == 0
 
 
-def test_restart_observations_are_of_the_type_that_a_learner_sees():
+def test_restart_observations_have_the_learner_s_observation_type():
     for batches, _ in together([generate_scene("town", seed=1, agents=8)], steps=60):
         plain = batches["float32"].restart_observations()
         halves = batches["float16"].restart_observations()
@@ -107,8 +107,8 @@ def test_torch_rebuilds_the_same_bits():
     assert (bits(out.numpy()) == bits(batch.float_observations())).all()
 
 
-def test_every_half_float_is_rounded_as_the_standard_says(monkeypatch):
-    """The portable conversion against numpy's: a start whose places are swept through many magnitudes."""
+def test_every_half_float_is_rounded_as_ieee_754_requires(monkeypatch):
+    """The portable conversion against numpy's, with positions of many magnitudes."""
     monkeypatch.setenv("DRIVE_ENV_ISA", "baseline")
     for scale in (1.0, 3.0, 100.0, 1000.0):
         for batches, _ in together([generate_scene("town", seed=3, agents=12)], steps=20, view_radius_m=scale):
@@ -124,15 +124,15 @@ def test_spaces_have_the_type_and_hold_the_agents():
             assert all(space.contains(agent) for agent in batch.observations)
 
 
-def test_env_faces_take_half_floats_and_refuse_index_agents():
+def test_adapters_take_half_floats_and_refuse_index_observations():
     halves, index = BASE.replace(observation_type="float16"), BASE.replace(observation_type="index")
     env = parallel_env("intersection", halves)
     observations, _ = env.reset(seed=0)
     assert all(env.observation_space(agent).contains(seen) for agent, seen in observations.items())
     assert DriveEnv("intersection", halves).reset(seed=0)[0].dtype == np.float16
-    for face in (parallel_env, DriveEnv):
+    for adapter in (parallel_env, DriveEnv):
         with pytest.raises(ConfigError, match="index observations are for Batch"):
-            face("intersection", index)
+            adapter("intersection", index)
     with pytest.raises(ConfigError, match="index observations are for Batch"):
         DriveVectorEnv(2, "intersection", index)
 
@@ -159,7 +159,7 @@ def test_what_is_no_index_agent_is_refused():
 
 
 @pytest.mark.parametrize("kind", ("float32", "float16"))
-def test_a_batch_of_floats_says_why_it_has_no_vehicle_table(kind):
+def test_the_error_of_a_float_batch_gives_the_reason_for_no_vehicle_table(kind):
     with Batch("intersection", config=BASE.replace(observation_type=kind)) as batch:
         batch.reset()
         assert not hasattr(batch, "vehicle_table")
@@ -189,7 +189,7 @@ def test_a_map_too_large_to_name_is_refused():
 
 
 def test_memory_of_ones_own_need_not_be_zero():
-    """Entry 0 of the vehicle table stands for nobody, and the last bytes of an index observation for nothing."""
+    """Entry 0 of the vehicle table is no vehicle, and the last bytes of an index observation are unused."""
     config = DriveConfig(observation_type="index")
     scene = generate_scene("intersection", agents=3)
     plain = Batch([scene], config=config)

@@ -1,4 +1,4 @@
-"""Is the PettingZoo env a conforming one, and does it show what its one-world batch shows?"""
+"""Does the PettingZoo env conform, and does it return what its one-world batch shows?"""
 
 import copy
 import itertools
@@ -24,7 +24,7 @@ import drive_env.api.parallel
 from drive_env import Batch, DriveConfig, aec_env, generate_scene
 from drive_env.api.registration import ENV_ID
 
-# PettingZoo's test says this of every space that is neither Box nor Discrete, MultiDiscrete among them.
+# PettingZoo's test warns of every space that is neither Box nor Discrete, MultiDiscrete included.
 only_box_or_discrete = pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")
 
 
@@ -51,7 +51,7 @@ def test_the_standard_test_passes_where_a_scene_lacks_vehicles(finished):
 def test_the_other_tools_of_pettingzoo_work(monkeypatch, capsys):
     max_cycles_test(drive_env.api.parallel)
     state_test(aec_env(TOWNS), make())
-    clock = SimpleNamespace(time=itertools.count().__next__)  # it runs for five seconds, whose each is a cycle here
+    clock = SimpleNamespace(time=itertools.count().__next__)  # it runs for five seconds; here each cycle takes one
     monkeypatch.setattr(sys.modules[performance_benchmark.__module__], "time", clock)
     performance_benchmark(aec_env(TOWNS, DriveConfig(trial_steps=3)))
     assert "turns per second" in capsys.readouterr().out
@@ -78,20 +78,20 @@ def test_agents_that_take_turns_see_what_agents_at_once_see():
 
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo has a registry from 1.27 on")
-def test_pettingzoo_s_registry_makes_both_faces():
+def test_pettingzoo_s_registry_makes_both_adapters():
     config = DriveConfig(max_trials=2)
     env = pettingzoo.make("parallel", ENV_ID, scenes=TOWNS, config=config, finished="wait")
     assert isinstance(env, drive_env.DriveParallelEnv) and env.finished == "wait" and env.batch.config is config
     turns = pettingzoo.make("aec", "drive_env/Drive", scenes=TOWNS, max_cycles=7)
     assert turns.unwrapped.batch.config.trial_steps == 7
-    for face in ("parallel", "aec"):
-        spec = pettingzoo.spec(face, ENV_ID)
+    for api in ("parallel", "aec"):
+        spec = pettingzoo.spec(api, ENV_ID)
         assert pickle.loads(pickle.dumps(spec)) == spec
-    drive_env.api.registration.register()  # a second time, as in a module that is loaded anew, says nothing
+    drive_env.api.registration.register()  # a second registration, as by a reloaded module, does not warn
 
 
 def test_copies_of_an_env_that_has_not_begun_play_differently():
-    """SuperSuit and others make their workers by copying one env; with one stream they would all see one episode."""
+    """SuperSuit and others copy one env for all workers; with one random stream all would play the same episode."""
     env = make()
     copies = [env, copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     firsts = [each.reset()[0]["agent_0"].tobytes() for each in copies]
@@ -109,7 +109,7 @@ def test_wrappers_find_a_seeded_generator_that_leaves_the_world_alone():
     actions = dict.fromkeys(env.agents, 45)
     assert pickle.dumps(env.step(actions)) == pickle.dumps(twin.step(actions))
     env.reset()
-    assert env.np_random.random(4).tolist() != drawn  # goes on with the stream
+    assert env.np_random.random(4).tolist() != drawn  # the stream continues
     env.reset(seed=3)
     assert env.np_random.random(4).tolist() == drawn
 
@@ -187,7 +187,7 @@ def test_values_are_plain():
 
 
 @pytest.mark.parametrize("copies", (True, False))
-def test_what_a_client_writes_into_the_dicts_reaches_nobody(copies):
+def test_what_a_client_writes_into_the_dicts_changes_no_later_step(copies):
     env, twin = make(copy=copies, max_trials=2), make(copy=copies, max_trials=2)
     returned, other = env.reset(seed=0), twin.reset(seed=0)
     while True:
@@ -247,7 +247,7 @@ def test_an_agent_gets_one_flag_and_does_not_come_back(finished):
 
 
 def test_finished_wait_raises_the_same_flags_later():
-    """Both ways see the same world; only when and to whom the flags are shown differs."""
+    """Both ways play the same world; they differ in when the flags are returned, and for which agents."""
     final = {}
     for finished in ("leave", "wait"):
         env = make(finished, max_trials=2, trial_steps=80)

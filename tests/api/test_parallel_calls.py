@@ -1,4 +1,4 @@
-"""What does the PettingZoo env do with a call that is wrong, out of order, pickled or interrupted?"""
+"""What does the PettingZoo env do with wrong, unordered and interrupted calls, and when it is pickled?"""
 
 import pickle
 
@@ -26,7 +26,7 @@ def test_max_cycles_is_refused_where_it_could_mean_two_things(config, max_cycles
     ({"agent_0": np.array([1])}, "agent_0"), ({"agent_0": np.array([1, 2])}, "agent_0"),
     ({"agent_99": 0}, "agent_99"), ({7: 0}, "7"),
 ])
-def test_a_bad_action_says_so_and_nothing_moves(actions, complaint):
+def test_a_bad_action_is_an_error_and_nothing_moves(actions, complaint):
     env = make()
     env.reset(seed=0)
     good = {agent: 45 for agent in env.agents}
@@ -54,7 +54,7 @@ def test_a_missing_action_names_the_agent():
         env.step([45] * 8)
 
 
-def test_calls_out_of_order_say_what_to_do():
+def test_the_error_of_a_call_out_of_order_names_the_call_to_make():
     env = make()
     with pytest.raises(CallError, match="call reset first"):
         env.step({})
@@ -120,7 +120,7 @@ def test_a_pickled_env_goes_on_bit_for_bit():
 
 @pytest.mark.parametrize("finished", ("leave", "wait"))
 def test_a_call_that_was_interrupted_leaves_an_env_that_goes_on(finished, monkeypatch):
-    """Wherever in a step an exception such as Ctrl-C strikes, the next call says what the batch says."""
+    """Wherever in a step an exception such as Ctrl-C is raised, the next call returns what the batch shows."""
     for place in ("update", "step_dicts", "observations", "infos"):
         env = make(finished, max_trials=2)
         env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Do the tools of PettingZoo and Gymnasium that draw work with our faces?"""
+"""Do the rendering tools of PettingZoo and Gymnasium work with the adapters?"""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def test_pettingzoo_s_own_render_test_passes(display):
 
 @pytest.fixture
 def display(monkeypatch):
-    """A display to open windows on: the one there is, or a virtual one of our own."""
+    """The display of this machine, or a virtual one."""
     pytest.importorskip("tkinter", reason="this Python came without tkinter")
     if os.environ.get("DISPLAY"):
         yield

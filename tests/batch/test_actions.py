@@ -21,9 +21,6 @@ def test_an_action_that_is_masked_is_no_action():
     assert "1 masked" in refused(batch, lambda: batch.step(actions), ActionError)
 
 
-# ---- actions ----
-
-
 BAD_VALUES = {
     "discrete": [-1, 91, 2**31, -(2**63), 2**63 - 1, 2**32 + 45],
     "multi_discrete": [(-1, 6), (7, 6), (3, -1), (3, 13), (2**32 + 3, 6), (3, 2**32 + 6),
@@ -43,8 +40,8 @@ def test_an_action_out_of_its_table_names_its_agent_and_moves_nothing(action_typ
         agent = int(driving[agent % len(driving)])
         actions = draw(batch, np.random.default_rng(1))
         actions[agent] = value
-        said = refused(batch, lambda batch=batch, actions=actions: batch.step(actions), ActionError)
-        assert f"agent {agent} " in said and f"world {agent // batch.agents_per_world}" in said, said
+        message = refused(batch, lambda batch=batch, actions=actions: batch.step(actions), ActionError)
+        assert f"agent {agent} " in message and f"world {agent // batch.agents_per_world}" in message, message
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
@@ -66,9 +63,9 @@ def test_actions_of_the_wrong_shape_are_refused(action_type):
     for shape in shapes:
         batch = make(action_type=action_type)
         play(batch, 7)
-        said = refused(batch, lambda b=batch, shape=shape: b.step(np.zeros(shape, b.actions.dtype)),
+        message = refused(batch, lambda b=batch, shape=shape: b.step(np.zeros(shape, b.actions.dtype)),
                        ActionError)
-        assert str(shape) in said and str(batch.actions.shape) in said
+        assert str(shape) in message and str(batch.actions.shape) in message
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
@@ -87,7 +84,7 @@ def test_actions_of_the_wrong_type_are_refused(action_type):
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
-def test_actions_of_a_kindred_type_or_layout_are_the_same_actions(action_type):
+def test_actions_of_a_castable_type_or_layout_are_the_same_actions(action_type):
     kinds = {"discrete": (np.int8, np.uint8, np.int32, np.uint64, ">i8"),
              "multi_discrete": (np.int8, np.uint16, ">i4"),
              "continuous": (np.float64, np.float16, ">f4", np.int8)}[action_type]
@@ -101,7 +98,7 @@ def test_actions_of_a_kindred_type_or_layout_are_the_same_actions(action_type):
     forms = [actions.astype(kind) for kind in kinds]
     forms += [actions.tolist(), np.asfortranarray(actions), np.repeat(actions, 2, axis=0)[::2]]
     forms.append(np.frombuffer(b"-" + actions.tobytes(), actions.dtype, offset=1).reshape(actions.shape))  # misaligned
-    forms.append(np.broadcast_to(actions, actions.shape))  # not to be written to
+    forms.append(np.broadcast_to(actions, actions.shape))  # read-only
     for form in forms:
         batch = make(action_type=action_type)
         batch.reset()
@@ -112,14 +109,14 @@ def test_actions_of_a_kindred_type_or_layout_are_the_same_actions(action_type):
 @pytest.mark.parametrize("action_type, actions", [
     ("continuous", np.full((12, 2), 1e300)), ("continuous", [[0.0], [0.0, 0.0]]), ("discrete", [[1], [1, 2]]),
 ])
-def test_actions_that_numpy_cannot_bring_into_form_are_refused_like_any_other(action_type, actions):
+def test_actions_that_numpy_cannot_convert_are_refused_like_any_other(action_type, actions):
     batch = make(action_type=action_type)
     batch.reset()
     with pytest.raises(ActionError):
         batch.step(actions)
 
 
-def test_agents_that_wait_may_have_garbage():
+def test_actions_of_waiting_agents_are_neither_read_nor_checked():
     batch, other = make(action_type="continuous"), make(action_type="continuous")
     batch.reset(), other.reset()
     rng = np.random.default_rng(3)

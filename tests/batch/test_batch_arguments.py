@@ -17,8 +17,6 @@ from drive_env import (
     RewardConfig,
 )
 
-# ---- a batch's arguments ----
-
 
 @pytest.mark.parametrize("argument, bad", [
     *(("num_worlds", value) for value in (0, -1, (1 << 20) + 1, 1.0, "1", None, True, math.nan, [1], 10**30)),
@@ -31,22 +29,22 @@ from drive_env import (
     *(("scenes", value) for value in ([], (), None, 5, "no_such_scene", ["no_such_scene"], [None], [SCENE, 3],
                                       b"town")),
 ])
-def test_a_bad_argument_of_a_batch_is_told_by_name(argument, bad):
-    with pytest.raises(DriveError) as told:
+def test_a_bad_argument_of_a_batch_is_an_error_that_names_it(argument, bad):
+    with pytest.raises(DriveError) as raised:
         Batch(**{"scenes": [SCENE], "num_worlds": 2, argument: bad})
-    assert isinstance(told.value, ValueError) and argument in str(told.value), str(told.value)
+    assert isinstance(raised.value, ValueError) and argument in str(raised.value), str(raised.value)
 
 
 @pytest.mark.parametrize("argument, bad", [
     ("num_worlds", np.array([1])), ("num_worlds", int), ("num_worlds", np.array(1.0)), ("world_ids", [[0], [1, 2]]),
     ("restart", np.array(["auto", "caller"])), ("arrays", 5), ("arrays", [1]), ("arrays", {1: 2, "x": 3}),
 ])
-def test_an_argument_of_an_unlikely_type_is_told_like_any_other(argument, bad):
+def test_an_argument_of_an_unlikely_type_is_an_error_like_any_other(argument, bad):
     with pytest.raises(ConfigError, match=argument):
         Batch(**{"scenes": [SCENE], "num_worlds": 2, argument: bad})
 
 
-def test_an_instruction_set_that_is_not_on_offer_is_told(monkeypatch):
+def test_an_instruction_set_that_the_processor_lacks_is_an_error(monkeypatch):
     monkeypatch.setenv("DRIVE_ENV_ISA", "v9")
     with pytest.raises(ConfigError, match="instruction set is v9; this processor offers baseline"):
         Batch(scenes=[SCENE])
@@ -57,7 +55,7 @@ def test_a_batch_larger_than_memory_is_an_error():
         Batch(scenes=[SCENE], num_worlds=1 << 20, config=DriveConfig(max_trials=10_000))
 
 
-# ---- arrays of one's own ----
+# ---- arrays of the caller ----
 
 
 def array_like(batch, name):
@@ -75,7 +73,7 @@ def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_array_the_core_could_not_write_to_is_told_by_name(name):
+def test_an_array_the_core_could_not_write_to_is_an_error_that_names_it(name):
     right = array_like(Batch(scenes=[SCENE], num_worlds=2), name)
     wide = np.zeros((*right.shape[:-1], right.shape[-1] * 2), right.dtype)
     read_only = right.copy()
@@ -94,12 +92,9 @@ def test_an_array_the_core_could_not_write_to_is_told_by_name(name):
             Batch(scenes=[SCENE], num_worlds=2, arrays={name: array})
 
 
-def test_an_array_of_an_unknown_name_is_told():
+def test_an_array_of_an_unknown_name_is_an_error():
     with pytest.raises(ConfigError, match="'reward'.*rewards"):
         Batch(scenes=[SCENE], arrays={"reward": np.zeros(4, np.float32)})
-
-
-# ---- what a stranger found ----
 
 
 def test_another_array_in_the_place_of_the_bound_one_is_what_steps():

@@ -16,7 +16,7 @@ from drive_env import (
 )
 
 
-def test_step_before_reset_is_told():
+def test_step_before_reset_is_an_error():
     batch = make()
     assert "reset" in refused(batch, lambda: batch.step(np.zeros(batch.num_agents, np.int64)))
     batch = make()
@@ -39,20 +39,20 @@ def test_a_bad_argument_of_reset_moves_nothing(arguments):
 
 @pytest.mark.parametrize("arguments", [{"worlds": [[True], [True, False]]}, {"initial_ages": [[0], [1, 2]]},
                                        {"seed": [[0], [1, 2], 3]}])
-def test_a_ragged_argument_of_reset_is_told_like_any_other(arguments):
+def test_a_ragged_argument_of_reset_is_an_error_like_any_other(arguments):
     batch = make()
     play(batch, 7)
     refused(batch, lambda: batch.reset(**arguments), DriveError)
 
 
 @pytest.mark.parametrize("out", [np.zeros((12, 3), np.float32), "out", np.zeros(5), None.__class__])
-def test_a_bad_array_for_restart_observations_is_told(out):
+def test_a_bad_array_for_restart_observations_is_an_error(out):
     batch = make()
     play(batch, 7)
     refused(batch, lambda: batch.restart_observations(out))
 
 
-def test_a_bad_number_of_a_world_or_scene_is_told():
+def test_a_bad_world_or_scene_index_is_an_error():
     batch = make()
     play(batch, 3)
     for bad in (-1, 3, 1.0, "0", True, None):
@@ -60,7 +60,7 @@ def test_a_bad_number_of_a_world_or_scene_is_told():
         refused(batch, lambda bad=bad: batch.scene_report(bad), ConfigError)
 
 
-def test_a_closed_batch_says_so_and_keeps_its_arrays_readable():
+def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
     batch = make(threads=2)
     play(batch, 7)
     seen = batch.observations.copy()

@@ -1,4 +1,4 @@
-"""Does a copy of a batch go on bit for bit? By pickle and by copy, anywhere in an episode."""
+"""Does a copy of a batch continue bit for bit? By pickle and by copy, anywhere in an episode."""
 
 import copy
 import pickle
@@ -12,8 +12,6 @@ from drive_env import (
     Batch,
     CallError,
 )
-
-# ---- copies ----
 
 
 def by_pickle(batch):
@@ -37,7 +35,7 @@ def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_t
         reference = copied(batch)
         play(batch, 3), play(reference, 3)
         assert state_of(batch) == state_of(reference)
-        # Nothing is shared: the copy went its way and the batch stayed.
+        # Nothing is shared: steps of the copy leave the batch as it was.
         other.close()
     assert batch.restart == "auto" and copied(batch).restart == "auto"
 

@@ -15,8 +15,6 @@ from parted import ENDLESS, PATIENCE_S, all_of, draw, opened, played, steps_of
 
 from drive_env import Batch, CallError
 
-# ---- copies and ends ----
-
 
 def test_a_copy_has_parts_of_its_own():
     batch = played(4, parts=3)
@@ -41,7 +39,7 @@ def test_closing_ends_the_steps_in_flight(threads):
         for part in batch.parts:
             part.step_async(part.actions)
         batch.close()
-        assert (steps_of(batch) == 1).all()  # both were taken in every world
+        assert (steps_of(batch) == 1).all()  # both steps were made in every world
         for part in (batch, *batch.parts):
             with pytest.raises(CallError, match="closed"):
                 part.wait()
@@ -61,7 +59,7 @@ def test_a_batch_that_is_dropped_ends_its_step_before_its_memory_goes(threads, i
         assert left() is None and (steps == 1).all()
 
 
-def test_parts_go_on_without_whoever_held_the_batch():
+def test_parts_go_on_when_the_last_reference_to_the_batch_is_gone():
     batch = opened(parts=2)
     first, second = batch.parts
     left = weakref.ref(batch)
@@ -85,21 +83,21 @@ def test_parts_go_on_without_whoever_held_the_batch():
 
 
 def look_in_child(batch, part, pipe):
-    said = []
+    message = []
     for call in (part.wait, lambda: part.step(part.actions), batch.reset, batch.metrics, lambda: pickle.dumps(batch)):
         try:
             call()
-            said.append("nothing")
+            message.append("nothing")
         except CallError as error:
-            said.append(str(error))
+            message.append(str(error))
     batch.close()
-    pipe.send(said)
+    pipe.send(message)
     pipe.close()
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this platform")
 @pytest.mark.parametrize("whole", (False, True))
-def test_a_child_forked_with_a_step_in_flight_is_told_and_its_parent_goes_on(whole):
+def test_calls_in_a_child_forked_with_a_step_in_flight_are_errors_and_the_parent_goes_on(whole):
     batch = opened(parts=2, num_worlds=7)
     part = batch if whole else batch.parts[1]
     context = multiprocessing.get_context("fork")
@@ -107,13 +105,13 @@ def test_a_child_forked_with_a_step_in_flight_is_told_and_its_parent_goes_on(who
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=look_in_child, args=(batch, part, sender))
     with warnings.catch_warnings():
-        # Newer interpreters warn of every fork beside threads; the law here is that ours do no harm.
+        # Newer interpreters warn at every fork beside threads; this test shows that the core's are harmless.
         warnings.simplefilter("ignore", DeprecationWarning)
         child.start()
     assert receiver.poll(PATIENCE_S), "the child hangs"
-    said = receiver.recv()
+    message = receiver.recv()
     child.join(PATIENCE_S)
-    assert child.exitcode == 0 and all("forked" in sentence for sentence in said), said
+    assert child.exitcode == 0 and all("forked" in sentence for sentence in message), message
     part.wait()
     if not whole:
         batch.parts[0].step(draw(batch, 0)[batch.parts[0].agent_slice])
@@ -122,7 +120,7 @@ def test_a_child_forked_with_a_step_in_flight_is_told_and_its_parent_goes_on(who
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-def test_a_child_forked_between_steps_knows_parts_whose_batch_is_gone():
+def test_a_child_forked_between_steps_steps_parts_whose_batch_is_gone():
     part = opened(parts=2).parts[1]
     part.step_async(part.actions)
     part.wait()
@@ -137,7 +135,7 @@ def test_a_child_forked_between_steps_knows_parts_whose_batch_is_gone():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def test_a_copy_knows_the_seeds_of_its_parts():
+def test_a_copy_keeps_the_seeds_of_its_parts():
     batch = Batch("town", num_worlds=4, parts=2, seed=3)
     batch.reset()
     batch.parts[1].reset(seed=9)

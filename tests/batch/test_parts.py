@@ -1,4 +1,4 @@
-"""Is a part the batch's worlds and nothing else? Its arrays, its resets, its steps beside those of other parts."""
+"""Is a part a view of some worlds of its batch? Its arrays, its resets, its steps beside those of other parts."""
 
 import threading
 
@@ -13,11 +13,9 @@ from drive_env.drivers import LaneDriver
 from drive_env.render import SceneView
 from drive_env.replay import Recorder
 
-# ---- parts ----
-
 
 @pytest.mark.parametrize("bad", (0, -1, 17, 3, 1.0, "2", None, True, [2], 10**30))
-def test_a_bad_number_of_parts_is_told(bad):
+def test_a_bad_number_of_parts_is_an_error(bad):
     with pytest.raises(ConfigError, match="parts"):
         Batch(scenes=SCENES, num_worlds=20 if bad == 17 else 2, parts=bad)
 
@@ -28,7 +26,7 @@ def test_a_part_is_not_made_by_itself():
 
 
 @pytest.mark.parametrize("looks", [LaneDriver, Recorder, SceneView])
-def test_what_looks_at_single_worlds_wants_the_whole_batch(looks):
+def test_readers_of_single_worlds_require_the_whole_batch(looks):
     batch = Batch("town", num_worlds=4, parts=2)
     with pytest.raises(ConfigError, match=r"batch is a part, worlds 2 to 3; it must be the whole batch"):
         looks(batch.parts[1])
@@ -83,7 +81,7 @@ def test_a_learner_that_computes_for_one_half_while_the_other_is_stepped(threads
 
 @pytest.mark.parametrize("threads", (1, 3))
 def test_parts_in_threads_of_their_own(threads):
-    batch, said = opened(parts=3, threads=threads), []
+    batch, message = opened(parts=3, threads=threads), []
 
     def play(part, flies):
         try:
@@ -96,14 +94,14 @@ def test_parts_in_threads_of_their_own(threads):
                     part.step(actions)
                 part.restart_observations()
         except Exception as error:  # noqa: BLE001  whatever it is, the test must see it
-            said.append(error)
+            message.append(error)
 
     players = [threading.Thread(target=play, args=(part, number != 1)) for number, part in enumerate(batch.parts)]
     for player in players:
         player.start()
     for player in players:
         player.join()
-    assert said == [] and all_of(batch) == all_of(played(40))
+    assert message == [] and all_of(batch) == all_of(played(40))
 
 
 def test_a_reset_of_a_part_is_that_of_its_worlds():
@@ -142,7 +140,7 @@ def test_a_restart_left_to_the_caller_is_owed_part_by_part():
     batch.step(batch.actions)
 
 
-def test_what_waiting_agents_of_a_part_will_meet():
+def test_restart_observations_of_a_part_are_those_of_the_batch():
     batch = played(9, parts=2, on_goal="ignore", on_collision="ignore", on_offroad="ignore")
     whole = batch.restart_observations()
     for part in batch.parts:
@@ -152,7 +150,7 @@ def test_what_waiting_agents_of_a_part_will_meet():
     assert whole.any()
 
 
-def test_what_waiting_agents_will_see_goes_to_memory_of_its_own():
+def test_restart_observations_go_to_memory_of_their_own():
     batch = Batch("town", num_worlds=4, config=DriveConfig(max_trials=2))
     batch.reset()
     with pytest.raises(CallError, match="out shares memory with observations"):

@@ -1,4 +1,4 @@
-"""Do batches of the same scenes share what the core made of them, and of those alone?"""
+"""Do batches of equal scenes, and of those alone, share the core's form of them?"""
 
 import dataclasses
 import gc
@@ -8,7 +8,7 @@ import pytest
 from staged_sim import driver, replayer, stage
 
 from drive_env import Batch, DriveConfig, generate_scene, parallel_env
-from drive_env.core import _scenes_in_use
+from drive_env.native import _scenes_in_use
 
 TOWN = generate_scene("town", seed=3, agents=6)
 CONFIG = DriveConfig(trial_steps=15, max_trials=2)
@@ -38,7 +38,7 @@ def test_envs_of_one_scene_share_it_and_play_as_alone():
     assert play(batches[1]) == play(batches[2]) == expected
 
 
-def test_what_nobody_uses_is_given_back():
+def test_unused_memory_is_released():
     gc.collect()
     before = len(_scenes_in_use)
     env = parallel_env([generate_scene("town", seed=seed, agents=5) for seed in range(3)], CONFIG)
@@ -75,7 +75,7 @@ def test_only_what_is_the_same_to_the_last_bit_is_shared(other, choices, shared)
     another.close()
 
 
-def test_every_batch_says_that_start_speeds_were_clipped():
+def test_every_report_counts_clipped_start_speeds():
     scene = stage([driver(speed_mps=20.0)])
     for _ in range(2):
         batch = Batch(scene, config=CONFIG.replace(max_speed_mps=9.0), threads=1)

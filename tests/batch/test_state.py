@@ -1,4 +1,4 @@
-"""Can a batch go on from plain arrays? Bit for bit as from a pickle, and from nothing that its core could trip over."""
+"""Can a batch be restored from plain arrays? Bit for bit as from a pickle; invalid arrays are refused."""
 
 import io
 import pickle
@@ -17,12 +17,12 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, partners=4, roads=8, on_colli
 
 def make(seed=3, scenes=SCENES, **options):
     changes = {name: options.pop(name) for name in ("action_type", "observation_type") if name in options}
-    return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed, threads=1,
-                 **options)
+    return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed,
+                 threads=1, **options)
 
 
 def play(batch, steps, seed=0):
-    """Every byte that is shown over so many steps of random play, and the report."""
+    """The bytes of every array over so many steps of random play, and the report."""
     rng, shown = np.random.default_rng(seed), []
     for _ in range(steps):
         if batch.config.action_type == "continuous":
@@ -43,7 +43,7 @@ def opened(steps=17, **options):
 
 
 def through_a_file(state):
-    """As `numpy` keeps arrays where it may not pickle."""
+    """A round trip through `numpy.savez` without pickling."""
     file = io.BytesIO()
     np.savez(file, **state)
     file.seek(0)
@@ -66,7 +66,7 @@ def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     assert play(twin, 60) == play(copy, 60) == play(batch, 60)
 
 
-def test_a_batch_that_was_not_reset_comes_back_as_one():
+def test_a_batch_before_its_first_reset_is_restored_as_one():
     used = opened()
     used.load_state_dict(make().state_dict())
     with pytest.raises(CallError, match="reset"):
@@ -74,14 +74,14 @@ def test_a_batch_that_was_not_reset_comes_back_as_one():
 
 
 def test_every_integer_of_the_core_s_state_has_a_range():
-    """An array that is new in the core is an index until its range says otherwise."""
+    """Every array of the core is checked as an index unless its range is listed."""
     batch = make()
     integers = {name for name, array in batch._core.state.items() if array.dtype.kind in "iu"}
     assert set(ranges(batch._core)) == integers
 
 
 def test_the_ranges_hold_in_play():
-    """What a batch gives it takes, wherever in an episode it is."""
+    """A batch accepts its own state from anywhere in an episode."""
     batch, met = opened(0), dict.fromkeys(("trial_index", "removed", "stopped", "trial_ended", "outcome"), False)
     for step in range(80):
         play(batch, 1, seed=step)
@@ -91,21 +91,21 @@ def test_the_ranges_hold_in_play():
 
 
 def damages(array):
-    """An array in other shapes and types, and what is no array."""
+    """An array in other shapes and types, and values that are no array."""
     return {"none": None, "text": "x", "list": array.tolist(), "number": 1.0, "flat": array.reshape(-1)[:-1],
             "longer": np.concatenate([array, array[:1]]), "empty": array[:0], "scalar": np.array(0, array.dtype),
             "other type": array.astype(np.float32 if array.dtype != np.float32 else np.float64),
             "objects": array.astype(object)}
 
 
-def test_an_array_of_another_shape_or_type_is_told_by_name_and_nothing_changes():
+def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing_changes():
     batch = opened()
     before, good = pickle.dumps(batch), batch.state_dict()
     for name, array in good.items():
         for wrong in damages(array).values():
-            with pytest.raises(CallError) as told:
+            with pytest.raises(CallError) as raised:
                 batch.load_state_dict(good | {name: wrong})
-            assert f"state[{name!r}]" in str(told.value) and "it must be" in str(told.value)
+            assert f"state[{name!r}]" in str(raised.value) and "it must be" in str(raised.value)
         with pytest.raises(CallError, match=f"^state lacks '{name}'$"):
             batch.load_state_dict({other: good[other] for other in good if other != name})
     for wrong, sentence in ((None, "state is None"), ([], "state is \\[\\]"), (good | {"more": 1}, "state has 'more'")):
@@ -114,7 +114,7 @@ def test_an_array_of_another_shape_or_type_is_told_by_name_and_nothing_changes()
     assert pickle.dumps(batch) == before
 
 
-def test_a_value_that_the_core_would_trip_over_is_told_by_name_and_nothing_changes():
+def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes():
     batch = opened()
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():
@@ -147,7 +147,7 @@ def test_what_a_scene_lacks_cannot_be_loaded_into_it(name, value):
         batch.load_state_dict(state)
 
 
-def test_other_worlds_are_told():
+def test_the_state_of_other_worlds_is_refused():
     state = opened().state_dict()
     for other, sentence in ((make(scenes=SCENES[::-1]), "is the hash of other scenes"),
                             (make(world_ids=[0, 1, 2, 4]), r"\[0, 1, 2, 3\]; it must be the world_ids of this batch"),
@@ -157,7 +157,7 @@ def test_other_worlds_are_told():
             other.load_state_dict(state)
 
 
-def test_a_step_in_flight_and_a_closed_batch_are_told():
+def test_a_step_in_flight_and_a_closed_batch_are_errors():
     batch = opened()
     state = batch.state_dict()
     batch.step_async(batch.actions)

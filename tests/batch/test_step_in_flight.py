@@ -1,4 +1,4 @@
-"""What may be called while a step is in flight? `step_async` and `wait`; every other call is refused and changes nothing."""
+"""What may be called while a step is in flight? `wait` alone; every other call is refused and changes nothing."""
 
 import copy
 import gc
@@ -14,9 +14,6 @@ from drive_env import ActionError, CallError
 
 PROCESS = Path("/proc/self/status")
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
-
-
-# ---- a step in flight ----
 
 
 @pytest.mark.parametrize("threads", (1, 2, 4))
@@ -42,7 +39,7 @@ def test_a_step_in_flight_is_taken_while_its_caller_does_something_else(threads)
         end = time.monotonic() + PATIENCE_S
         while (steps_of(batch) <= step).any() and time.monotonic() < end:
             time.sleep(0.001)
-        assert (steps_of(batch) == step + 1).all()  # nobody waited for it
+        assert (steps_of(batch) == step + 1).all()  # before any wait
         batch.wait()
     assert all_of(batch) == all_of(played(5, **ENDLESS))
 
@@ -62,6 +59,8 @@ def test_a_step_in_flight_has_one_thread_less_than_a_step_but_at_least_one(threa
     assert count() == before + workers
     batch.close()
     assert count() == before
+
+
 CALLS_OF_A_BATCH = {
     "metrics": lambda batch: batch.metrics(),
     "vehicles": lambda batch: batch.vehicles(0),
@@ -75,7 +74,7 @@ CALLS_OF_A_BATCH = {
 
 
 @pytest.mark.parametrize("name", {**CALLS, **CALLS_OF_A_BATCH})
-def test_a_call_beside_a_step_in_flight_is_told_and_changes_nothing(name):
+def test_a_call_beside_a_step_in_flight_is_an_error_and_changes_nothing(name):
     call = {**CALLS, **CALLS_OF_A_BATCH}[name]
     batch = opened(parts=3)
     for step in range(0, 30, 2):
@@ -101,7 +100,7 @@ def test_a_call_beside_a_step_in_flight_is_told_and_changes_nothing(name):
     assert all_of(batch) == all_of(played(30))
 
 
-def test_a_wait_for_no_step_is_told():
+def test_a_wait_without_a_step_in_flight_is_an_error():
     batch = opened(parts=2)
     for waiter in (batch, *batch.parts):
         with pytest.raises(CallError, match="before step_async"):
@@ -129,7 +128,7 @@ def test_a_refused_action_puts_no_step_in_flight(bad):
     actions[second.agent_slice.start + 8] = bad
     with pytest.raises(ActionError, match=f"agent {second.agent_slice.start + 8} "):
         batch.step_async(actions)
-    with pytest.raises(ActionError, match=r"agent 8 \(world 1\)"):  # counted within the part
+    with pytest.raises(ActionError, match=r"agent 8 \(world 1\)"):  # the index within the part
         second.step_async(actions[second.agent_slice])
     for wrong in (actions, actions[:3], None, "nonsense", actions.astype(float), [[1], [2, 3]]):
         with pytest.raises(ActionError):
@@ -142,7 +141,7 @@ def test_a_refused_action_puts_no_step_in_flight(bad):
     assert all_of(batch) == all_of(played(1))
 
 
-def test_a_step_before_reset_and_after_close_is_told():
+def test_a_step_before_reset_and_after_close_is_an_error():
     batch = make(parts=2)
     for part in (batch, *batch.parts):
         for call in (part.step, part.step_async):

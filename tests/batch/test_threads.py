@@ -1,4 +1,4 @@
-"""What happens to batches in several threads and processes? Each call completes or is refused; no state tears."""
+"""Can several threads and processes use batches? Each call completes or is refused; no state is torn."""
 
 import gc
 import multiprocessing
@@ -23,16 +23,13 @@ from drive_env import (
 PROCESS = Path("/proc/self/status")
 
 
-# ---- threads and processes ----
-
-
 def test_two_batches_in_two_threads_play_as_each_does_alone():
     alone = [play(make(num_worlds=8, threads=2), 200, seed) for seed in (1, 2)]
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(play, (make(num_worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
 
 
-def test_one_batch_in_two_threads_steps_or_is_told_and_never_tears():
+def test_one_batch_in_two_threads_steps_or_raises_and_never_tears():
     batch = make(num_worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
     batch.reset()
     actions = np.full(batch.num_agents, 45)
@@ -50,7 +47,7 @@ def test_one_batch_in_two_threads_steps_or_is_told_and_never_tears():
     with ThreadPoolExecutor(3) as pool:
         done = sum(future.result() for future in [pool.submit(step_often) for _ in range(3)])
     assert done > 0 and (batch._core.state["clock_steps"] == done).all()
-    # Every agent did the same thing, so it stands where one thread alone would have brought it.
+    # Every agent had the same actions, so one thread alone leads to the same state.
     reference = make(num_worlds=16, threads=2, trial_steps=10_000, **IGNORE_ALL)
     reference.reset()
     for _ in range(done):
@@ -155,7 +152,7 @@ def test_a_forked_child_and_its_parent_both_go_on():
         receiver, sender = context.Pipe(duplex=False)
         child = context.Process(target=play_and_send, args=(batch, 30, sender))
         with warnings.catch_warnings():
-            # Newer interpreters warn of every fork beside threads; the law here is that ours do no harm.
+            # Newer interpreters warn at every fork beside threads; this test shows that the core's are harmless.
             warnings.simplefilter("ignore", DeprecationWarning)
             child.start()
         assert receiver.poll(30), "the child hangs"

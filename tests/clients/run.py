@@ -1,7 +1,7 @@
-"""Which clients work with drive-env, in which versions? Installs them into environments of their own and tests them.
+"""Which clients work with drive-env, in which versions? Installs them into separate environments and tests them.
 
 `python tests/clients/run.py [NAME ...]`, from a Python that has drive-env's build tools; `make test-clients` calls it.
-Environments are kept in build/clients and made anew when their pins change.
+Environments are kept in build/clients and made again when their pins change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HERE = ROOT / "build" / "clients"
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed, all of it at the versions of `NAME.txt`, and the modules whose tests then may not skip."""
+    """The packages to install, at the versions of `NAME.txt`, and the modules whose tests must not skip."""
 
     extras: str
     packages: tuple[str, ...]
@@ -30,7 +30,7 @@ class Environment:
 
 
 ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "tests/api/test_gym.py")
-"""What both ends of our bounds must pass."""
+"""Tests that the oldest and the newest supported versions must pass."""
 
 ENVIRONMENTS = {
     # The newest of all that agree with one another.
@@ -51,13 +51,13 @@ LEFT_OUT = {"AgileRL": "its algorithms do not import after `pip install agilerl`
 
 
 def run(*command, **how) -> int:
-    """The exit status of a command that prints as it goes."""
+    """The exit status of a command; its output is not captured."""
     print("+", *(str(part).replace(f"{ROOT}/", "") for part in command), flush=True)
     return subprocess.run([str(part) for part in command], check=False, **how).returncode
 
 
 def wheel() -> Path:
-    """The package as strangers get it."""
+    """The wheel of this checkout."""
     folder = HERE / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     if run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT):
@@ -66,7 +66,7 @@ def wheel() -> Path:
 
 
 def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
-    """The Python of an environment with everything in it; None where an install fails."""
+    """The Python of an environment with all its packages; None where an install fails."""
     folder, pins = HERE / name, Path(__file__).parent / f"{name}.txt"
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
     install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", pins)
@@ -84,7 +84,7 @@ def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
 
 
 def test(name: str, wanted: Environment, package: Path) -> str:
-    """What to say of an environment, after its tests."""
+    """Installs and tests an environment; returns the line of the report."""
     began = time.monotonic()
     python = python_of(name, wanted, package)
     if python is None:
@@ -100,7 +100,7 @@ def test(name: str, wanted: Environment, package: Path) -> str:
 
 
 def versions(python: Path) -> str:
-    """What matters of what is installed."""
+    """The versions of the packages that matter."""
     of = ("gymnasium", "pettingzoo", "numpy", "cffi", "torch", "stable-baselines3", "supersuit", "torchrl", "tianshou",
           "ray")
     code = (f"from importlib.metadata import distributions as every; found = {{d.metadata['Name'].lower()"
@@ -119,7 +119,7 @@ def main() -> None:
     for name, said in report.items():
         print(f"  {name}: {said}")
     for name in ENVIRONMENTS.keys() - set(names):
-        print(f"  {name}: left out, it was not asked for")
+        print(f"  {name}: left out, not among the names given")
     for client, why in LEFT_OUT.items():
         print(f"  {client}: left out, {why}")
     if any(said.startswith("FAILED") for said in report.values()):

@@ -1,4 +1,4 @@
-"""Do the examples run, as their users run them, and do they say what they did?"""
+"""Do the examples run from the command line, and do they print their results?"""
 
 import os
 import re
@@ -45,7 +45,7 @@ def test_every_example_is_run():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {run[0] for run in RUNS} | ELSEWHERE
 
 
-def test_foreign_code_is_short_and_knows_nothing_of_us():
+def test_the_client_s_code_is_short_and_names_no_drive_env_internals():
     text = (EXAMPLES / "foreign_code.py").read_text()
     code = [line for line in text.split('"""')[2].splitlines() if line.strip()]
     assert len(code) < 20

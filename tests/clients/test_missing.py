@@ -1,4 +1,4 @@
-"""What does an adapter say whose client is not installed?"""
+"""Which error does an adapter raise whose client is not installed?"""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""Does the recurrent example use the channels as it says? Its targets against a table worked by hand."""
+"""Does the recurrent example use the channels as documented? Its targets against a table worked out by hand."""
 
 import dataclasses
 import math
@@ -13,7 +13,7 @@ from installed import client
 from drive_env import Batch, DriveConfig, generate_scene
 
 torch = client("torch")
-torch.set_num_threads(1)  # tensors this small only wait for each other
+torch.set_num_threads(1)  # threads only slow down tensors this small
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 import recurrent
@@ -22,6 +22,7 @@ sys.path.pop(0)
 
 NAN = math.nan
 W = 4.0
+
 
 @dataclass
 class Agent:
@@ -38,7 +39,7 @@ class Agent:
 
 
 # Worked by hand with a discount and a lambda of 0.5, exact in binary. A step that does not count has None for an
-# answer; its reward and value are garbage on purpose, save the value that a truncation before it points at.
+# advantage; its reward and value are garbage on purpose, save the value that a truncation before it points at.
 CASES = {
     "plain": Agent([1, 2, 3, 4], [1, 2, 3, 4], 8, [1.5625, 2.25, 3, 4]),
     "a goal for good": Agent(
@@ -67,13 +68,14 @@ def estimates(agent, gamma=0.5, lam=0.5):
 
     return recurrent.advantages(
         torch.tensor(agent.r, dtype=torch.float32)[:, None], torch.tensor(agent.v, dtype=torch.float32)[:, None],
-        ~marked(agent.invalid), marked(agent.terminations), marked(agent.truncations), torch.tensor([float(agent.after)]),
-        torch.tensor([agent.waits]), torch.tensor([W if agent.waits else NAN]), gamma, lam)[:, 0].tolist()
+        ~marked(agent.invalid), marked(agent.terminations), marked(agent.truncations),
+        torch.tensor([float(agent.after)]), torch.tensor([agent.waits]),
+        torch.tensor([W if agent.waits else NAN]), gamma, lam)[:, 0].tolist()
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_targets_are_those_of_the_table(name):
-    assert estimates(CASES[name]) == [0 if answer is None else answer for answer in CASES[name].expected]
+    assert estimates(CASES[name]) == [0 if advantage is None else advantage for advantage in CASES[name].expected]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -155,7 +157,7 @@ def test_training_computes_what_the_rollout_computed():
 
 
 def test_the_memory_goes_on_through_trials_waits_and_segments_and_ends_with_the_episode():
-    """What is remembered at any step, computed anew from the observations alone, agent by agent."""
+    """The recurrent state at every step, recomputed from the observations alone, agent by agent."""
     agent, segments = played(4)
     whole = {name: torch.cat([segment[name] for segment in segments]) for name in ("observations", "first", "waits")}
     trial_ends = 0

@@ -36,7 +36,7 @@ def test_an_episode_ends_for_all_exactly_when_the_world_s_does(finished, max_tri
             over = terminated["__all__"] or truncated["__all__"]
             if over:
                 break
-        # RLlib's wrapper asks for all of one flag: where both occur in the last step it takes one more, empty, step.
+        # RLlib's wrapper ends when all agents have the same flag; where both occur it makes one empty step more.
         assert over and len(flags) == 6 and step <= max_trials * 61
         kinds |= set(flags.values())
     assert kinds == {(True, False), (False, True)}

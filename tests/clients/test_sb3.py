@@ -1,4 +1,4 @@
-"""Do stable-baselines3's tools work with our faces, and does the adapter say what the Gymnasium env says?"""
+"""Do stable-baselines3's tools work with the adapters, and does DriveVecEnv return what the Gymnasium env returns?"""
 
 import pickle
 
@@ -71,7 +71,7 @@ def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
 
 
 def play(env, steps, seed=0):
-    """Everything that seeded random play returns."""
+    """The return values of seeded random play."""
     rng = np.random.default_rng(seed)
     env.seed(seed)
     record = [env.reset()]
@@ -153,7 +153,7 @@ def test_absent_agents_are_envs_that_never_act():
     assert all(info["invalid_step"] for info, gone in zip(infos, absent) if gone)
     assert not observations[absent].any() and not rewards[absent].any() and not dones.any()
     changed = False
-    for _ in range(200):  # the next scene may have other absent agents, and the infos of its start say which
+    for _ in range(200):  # the next scene may have other absent agents, as the infos of its first observation show
         _, _, dones, _ = env.step(np.full(10, 45))
         if dones.any():
             changed |= absent.tolist() != env.get_attr("removed")
@@ -163,7 +163,7 @@ def test_absent_agents_are_envs_that_never_act():
 
 
 @pytest.mark.parametrize("agents", ("ego", "all"))
-def test_what_a_client_writes_into_what_it_got_reaches_nobody(agents):
+def test_what_a_client_writes_into_returned_arrays_changes_no_later_step(agents):
     env, twin = (DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents) for _ in range(2))
     for each in (env, twin):
         each.seed(0)
@@ -172,7 +172,7 @@ def test_what_a_client_writes_into_what_it_got_reaches_nobody(agents):
     for _ in range(80):
         actions = np.full(env.num_envs, 80)
         returned, expected = env.step(actions), twin.step(actions)
-        np.testing.assert_array_equal(given, kept)  # the next call does not overwrite what was given
+        np.testing.assert_array_equal(given, kept)  # the next call does not overwrite returned arrays
         np.testing.assert_equal(returned, expected)
         given, kept = returned[0], returned[0].copy()
         returned[1][:] = 7
@@ -238,7 +238,7 @@ def test_attributes_and_methods_of_single_envs():
 
 @pytest.mark.parametrize("indices, fault", [(9, "9"), ([0, 6], "6"), (-1, "-1"), (1.0, "1.0"), (np.int64(7), "7"),
                                             ("one", "'o'"), ([True], "True")])
-def test_an_env_that_is_not_there_is_told_with_the_range(indices, fault):
+def test_the_error_of_an_env_index_out_of_range_names_the_range(indices, fault):
     env = DriveVecEnv(TOWNS, num_worlds=6, config=SHORT)
     env.reset()
     for asks in (lambda: env.get_attr("trial_index", indices), lambda: env.set_attr("stage", 1, indices),
@@ -280,7 +280,7 @@ def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
         DriveVecEnv(**{"scenes": TOWNS, **settings})
 
 
-def test_calls_out_of_order_say_what_to_do():
+def test_the_error_of_a_call_out_of_order_names_the_call_to_make():
     env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     with pytest.raises(CallError, match="call reset first"):
         env.step(np.array([45, 45]))

@@ -97,8 +97,8 @@ def test_many_worlds_become_one_vector_env(processes, black_death):
 
 
 @pytest.mark.parametrize("processes", (0, 2))
-def test_worlds_that_nobody_seeds_differ(processes):
-    """SuperSuit makes its worlds by copying one env; copies must not all play the same episode."""
+def test_worlds_without_a_seed_differ(processes):
+    """SuperSuit copies one env for its worlds; the copies must not all play the same episode."""
     envs = ss.concat_vec_envs_v1(ss.pettingzoo_env_to_vec_env_v1(make("wait")), 3, processes, base_class="gymnasium")
     differ = False
     for _ in range(6):  # two scenes: three worlds may draw the same by chance, but not always
@@ -108,7 +108,7 @@ def test_worlds_that_nobody_seeds_differ(processes):
     assert differ
 
 
-def test_the_vector_env_says_what_the_env_says():
+def test_the_vector_env_equals_the_env():
     """With finished="wait" agents, rewards and ends are those of the env itself, and terminal observations the last."""
     envs, env = ss.pettingzoo_env_to_vec_env_v1(make("wait")), make("wait")
     seen, _ = envs.reset(seed=2)

@@ -1,4 +1,4 @@
-"""Do Tianshou's vector env, collector, learner and PettingZoo wrapper read our faces?"""
+"""Do Tianshou's vector env, collector, learner and PettingZoo wrapper work with the adapters?"""
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
-pytestmark = pytest.mark.filterwarnings("default")  # what Tianshou warns of is its own
+pytestmark = pytest.mark.filterwarnings("default")  # Tianshou's own warnings
 
 TOWNS = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
 SHORT = DriveConfig(max_trials=2, trial_steps=15, partners=3, roads=8)
@@ -40,7 +40,7 @@ def test_ppo_collects_and_trains_on_single_envs():
     stored = collector.buffer.sample_indices(0)
     assert len(stored) == 180 and collector.buffer.done[stored].sum() >= 3
     kept = ~collector.buffer.info.invalid_step[stored]
-    assert kept.any() and not kept.all()  # the restarts between trials are in there, and say what they are
+    assert kept.any() and not kept.all()  # restarts between trials are in the buffer, marked as such
     before = [weight.detach().clone() for weight in algorithm.parameters()]
     algorithm.run_training(OnPolicyTrainerParams(
         training_collector=collector, max_epochs=1, epoch_num_steps=200, batch_size=64,
@@ -50,7 +50,7 @@ def test_ppo_collects_and_trains_on_single_envs():
 
 
 def test_its_pettingzoo_wrapper_plays_to_the_end_of_the_world_s_episode():
-    """It takes one agent's end for the episode's, so agents must stay until all are done."""
+    """It ends the episode with the first agent, so agents must stay until all are done."""
     env = PettingZooEnv(aec_env(TOWNS, SHORT, finished="wait"))
     rng = np.random.default_rng(0)
     for episode in range(3):

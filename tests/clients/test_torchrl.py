@@ -1,4 +1,4 @@
-"""Do TorchRL's wrappers read our faces, masks and all?"""
+"""Do TorchRL's wrappers read the adapters, masks included?"""
 
 import gymnasium
 import numpy as np
@@ -33,7 +33,7 @@ def test_torchrl_s_own_check_passes(action_type, finished):
 
 
 @pytest.mark.parametrize("finished", ("leave", "wait"))
-def test_a_rollout_says_what_the_env_says(finished):
+def test_a_rollout_equals_the_env_s_own_steps(finished):
     """Every number of a rollout over several episodes against the env played by hand with the same actions."""
     env = wrapped(finished)
     env.set_seed(5)

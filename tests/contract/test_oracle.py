@@ -1,4 +1,4 @@
-"""Is the oracle right? Its answers against the contract's table and sentences, copied out by hand."""
+"""Is the oracle right? Its channels against the contract's table and sentences, written out by hand."""
 
 import math
 
@@ -22,8 +22,8 @@ def opened(agents=2, age=0, present=None, **rules):
     return world
 
 
-def says(channels, **expected):
-    """Compares the named channels, and wants every unnamed one but waits, trial_index and rewards to be 0."""
+def shows(channels, **expected):
+    """The named channels are as expected; every other one but waits, trial_index and rewards is 0."""
     agents = len(channels["waits"])
     for name in CHANNELS:
         if name in expected:
@@ -34,7 +34,7 @@ def says(channels, **expected):
 
 def test_after_reset_everything_is_false_but_first():
     world = World(Rules(max_trials=3), 2)
-    says(
+    shows(
         world.reset([True, True]),
         first=[True, True],
         waits=[False, False],
@@ -46,16 +46,16 @@ def test_after_reset_everything_is_false_but_first():
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_an_event_while_others_drive_ends_the_agent_alone(trials, last):
     world = opened(max_trials=trials)
-    says(world.step([CRASH, NOTHING]), terminations=[last, False], stopped=[True, False], waits=[True, False],
+    shows(world.step([CRASH, NOTHING]), terminations=[last, False], stopped=[True, False], waits=[True, False],
          rewards=[-0.5, 0], outcome=[COLLISION_CODE, 0])
-    says(world.step([NOTHING, NOTHING]), invalid_step=[True, False], stopped=[True, False], outcome=[0, 0])
+    shows(world.step([NOTHING, NOTHING]), invalid_step=[True, False], stopped=[True, False], outcome=[0, 0])
 
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_the_event_of_the_last_driver_ends_the_trial_for_all(trials, last):
     world = opened(max_trials=trials)
     world.step([CRASH, NOTHING])
-    says(
+    shows(
         world.step([NOTHING, GOAL]),
         terminations=[False, last],
         trial_ended=[True, True],
@@ -66,7 +66,7 @@ def test_the_event_of_the_last_driver_ends_the_trial_for_all(trials, last):
         outcome=[0, GOAL_CODE],
     )
     if last:
-        says(
+        shows(
             world.step(None),
             invalid_step=[True, True],
             first=[True, True],
@@ -74,14 +74,14 @@ def test_the_event_of_the_last_driver_ends_the_trial_for_all(trials, last):
             rewards=[0, 0],
         )
     else:
-        says(world.step(None), invalid_step=[True, True], trial_index=[1, 1], rewards=[0, 0])
+        shows(world.step(None), invalid_step=[True, True], trial_index=[1, 1], rewards=[0, 0])
 
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_the_clock_cuts_agents_that_drive_and_leaves_agents_that_wait(trials, last):
     world = opened(max_trials=trials, trial_steps=2)
     world.step([CRASH, NOTHING])
-    says(
+    shows(
         world.step([NOTHING, NOTHING]),
         truncations=[False, last],
         trial_ended=[True, True],
@@ -95,7 +95,7 @@ def test_the_clock_cuts_agents_that_drive_and_leaves_agents_that_wait(trials, la
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_an_event_wins_over_the_clock(trials, last):
     world = opened(max_trials=trials, trial_steps=1)
-    says(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
+    shows(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
          trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
          outcome=[OFFROAD_CODE, TIMEOUT_CODE])
 
@@ -103,7 +103,7 @@ def test_an_event_wins_over_the_clock(trials, last):
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_an_ignored_event_at_the_clock_is_a_timeout(trials, last):
     world = opened(agents=1, max_trials=trials, trial_steps=1, on_collision="ignore")
-    says(
+    shows(
         world.step([CRASH]),
         truncations=[last],
         trial_ended=[True],
@@ -116,7 +116,7 @@ def test_an_ignored_event_at_the_clock_is_a_timeout(trials, last):
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
 def test_the_event_that_fills_the_share_ends_the_trial(trials, last):
     world = opened(max_trials=trials, stopped_share_limit=0.5)
-    says(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
+    shows(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
          trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
          outcome=[OFFROAD_CODE, TIMEOUT_CODE])
 
@@ -130,9 +130,9 @@ def test_removed_and_absent_agents_fill_no_share():
 
 def test_an_absent_agent_follows_its_world():
     world = opened(present=[True, False], max_trials=2, trial_steps=1)
-    says(world.step([NOTHING, NOTHING]), trial_ended=[True, True], truncation=[True, False],
+    shows(world.step([NOTHING, NOTHING]), trial_ended=[True, True], truncation=[True, False],
          invalid_step=[False, True], removed=[False, True], waits=[True, True], outcome=[TIMEOUT_CODE, 0])
-    says(
+    shows(
         world.step(None),
         invalid_step=[True, True],
         removed=[False, True],
@@ -142,7 +142,7 @@ def test_an_absent_agent_follows_its_world():
 
 
 @pytest.mark.parametrize(
-    "answers, facts, removed, stopped, outcome",
+    "responses, facts, removed, stopped, outcome",
     [
         (("remove", "stop", "stop"), (True, True, True), True, False, COLLISION_CODE),
         (("remove", "ignore", "ignore"), (True, True, True), True, False, GOAL_CODE),
@@ -152,8 +152,8 @@ def test_an_absent_agent_follows_its_world():
     ],
 )
 def test_remove_over_stop_over_ignore_and_collision_over_offroad_over_goal(
-        answers, facts, removed, stopped, outcome):
-    world = opened(agents=1, **dict(zip(("on_goal", "on_collision", "on_offroad"), answers)))
+        responses, facts, removed, stopped, outcome):
+    world = opened(agents=1, **dict(zip(("on_goal", "on_collision", "on_offroad"), responses)))
     channels = world.step([Facts(*facts)])
     assert (channels["removed"], channels["stopped"], channels["outcome"]) == (
         [removed],
@@ -163,7 +163,7 @@ def test_remove_over_stop_over_ignore_and_collision_over_offroad_over_goal(
     assert channels["rewards"] == [pytest.approx(sum((1.0, -0.5, -0.2)[i] for i in range(3) if facts[i]))]
 
 
-def test_the_goal_is_paid_once_a_trial():
+def test_the_goal_is_rewarded_once_a_trial():
     world = opened(agents=1, on_goal="ignore")
     assert [world.step([GOAL])["rewards"][0] for _ in range(3)] == [1.0, 0.0, 0.0]
 
@@ -195,12 +195,12 @@ def test_trial_features_change_at_restarts_and_the_reward_with_every_acting_step
     world.step([NOTHING, GOAL])
     assert world.trial_features(0)["reward"] == -0.5
     assert world.trial_features(1) is None
-    will_see = [world.restart_features(r) for r in range(2)]
+    expected = [world.restart_features(r) for r in range(2)]
     world.step(None)
-    assert [world.trial_features(r) for r in range(2)] == will_see
-    assert will_see[0] == {"index": 1, "reward": -0.5, "steps_share": 0.25,
+    assert [world.trial_features(r) for r in range(2)] == expected
+    assert expected[0] == {"index": 1, "reward": -0.5, "steps_share": 0.25,
                            **{f"outcome_{name}": float(name == "collision") for name in OUTCOMES}}
-    assert will_see[1] == {"index": 1, "reward": 1.0, "steps_share": 0.5,
+    assert expected[1] == {"index": 1, "reward": 1.0, "steps_share": 0.5,
                            **{f"outcome_{name}": float(name == "goal") for name in OUTCOMES}}
     world.step([NOTHING, NOTHING])
     assert world.trial_features(1)["reward"] == 0
@@ -257,7 +257,7 @@ def test_calls_out_of_order_are_errors():
     world.step([NOTHING])
 
 
-# -- laws and oracle were written apart: each is held against the other
+# -- laws and oracle were written independently: each is tested against the other
 
 
 def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
@@ -328,12 +328,12 @@ def test_an_observation_outside_the_space_breaks_a_law(wrong):
         laws.check(record)
 
 
-# -- the stage
+# -- the stages
 
 
 @pytest.mark.parametrize("length", [LONG, SHORT])
 @pytest.mark.parametrize("speed", [60, 75, 260])
-def test_a_coasting_car_meets_what_stands_on_its_lane_in_the_step_it_was_put_there_for(speed, length):
+def test_a_coasting_car_meets_what_stands_on_its_lane_in_the_scheduled_step(speed, length):
     for event, fact in (("goal_step", "goal"), ("wall_step", "offroad"), ("car_step", "collision")):
         for due in range(1, 12):
             motion = Motion(coasting_stage([{event: due}], speed=speed, length=length))

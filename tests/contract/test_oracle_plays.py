@@ -1,4 +1,4 @@
-"""Is every channel of every step what the contract says? Random and adversarial plays beside the oracle.
+"""Does every channel of every step equal the oracle's? Random and adversarial plays, step by step.
 
 The oracle gets its facts from integer kinematics; neither it nor the laws read the core's own state.
 """
@@ -27,15 +27,13 @@ from drive_env.config import DriveConfig, RewardConfig
 thorough = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
-# -- laws over random and adversarial play
-
 lanes_of_events = st.fixed_dictionaries({}, optional={
     "goal_step": st.integers(1, 9), "wall_step": st.integers(1, 9), "car_step": st.integers(1, 9)})
 
 
 @st.composite
 def schedules(draw):
-    """Every agent has its lane and meets there what the schedule says, while it coasts."""
+    """Every agent has its own lane and meets the scheduled events there while it coasts."""
     return coasting_stage(
         draw(st.lists(lanes_of_events, min_size=1, max_size=5)),
         speed=draw(st.sampled_from((60, 75, 260))),
@@ -46,7 +44,7 @@ def schedules(draw):
 
 @st.composite
 def crowds(draw):
-    """Agents share lanes, may overlap at the start, run into each other, into what stands and over walls."""
+    """Agents share lanes, may overlap at the start, and collide with each other, static vehicles and walls."""
     lane_count = draw(st.integers(1, 3))
     lanes = st.integers(0, lane_count - 1)
     lengths = st.sampled_from((LONG, SHORT))
@@ -69,12 +67,12 @@ def crowds(draw):
 
 
 stages = st.one_of(schedules(), crowds())
-answers = st.sampled_from(EVENT_RESPONSES)
+responses = st.sampled_from(EVENT_RESPONSES)
 configs = st.builds(
     lambda **choices: DriveConfig(**BLIND, **choices),
     max_trials=st.one_of(st.integers(1, 4), st.just(32)),
     trial_steps=st.one_of(st.integers(1, 12), st.sampled_from((1, 9, 25))),
-    on_goal=answers, on_collision=answers, on_offroad=answers,
+    on_goal=responses, on_collision=responses, on_offroad=responses,
     stopped_share_limit=st.sampled_from((None, None, 0.1, 1 / 3, 0.5, 1.0)),
     action_type=st.sampled_from(("discrete", "multi_discrete", "continuous")),
     time_left=st.sampled_from(("off", "actor")),
@@ -87,7 +85,7 @@ configs = st.builds(
 @settings(thorough, max_examples=150)
 @given(st.lists(stages, min_size=1, max_size=3), configs, st.integers(1, 3), st.sampled_from(sorted(pushes)),
        st.integers(0, 2**32), st.sampled_from((0.0, 0.0, 0.15)), st.sampled_from(("auto", "auto", "caller")))
-def test_every_channel_of_every_step_is_what_the_contract_says(
+def test_every_channel_of_every_step_equals_the_oracle_s(
         stages, config, worlds, policy, seed, reset_share, restart):
     rng = np.random.default_rng(seed)
     lockstep = Lockstep(stages, config, worlds, seed=seed, restart=restart)
@@ -165,7 +163,7 @@ def test_worlds_with_fewer_vehicles_than_agents_follow_the_contract():
 
 @pytest.mark.parametrize("agents", [1, 3, 7, 10, 12])
 def test_a_share_of_exactly_the_limit_ends_the_trial(agents):
-    """1 of 10 is at least 0.1, whatever precision the limit is kept in."""
+    """1 of 10 is at least 0.1, in whatever precision the core stores the limit."""
     for count in range(1, agents + 1):
         batch = make_batch(coasting_stage([{"wall_step": 1 + r} for r in range(agents)]), trial_steps=agents + 1,
                            stopped_share_limit=count / agents)

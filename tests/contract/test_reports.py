@@ -7,7 +7,7 @@ from staged_batch import make_batch, step
 
 
 def test_a_report_holds_all_agents_of_a_trial_or_none_whenever_it_is_read():
-    """Else those who are through with their trial early weigh more than those who still drive."""
+    """Else agents that end early would weigh more than those that still drive."""
     schedule = [{"wall_step": 2}, {"car_step": 3}, {"goal_step": 2}, {}]
     batch = make_batch(coasting_stage(schedule), max_trials=2, trial_steps=9, log_ema_alpha=0.5)
     batch.reset()
@@ -33,7 +33,7 @@ def test_a_world_whose_trial_is_over_waits_for_no_other_world():
     assert batch.metrics()["trial_length"] == (3.0, 4)
 
 
-def test_a_trial_that_reset_cuts_enters_no_metric_whoever_was_through_with_it():
+def test_a_trial_that_reset_cuts_enters_no_metric_even_of_agents_that_had_ended():
     batch = make_batch(coasting_stage([{"goal_step": 2}, {"wall_step": 5}]), trial_steps=9)
     batch.reset()
     step(batch, 3)

@@ -42,7 +42,7 @@ def test_reset_opens_the_next_episode_and_seeds_tell_streams_apart():
     assert len({tuple(scenes(seed)) for seed in range(4)}) == 4
     assert len(set(scenes(0))) > 2
     per_world = list(zip(*scenes(0)))
-    assert len(set(per_world)) == 3, "worlds draw from streams of their own"
+    assert len(set(per_world)) == 3, "every world draws from a stream of its own"
     again = two_trials_of_everything(seed=0)
     again.reset()
     again.reset()
@@ -95,6 +95,6 @@ def test_a_masked_reset_leaves_the_other_worlds_arrays_as_they_were():
 
 def test_a_scene_in_which_no_agent_could_drive_is_named_at_construction():
     good = coasting_stage([{"goal_step": 2}])
-    nobody = Stage(agents=(), static_vehicles=(Car(0), Car(1)), name="nobody-drives-here")
-    with pytest.raises(SceneError, match="nobody-drives-here"):
-        make_batch([good, nobody], trial_steps=5)
+    empty = Stage(agents=(), static_vehicles=(Car(0), Car(1)), name="no-vehicle-drives-here")
+    with pytest.raises(SceneError, match="no-vehicle-drives-here"):
+        make_batch([good, empty], trial_steps=5)

@@ -1,4 +1,4 @@
-"""Who restarts a world, at which age, and what will its agents observe then? `restart`, `initial_ages`, `restart_observations`."""
+"""When is a world restarted, at which age, and what do its agents observe then?"""
 
 import laws
 import numpy as np
@@ -50,19 +50,19 @@ def test_an_age_shortens_the_first_trial_of_an_episode_only_and_books_nothing():
     shown = batch.observations[::2, time_left.offset] / time_left.scale
     assert shown == pytest.approx([1, 0.6, 0.2], abs=1e-6)
     places = [batch.vehicles(w)["x_m"][:2].tolist() for w in range(3)]
-    assert places == [[0, 0]] * 3, "an age moves nobody"
+    assert places == [[0, 0]] * 3, "an age moves no vehicle"
     ends = [[], [], []]
     for call in range(1, 31):
         step(batch)
         for w in range(3):
             if batch.trial_ended[2 * w]:
                 ends[w].append(call)
-    # Five driving steps and a restart each, but for the first: 5, 3 and 1 driving steps.
+    # Five driving steps and a restart each, except in the first trial: 5, 3 and 1 driving steps.
     assert ends == [[5, 11, 17, 23, 29], [3, 9, 15, 21, 27], [1, 7, 13, 19, 25]]
     batch = make_batch(coasting_stage([{}, {"wall_step": 1}]), 2, max_trials=2, trial_steps=5)
     batch.reset(initial_ages=np.array([0, 3]))
     step(batch, 5)
-    # World 1 was cut after 2 steps and restarted; its next trial counts, once it is over.
+    # World 1's shortened trial ended after 2 steps and is not recorded; its next one is, at its end.
     assert batch.metrics()["trials"].value == 2
     step(batch, 3)
     assert batch.metrics()["trials"].value == 4
@@ -93,13 +93,13 @@ def test_restart_observations_are_zero_for_agents_that_drive_are_absent_or_in_th
     batch.reset()
     assert not batch.restart_observations().any()
     step(batch)
-    told = batch.restart_observations().copy()
-    assert told[0].any() and not told[1:].any()
+    expected = batch.restart_observations().copy()
+    assert expected[0].any() and not expected[1:].any()
     step(batch, 2)
-    told = batch.restart_observations().copy()
-    assert told[:2].any(axis=1).all() and not told[2].any()
+    expected = batch.restart_observations().copy()
+    assert expected[:2].any(axis=1).all() and not expected[2].any()
     step(batch)
-    assert same_bits(batch.observations, told)
+    assert same_bits(batch.observations, expected)
     assert not batch.restart_observations().any()
     step(batch, 3)
     assert batch.trial_ended.all()

@@ -1,12 +1,10 @@
-"""The contract's table of cases, one test a line, written out by hand over staged scenes."""
+"""Do the end flags follow the contract's table? One test a line of it, written out by hand over staged scenes."""
 
 import pytest
 from staged import (
     coasting_stage,
 )
 from staged_batch import COLLISION, GOAL, OFFROAD, TIMEOUT, flags, make_batch, state, step
-
-# -- the table, agent by agent
 
 INNER_AND_LAST = pytest.mark.parametrize("last", [False, True], ids=["inner", "last"])
 
@@ -34,13 +32,13 @@ def restarts_next(batch, last):
 
 @INNER_AND_LAST
 @pytest.mark.parametrize(
-    "event, answer, after",
+    "event, response, after",
     [("goal_step", {}, "removed"), ("wall_step", {}, "stopped"), ("car_step", {}, "stopped"),
      ("goal_step", {"on_goal": "stop"}, "stopped"), ("wall_step", {"on_offroad": "remove"}, "removed"),
      ("car_step", {"on_collision": "remove"}, "removed")],
 )
-def test_table_an_event_while_others_drive(last, event, answer, after):
-    batch = table_batch([{event: 2}, {}], last, **answer)
+def test_table_an_event_while_others_drive(last, event, response, after):
+    batch = table_batch([{event: 2}, {}], last, **response)
     step(batch)
     assert (flags(batch), state(batch)) == ((0, 0, 0, 0), "driving")
     step(batch)

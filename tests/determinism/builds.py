@@ -1,4 +1,4 @@
-"""Which builds of the core must give the same bytes? Compilers, levels and instruction sets, each with why not here."""
+"""Which builds of the core must give the same bytes? Compilers, levels, instruction sets, and what each requires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X86_LEVELS = {
     "x86-64-v3": ("avx2", "bmi2", "fma", "abm", "movbe", "f16c"),
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 }
-"""Level to what /proc/cpuinfo must list, beside that of the levels before."""
+"""Level to the flags that /proc/cpuinfo must list in addition to those of lower levels."""
 
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O1", "-O3")
@@ -42,7 +42,7 @@ class Build(NamedTuple):
         return (self.level, how)
 
     def why_not(self) -> str:
-        """What keeps it from being built and run here; "" where nothing does."""
+        """The reason why it cannot be built and run here; "" if there is none."""
         if self.compiler not in build_core.compilers():
             return f"no {self.compiler} here"
         if self.instruction_set in X86_LEVELS:
@@ -100,7 +100,7 @@ def _processor_lists() -> frozenset[str]:
 
 
 def hashes_by_library(library: str, plays, **variables) -> dict[str, dict[str, str] | None]:
-    """What a shared library of the core gives, by play; None where its real file is not at hand."""
+    """The hashes that a shared library of the core gives, by play; None where the real file is missing."""
     command = [sys.executable, str(Path(golden.__file__)), "--core", library, *plays]
     return json.loads(_output(command, variables))
 
@@ -115,7 +115,7 @@ def hashes_of_foreign(foreign: Foreign, plays) -> dict[str, dict[str, str] | Non
 
 
 def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
-    """What the program of tests/c/play_file.c gives, run by the command; None where the real file is not at hand."""
+    """The hashes of the program of tests/c/play_file.c, run by the command; None where the real file is missing."""
     import play_file
 
     played = play_file.record(play)
@@ -125,7 +125,7 @@ def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
 
 
 def _output(command, variables, given=None) -> bytes:
-    # Wine's registry and drives are the test's, and it says nothing of its own.
+    # Wine gets a registry and drives of its own, and prints nothing.
     wine = {"WINEPREFIX": build_core.folder("wine"), "WINEDEBUG": "-all"}
     done = subprocess.run(command, check=False, capture_output=True, input=given, timeout=300,
                           env={**os.environ, **wine, **variables})

@@ -1,7 +1,7 @@
-"""How does a core play where Python does not run? From a file of a play, by tests/c/play_file.c.
+"""How is a core tested where Python does not run? tests/c/play_file.c replays a play from a file.
 
-`record` writes the play: the core's structs as the package handed them over, and the actions. `hash_output` hashes what
-the program wrote, in the way of golden.py.
+`record` writes the play: the structs that the package passed to the core, and the actions. `hash_output` hashes the
+output of the program as golden.py does.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import NamedTuple
 import golden
 import numpy as np
 
-from drive_env import Batch, core
-from drive_env import native_batch
+from drive_env import Batch, binding, native, native_batch
 from drive_env.arrays import shared_table
 
-core_ffi, core_lib = core.ffi, core.lib
+core_ffi, core_lib = binding.ffi, binding.lib
 
 
 class PlayFile(NamedTuple):
-    """A play as the program reads it, and what is needed to read what the program writes."""
+    """A play in the program's input format, and the batch needed to read its output."""
 
     data: bytes
     batch: Batch
@@ -31,7 +30,7 @@ class PlayFile(NamedTuple):
 
 
 class _Listener:
-    """Stands in for the binding's `ffi` and `lib` while a batch is made, and keeps what goes through."""
+    """Replaces the binding's `ffi` and `lib` while a batch is made, and records the arguments."""
 
     def __init__(self):
         self.pointed: dict[int, bytes] = {}
@@ -75,31 +74,31 @@ class _Listener:
 
 
 class _Unshared(dict):
-    """Stands in for the scenes in use: each is made anew, or the listener would not hear of it."""
+    """Replaces the cache of scenes, so that each is made again and recorded."""
 
     def get(self, key):
         return None
 
 
 ONE_AT_A_TIME = threading.Lock()
-"""Whoever listens does so for the whole process."""
+"""One recording at a time: it replaces the binding of the whole process."""
 
 
 def record(play: str, steps: int = golden.STEPS) -> PlayFile | None:
-    """The play as a file; None where its real file is not at hand."""
+    """The play as a file; None where its real file is missing."""
     with ONE_AT_A_TIME:
         return _recorded(play, steps)
 
 
 def _recorded(play, steps):
-    heard, modules, in_use = _Listener(), (core, native_batch), core._scenes_in_use
+    heard, modules, in_use = _Listener(), (native, native_batch), native._scenes_in_use
     try:
-        core._scenes_in_use = _Unshared()
+        native._scenes_in_use = _Unshared()
         for module in modules:
             module.ffi = module.lib = heard
         batch = golden.begin(play)
     finally:
-        core._scenes_in_use = in_use
+        native._scenes_in_use = in_use
         for module in modules:
             module.ffi, module.lib = core_ffi, core_lib
     if batch is None:
@@ -114,7 +113,7 @@ def _recorded(play, steps):
         if name == "actions":
             name = "continuous_actions" if batch.config.action_type == "continuous" else "discrete_actions"
         out.write(struct.pack("<QQ", arrays[name].offset, batch._core.arrays[shared.name].nbytes))
-    out.write(struct.pack("<QQ", steps, golden.ASKED_EVERY))
+    out.write(struct.pack("<QQ", steps, golden.RESTARTS_EVERY))
     for step in range(1, steps + 1):
         out.write(golden.draw(batch, step).tobytes())
     batch.close()
@@ -136,12 +135,12 @@ def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look
     def array(dtype, nbytes):
         return np.frombuffer(stream.read(nbytes), dtype).reshape(worlds, -1)
 
-    # What waiting agents would meet is told in floats, whatever the agents are.
+    # Restart observations are floats, whatever the observation type.
     asked_as = np.dtype(np.float16 if batch.config.observation_type == "float16" else np.float32)
     floats = batch.num_agents * batch.observation_size
     names = [shared.name for shared in shared_table(batch.config) if shared.name != "actions"]
     for step in range(steps + 1):
         shown = {name: array(batch._core.arrays[name].dtype, batch._core.arrays[name].nbytes) for name in names}
         state = batch._core.state_views(array(np.uint8, batch._core.block.nbytes).reshape(-1))
-        ahead = array(asked_as, asked_as.itemsize * floats) if step % golden.ASKED_EVERY == 0 else None
+        ahead = array(asked_as, asked_as.itemsize * floats) if step % golden.RESTARTS_EVERY == 0 else None
         yield golden.look_of(shown, state, ahead)

@@ -1,7 +1,7 @@
-"""Are the bytes the same everywhere? Plays every play of golden.py in every build and every way, and says which differ.
+"""Are the bytes the same everywhere? Plays every play of golden.py in every build and every way; lists differences.
 
-`python tests/determinism/table.py [--ways] [--builds]`, or `make determinism`; ends with 1 where a byte differs. What
-cannot be tried on this machine is named.
+`python tests/determinism/table.py [--ways] [--builds]`, or `make determinism`; exits with 1 where a byte differs.
+Builds and ways that this machine cannot run are listed with the reason.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from drive_env.machine import processor
 
 
 class Verdict(NamedTuple):
-    """What came of one row of the table."""
+    """The result of one row of the table."""
 
     digest: str
-    """Of all plays together; "" where it was not tried."""
+    """Hash of all plays together; "" where none was played."""
     said: str
     bad: bool = False
 
@@ -43,7 +43,7 @@ def digest_of(found) -> str:
 
 
 def judge_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
-    """Holds the hashes of a build against the golden ones."""
+    """Compares the hashes of a build with the golden ones."""
     known = json.loads(golden.FILE.read_text())
     played = {play: found for play, found in hashes.items() if found}
     wrong = [f"{play}: {part}" for play, found in played.items() for part in golden.PARTS
@@ -67,7 +67,7 @@ def build_rows():
     here = {play for play in golden.PLAYS if golden.begin(play)}
     yield ("golden.json", "", ""), Verdict(digest_of({play: known[play] for play in known if play in here}),
                                            f"{len(here)} plays")
-    # Two at a time: compiling has files enough for both, playing leaves one of two processors idle.
+    # Two at a time: compiling uses several processes, playing only one.
     with ThreadPoolExecutor(2) as pool:
         kinds = [(build, builds.hashes_of_build, (build.compiler, build.level, build.instruction_set))
                  for build in builds.BUILDS]
@@ -112,7 +112,7 @@ def way_rows():
 
 
 def show(head: tuple[str, ...], widths: tuple[int, ...], rows) -> bool:
-    """Prints rows as they come; whether one of them is bad."""
+    """Prints each row when it is ready; returns whether one of them is bad."""
     bad = False
     print("  ".join(cell.ljust(width) for cell, width in zip((*head, "hash", ""), (*widths, 12, 0), strict=True)))
     for cells, verdict in rows:

@@ -1,4 +1,4 @@
-"""Do builds of the core agree? Some of them here; `make determinism` tries them all."""
+"""Do all builds of the core give the same bytes? Some of them here, all of them in `make determinism`."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ SOME = (Build("gcc", "-O1", "x86-64-v4"), Build("gcc", "-O3", "no vectors"), Bui
 
 
 def known(hashes):
-    """The golden hashes of the plays that were played."""
+    """The golden hashes of the plays that have hashes."""
     return {play: GOLDEN[play] for play, found in hashes.items() if found}
 
 
@@ -31,9 +31,9 @@ def played(hashes):
 def test_every_play_has_its_golden_hashes():
     assert list(GOLDEN) == list(golden.PLAYS)
     for scene in golden.SCENES:
-        # Two ways to write the same action.
+        # Two encodings of the same action.
         assert GOLDEN[f"{scene}/discrete"] == GOLDEN[f"{scene}/multi_discrete"]
-    # How observations are written moves nobody.
+    # The observation type changes no motion.
     assert GOLDEN["town/half"]["state"] == GOLDEN["town/discrete"]["state"]
     assert len({hashes["shown"] for hashes in GOLDEN.values()}) == len(golden.PLAYS) - len(golden.SCENES)
 
@@ -42,12 +42,12 @@ def test_every_play_has_its_golden_hashes():
 def test_a_seeded_play_gives_the_golden_bytes(play):
     found = golden.hash_of(play)
     if found is None:
-        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+        pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
     assert found == GOLDEN[play]
 
 
-def test_the_plays_meet_all_that_can_happen():
-    """A hash of plays in which nothing happens would be the same for any core."""
+def test_the_plays_have_every_event_and_outcome():
+    """Plays without events would have the same hash in any core."""
     outcomes, trials, seen, tiny = set(), 0, set(), 0
     for play in golden.PLAYS:
         batch = golden.begin(play)
@@ -60,11 +60,11 @@ def test_the_plays_meet_all_that_can_happen():
             seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
             average = batch._core.state["average"]
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
-        seen |= {"experts" for roles in batch.roles if roles.log_replay_count}
+        seen |= {"log_replay_vehicles" for roles in batch.roles if roles.log_replay_count}
         seen |= {"static_vehicles" for roles in batch.roles if roles.static_count}
     real = golden.begin("map_942/discrete") is not None
     assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
-    assert seen == {*golden.SHOWN, "static_vehicles", *(["experts"] if real else [])}
+    assert seen == {*golden.SHOWN, "static_vehicles", *(["log_replay_vehicles"] if real else [])}
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)
@@ -81,7 +81,7 @@ def test_a_play_touches_no_memory_but_its_own():
         pytest.skip("no gcc with the address sanitizer here")
     command = [compiler, "-print-file-name=libasan.so"]
     runtime = subprocess.run(command, check=True, capture_output=True, text=True)
-    # What the interpreter keeps to its end is no leak of the core's; test_c.py looks for those.
+    # The interpreter's own memory at exit is no leak of the core; test_c.py tests for those.
     found = builds.hashes_by_library(build_core.core_library(compiler, ADDRESS), ONE_OF_EACH,
                                      LD_PRELOAD=runtime.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
     assert played(found) == known(found)
@@ -95,7 +95,7 @@ def test_a_recorded_play_gives_the_golden_bytes_without_python(play, flags):
         pytest.skip("neither gcc nor clang builds programs that run with this sanitizer")
     found = builds.hash_by_program([build_core.test_program(builds.PLAYER, compiler, flags), "3"], play)
     if found is None:
-        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+        pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
     assert found == GOLDEN[play]
 
 

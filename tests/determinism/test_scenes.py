@@ -1,4 +1,4 @@
-"""Are generated scenes the same on every platform? Nothing that makes them rounds in a way of its own."""
+"""Are generated scenes the same on every platform? Their code calls no function with platform-dependent rounding."""
 
 import ast
 import hashlib
@@ -16,7 +16,7 @@ from drive_env import generate_scene
 PACKAGE = Path(drive_env.__file__).parent
 MAKERS = (*sorted((PACKAGE / "scenes" / "generate").glob("*.py")), PACKAGE / "roles.py")
 
-OWN_WAYS = {
+PLATFORM_DEPENDENT = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh",
     "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "power", "hypot", "cbrt", "norm", "dot",
     "vdot", "inner", "matmul", "einsum", "tensordot", "random", "default_rng"}
@@ -28,11 +28,11 @@ SCENES = {
 }
 
 
-def own_ways(source):
-    """What in a program rounds otherwise elsewhere: (line, name)."""
+def platform_dependent_calls(source):
+    """(line, name) of every call in a program whose rounding depends on the platform."""
     for node in ast.walk(ast.parse(source)):
         name = node.func if isinstance(node, ast.Call) else None
-        if isinstance(name, ast.Attribute) and name.attr in OWN_WAYS:
+        if isinstance(name, ast.Attribute) and name.attr in PLATFORM_DEPENDENT:
             yield node.lineno, name.attr
         elif isinstance(name, ast.Name) and name.id == "sum":
             # From Python 3.12 on it adds floats with compensation.
@@ -42,14 +42,14 @@ def own_ways(source):
 
 
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda path: path.name)
-def test_what_makes_scenes_rounds_as_every_platform_does(maker):
-    found = list(own_ways(maker.read_text()))
+def test_scene_generation_rounds_the_same_on_every_platform(maker):
+    found = list(platform_dependent_calls(maker.read_text()))
     assert found == [], "write the numbers out, or compute them with + - * / and sqrt alone"
 
 
-def test_own_ways_are_found():
+def test_platform_dependent_calls_are_detected():
     program = "import math\na = math.sin(1)\nb = sum([0.1])\nc = d @ e\nf = math.fsum([0.1]) + math.sqrt(2) + x.sum()\n"
-    assert list(own_ways(program)) == [(2, "sin"), (3, "sum"), (4, "@")]
+    assert list(platform_dependent_calls(program)) == [(2, "sin"), (3, "sum"), (4, "@")]
 
 
 def digests():
@@ -66,11 +66,11 @@ def digests():
     return found
 
 
-def test_a_numpy_that_knows_only_the_oldest_processor_makes_the_same_scenes():
+def test_numpy_limited_to_the_baseline_instructions_generates_the_same_scenes():
     try:
         from numpy._core._multiarray_umath import __cpu_dispatch__ as extras
     except ImportError:
-        pytest.skip("this numpy does not say which instruction sets it chooses from")
+        pytest.skip("this numpy does not list its instruction sets")
     here = digests()
     assert len(set(here.values())) == len(here)
     done = subprocess.run([sys.executable, __file__], check=True, capture_output=True, text=True,

@@ -1,4 +1,4 @@
-"""Do threads, company, copies, processes and foreign settings leave every byte as it is?"""
+"""Do threads, other worlds, copies, processes and settings of the process change no byte?"""
 
 import golden
 import numpy as np
@@ -10,7 +10,7 @@ PLAYS = tuple(golden.PLAYS)
 
 
 def some_plays(number):
-    """Two of all: every play is some way's. `make determinism` plays them all in every way."""
+    """Two plays a way, so that every play is covered. `make determinism` plays all of them in every way."""
     return [PLAYS[(2 * number + i) % len(PLAYS)] for i in range(2)]
 
 

@@ -1,7 +1,7 @@
-"""In which ways can one play be played, all of them to the same bytes? Threads, company, processes, foreign settings.
+"""In which ways can a play be run with the same bytes? Threads, other worlds, processes, settings of the process.
 
-A way takes a play and what its worlds gave alone on one thread, plays it otherwise, and returns what came out; of
-worlds that are not in the play it checks nothing. `NotHere` says why it cannot be done here.
+A way runs a play in its own manner and returns the hashes, to be compared with those of the same worlds alone on one
+thread; worlds outside the play are not compared. `NotHere` gives the reason why this machine cannot run a way.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ CROWD = tuple(range(16))
 
 
 class NotHere(Exception):
-    """A way cannot be tried here; the text says why."""
+    """This machine cannot run the way; the text gives the reason."""
 
 
 class Way(NamedTuple):
     play: object
-    """Function of the name of a play to the Hashes it gives."""
+    """Function of the name of a play; returns its Hashes."""
     parts: tuple[str, ...] = golden.PARTS
-    """What of a play must be the same; a report outlives the reset of a batch that was used."""
+    """The parts that must be equal; a report survives the reset of a used batch."""
 
 
 WAYS: dict[str, Way] = {}
@@ -57,7 +57,7 @@ def way(name: str, parts=golden.PARTS):
 
 
 def differences(found: Hashes, alone: Hashes, parts=golden.PARTS) -> list[str]:
-    """What differs from the play of the same worlds alone, in words."""
+    """Differences from the play of the same worlds alone, as sentences."""
     names = [f"world {world}: {part}" for world in alone.worlds if world in found.worlds for part in parts
              if found.worlds[world][part] != alone.worlds[world][part]]
     if set(found.worlds) == set(alone.worlds) and "told" in parts and found.report != alone.report:
@@ -68,14 +68,14 @@ def differences(found: Hashes, alone: Hashes, parts=golden.PARTS) -> list[str]:
 def opened(play: str, *arguments, **choices):
     batch = golden.begin(play, *arguments, **choices)
     if batch is None:
-        raise NotHere("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+        raise NotHere("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
     batch.reset()
     return batch
 
 
 @functools.cache
 def alone(play: str) -> Hashes:
-    """The worlds of a play as one thread gives them."""
+    """Hashes of the worlds of a play on one thread."""
     return golden.hashes_of(opened(play))
 
 
@@ -84,14 +84,14 @@ def crowd_alone(play: str) -> Hashes:
     return golden.hashes_of(opened(play, CROWD))
 
 
-# ---- threads and company ----
+# ---- threads and other worlds ----
 
 
 def _by_threads(count, play):
     found = golden.hashes_of(opened(play, CROWD, threads=count))
     if found != crowd_alone(play):
         return found
-    # The crowd's report is of the crowd.
+    # The report is of all 16 worlds.
     return Hashes({world: found.worlds[world] for world in golden.WORLD_IDS}, alone(play).report)
 
 
@@ -106,7 +106,7 @@ def _(play):
 
 def _by_company(world_ids, play):
     found = golden.hashes_of(opened(play, world_ids, threads=2))
-    # A report adds its agents in the order of the worlds: in another order its last digit may be another.
+    # A report sums its agents in the order of the worlds: another order may change the last digit.
     return Hashes({world: parts for world, parts in found.worlds.items() if world in golden.WORLD_IDS},
                   alone(play).report)
 
@@ -115,7 +115,7 @@ for _ids in ((3, 2, 1, 0), (2,), (0, 3), (1, 900, 0, 7, 3, 2, 55)):
     way(f"worlds {', '.join(map(str, _ids))} in this order")(functools.partial(_by_company, _ids))
 
 
-@way("worlds that follow other seeds in between")
+@way("worlds that were reset to other seeds in between")
 def _(play):
     batch = opened(play, seed=1)
     batch.reset(seed=[SEED, 5, SEED, 6])
@@ -135,7 +135,7 @@ def _(play):
 
 
 def kept(looks) -> list[Look]:
-    """Looks that the next step does not overwrite."""
+    """Copies of the looks, which the next step does not overwrite."""
     return [Look(*([array.copy() for array in part] if isinstance(part, list) else part for part in look))
             for look in looks]
 
@@ -149,7 +149,7 @@ def other_half(batch) -> tuple[list[Look], np.ndarray]:
     looks = []
     for step in range(HALF + 1, STEPS + 1):
         batch.step(golden.draw(batch, step))
-        looks += kept([golden.look_at(batch, step % golden.ASKED_EVERY == 0)])
+        looks += kept([golden.look_at(batch, step % golden.RESTARTS_EVERY == 0)])
     return looks, golden.report_of(batch)
 
 
@@ -175,13 +175,13 @@ def _half_in_child(batch, pipe):
 @way("a forked child, and its parent afterwards")
 def _(play):
     if "fork" not in multiprocessing.get_all_start_methods():
-        raise NotHere("this platform does not fork")
+        raise NotHere("this platform has no fork")
     batch = opened(play, threads=2)
     before = half_played(batch)
     receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_half_in_child, args=(batch, sender))
     with warnings.catch_warnings():
-        # Newer interpreters warn of every fork beside threads; the law here is that ours do no harm.
+        # Newer interpreters warn at every fork beside threads; this test shows that the core's are harmless.
         warnings.simplefilter("ignore", DeprecationWarning)
         child.start()
     sender.close()
@@ -232,7 +232,7 @@ def _(play):
 
 
 class Stepped:
-    """A batch that takes its steps in another way."""
+    """A batch whose steps are made in another way."""
 
     def __init__(self, batch, step):
         self._batch, self._step = batch, step
@@ -245,7 +245,7 @@ class Stepped:
 
 
 def _in_flight(batch, actions):
-    """The caller writes over its actions meanwhile."""
+    """The caller overwrites its actions while the step is in flight."""
     batch.bound_actions[...] = actions
     batch.step_async(batch.bound_actions)
     batch.bound_actions[...] = 99
@@ -253,7 +253,7 @@ def _in_flight(batch, actions):
 
 
 def _parts_in_flight(batch, actions):
-    """All at once, ended last one first."""
+    """All in flight at once, waited for in reverse order."""
     for part in batch.parts:
         part.step_async(actions[part.agent_slice])
     for part in reversed(batch.parts):
@@ -299,19 +299,19 @@ def _(play):
     return golden.hash_looks(looks(), batch.world_ids, lambda: golden.report_of(batch))
 
 
-# ---- foreign settings of the thread and of the process ----
+# ---- settings of the thread and of the process ----
 
 
 def _rounding(mode, play):
     libm = ctypes.CDLL(None)
     if sys.platform != "linux" or not hasattr(libm, "fesetround"):
-        raise NotHere("the C library's fesetround is not at hand")
+        raise NotHere("the C library has no fesetround")
     code = {"up": 0x800, "down": 0x400, "to zero": 0xC00}.get(mode)
     if os.uname().machine != "x86_64":
         raise NotHere("the codes of fesetround are known for x86-64")
 
     class Rounded:
-        """A batch whose core is called in the rounding mode; numpy and Python round as ever."""
+        """A batch whose core is called in the rounding mode; numpy and Python keep the default."""
 
         def __init__(self, batch):
             self._batch = batch
@@ -338,14 +338,14 @@ for _mode in ("up", "down", "to zero"):
 
 
 def _in_process(play, *options, variables=None, before="") -> Hashes:
-    """The play in an interpreter of its own."""
-    opened(play).close()  # tells why not here
+    """The play in a separate interpreter."""
+    opened(play).close()  # raises NotHere if this machine cannot
     return _all_in_process(options, tuple((variables or {}).items()), before)[play]
 
 
 @functools.cache
 def _all_in_process(options, variables, before) -> dict[str, Hashes]:
-    """Every play whose scenes are at hand, one after another in one interpreter."""
+    """Every play whose scenes are here, one after another in one interpreter."""
     program = (f"import sys; sys.path.insert(0, {str(Path(golden.__file__).parent)!r}); {before}\n"
                "import golden, json, dataclasses\n"
                "found = {}\n"
@@ -365,7 +365,7 @@ def _all_in_process(options, variables, before) -> dict[str, Hashes]:
 
 @functools.cache
 def _fast_math_library() -> str:
-    """A library built with -ffast-math, which makes the thread that loads it flush tiny numbers to zero."""
+    """A library built with -ffast-math, which makes the thread that loads it flush subnormal numbers to zero."""
     for compiler in build_core.compilers():
         library = build_core.small_library("float drive_twice(float value) { return 2.0f * value; }\n", compiler,
                                            ("-ffast-math",))
@@ -398,24 +398,24 @@ def _(play):
     return _in_process(play, "-OO")
 
 
-@way("memory that malloc fills with rubbish")
+@way("memory that malloc fills with garbage")
 def _(play):
     return _in_process(play, variables={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"})
 
 
-@way("a numpy that knows only the oldest processor")
+@way("a numpy limited to the baseline instructions")
 def _(play):
     try:
         from numpy._core._multiarray_umath import __cpu_dispatch__ as extras
     except ImportError:
-        raise NotHere("this numpy does not say which instruction sets it chooses from") from None
+        raise NotHere("this numpy does not list its instruction sets") from None
     return _in_process(play, variables={"NPY_DISABLE_CPU_FEATURES": " ".join(extras)})
 
 
 @way("one processor alone")
 def _(play):
     if not hasattr(os, "sched_setaffinity"):
-        raise NotHere("this platform gives no process one processor alone")
+        raise NotHere("this platform cannot pin a process to one processor")
     only = min(os.sched_getaffinity(0))
     return _in_process(play, before=f"import os; os.sched_setaffinity(0, [{only}])")
 
@@ -441,7 +441,7 @@ for _set in ("baseline", "v3", "v4"):
 
 @functools.cache
 def _comma_locale() -> dict[str, str]:
-    """Variables of a locale that writes numbers with a comma: one that is here, or one made for the occasion."""
+    """Variables of a locale that writes numbers with a comma: an installed one, or one made by localedef."""
     for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8", "pt_BR.UTF-8"):
         if _has_comma({"LC_ALL": name}):
             return {"LC_ALL": name}
@@ -453,7 +453,7 @@ def _comma_locale() -> dict[str, str]:
         made = {"LC_ALL": "de_DE.UTF-8", "LOCPATH": folder}
         if _has_comma(made):
             return made
-    raise NotHere("no locale here that writes numbers with a comma, and localedef makes none")
+    raise NotHere("no locale here writes numbers with a comma, and localedef makes none")
 
 
 IN_LOCALE = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"

@@ -1,4 +1,4 @@
-"""Do rule-driven cars get to their goals by their lanes, and keep clear of whoever is there?"""
+"""Do rule-based drivers reach their goals along their lanes without collisions?"""
 
 import math
 
@@ -15,7 +15,7 @@ ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 
 
 def cars(places, goals, speeds=0.0, frames=1):
-    """Cars of 4.5 m by 2 m that point along x, with a goal each; (x_m, y_m) of both."""
+    """Cars of 4.5 m by 2 m that head along x; (x_m, y_m) of each and of its goal."""
     count = len(places)
     xy = np.asarray(places, np.float32).reshape(count, 2)
 
@@ -33,7 +33,7 @@ def cars(places, goals, speeds=0.0, frames=1):
 
 
 def two_way_street(objects):
-    """A lane each way, 3.5 m wide, and a curb on both sides."""
+    """One lane each way, 3.5 m wide, and a road edge on both sides."""
     return make_scene("street", objects, [
         ("lane", [(-20.0, 0.0), (180.0, 0.0)]), ("lane", [(180.0, 3.5), (-20.0, 3.5)]),
         ("edge", [(-20.0, -2.3), (180.0, -2.3)]), ("edge", [(-20.0, 5.8), (180.0, 5.8)])])
@@ -104,7 +104,7 @@ def test_a_lone_car_keeps_to_its_lanes_with_every_form_of_action(action_type):
         assert np.abs(change[:, 1] * ahead[:-5, 0] - change[:, 0] * ahead[:-5, 1]).max() < 5.0
 
 
-def test_forms_of_action_say_the_same():
+def test_action_types_give_the_same_motion():
     scene, shown = generate_scene("town", seed=1, agents=16), {}
     for action_type in ACTION_TYPES:
         with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
@@ -129,7 +129,7 @@ def test_the_same_state_gives_the_same_actions():
             batch.step(actions)
 
 
-def test_a_slow_car_ahead_is_followed_and_not_hit():
+def test_a_slow_car_ahead_is_followed_without_collision():
     objects = cars([(0, 0), (14, 0)], [(150, 0), (170, 0)], speeds=[9, 2])
     gaps_m = []
     with Batch(two_way_street(objects), config=DriveConfig(trial_steps=200)) as batch:

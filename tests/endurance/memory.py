@@ -1,4 +1,4 @@
-"""How much memory does this process hold that is its own? Linux only."""
+"""How much private memory does this process hold? Linux only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROLLUP = Path("/proc/self/smaps_rollup")
 
 
 def own_mb() -> float:
-    """MB of memory of this process's own, after all that can be given back was given back."""
+    """MB of private memory, after releasing all that can be released."""
     gc.collect()
     libc = ctypes.CDLL(None)
     if hasattr(libc, "malloc_trim"):

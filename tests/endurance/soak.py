@@ -1,11 +1,11 @@
-"""Do the laws hold after a hundred million agent-steps? Random batches, driven for long, looked at in samples.
+"""Do the laws hold after a hundred million agent-steps? Random batches, stepped for long and tested in samples.
 
-`python tests/endurance/soak.py --agent-steps 100e6` says at the end what was checked, how long it took and how much
-memory the process held before and after. Each round makes a batch of random scenes, rules and sizes. At random moments
-a few of its worlds open an episode of a seed of their own and are recorded for a while, in the company of all others.
-The record is held against every law of tests/helpers/laws.py; against a batch that plays those worlds alone; and the whole
-batch at the end of the sample against a pickled copy from its beginning that was driven likewise. One call in eight
-between samples is held against the laws that a single call can break.
+`python tests/endurance/soak.py --agent-steps 100e6` prints at its end what was checked, how long it took and how much
+memory the process held before and after. Each round makes a batch of random scenes, rules and sizes. At random calls
+some of its worlds open an episode with a seed of their own and are recorded for a while beside all others. The record
+is tested against every law of tests/helpers/laws.py and against a batch of those worlds alone; at the end of the
+sample the whole batch is compared with a pickled copy from the sample's start that made the same calls. One call in
+eight between samples is tested against the laws that a single call can break.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from samples import FOLDER
 from drive_env import Batch, DriveConfig, generate_scene, load_scene
 
 AGENTS_PER_BATCH = 600
-"""About so many; enough for worlds to be in every phase of their trials."""
+"""Roughly; enough for worlds in every phase of a trial."""
 
 ROUND_AGENT_STEPS = 400_000
 CALLS_BETWEEN_SAMPLES = (60, 500)
@@ -40,7 +40,7 @@ EXACT_CHANNELS = (*laws.SHOWN, "code")
 
 @dataclass
 class Tally:
-    """What a soak has done."""
+    """What a soak has checked so far."""
 
     agent_steps: int = 0
     calls: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
 
 class Part:
-    """Some worlds of a batch, as the laws look at one."""
+    """Some worlds of a batch, with the attributes of a batch that the laws read."""
 
     def __init__(self, batch, worlds):
         self._batch, self.worlds = batch, np.asarray(worlds)
@@ -68,11 +68,11 @@ class Part:
         return array[self.worlds] if name == "scene_index" else array[self.agents]
 
 
-# ---- what is played ----
+# ---- random batches ----
 
 
 def some_scenes(rng):
-    """Scenes of one kind or several, real ones among them where they are at hand."""
+    """Scenes of one kind or several; real ones too where the files are."""
     real = [FOLDER / "pufferdrive" / name for name in ("map_942.bin", "map_000.bin")]
     kinds = ["town", "town", "intersection", "both", *(["real"] if all(path.is_file() for path in real) else [])]
     kind = kinds[rng.integers(len(kinds))]
@@ -98,36 +98,21 @@ def some_config(rng, scenes):
         agents_per_world=one_of(None, None, int(rng.integers(1, fewest + 1)) if scenes[0].generated else 3))
 
 
-def owed(batch):
-    """(worlds,) bool: whose restart is the caller's, now; None where there is none."""
+def due_resets(batch):
+    """(worlds,) bool: worlds that the caller must reset before the next step; None if there are none."""
     if batch.restart != "caller":
         return None
     worlds = laws.worlds_at_their_end(batch, batch.config)
     return worlds if worlds.any() else None
 
 
-def step_with_debts(batch, actions, debts):
-    if debts is not None:
-        batch.reset(worlds=debts)
+def step_with_resets(batch, actions, due):
+    if due is not None:
+        batch.reset(worlds=due)
     batch.step(actions)
 
 
-# ---- what is checked ----
-
-
-def check_call(batch):
-    """Laws that one call can break, on all agents."""
-    ended, driving = batch.trial_ended, ~(batch.removed | batch.stopped)
-    assert not (batch.truncation & ~ended).any(), "truncation implies trial_ended"
-    assert not (batch.terminations & batch.truncations).any(), "terminations and truncations never meet"
-    assert (batch.waits == (~driving | ended)).all(), "waits is removed, stopped or trial_ended"
-    assert (ended.reshape(batch.num_worlds, -1) == ended[:: batch.agents_per_world, None]).all(), "a trial ends for all"
-    assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"
-    assert (batch.trial_index < batch.config.max_trials).all(), "there are max_trials trials"
-    if batch.config.observation_type != "index":
-        assert np.isfinite(batch.observations).all(), "observations are finite"
-        assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
-        assert not batch.observations[batch.removed].any(), "a removed agent sees exactly zero"
+# ---- checks ----
 
 
 def shown_bytes(part):
@@ -135,7 +120,7 @@ def shown_bytes(part):
 
 
 def check_sample(batch, policy, rng, tally):
-    """Opens episodes in a few worlds, records them, and holds them against the laws, themselves alone, and a copy."""
+    """Opens episodes in a few worlds, records them, and tests them against laws, a batch of their own, and a copy."""
     count = min(batch.num_worlds, int(rng.integers(1, WORLDS_OF_SAMPLE + 1)))
     worlds = np.sort(rng.choice(batch.num_worlds, count, replace=False))
     mask = np.isin(np.arange(batch.num_worlds), worlds)
@@ -151,18 +136,18 @@ def check_sample(batch, policy, rng, tally):
     batch.reset(seed=list(seeds), worlds=mask)
     alone.reset(seed=list(seeds[worlds]))
     after = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
-    assert before == after, "a masked reset reached other worlds"
+    assert before == after, "a masked reset changed other worlds"
     record.after_reset(part)
     copy = pickle.loads(pickle.dumps(batch))
     for _ in range(rng.integers(*CALLS_OF_SAMPLE)):
-        assert shown_bytes(part) == shown_bytes(alone), f"worlds {worlds.tolist()} play otherwise alone"
-        debts = owed(batch)
-        if debts is not None:
-            batch.reset(worlds=debts)
-            copy.reset(worlds=debts)
-            if debts[worlds].any():
-                alone.reset(worlds=debts[worlds])
-                record.after_reset(part, debts[worlds])
+        assert shown_bytes(part) == shown_bytes(alone), f"worlds {worlds.tolist()} play differently alone"
+        due = due_resets(batch)
+        if due is not None:
+            batch.reset(worlds=due)
+            copy.reset(worlds=due)
+            if due[worlds].any():
+                alone.reset(worlds=due[worlds])
+                record.after_reset(part, due[worlds])
         actions = laws.with_garbage_where_agents_wait(batch, policy(batch, rng), rng)
         batch.step(actions)
         alone.step(actions[part.agents])
@@ -171,8 +156,8 @@ def check_sample(batch, policy, rng, tally):
         tally.calls += 1
         tally.agent_steps += int((~batch.invalid_step).sum())
         tally.agent_steps_recorded += int((~part.invalid_step).sum())
-    assert shown_bytes(batch) == shown_bytes(copy), "a copy went on otherwise"
-    assert copy._core.block.tobytes() == batch._core.block.tobytes(), "a copy's state is another"
+    assert shown_bytes(batch) == shown_bytes(copy), "a copy continued differently"
+    assert copy._core.block.tobytes() == batch._core.block.tobytes(), "the state of a copy differs"
     if batch.config.observation_type == "float32":
         laws.check(record)
         tally.samples_by_law += 1
@@ -199,11 +184,11 @@ def play_round(rng, threads, agent_steps, tally):
         while tally.agent_steps < end:
             policy = policies[rng.integers(len(policies))]
             for _ in range(rng.integers(*CALLS_BETWEEN_SAMPLES)):
-                step_with_debts(batch, policy(batch, rng), owed(batch))
+                step_with_resets(batch, policy(batch, rng), due_resets(batch))
                 tally.calls += 1
                 tally.agent_steps += int((~batch.invalid_step).sum())
                 if tally.calls % 8 == 0:
-                    check_call(batch)
+                    laws.check_call(batch)
                 if tally.agent_steps >= end:
                     break
             check_sample(batch, policies[rng.integers(len(policies))], rng, tally)
@@ -213,8 +198,8 @@ def play_round(rng, threads, agent_steps, tally):
     batch.close()
 
 
-def soak(agent_steps: int, seed: int = 0, threads: int = 2, tell=None) -> Tally:
-    """Plays rounds until so many agent-steps were driven.
+def soak(agent_steps: int, seed: int = 0, threads: int = 2, report=None) -> Tally:
+    """Plays rounds until so many agent-steps were made.
 
     Raises:
         AssertionError: a law was broken; it names the batch, the config and the law.
@@ -222,8 +207,8 @@ def soak(agent_steps: int, seed: int = 0, threads: int = 2, tell=None) -> Tally:
     rng, tally = np.random.default_rng(seed), Tally()
     while tally.agent_steps < agent_steps:
         play_round(rng, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
-        if tell:
-            tell(tally)
+        if report:
+            report(tally)
     return tally
 
 
@@ -235,16 +220,16 @@ def main() -> None:
     chosen = parser.parse_args()
     began, warm_mb, most_mb = time.monotonic(), None, 0.0
 
-    def tell(tally):
+    def report(tally):
         nonlocal warm_mb, most_mb
-        # The first batches bring code and caches into memory that stay.
+        # The first batches load code and caches that stay in memory.
         if tally.batches == 5:
             warm_mb = memory.own_mb(), memory.resident_mb()
         most_mb = max(most_mb, memory.resident_mb())
         if tally.batches % 10 == 0:
             print(f"{time.monotonic() - began:6.0f} s  {memory.resident_mb():6.1f} MB  {tally}", flush=True)
 
-    tally = soak(int(chosen.agent_steps), chosen.seed, chosen.threads, tell)
+    tally = soak(int(chosen.agent_steps), chosen.seed, chosen.threads, report)
     for name, value in dataclasses.asdict(tally).items():
         print(f"{name.replace('_', ' '):22} {value:,}")
     print(f"{'seconds':22} {time.monotonic() - began:,.0f}")

@@ -1,6 +1,6 @@
-"""How does a process end that still has batches? Cleanly, whatever threads, references and handlers are left.
+"""Does a process that still has batches exit cleanly? With any threads, references and handlers left.
 
-Each case is a program of its own; it must print its last line, say nothing else, and end as it should.
+Each case is a separate program; it must print its last line and nothing else, and exit with the expected status.
 """
 
 import signal
@@ -34,7 +34,7 @@ CASES = {
     "with a batch that was never closed": ("batch = made()", 0),
     "by sys.exit with live workers": ("batch = made(); print('done', flush=True); sys.exit(7)", 7),
     "by os._exit with live workers": ("batch = made(); print('done', flush=True); os._exit(8)", 8),
-    "by an error nobody caught": ("""
+    "by an uncaught error": ("""
         batch = made()
         sys.stderr = open(os.devnull, "w")
         print("done", flush=True)
@@ -58,7 +58,7 @@ CASES = {
             threading.Thread(target=again, args=(call,), daemon=True).start()
         time.sleep(0.05)
     """, 0),
-    "with steps in flight that nobody waits for": ("""
+    "with steps in flight without a wait": ("""
         whole, parted = made(num_worlds=64), Batch([SCENE], num_worlds=64, threads=4, parts=3)
         parted.reset()
         for part in (whole, *parted.parts):
@@ -75,7 +75,7 @@ CASES = {
             threading.Thread(target=fly, args=(part,), daemon=True).start()
         time.sleep(0.05)
     """, 0),
-    "after batches in flight were dropped in cycles, and closed by whoever held them": ("""
+    "after batches in flight were dropped in cycles and closed by their holders": ("""
         class Holder:
             def __init__(self):
                 self.batch, self.itself = made(num_worlds=64), self
@@ -133,7 +133,7 @@ CASES = {
     "in a forked child that had a stepping thread beside it": ("""
         batch = made(num_worlds=256)
         threading.Thread(target=step_for_ever, args=(batch,), daemon=True).start()
-        told = 0
+        refused = 0
         for _ in range(200):
             child = os.fork()
             if child == 0:
@@ -144,10 +144,10 @@ CASES = {
                     batch.close()
                     os._exit(9)
                 os._exit(0)
-            told += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-            if told:
+            refused += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+            if refused:
                 break
-        assert told, "no child was caught in a call"
+        assert refused, "no child was forked during a call"
     """, 0),
     "after its views outlived the batch": ("""
         views = []

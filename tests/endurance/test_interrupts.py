@@ -1,4 +1,4 @@
-"""What does Ctrl-C in the middle of a call leave behind? A whole call, and a batch that goes on."""
+"""What does Ctrl-C in the middle of a call leave behind? A whole call, and a batch that continues."""
 
 import pickle
 import signal
@@ -23,7 +23,7 @@ def make(threads):
 
 
 class Interrupter:
-    """Interrupts calls by a signal every millisecond, as Ctrl-C would; what runs between calls is left alone."""
+    """Interrupts calls by a signal every millisecond, as Ctrl-C would; code between calls is not interrupted."""
 
     def __init__(self):
         self.arrived, self._armed = 0, False
@@ -43,7 +43,7 @@ class Interrupter:
             raise KeyboardInterrupt
 
     def call(self, function, *arguments):
-        """Makes the call; one that was interrupted is counted."""
+        """Makes the call; counts it if it was interrupted."""
         try:
             self._armed = True
             try:
@@ -64,7 +64,7 @@ def test_a_step_that_was_interrupted_was_taken_whole_or_not_at_all(threads):
         while interrupter.arrived < 40:
             interrupter.call(batch.step, actions)
             calls += 1
-    # An interrupt before the core was called took no step; one in the middle took it in every world.
+    # An interrupt before the call of the core means no step; one during it, a step of every world.
     taken = set(batch._core.state["clock_steps"][:, 0].tolist())
     assert len(taken) == 1 and calls - interrupter.arrived <= min(taken) <= calls and min(taken) > 0
     reference.reset()
@@ -82,7 +82,7 @@ def test_a_step_whose_begin_or_wait_was_interrupted_is_in_flight_or_taken_whole(
     with Interrupter() as interrupter:
         while interrupter.arrived < 40:
             interrupter.call(batch.step_async, actions)
-            try:  # either may have been interrupted before it did anything
+            try:  # either may have been interrupted before the core was called
                 interrupter.call(batch.wait)
                 batch.wait()
             except CallError as error:
@@ -140,7 +140,7 @@ def test_an_interrupt_ends_a_program_that_steps():
     program = textwrap.dedent("""
         import signal
         from drive_env import Batch, generate_scene
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background of a shell ignore
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
         batch = Batch([generate_scene("town", agents=32)], num_worlds=64, threads=2)
         batch.reset()
         print("steps", flush=True)
@@ -156,10 +156,10 @@ def test_an_interrupt_ends_a_program_that_steps():
     assert said.rstrip().endswith("KeyboardInterrupt") and process.returncode in (-signal.SIGINT, 130)
 
 
-def test_a_signal_reaches_whoever_waits_beside_sleeping_workers():
+def test_a_signal_reaches_a_caller_that_waits_beside_sleeping_workers():
     batch = make(3)
     batch.reset()
-    batch.step(batch.actions)  # starts the workers, which then fall asleep
+    batch.step(batch.actions)  # starts the workers, which then sleep
     with Interrupter() as interrupter:
         for _ in range(5):
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Does memory grow? Not over resets, not over batches that come and go, not over scenes, copies or errors."""
+"""Does memory grow? Over resets, batches made and dropped, scenes, copies and errors."""
 
 import multiprocessing
 import pickle
@@ -11,9 +11,9 @@ import drive_env
 from drive_env import ActionError, Batch, DriveConfig, generate_scene
 
 LIMIT_MB = 2.0
-"""Ten times what was ever seen; a leak of one small batch in each repeat is more."""
+"""Ten times the largest growth measured; a leak of one small batch a repeat is more."""
 
-pytestmark = pytest.mark.skipif(not memory.ROLLUP.exists(), reason="only Linux tells what memory is a process's own")
+pytestmark = pytest.mark.skipif(not memory.ROLLUP.exists(), reason="only Linux reports the private memory of a process")
 
 
 def small_batch(num_worlds=4, **choices):
@@ -121,7 +121,7 @@ def errors():
     return repeat, 200
 
 
-def faces():
+def adapters():
     scene = generate_scene("intersection", agents=8)
 
     def repeat():
@@ -139,7 +139,7 @@ def leaking():
 
 
 CASES = (resets, batches_closed, batches_dropped, batches_dropped_in_flight, scenes_changed, scenes_made, copies,
-         questions, errors, faces)
+         questions, errors, adapters)
 
 
 def measure(case, pipe):
@@ -148,7 +148,7 @@ def measure(case, pipe):
 
 
 def in_a_process(function, argument):
-    """What it sends, from a process of its own: what other tests hold and give back does not count."""
+    """The value it sends from a separate process, so that memory of other tests does not count."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=function, args=(argument, sender))
@@ -169,7 +169,7 @@ def test_memory_does_not_grow_over(case):
 
 
 def held_by_some(beside, pipe):
-    """MB that 40 scenes hold, each made with so many others that go at once."""
+    """MB that 40 scenes hold, each made beside so many others that are dropped at once."""
     seeds = iter(range(10_000))
     make = lambda: Batch(generate_scene("town", seed=next(seeds), agents=24), config=DriveConfig(road_memory_mib=1))
     make()
@@ -186,5 +186,5 @@ def test_a_scene_that_stays_holds_little_of_those_that_went():
     assert among_others < 4 * alone + 8
 
 
-def test_growth_would_be_seen():
+def test_growth_of_memory_would_be_measured():
     assert growth_of(leaking) > 2 * LIMIT_MB

@@ -1,4 +1,4 @@
-"""What happens where memory runs out? An error of the family, nothing left behind, and a batch that fits plays on."""
+"""What happens when memory runs out? A DriveMemoryError, no leak, and batches that fit still play."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import golden
 import pytest
 
-resource = pytest.importorskip("resource", reason="this platform limits no process's memory")
+resource = pytest.importorskip("resource", reason="this platform cannot limit the memory of a process")
 
 PROGRAM = """
 import json, resource, sys
@@ -47,8 +47,8 @@ print(json.dumps([kinds, memory.own_mb() - before_mb, golden.hash_of("town/discr
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much memory a process has")
-def test_a_batch_that_does_not_fit_is_told_and_leaves_nothing():
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux reports the memory of a process")
+def test_a_batch_that_does_not_fit_is_an_error_and_leaves_nothing():
     here = str(Path(__file__).parent)
     program = f"import sys; sys.path.insert(0, {here!r})\n{PROGRAM}"
     done = subprocess.run([sys.executable, "-c", program, str(Path(golden.__file__).parent)], check=False,

@@ -1,8 +1,7 @@
-"""Which inputs make the core fall? libFuzzer looks for them, steered by the code that each input reaches.
+"""Which inputs crash the core? libFuzzer searches for them, guided by the code that each input covers.
 
 `python tests/fuzz/fuzzing.py [--runs N] [--folder FOLDER] [HARNESS ...]` runs the harnesses, the C files beside this
-one, and keeps in the folder what they found: the corpus, and the input of a fault, which `FOLDER/HARNESS INPUT` tries
-again.
+one. The folder keeps the corpus and the input of a fault, which `FOLDER/HARNESS INPUT` runs again.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from small_scene import small_scene  # noqa: E402
 HARNESSES = {"fuzz_file": 6144, "fuzz_scene": 512}
 """Name of a harness to the largest input worth trying, bytes."""
 
-MISSING = "libFuzzer is not here: it takes clang and its runtime (on Debian clang and libclang-rt-14-dev)"
+MISSING = "libFuzzer is not installed: it needs clang and its runtime (on Debian clang and libclang-rt-14-dev)"
 
 
 class Fuzzed(NamedTuple):
-    """What a run came to: inputs tried, edges of the code reached, files and bytes of the corpus."""
+    """Result of a run: inputs tried, edges of the code covered, files and bytes of the corpus."""
 
     inputs: int
     edges: int
@@ -40,9 +39,9 @@ class Fuzzed(NamedTuple):
 
 
 def seeds(harness: str) -> dict[str, bytes]:
-    """Inputs to begin with, small and sound."""
+    """The first inputs, small and valid."""
     if harness == "fuzz_file":
-        scenes = {"full": full_scene(), "bare": bare_scene(), "nobody": bare_scene(frames=9), "small": small_scene()}
+        scenes = {"full": full_scene(), "bare": bare_scene(), "long": bare_scene(frames=9), "small": small_scene()}
         return {f"{name}.drv": drv_file(scene) for name, scene in scenes.items()}
     source = random.Random(1)
     return {str(length): source.randbytes(length) for length in (16, 64, 256, 512)}
@@ -53,7 +52,7 @@ def fuzz(harness: str, runs: int, folder: Path, seed: int = 1,
     """Tries `runs` inputs; the same seed and folder try the same ones.
 
     Raises:
-        AssertionError: an input broke the core or a law; it is kept in the folder, and the text says what happened.
+        AssertionError: an input crashed the core or broke a law; it is kept in the folder, the text has the output.
     """
     program = build_core.fuzz_program(HERE / f"{harness}.c", sources)
     corpus, faults = folder / "corpus" / harness, folder / "faults"

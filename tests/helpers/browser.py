@@ -1,4 +1,4 @@
-"""Which browser do tests of pages use? A headless Chromium of this machine, driven without a download or a network."""
+"""Which browser do tests of pages use? The headless Chromium of this machine, without a download or a network."""
 
 import shutil
 

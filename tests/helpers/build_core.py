@@ -1,6 +1,6 @@
 """How do tests build the C core without the package's own build? From its sources, with its own flags.
 
-Everything is built out of tree, once a session, and thrown away at its end.
+Everything is built out of tree, once a session, and deleted at its end.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
 LIBRARIES = ("-pthread", "-lm")
 
-# Optimised code is instrumented code that takes three times as long to compile and finds no more.
+# With more optimisation, instrumented code takes three times as long to compile and finds no more faults.
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 PLAIN = ("-g", "-O1")
 THREAD = ("-fsanitize=thread", "-g", "-O1")
 
-# What libFuzzer steers by, save comparisons: the harnesses know what a number should be, and are twice as fast without.
+# The coverage that guides libFuzzer, without comparisons: the harnesses are twice as fast and lose nothing.
 COVERED = ("-fsanitize=address,undefined", "-fsanitize-coverage=inline-8bit-counters,pc-table",
            "-fno-sanitize-recover=all", "-g", "-O2")
 
 MEMCHECK = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite",
             "--fair-sched=yes")
-"""Runs a program built `PLAIN`; every read of memory that was never set, and every leak, is an error. Pointers into a
-block keep it too: scenes do not begin where the memory they stand in does."""
+"""Runs a program built `PLAIN`; every read of unset memory and every leak is an error. Interior pointers keep a block
+alive: a scene does not begin at the start of its allocation."""
 
 INSTRUCTION_SETS = {
     "portable": (("-U__SSE2__",), ()),
@@ -43,11 +43,11 @@ INSTRUCTION_SETS = {
     "v4": (("-march=x86-64-v4",),
            ("avx2", "bmi2", "fma", "abm", "movbe", "f16c", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
 }
-"""Name to the flags that compile the core for it, and what /proc/cpuinfo must list for it to run."""
+"""Name to the compiler flags, and the flags that /proc/cpuinfo must list."""
 
 
 class BuildError(Exception):
-    """The compiler refused; the text is what it said."""
+    """The compiler failed; the text is its output."""
 
 
 def compilers() -> list[str]:
@@ -56,7 +56,7 @@ def compilers() -> list[str]:
 
 @functools.cache
 def core_flags() -> tuple[str, ...]:
-    """What the package's build gives every file of the core, its warnings included."""
+    """The options with which the package compiles every file of the core, warnings included."""
     text = (ROOT / "c" / "CMakeLists.txt").read_text()
     options = re.search(r"target_compile_options\([^)]*?(-O3[^$)]*)", text)
     return ("-std=c11", "-fPIC", *options[1].split())
@@ -137,7 +137,7 @@ def core_library(compiler: str, flags: tuple[str, ...] = ()) -> str:
 
 @functools.cache
 def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
-    """Path of a shared library of one C file that is nobody's but the test's."""
+    """Path of a shared library of one C file of the test's own."""
     folder = Path(tempfile.mkdtemp(dir=_folder()))
     (folder / "small.c").write_text(text)
     _run([compiler, "-shared", "-fPIC", *flags, str(folder / "small.c"), "-o", str(folder / "small.so")])
@@ -146,7 +146,7 @@ def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
 
 @functools.cache
 def modern_windows(compiler: str) -> tuple[str, ...]:
-    """What makes MinGW-w64 use the C library that Python for Windows uses, where its own choice is an older one."""
+    """Options that make MinGW-w64 use the C library of Python for Windows instead of an older one."""
     specs = Path(folder("specs")) / compiler
     said = subprocess.run([compiler, "-dumpspecs"], check=True, capture_output=True, text=True).stdout
     specs.write_text(said.replace("-lmsvcrt", "-lucrt"))
@@ -156,17 +156,17 @@ def modern_windows(compiler: str) -> tuple[str, ...]:
 @functools.cache
 def test_program(source: Path, compiler: str, flags: tuple[str, ...], sources: tuple[Path, ...] = SOURCES,
                  libraries: tuple[str, ...] = LIBRARIES) -> str:
-    """Path of a C test, linked with the core. Its own flags for the linker stand in its text after `link with:`."""
+    """Path of a C test, linked with the core. Its own linker flags follow `link with:` in its text."""
     path = Path(tempfile.mkdtemp(dir=_folder())) / f"{source.stem}{'.exe' if 'mingw' in compiler else ''}"
     own = re.search(r"link with: (.*)$", source.read_text(), re.MULTILINE)
-    # Tests use what POSIX and GNU offer; the core itself is plain C11 and threads.
+    # Tests use POSIX and GNU functions; the core itself uses C11 and threads.
     _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
           *core_objects(compiler, flags, sources), "-o", str(path), *(own[1].split() if own else ()), *libraries])
     return str(path)
 
 
 def fuzz_program(source: Path, sources: tuple[Path, ...] = SOURCES) -> str:
-    """Path of a fuzzer, whose inputs the C file takes."""
+    """Path of a fuzzer of the C file."""
     return test_program(source, "clang", COVERED, sources, (*LIBRARIES, "-fsanitize=fuzzer"))
 
 

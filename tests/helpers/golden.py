@@ -1,12 +1,12 @@
 """Which bytes does a seeded play give? The same on every machine, so that a change of them is a decision.
 
-`python tests/helpers/golden.py` writes golden.json anew; do so after a change that is meant to change what is
-simulated or seen, and say so in the commit. `python tests/helpers/golden.py --core LIBRARY [PLAY ...]` prints the
-hashes that another build of the core gives, as JSON.
+`python tests/helpers/golden.py` writes golden.json again, after a change that is meant to change the simulation or the
+observations; the commit gives the reason. `python tests/helpers/golden.py --core LIBRARY [PLAY ...]` prints the hashes
+of another build of the core as JSON.
 
-A play has three hashes: `shown`, of every array at every step; `told`, of what a batch tells when asked (metrics, what
-waiting agents would meet); `state`, of the rest of the core's state at every step. A change that adds to the state and
-nothing else leaves the first two as they are.
+A play has three hashes: `shown`, of every array at every step; `told`, of the results of calls (metrics, restart
+observations); `state`, of the rest of the core's state at every step. A change that only adds to the state leaves the
+first two as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLAYS = {
                       "action_type": "continuous"},
     "town/half": {**TWO_TRIALS, "observation_type": "float16"},
     "town/indexed": {**TWO_TRIALS, "observation_type": "index", "on_collision": "remove"},
-    # Averages so short-lived that what is left of the trial before last is too small for a normal number.
+    # Averages of so short a memory that the share of the trial before last is subnormal.
     "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-160,
                                "action_type": "continuous"},
     "intersection/ignored": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 40, "scene_order": "cycle"},
@@ -59,8 +59,8 @@ PLAYS = {
 WORLD_IDS = (0, 1, 2, 3)
 STEPS = 100
 SEED = 20
-ASKED_EVERY = 7
-"""A batch is asked at every so many steps what waiting agents would meet."""
+RESTARTS_EVERY = 7
+"""The restart observations are hashed at every so many steps."""
 
 PARTS = ("shown", "told", "state")
 
@@ -68,17 +68,17 @@ SHOWN = ("observations", "rewards", "terminations", "truncations", "trial_ended"
          "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
          "scene_index")
 SHOWN_BY_SOME = ("vehicle_table",)
-"""What only batches with index observations have."""
+"""Arrays of batches with index observations only."""
 
 REPORTED = ("average", "trials")
-"""Fields of the state that make the report, and which outlive a reset."""
+"""Fields of the state that make the report and survive a reset."""
 
 
 # ---- plays ----
 
 
 def use_core(library: str) -> None:
-    """Puts another build of the core in the place of the package's, before the package is imported."""
+    """Replaces the core of the package by another build, before the package is imported."""
     from cffi import FFI
 
     header = (ROOT / "c" / "include" / "drive.h").read_text()
@@ -105,7 +105,7 @@ def bits(*numbers) -> np.ndarray:
 
 
 def draw(batch, step: int) -> np.ndarray:
-    """Actions by (world id, step, agent of the world): any throttle, and gentle steering, to get somewhere."""
+    """Actions by (world id, step, agent of the world): any throttle and gentle steering, so that agents travel."""
     ids = batch.world_ids[batch.world_of_agent]
     agents = np.arange(batch.num_agents) % batch.agents_per_world
     push = bits(ids, step, agents, 1) % np.uint64(7)
@@ -121,7 +121,7 @@ def draw(batch, step: int) -> np.ndarray:
 
 
 def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
-    """The batch of a play, not reset yet; None where its real file is not at hand."""
+    """The batch of a play, not reset yet; None where its real file is missing."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
 
     scene = play.split("/")[0]
@@ -144,18 +144,18 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
 
 
 class Look(NamedTuple):
-    """All that stood in a batch after one call; every array has one entry a world."""
+    """The arrays of a batch after one call; every array has one entry a world."""
 
     shown: list[np.ndarray]
     reported: list[np.ndarray]
     state: list[np.ndarray]
     ahead: np.ndarray | None = None
-    """What waiting agents would meet, where the batch was asked."""
+    """Restart observations, in the steps in which they are hashed."""
 
 
 @dataclass(frozen=True)
 class Hashes:
-    """What a play gave: by world id its three parts, and the report of the whole batch at the end."""
+    """Hashes of a play: three parts by world id, and the report of the whole batch at the end."""
 
     worlds: dict[int, dict[str, str]]
     report: str
@@ -168,7 +168,7 @@ class Hashes:
 
 
 def hash_looks(looks: Iterable[Look], world_ids, report: Callable[[], np.ndarray]) -> Hashes:
-    """Hashes what a play shows, one look a step; the report is asked for after the last one."""
+    """Hashes a play, one look a step; reads the report after the last one."""
     digests = {int(world): {part: hashlib.sha256() for part in PARTS} for world in world_ids}
     for look in looks:
         told = look.reported if look.ahead is None else [*look.reported, look.ahead]
@@ -197,20 +197,20 @@ def report_of(batch) -> np.ndarray:
 
 
 def play_on(batch, steps: int = STEPS) -> Iterable[Look]:
-    """Drives a batch that was just reset and looks at it after every call, the reset included."""
+    """Steps a batch that was just reset; yields a look after every call, the reset included."""
     for step in range(steps + 1):
         if step:
             batch.step(draw(batch, step))
-        yield look_at(batch, step % ASKED_EVERY == 0)
+        yield look_at(batch, step % RESTARTS_EVERY == 0)
 
 
 def hashes_of(batch, steps: int = STEPS) -> Hashes:
-    """Drives a batch that was just reset and hashes it at every step."""
+    """Steps a batch that was just reset and hashes it at every step."""
     return hash_looks(play_on(batch, steps), batch.world_ids, lambda: report_of(batch))
 
 
 def hash_of(play: str) -> dict[str, str] | None:
-    """The three hashes of a whole play, as golden.json has them; None where its real file is not at hand."""
+    """The three hashes of a whole play, as in golden.json; None where its real file is missing."""
     batch = begin(play)
     if batch is None:
         return None

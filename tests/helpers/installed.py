@@ -1,6 +1,6 @@
-"""Which clients are here? Tests that want one that is not skip and say so, save where a run promises it.
+"""Which clients are installed? Tests of a missing one skip, unless the run promises it.
 
-`make test-clients` names in PROMISED what it installed, so that no test of those can skip there.
+`make test-clients` lists the clients that it installed in PROMISED, so that none of their tests can skip there.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from importlib import import_module
 import pytest
 
 PROMISED = frozenset(os.environ.get("DRIVE_ENV_CLIENTS", "").split())
-"""Top-level modules that this run must find."""
+"""Top-level modules that must be importable in this run."""
 
 
 def client(module: str, package: str | None = None):
-    """A client's module; skips the test file that wants it where its package is not installed.
+    """A client's module; skips the test file that needs it where its package is not installed.
 
-    What clients warn of while they are imported is theirs.
+    Warnings of the client's import are ignored.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -29,8 +29,9 @@ def client(module: str, package: str | None = None):
 
 
 def skip_where_missing(error: ImportError, package: str | None = None, **how) -> None:
-    """Skips for an import that found no package; raises what is another fault, or a package promised."""
-    cause = error if error.name else error.__cause__ or error  # our errors of extras say why in their cause
+    """Skips after an import of a missing package; raises any other error, and for a promised package."""
+    # Errors of the package about its extras have the ImportError as their cause.
+    cause = error if error.name else error.__cause__ or error
     name = (cause.name or "").partition(".")[0]
     if not isinstance(cause, ModuleNotFoundError) or name in PROMISED or name == "drive_env":
         raise error

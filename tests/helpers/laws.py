@@ -1,9 +1,9 @@
-"""Does a play obey the contract's laws? Checks that work on any batch with any policy, from what it showed
-alone.
+"""Does a play obey the contract's laws? Checks for any batch and any policy, from its arrays alone.
 
-`play` records every array after every call, `check` holds the record against the laws. No law needs to know
-where the cars are: what happened is read off the rewards, whose terms add up to a different number for every
-set of events.
+`play` records every array after every call; `check` tests the record against the laws. No law needs the vehicles'
+poses: the events are read from the rewards, whose terms add up to a different number for every set of events.
+
+Laws 1 to 8 and 11 are functions of the play of one world (`LAWS`); law 9 compares learners, law 10 batches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNTOUCHED, STEPPED, RESET = range(3)
 
 
 def snapshot(batch):
-    """Copies of everything a call may write."""
+    """Copies of every array that a call may write."""
     shown = {name: np.array(getattr(batch, name)) for name in SHOWN}
     shown["scene_index"] = np.array(batch.scene_index)
     return shown
@@ -39,7 +39,7 @@ def snapshot(batch):
 
 @dataclass
 class Record:
-    """A play: `shown[t]` is what stood in the arrays after call t, `did[t]` what it did to each world."""
+    """A play: `shown[t]` holds the arrays after call t, `did[t]` what the call did to each world."""
 
     config: object
     trial_steps: object
@@ -53,7 +53,7 @@ class Record:
 
     @classmethod
     def of(cls, batch, config, trial_steps=None, restart="auto"):
-        """trial_steps: a number, or one a scene; where the config leaves it to the scene."""
+        """trial_steps: one number, or one a scene, for a config whose own is None."""
         return cls(
             config=config,
             trial_steps=config.trial_steps if trial_steps is None else trial_steps,
@@ -84,7 +84,7 @@ class Record:
 
 
 class WorldPlay:
-    """What one world showed in the calls that touched it, (calls, agents) each; entry 0 is a reset."""
+    """The arrays of one world after the calls that wrote them, (calls, agents) each; entry 0 is a reset."""
 
     def __init__(self, record, world):
         self.config = record.config
@@ -117,7 +117,7 @@ class WorldPlay:
         self.clock = self.age + count - self.trial_start
         steps = np.asarray(record.trial_steps)
         self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
-        # An absent agent is off the map from the first observation of its episode on.
+        # An absent agent is removed from the first observation of its episode on.
         self.absent = self.removed[self.episode_start]
         waits_before = np.concatenate([np.zeros((1, self.num_agents), bool), self.waits[:-1]])
         self.acted = self.is_driving_step[:, None] & ~waits_before
@@ -125,7 +125,7 @@ class WorldPlay:
         self.events = self._events_from_rewards()
 
     def _events_from_rewards(self):
-        """(calls, agents) sets of events, or None if the weights do not tell all sets apart."""
+        """(calls, agents) sets of events, or None where two sets have the same reward."""
         worth = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
                  "offroad": self.config.reward.offroad}
         sums = {}
@@ -211,19 +211,19 @@ def law_3_a_trial_ends_for_all_agents_when_its_world_says(play):
     )
 
 
-def law_4_invalid_steps_pay_nothing_and_trials_are_booked_once(play):
+def law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once(play):
     play.must(~play.invalid_step | (play.rewards == 0), "invalid_step implies reward 0")
-    play.must(~play.opens_trial[:, None] | (play.rewards == 0), "a restart pays nothing")
+    play.must(~play.opens_trial[:, None] | (play.rewards == 0), "a restart has reward 0")
     play.must(play.outcome <= OTHER, "outcome is one of its codes")
     recorded = play.outcome != NONE
     play.must(recorded == (play.stopped_driving | play.truncation),
-              "outcome stands where an agent stops driving, else where its trial ends")
+              "outcome is set where an agent stops driving, else where its trial ends")
     for start, stop in play.trials():
         ended = bool(play.trial_ended[start:stop].any())
         has_vehicle = ~play.absent[start]
         count = recorded[start:stop].sum(axis=0)
         play.must(count == has_vehicle if ended else count <= has_vehicle, "a trial is recorded once an agent")
-    play.must((play.outcome == TIMEOUT) == play.truncation, "an agent that drives at the close timed out")
+    play.must((play.outcome == TIMEOUT) == play.truncation, "an agent that drives when its trial ends timed out")
 
 
 def law_5_an_agent_waits_and_then_its_step_is_invalid(play):
@@ -242,7 +242,7 @@ def law_5_an_agent_waits_and_then_its_step_is_invalid(play):
         assert not gone.any(), f"an agent with a vehicle does not drive after the restart of call {start}"
     play.must(play.absent <= play.removed, "an absent agent is removed")
     zero = (play.observations == 0).all(axis=2)
-    play.must(~play.removed | zero, "a removed agent sees exactly zero")
+    play.must(~play.removed | zero, "a removed agent observes exactly zero")
     stays = play.stopped[1:] & play.stopped[:-1] & ~play.opens_trial[1:, None]
     same = (play.observations[1:] == play.observations[:-1]).all(axis=2)
     play.must(~stays | same, "a stopped agent keeps its last observation until the restart")
@@ -263,7 +263,7 @@ def law_6_a_restart_is_a_step_that_shows_trial_0_again(play):
     play.must(~restart | play.invalid_step, "a restart step is invalid on every agent")
     for name in ("terminations", "truncations", "trial_ended", "truncation"):
         play.must(~play.opens_trial[:, None] | ~getattr(play, name), f"a restart or reset raises no {name}")
-    play.must(~play.opens_trial[:, None] | (play.outcome == NONE), "a restart or reset books nothing")
+    play.must(~play.opens_trial[:, None] | (play.outcome == NONE), "a restart or reset records no trial")
     before = np.concatenate([play.trial_index[:1], play.trial_index[:-1]])
     due = np.where(play.opens_episode[:, None], 0, before + inner[:, None])
     play.must(play.trial_index == due, "trial_index counts restarts and starts at 0")
@@ -284,29 +284,29 @@ def law_7_first_opens_an_episode_and_nothing_else(play):
         assert not (play.opens_episode & ~play.is_reset).any(), "the caller alone opens episodes"
 
 
-def law_8_events_are_paid_where_they_happen(play):
+def law_8_events_are_rewarded_in_their_step(play):
     if play.events is None:
         return
-    answers = {
+    responses = {
         "goal": play.config.on_goal,
         "collision": play.config.on_collision,
         "offroad": play.config.on_offroad,
     }
     codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
-    met_goal = np.array([["goal" in events for events in agent] for agent in play.events])
+    reached_goal = np.array([["goal" in events for events in agent] for agent in play.events])
     for start, stop in play.trials():
-        play.must(met_goal[start:stop].sum(axis=0) <= 1, "the goal is paid once a trial")
+        play.must(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
     for (t, r), events in np.ndenumerate(play.events):
         ending = [
-            name for name in ("collision", "offroad", "goal") if name in events and answers[name] != "ignore"
+            name for name in ("collision", "offroad", "goal") if name in events and responses[name] != "ignore"
         ]
-        place = f"call {t}, agent {r}: paid {sorted(events)}"
+        place = f"call {t}, agent {r}: events {sorted(events)}"
         assert bool(ending) == bool(play.stopped_driving[t, r]), (
-            f"{place}, but that is not how the agent went on"
+            f"{place}, but stopped_driving is {play.stopped_driving[t, r]}"
         )
         if ending:
             assert play.outcome[t, r] == codes[ending[0]], f"{place}, outcome {play.outcome[t, r]}"
-            removed = any(answers[name] == "remove" for name in ending)
+            removed = any(responses[name] == "remove" for name in ending)
             assert play.removed[t, r] == removed and play.stopped[t, r] != removed, place
 
 
@@ -328,7 +328,7 @@ def columns_of(entry):
     return entry.offset + np.arange(entry.slots) * entry.stride
 
 
-def trial_features_tell_how_the_last_trial_went(play):
+def trial_features_describe_the_previous_trial(play):
     """Index, outcome and share change in restart steps only; the reward is that of the last acting step."""
     shown = {name: play.observations[:, :, entry.offset] for name, entry in play.layout.items()
              if name.startswith("trial/")}
@@ -353,20 +353,20 @@ def trial_features_tell_how_the_last_trial_went(play):
                 value = np.clip(np.asarray(raw[name], float) * entry.scale, entry.low, 1.0)
                 values[t] = np.where(play.removed[t], 0.0, value)
     for name, values in expected.items():
-        play.must(np.abs(shown[name] - values) < 1e-6, f"{name} shows what was")
+        play.must(np.abs(shown[name] - values) < 1e-6, f"{name} shows the previous trial")
 
 
 LAWS = (
     law_1_flags_agree,
     law_2_each_agent_ends_once_an_episode,
     law_3_a_trial_ends_for_all_agents_when_its_world_says,
-    law_4_invalid_steps_pay_nothing_and_trials_are_booked_once,
+    law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once,
     law_5_an_agent_waits_and_then_its_step_is_invalid,
     law_6_a_restart_is_a_step_that_shows_trial_0_again,
     law_7_first_opens_an_episode_and_nothing_else,
-    law_8_events_are_paid_where_they_happen,
+    law_8_events_are_rewarded_in_their_step,
     law_11_observations_are_finite_and_inside_the_space,
-    trial_features_tell_how_the_last_trial_went,
+    trial_features_describe_the_previous_trial,
 )
 
 
@@ -383,7 +383,7 @@ def a_masked_reset_touches_no_other_world(record):
 
 
 def check(record):
-    """Raises AssertionError, naming the law, if the play breaks one."""
+    """Raises AssertionError with the name of the law that the play breaks."""
     a_masked_reset_touches_no_other_world(record)
     for world in range(len(record.did[0])):
         play = WorldPlay(record, world)
@@ -394,11 +394,26 @@ def check(record):
                 raise AssertionError(f"world {world}, {law.__name__}: {broken}") from None
 
 
+def check_call(batch):
+    """Raises AssertionError if the arrays after one call break a law; cheap enough for long plays."""
+    ended, driving = batch.trial_ended, ~(batch.removed | batch.stopped)
+    assert not (batch.truncation & ~ended).any(), "truncation implies trial_ended"
+    assert not (batch.terminations & batch.truncations).any(), "terminations and truncations never meet"
+    assert (batch.waits == (~driving | ended)).all(), "waits is removed, stopped or trial_ended"
+    assert (ended.reshape(batch.num_worlds, -1) == ended[:: batch.agents_per_world, None]).all(), "a trial ends for all"
+    assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"
+    assert (batch.trial_index < batch.config.max_trials).all(), "there are max_trials trials"
+    if batch.config.observation_type != "index":
+        assert np.isfinite(batch.observations).all(), "observations are finite"
+        assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
+        assert not batch.observations[batch.removed].any(), "a removed agent observes exactly zero"
+
+
 # -- plays
 
 
 def idle_actions(batch):
-    """Coast straight, one action an agent."""
+    """Actions with which every agent coasts straight on."""
     if batch.actions.dtype == np.float32:
         return np.zeros(batch.actions.shape, np.float32)
     if batch.actions.ndim == 2:
@@ -407,7 +422,7 @@ def idle_actions(batch):
 
 
 def constant_actions(batch, acceleration_bin, steering_bin=6):
-    """Every agent presses and steers alike; bins 0 .. 6 and 0 .. 12."""
+    """The same acceleration bin, 0 .. 6, and steering bin, 0 .. 12, for every agent."""
     if batch.actions.dtype == np.float32:
         values = np.array([acceleration_bin / 3 - 1, steering_bin / 6 - 1], np.float32)
         return np.tile(values, (batch.num_agents, 1))
@@ -425,18 +440,18 @@ def random_actions(batch, rng):
 
 
 def with_garbage_where_agents_wait(batch, actions, rng):
-    """The same actions, with nonsense for the agents that will not act."""
+    """The same actions, with invalid values for the agents that wait."""
     waits = np.asarray(batch.waits, bool)
-    nonsense = (
+    garbage = (
         np.array([np.nan, np.inf, -np.inf, 1e30, -7.0], np.float32) if actions.dtype == np.float32
         else np.array([-1, 91, 10**6, np.iinfo(np.int64).min, np.iinfo(np.int64).max]))
     actions = actions.copy()
-    actions[waits] = rng.choice(nonsense, actions[waits].shape)
+    actions[waits] = rng.choice(garbage, actions[waits].shape)
     return actions
 
 
 POLICIES = {
-    "nobody_moves": lambda batch, rng: constant_actions(batch, 0),
+    "full_brake": lambda batch, rng: constant_actions(batch, 0),
     "coast": lambda batch, rng: idle_actions(batch),
     "full_throttle": lambda batch, rng: constant_actions(batch, 6),
     "turn_hard": lambda batch, rng: constant_actions(batch, 5, 12),
@@ -447,7 +462,7 @@ POLICIES = {
         random_actions(batch, rng),
     ),
 }
-"""name -> function of (batch, random generator) to actions."""
+"""Name to a function of (batch, random generator) that returns actions."""
 
 
 def _per_agent(batch, choice):
@@ -455,7 +470,7 @@ def _per_agent(batch, choice):
 
 
 def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
-    """Drives a batch with a policy, garbage for agents that wait, and records all it shows.
+    """Steps a batch with a policy, and garbage for agents that wait; returns the record of all arrays.
 
     reset_share: chance, at each call, that some worlds are reset before it, a third of the time with ages.
     """
@@ -479,7 +494,7 @@ def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto",
 
 
 def worlds_at_their_end(batch, config):
-    """(worlds,) bool: whose last trial has ended."""
+    """(worlds,) bool: the last trial of the episode has ended."""
     worlds = np.zeros(len(batch.scene_index), bool)
     over = np.asarray(batch.trial_ended, bool) & (np.asarray(batch.trial_index) == config.max_trials - 1)
     worlds[np.asarray(batch.world_of_agent)[over]] = True
@@ -499,13 +514,13 @@ def reset_and_record(batch, record, worlds, rng):
 
 
 def learner_numbers(record, credit, replace=None):
-    """What a small recurrent learner computes from a play by the table "what a learner does with it".
+    """What a small recurrent learner computes from a play, by the contract's table "what a learner does with it".
 
-    Context, values and one-step advantages, read from the channels alone. It steps over agents that wait.
+    Context, values and one-step advantages, from the channels alone; agents that wait are skipped.
 
     Args:
-        credit: "through" trials, or "per trial". replace: None, or a value put in place of every observation
-        of a waiting agent, save the one right after a
+        credit: "through" trials, or "per trial".
+        replace: None, or a value that replaces every observation of a waiting agent but the one right after a
             truncation.
 
     Returns:
@@ -530,7 +545,7 @@ def learner_numbers(record, credit, replace=None):
     untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
     for r in range(agents):
         memory = np.zeros(4)
-        open_step = None  # (entry, value) of the last acting step, which waits for the value of its successor
+        open_step = None  # entry of the last acting step, whose advantage lacks the next value
         value = None
         for t in range(calls):
             if untouched[t, r]:
@@ -560,3 +575,50 @@ def learner_numbers(record, credit, replace=None):
                 advantages[open_step, r] += 0.9 * value_here
                 open_step = None
     return advantages
+
+
+def check_law_9_observations_of_waiting_agents_change_no_learner(record):
+    """Replaces the observations of waiting agents by NaN and by a large number; no advantage may change."""
+    for credit in ("through", "per trial"):
+        numbers = learner_numbers(record, credit)
+        assert np.isfinite(numbers).all() and numbers.any()
+        for replacement in (np.nan, 1e6):
+            assert np.array_equal(learner_numbers(record, credit, replacement), numbers), f"credit {credit}"
+
+
+# -- law 10: other batches
+
+
+def check_law_10_a_world_depends_on_no_other(make, ids, others, calls, actions_of, resets=None):
+    """Plays the worlds of `ids` together on one thread, then among others; every world must show the same bytes.
+
+    Args:
+        make: function of (world_ids, threads) to a batch.
+        others: the (world_ids, threads) to compare.
+        actions_of: function of (world id, call) to the actions of the world's agents.
+        resets: the calls before which the world of an id is reset, by id.
+
+    Returns:
+        The bytes of every world, by id.
+    """
+    together = _bytes_by_world(make(ids, 1), ids, calls, actions_of, resets or {})
+    for world_ids, threads in others:
+        for i, shown in _bytes_by_world(make(world_ids, threads), world_ids, calls, actions_of, resets or {}).items():
+            assert shown == together[i], f"world {i} among {world_ids} on {threads} threads"
+    return together
+
+
+def _bytes_by_world(batch, world_ids, calls, actions_of, resets):
+    found = {i: b"" for i in world_ids}
+    batch.reset()
+    for call in range(calls):
+        worlds = np.array([call in resets.get(i, ()) for i in world_ids])
+        if worlds.any():
+            batch.reset(worlds=worlds)
+        batch.step(np.concatenate([actions_of(i, call) for i in world_ids]))
+        shown = snapshot(batch)
+        for w, i in enumerate(world_ids):
+            agents = batch.world_of_agent == w
+            found[i] += b"".join(shown[name][agents].tobytes() for name in SHOWN) + bytes([shown["scene_index"][w]])
+    batch.close()
+    return found

@@ -6,19 +6,10 @@ import laws
 import numpy as np
 import pytest
 from oracle import CHANNELS, FIGURES
-from staged import (
-    COAST,
-    FULL_BRAKE,
-    FULL_THROTTLE,
-    NOTCH_M,
-    StagedBatch,
-    actions_for,
-)
+from staged import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, StagedBatch, actions_for
 from staged_batch import same_bits
 
 import drive_env
-
-# -- batch and oracle side by side
 
 
 class Lockstep:
@@ -31,15 +22,15 @@ class Lockstep:
         self.expected = StagedBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
         self.record = laws.Record.of(self.batch, config, restart=restart)
         self.garbage = np.random.default_rng(seed)
-        self.foretold = [[] for _ in range(num_worlds)]
+        self.expected_restarts = [[] for _ in range(num_worlds)]
 
     def reset(self, worlds=None, ages=None, **seed):
         self.batch.reset(worlds=worlds, initial_ages=ages, **seed)
         self.expected.reset(worlds, ages, self.batch.scene_index)
         self.record.after_reset(self.batch, worlds, ages)
-        for w in range(len(self.foretold)):
+        for w in range(len(self.expected_restarts)):
             if worlds is None or worlds[w]:
-                self.foretold[w] = []
+                self.expected_restarts[w] = []
         self._compare()
 
     def step(self, pushes):
@@ -51,7 +42,7 @@ class Lockstep:
         self.record.after_step(self.batch)
         for w, restarted in enumerate(restarts):
             if restarted:
-                self._what_was_foretold_came(w)
+                self._check_restart(w)
         self._compare()
 
     @property
@@ -61,12 +52,12 @@ class Lockstep:
     def _agents(self, w):
         return slice(w * self.batch.agents_per_world, (w + 1) * self.batch.agents_per_world)
 
-    def _what_was_foretold_came(self, w):
-        for agents, foretold in self.foretold[w]:
-            assert same_bits(self.batch.observations[agents], foretold), (
-                f"world {w}: another restart was foretold"
+    def _check_restart(self, w):
+        for agents, expected_restarts in self.expected_restarts[w]:
+            assert same_bits(self.batch.observations[agents], expected_restarts), (
+                f"world {w}: restart_observations showed another restart"
             )
-        self.foretold[w] = []
+        self.expected_restarts[w] = []
 
     def _compare(self):
         for name in CHANNELS:
@@ -89,7 +80,7 @@ class Lockstep:
         for agent in range(self.batch.num_agents):
             features = self.expected.trial_features(agent)
             if features is None:
-                assert not self.batch.observations[agent].any(), f"agent {agent} is off the map and sees something"
+                assert not self.batch.observations[agent].any(), f"agent {agent} is removed but observes"
                 continue
             self._shows(self.batch.observations[agent], features, layout)
             world = self.expected.worlds[self.batch.world_of_agent[agent]]
@@ -117,20 +108,20 @@ class Lockstep:
                 )
 
     def _compare_restart_observations(self):
-        foretold = self.batch.restart_observations()
+        expected_restarts = self.batch.restart_observations()
         layout = self.batch.observation_layout()
-        for w in range(len(self.foretold)):
+        for w in range(len(self.expected_restarts)):
             agents = self._agents(w)
             waiting = [
                 agent for agent in range(agents.start, agents.stop) if self.expected.restart_features(agent) is not None
             ]
             for agent in range(agents.start, agents.stop):
                 if agent in waiting:
-                    self._shows(foretold[agent], self.expected.restart_features(agent), layout)
+                    self._shows(expected_restarts[agent], self.expected.restart_features(agent), layout)
                 else:
-                    assert not foretold[agent].any(), f"agent {agent} will meet no inner restart"
+                    assert not expected_restarts[agent].any(), f"agent {agent} has no inner restart ahead"
             if waiting:
-                self.foretold[w].append((waiting, foretold[waiting].copy()))
+                self.expected_restarts[w].append((waiting, expected_restarts[waiting].copy()))
 
     def compare_metrics(self):
         shown, due = self.batch.metrics(), self.expected.figures
@@ -140,20 +131,20 @@ class Lockstep:
             if k:
                 pairs[f"ada_delta_trial_{k}_minus_0"] = due.adaptation(k)
         for name, (value, n) in pairs.items():
-            assert shown[name].n == n, f"{name} speaks of {shown[name].n} agents, due {n}"
+            assert shown[name].n == n, f"{name} is of {shown[name].n} agents, due {n}"
             assert shown[name].value == pytest.approx(value, abs=1e-5, nan_ok=True), name
         assert shown["trials"].value == due.trials
 
     def close(self):
-        """Holds the whole play against the laws, then the metrics against the oracle's."""
+        """Tests the whole play against the laws and the metrics against the oracle's."""
         laws.check(self.record)
         self.compare_metrics()
         self.batch.close()
 
 
 def drive(lockstep, calls, choose_pushes, rng=None, reset_share=0.0):
-    """Makes `calls` calls, resetting worlds at random and, where the caller must, at their end."""
-    count = len(lockstep.foretold)
+    """Makes `calls` steps; resets worlds at random and, with `restart="caller"`, at their end."""
+    count = len(lockstep.expected_restarts)
     for _ in range(calls):
         if rng is not None and rng.random() < reset_share:
             ages = rng.integers(0, lockstep.config.trial_steps, count) if rng.random() < 0.5 else None
@@ -161,6 +152,8 @@ def drive(lockstep, calls, choose_pushes, rng=None, reset_share=0.0):
         if lockstep.record.restart == "caller" and lockstep.worlds_at_their_end.any():
             lockstep.reset(lockstep.worlds_at_their_end)
         lockstep.step(choose_pushes(lockstep.batch.num_agents))
+
+
 pushes = {
     "coast": lambda rng: lambda agents: np.full(agents, COAST),
     "throttle": lambda rng: lambda agents: np.full(agents, FULL_THROTTLE),

@@ -1,24 +1,22 @@
-"""What do tests of staged meetings share? Walls, turned stages, prices that tell events apart, and when a claim begins."""
+"""What do tests of staged events share? Walls, turned stages, rewards that identify events, and onsets."""
 
 import math
 
 import numpy as np
-from staged_sim import (
-    drive,
-)
+from staged_sim import drive
 
 from drive_env import RewardConfig
 
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 TURNS = [0.0, 0.7, math.pi / 2, 3.0, -2.2]
-"""No law of the road knows where north is."""
+"""Rotations of a whole scene: no result may depend on them."""
 
-PRICES = RewardConfig(goal=1.0, collision=-0.5, offroad=-0.25)
-"""Any sum of these tells which of them were paid."""
+REWARDS = RewardConfig(goal=1.0, collision=-0.5, offroad=-0.25)
+"""Every set of events has a different sum."""
 
 
 def wall(x_m, half_m=3.0, y_m=0.0):
-    """A road edge across the way of who drives along +x."""
+    """A road edge across the path of a vehicle that drives along +x."""
     return "edge", [(x_m, y_m - half_m), (x_m, y_m + half_m)]
 
 
@@ -28,7 +26,7 @@ def figures(batch, *names):
 
 
 def there_and_back(batch, steps=100):
-    """Full throttle below x = 2 m and full reverse above it, so that the agent swings; each step's facts."""
+    """Full throttle below x = 2 m and full reverse above it, so that the agent oscillates; arrays as of `drive`."""
     parts = []
     for _ in range(steps):
         parts.append(drive(batch, 1, 6 if batch.vehicles()["x_m"][0] < 2.0 else 0))
@@ -36,5 +34,5 @@ def there_and_back(batch, steps=100):
 
 
 def begins(claim, at_first=False):
-    """The steps in which a claim that did not hold begins to hold."""
+    """The steps in which a condition becomes true."""
     return list(np.flatnonzero(claim & ~np.concatenate([[at_first], claim[:-1]])))

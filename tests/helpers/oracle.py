@@ -1,9 +1,8 @@
-"""What should every channel of every step say? The trial logic once more, slow and plain, written from the
-contract.
+"""What must every channel of every step hold? The trial logic again, slow and plain, written from the contract.
 
-The tests feed a `World` the *facts* of each step (which agent met its goal, a vehicle, a road edge) and get
-back all channels the product must show. It knows nothing of geometry, observations or the choice of scenes,
-and shares nothing with the core.
+The tests pass a `World` the *facts* of each step (onsets of goal, collision, off-road by agent) and get back all
+channels that a batch must show. It contains no geometry, observations or choice of scenes, and shares no code with
+the core.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
 """Names of the codes of `outcome`, in order."""
 
 EVENTS = ("collision", "offroad", "goal")
-"""Events in the order in which they lend their name to an outcome."""
+"""Events in the order in which they decide the outcome."""
 
 FLAGS = (
     "terminations",
@@ -35,15 +34,15 @@ FIGURES = (
     "score", "goal", "collision", "offroad", "timeout", "trial_length",
     "reward", "reward_goal", "reward_collision", "reward_offroad",
 )
-"""What a trial of an agent enters into the metrics."""
+"""What the trial of an agent adds to the metrics."""
 
 
 class OutOfOrder(Exception):
-    """A call the contract calls an error."""
+    """A call that is an error by the contract."""
 
 
 class Facts(NamedTuple):
-    """What met one agent in one step: onsets, true in the step in which they begin."""
+    """Event onsets of one agent in one step."""
 
     goal: bool = False
     collision: bool = False
@@ -55,7 +54,7 @@ NOTHING = Facts()
 
 @dataclass(frozen=True)
 class Rules:
-    """The part of a configuration that decides about trials."""
+    """The fields of a config that the trial logic depends on."""
 
     max_trials: int = 1
     trial_steps: int = 200
@@ -71,7 +70,7 @@ class Rules:
 
     @classmethod
     def of(cls, config, trial_steps=None, restart="auto"):
-        """The rules of a `DriveConfig`; `trial_steps` where the config leaves it to the scene."""
+        """The rules of a `DriveConfig`; `trial_steps` replaces a None of the config."""
         return cls(
             max_trials=config.max_trials,
             trial_steps=config.trial_steps if trial_steps is None else trial_steps,
@@ -86,7 +85,7 @@ class Rules:
             restart=restart,
         )
 
-    def answer(self, event):
+    def response(self, event):
         return getattr(self, f"on_{event}")
 
     def worth(self, event):
@@ -99,7 +98,7 @@ class Figure(NamedTuple):
 
 
 class Metrics:
-    """Moving averages per agent and trial index, of whole trials of a world; a report is a mean, one weight an agent."""
+    """Moving averages per agent and trial index, of whole trials of a world; a report weighs every agent alike."""
 
     def __init__(self, num_agents, ema_alpha):
         self.num_agents = num_agents
@@ -134,7 +133,7 @@ class Metrics:
         return self._mean(values)
 
     def adaptation(self, trial):
-        """Score in `trial` minus score in trial 0, over the agents that have both."""
+        """Score of `trial` minus score of trial 0, over the agents that have both."""
         differences = []
         for agent in range(self.num_agents):
             of_trials = self._of_agent("score", agent)
@@ -145,7 +144,7 @@ class Metrics:
 
 @dataclass
 class Agent:
-    """One agent: what it is in its episode, and what has happened to it in its trial."""
+    """One agent: its state in the episode, and its events in the trial."""
 
     present: bool
     state: str = "driving"
@@ -168,19 +167,19 @@ class Agent:
 
 
 class World:
-    """One world; its agent 0 is agent `first_row` of the batch that `metrics` belongs to."""
+    """One world; its agent 0 is agent `first_agent` of the batch that `metrics` belongs to."""
 
-    def __init__(self, rules, num_agents, metrics=None, first_row=0):
+    def __init__(self, rules, num_agents, metrics=None, first_agent=0):
         self.rules = rules
         self.num_agents = num_agents
-        self.metrics = Metrics(first_row + num_agents, rules.ema_alpha) if metrics is None else metrics
-        self.first_row = first_row
+        self.metrics = Metrics(first_agent + num_agents, rules.ema_alpha) if metrics is None else metrics
+        self.first_agent = first_agent
         self.agents = None
 
     # -- calls
 
     def reset(self, present, age=0):
-        """Opens an episode. present: a bool an agent; age: steps its first clock has behind it."""
+        """Opens an episode. present: a bool an agent; age: steps already elapsed on the first clock."""
         if not any(present):
             raise OutOfOrder("no agent could drive")
         if not 0 <= age < self.rules.trial_steps:
@@ -202,7 +201,7 @@ class World:
         self._open_episode(self.present if present is None else present, 0)
         return self._channels(invalid_step=True, first=True)
 
-    # -- what the tests ask between calls
+    # -- read between calls
 
     @property
     def last_trial(self):
@@ -229,14 +228,14 @@ class World:
         return (self.rules.trial_steps - self.clock) / self.rules.trial_steps
 
     def trial_features(self, r):
-        """What agent r is shown of its trials, unscaled; None while its observation is all zero."""
+        """The trial features of agent r, unscaled; None while its observation is all zero."""
         agent = self.agents[r]
         if not agent.on_map:
             return None
         return self._features(self.trial, agent.last_reward, agent.previous_outcome, agent.previous_share)
 
     def restart_features(self, r):
-        """The same after the next inner restart; None for agents that will not meet one or do not wait."""
+        """The same after the next inner restart; None for agents without one ahead or that do not wait."""
         agent = self.agents[r]
         if not agent.present or self.last_trial or (agent.drives and not self.ended):
             return None
@@ -249,7 +248,7 @@ class World:
         one_hot = {f"outcome_{name}": float(name == outcome) for name in OUTCOMES}
         return {"index": float(trial), "reward": reward, "steps_share": share, **one_hot}
 
-    # -- how it goes on
+    # -- transitions
 
     def _open_episode(self, present, age):
         self.agents = [Agent(present=bool(p)) for p in present]
@@ -296,9 +295,9 @@ class World:
                 agent.paid[event] += rules.worth(event)
             if "goal" in events and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
-            ending = [event for event in EVENTS if event in events and rules.answer(event) != "ignore"]
+            ending = [event for event in EVENTS if event in events and rules.response(event) != "ignore"]
             if ending:
-                removes = any(rules.answer(event) == "remove" for event in ending)
+                removes = any(rules.response(event) == "remove" for event in ending)
                 agent.state = "removed" if removes else "stopped"
                 ended_by_event[r] = True
                 outcomes[r] = ending[0]
@@ -333,7 +332,7 @@ class World:
 
     def _book(self, r):
         agent = self.agents[r]
-        self.metrics.book(self.first_row + r, self.trial, {
+        self.metrics.book(self.first_agent + r, self.trial, {
             "score": float(agent.scored),
             "goal": float("goal" in agent.events),
             "collision": float("collision" in agent.events),
@@ -345,7 +344,7 @@ class World:
         })
 
     def _channels(self, **said):
-        """All channels, one list each. What is not said is 0; one value stands for all agents."""
+        """All channels, one list each. A channel that is not passed is 0; one value stands for all agents."""
         channels = {}
         for name in CHANNELS:
             value = said.get(name, 0.0 if name == "rewards" else 0 if name == "outcome" else False)

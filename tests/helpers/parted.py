@@ -1,4 +1,4 @@
-"""Which batch do tests of parts and steps in flight play with? How it is made, driven and compared."""
+"""Which batch do tests of parts and steps in flight use? How it is made, driven and compared."""
 
 import numpy as np
 from golden import SHOWN
@@ -32,7 +32,7 @@ def draw(batch, step):
 
 
 def all_of(batch):
-    """All there is, as bytes: the state and every array that is shown."""
+    """The bytes of the state block and of every array."""
     return [batch._core.block.tobytes(), *(getattr(batch, name).tobytes() for name in SHOWN)]
 
 
@@ -41,7 +41,7 @@ def steps_of(batch):
 
 
 def played(steps, **choices):
-    """A batch that was driven by whole steps on one thread."""
+    """A batch after so many whole steps on one thread."""
     batch = opened(threads=1, **choices)
     for step in range(steps):
         batch.step(draw(batch, step))

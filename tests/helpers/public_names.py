@@ -1,4 +1,4 @@
-"""What may a stranger use? The names in `__all__` of these modules, and the public members of classes among them."""
+"""What is public? The names in `__all__` of these modules, and the public members of classes among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which small batch do tests of calls play with? How it is made, driven and hashed, and how a refused call is checked."""
+"""Which small batch do tests of calls use? How it is made, driven and hashed, and how a refusal is checked."""
 
 import copy
 import hashlib
@@ -7,25 +7,15 @@ import numpy as np
 import pytest
 from golden import SHOWN
 
-from drive_env import (
-    Batch,
-    CallError,
-    DriveConfig,
-    DriveError,
-    generate_scene,
-)
+from drive_env import Batch, CallError, DriveConfig, DriveError, generate_scene
 
+ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 SCENE = generate_scene("intersection", seed=0, agents=4)
-
-
 NAMES = ("actions", *SHOWN)
 
 
-# ---- calls out of order ----
-
-
 def state_of(batch):
-    """A hash of all there is: the state block and every shared array but the actions."""
+    """A hash of the state block and of every array but the actions."""
     digest = hashlib.sha256(batch._core.block.tobytes())
     for name in SHOWN:
         digest.update(getattr(batch, name).tobytes())
@@ -41,7 +31,7 @@ def draw(batch, rng):
 
 
 def play(batch, steps, seed=0):
-    """Resets a batch that was not, drives it by seeded actions, and returns the hash of where it got to."""
+    """Steps a batch with seeded actions, after a first reset if it needs one; returns the hash of its state."""
     rng = np.random.default_rng(seed)
     if batch._core.state["episode"][0, 0] < 0:
         batch.reset()
@@ -56,11 +46,10 @@ def make(num_worlds=3, threads=1, scenes=(SCENE,), **choices):
 
 
 def refused(batch, call, kind=CallError):
-    """The call is refused, nothing has moved, and the batch plays on as if it had not been made."""
+    """The call raises, nothing moves, and the batch continues as if it had not been called; returns the error."""
     before, other = state_of(batch), copy.deepcopy(batch)
-    with pytest.raises(kind) as told:
+    with pytest.raises(kind) as raised:
         call()
-    assert isinstance(told.value, DriveError) and state_of(batch) == before
+    assert isinstance(raised.value, DriveError) and state_of(batch) == before
     assert play(batch, 25) == play(other, 25)
-    return str(told.value)
-ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
+    return str(raised.value)

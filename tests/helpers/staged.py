@@ -1,10 +1,9 @@
-"""Where does every event of a scene stand, by arithmetic a reader can check? Tiny scenes on parallel lanes.
+"""In which step does every event of a scene happen? Small scenes on parallel lanes, in exact integer arithmetic.
 
-Cars stand on straight parallel lanes and only accelerate or brake. All places are whole numbers of *notches*,
-all speeds whole numbers of notches a step, and one acceleration bin changes a speed by one. So the tests move
-the cars in integers, exactly, while every threshold (a bumper against a wall, a car against a car, the rim of
-a goal) lies between two notches, millimetres from any place a car can be: no rounding of the product can
-change a fact.
+Cars are on straight parallel lanes and only accelerate or brake. All positions are whole numbers of *notches*, all
+speeds whole numbers of notches a step, and one acceleration bin changes a speed by one. So the tests move the cars
+in integers, exactly, while every threshold (a bumper against a wall, a car against a car, the rim of a goal) lies
+between two notches, millimetres from any position of a car: no rounding in the core can change a fact.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ STRAIGHT = 6
 LONG = 300
 """Length of a car of 4 m; half a notch is added, see `length_m`."""
 SHORT = 60
-"""Length of a car of 0.8 m, which at 35 m/s is past a wall, or through another such car, within one step."""
+"""Length of a car of 0.8 m, which at 35 m/s passes a wall, or another such car, within one step."""
 
 
 @dataclass(frozen=True)
 class Car:
-    """A car, its centre on notch `at` of its lane, its goal half a notch beyond notch `goal`."""
+    """A car with its centre on notch `at` of its lane and its goal half a notch beyond notch `goal`."""
 
     lane: int
     at: int = 0
@@ -70,7 +69,7 @@ class Wall:
 
 @dataclass(frozen=True)
 class Stage:
-    """Cars that are agents, cars that stand, walls; all turned about the origin by `turn_rad`."""
+    """Agents, static vehicles and walls; all rotated about the origin by `turn_rad`."""
 
     agents: tuple[Car, ...]
     static_vehicles: tuple[Car, ...] = ()
@@ -88,7 +87,7 @@ class Stage:
         lane_of = [car.lane * LANE_GAP_M for car in cars]
         at = np.array([self.place(car.at * NOTCH_M, y) for car, y in zip(cars, lane_of)])
         goals = [(car.goal + 0.5) * NOTCH_M for car in self.agents]
-        # A car that stands on its own goal is eligible for no agent: it has no log and stands.
+        # A car on its own goal becomes no agent; without a log it is static.
         goals += [car.at * NOTCH_M for car in self.static_vehicles]
         goal = np.array([self.place(x, y) for x, y in zip(goals, lane_of)])
         speed = np.array([car.speed * NOTCH_MPS for car in cars])
@@ -142,12 +141,12 @@ def make_scene(name, objects, lines, dt_s=DT_S):
 
 
 def _overlap(a, b, at_a, at_b):
-    """Whether two cars of one lane touch; their lengths add up to a whole number plus a half."""
+    """Whether two cars of one lane overlap; their lengths add up to a whole number plus a half."""
     return 2 * abs(at_a - at_b) <= a.length + b.length + 1
 
 
 def _meet(a, b, gap_before, gap_after):
-    """Whether they touch anywhere on the way from one gap (a's place minus b's) to another."""
+    """Whether they overlap anywhere between one gap (a's position minus b's) and another."""
     if gap_before * gap_after <= 0:
         return True
     return 2 * min(abs(gap_before), abs(gap_after)) <= a.length + b.length + 1
@@ -216,10 +215,9 @@ class Motion:
 
 
 def coasting_car(lane, speed=60, length=LONG, goal_step=None, wall_step=None, car_step=None):
-    """An agent that coasts from notch 0 and what must stand on its lane for the events it is to meet.
+    """An agent that coasts from notch 0, and the obstacles on its lane that cause the scheduled events.
 
-    Each step is the step of the trial, from 1, in which the coasting car meets its goal, a wall, a standing
-    car.
+    Each step is the step of the trial, from 1, in which the coasting car reaches its goal, a wall, a static vehicle.
 
     Returns:
         (agent, static vehicles, walls).
@@ -254,12 +252,11 @@ def actions_for(action_type, pushes):
 
 
 class StagedBatch:
-    """What a `Batch` of staged scenes must show: `Motion` gives the facts, the oracle the channels.
+    """The arrays that a `Batch` of staged scenes must show: `Motion` gives the facts, the oracle the channels.
 
-    The arrays have the names, shapes and types of the product's. Which scene a world plays is the product's
-    choice and told to this class (`scene_index`); where it is not, world w plays scene w, w + 1, ... in its
-    episodes. Observations show the car's place, its speed and its trial features, which is enough for laws to
-    be tried on.
+    The arrays have the names, shapes and types of the batch's. `scene_index` passes the scenes that the batch drew;
+    without it world w plays scenes w, w + 1, ... in its episodes. Observations hold the car's position, its speed and
+    its trial features, enough to test the laws on.
     """
 
     def __init__(self, stages, config, num_worlds, agents_per_world=None, restart="auto"):
@@ -315,12 +312,12 @@ class StagedBatch:
     def restart_features(self, agent):
         return self.worlds[agent // self.agents_per_world].restart_features(agent % self.agents_per_world)
 
-    # -- what law checks ask of a batch
+    # -- what the law checks read of a batch
 
     def observation_layout(self):
         return self.layout
 
-    # -- within
+    # -- internal
 
     def _choose_scene(self, w, scene_index):
         self.episodes[w] += 1

@@ -2,16 +2,14 @@
 
 import laws
 import numpy as np
-from staged import (
-    Stage,
-    coasting_stage,
-)
+from staged import Stage, coasting_stage
 
 import drive_env
 from drive_env.config import DriveConfig
 
 BLIND = {"partners": 2, "roads": 2}
-"""Few slots: these tests ask what a step means, not what an agent sees."""
+"""Few slots: these tests are not about observations."""
+
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 
@@ -31,7 +29,7 @@ def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world
 
 
 def step(batch, times=1):
-    """Coasts, so that staged events come when they are due."""
+    """Coasts, so that staged events happen in their scheduled steps."""
     for _ in range(times):
         batch.step(laws.idle_actions(batch))
 

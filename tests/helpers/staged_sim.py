@@ -1,7 +1,7 @@
-"""How do tests stage one exact meeting? Scenes made of actors with poses, goals and logs, and of polylines.
+"""How do tests stage one exact event? Scenes made of actors with poses, goals and logs, and of polylines.
 
 Actors become objects in the order given. One without a goal stands on its own goal, so that with
-`control="vehicles"` it gets no agent: it stands, or replays its log where the scene has logs.
+`control="vehicles"` it becomes no agent: it is static, or replays its log in a scene with logs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def driver(x_m=0.0, y_m=0.0, heading_rad=0.0, speed_mps=0.0, **more):
 
 
 def replayer(poses, **more):
-    """An actor whose part is its log; entries may be None."""
+    """A log-replay vehicle; entries of the log may be None."""
     return Actor(log=tuple(poses), **{"expert": True, "goal_m": (FAR, FAR), **more})
 
 
@@ -107,7 +107,7 @@ IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "igno
 
 
 def batch_of(scenes, num_worlds=1, seed=0, threads=1, **choices):
-    """A batch that was reset. Where nothing else is chosen: few slots, and trials longer than any test."""
+    """A batch after its reset; by default with few slots and with trials longer than any test."""
     scenes = [scenes] if isinstance(scenes, Scene) else scenes
     config = DriveConfig(**{"partners": 8, "roads": 8, "trial_steps": 10_000, **choices})
     batch = drive_env.Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=seed, threads=threads)
@@ -122,11 +122,12 @@ def discrete(batch, acceleration_bin=COAST, steering_bin=STRAIGHT):
 
 
 def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
-    """Steps with held controls; what each step paid, said and led to, as arrays (steps, agents) by name.
+    """Steps with constant controls; returns the arrays of every step, (steps, agents), by name.
 
     `x_m` has all vehicles of all worlds, agents first.
     """
-    inside, shown = ("collision_onset", "offroad_onset", "goal_onset", "collision_vehicle", "x_m"), ("rewards", "outcome", "removed")
+    inside = ("collision_onset", "offroad_onset", "goal_onset", "collision_vehicle", "x_m")
+    shown = ("rewards", "outcome", "removed")
     seen = {name: [] for name in (*inside, *shown)}
     for _ in range(steps):
         batch.step(discrete(batch, acceleration_bin, steering_bin))
@@ -138,7 +139,7 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
 
 
 def onsets(seen, name, agent=0):
-    """The steps, from 0, in which a fact began for an agent."""
+    """The steps, from 0, in which an array of onsets is true for an agent."""
     return list(np.flatnonzero(seen[name][:, agent]))
 
 

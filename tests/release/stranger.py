@@ -1,5 +1,5 @@
-"""What does a stranger meet after `pip install drive-env`? Run by the Python of an environment that has no more than
-that, from a folder that holds nothing; prints what it found as JSON.
+"""Does the installed package work by itself? Run by the Python of an environment that has drive-env alone, from an
+empty folder; prints its findings as JSON.
 
 `python -W error stranger.py HELPERS`: HELPERS is the folder of golden.py.
 """
@@ -16,7 +16,7 @@ import drive_env
 
 
 def standard_checks() -> None:
-    """The checks that the two libraries bring. Their own printing is not ours to read."""
+    """The checks of the two libraries."""
     scene = drive_env.generate_scene("town", agents=8)
     parallel_api_test(drive_env.parallel_env(scene, drive_env.DriveConfig(max_trials=2, trial_steps=20)), num_cycles=60)
     check_env(gymnasium.make("drive_env/Drive-v0", scenes=scene).unwrapped, skip_render_check=True)
@@ -35,7 +35,7 @@ def play() -> float:
 
 
 def missing_extras() -> list[str]:
-    """What a call says that needs an extra which is not there: the sentence, or what else went wrong."""
+    """The errors of calls that need an extra which is not installed."""
     said = []
     env = drive_env.parallel_env("town", render_mode="rgb_array")
     env.reset(seed=0)
@@ -56,13 +56,13 @@ def missing_extras() -> list[str]:
 
 
 def replay_page_bytes() -> int:
-    """The page is made of files that only a wheel with its data has."""
+    """The size of a replay page, which is made of data files of the wheel."""
     recording = drive_env.record("intersection", config=drive_env.DriveConfig(trial_steps=5))
     return len(recording.html())
 
 
 def check_known_bytes(golden) -> None:
-    """Seeded plays give here what they give everywhere."""
+    """Seeded plays give the golden hashes."""
     known = json.loads(golden.FILE.read_text())
     for play in ("town/discrete", "intersection/continuous"):
         assert golden.hash_of(play) == known[play], play

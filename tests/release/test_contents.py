@@ -1,4 +1,4 @@
-"""What is in the wheel and in the sdist? What git tracks, what was compiled, what the index wants to know."""
+"""What is in the wheel and in the sdist? The files git tracks, the compiled core, the metadata of the index."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def test_the_sdist_is_the_checkout_without_its_ci(sdist):
     assert found == {f"{NAME}/{path}" for path in wanted | {"PKG-INFO"}}
 
 
-def test_the_metadata_says_what_the_index_wants(wheel):
+def test_the_metadata_has_what_the_index_requires(wheel):
     found = metadata(wheel)
     assert (found.name, str(found.version)) == ("drive-env", drive_env.__version__)
     assert str(found.requires_python) == ">=3.10"
@@ -72,7 +72,7 @@ def test_the_metadata_says_what_the_index_wants(wheel):
     assert not found.project_urls and not found.home_page
 
 
-def test_every_classifier_is_one_that_the_index_knows(wheel):
+def test_every_classifier_is_one_of_the_index(wheel):
     known = pytest.importorskip("trove_classifiers").classifiers
     found = metadata(wheel).classifiers
     assert found and [name for name in found if name not in known] == []
@@ -101,8 +101,8 @@ def test_the_core_uses_nothing_outside_the_stable_abi(wheel):
     assert module["result"]["is_abi3"] and module["result"]["baseline"] == "3.10"
 
 
-def test_the_core_asks_the_system_for_the_c_library_alone(wheel):
-    """So that the wheel runs on every Linux with a C library as new as its name says."""
+def test_the_core_links_only_the_c_library(wheel):
+    """Then the wheel runs on every Linux whose C library is as new as its name requires."""
     pytest.importorskip("auditwheel")
     done = subprocess.run([sys.executable, "-m", "auditwheel", "show", "--json", str(wheel)],
                           check=False, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Does what `pip install` puts on a stranger's machine work there? In empty environments, away from the checkout."""
+"""Does the installed package work? In empty environments, away from the checkout."""
 
 import json
 import os
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CLOSURE = {"pip", "setuptools", "drive-env", "numpy", "cffi", "pycparser", "gymnasium", "pettingzoo", "cloudpickle",
            "farama-notifications", "typing_extensions"}
-"""The four packages, what they need, and what an environment begins with."""
+"""The four packages, their dependencies, and the packages of an empty environment."""
 
 
 def pythons() -> list[str]:
@@ -29,7 +29,7 @@ def pythons() -> list[str]:
 
 
 def _runs(python) -> bool:
-    """A launcher may be there without the Python it launches, and a Python without venv."""
+    """A launcher may exist without the Python that it launches, and a Python without venv."""
     return subprocess.run([python, "-c", "import ensurepip, venv"], check=False, capture_output=True).returncode == 0
 
 
@@ -37,7 +37,7 @@ PYTHONS = pythons() if "DRIVE_ENV_DIST" in os.environ else [sys.executable]
 
 
 def installed(folder, python, *what) -> dict:
-    """What a stranger finds (stranger.py) who installs this with this Python into an empty environment."""
+    """The findings of stranger.py after this Python installed the file into an empty environment."""
     environment = folder / "environment"
     _run(folder, python, "-m", "venv", environment)
     own = environment / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Which vehicle is in contact with which? Staged scenes in which every meeting is known by arithmetic."""
+"""Which vehicles does a collision involve? Staged scenes in which the step of every contact is known by arithmetic."""
 
 import math
 
@@ -18,114 +18,116 @@ from staged_sim import (
 
 from drive_env import Batch, DriveConfig
 
-# ---- who is hit by whom ----
+# ---- which vehicles collide ----
 
 
 def test_both_drivers_of_a_contact_are_in_it():
     batch = batch_of(stage([driver(speed_mps=10.0), driver(15.5, 0.0, math.pi, 10.0)]))
-    seen = drive(batch, 10)
+    record = drive(batch, 10)
     # 15.5 - 4 = 11.5 m to close at 2 m a step.
-    assert onsets(seen, "collision_onset", 0) == onsets(seen, "collision_onset", 1) == [5]
-    assert seen["collision_vehicle"][5, 0] == 1 and seen["collision_vehicle"][5, 1] == 0
+    assert onsets(record, "collision_onset", 0) == onsets(record, "collision_onset", 1) == [5]
+    assert record["collision_vehicle"][5, 0] == 1 and record["collision_vehicle"][5, 1] == 0
 
 
-def test_an_agent_that_is_run_into_by_an_expert_is_in_the_contact():
+def test_an_agent_that_a_log_replay_vehicle_runs_into_has_a_collision():
     log = [(-20.0 + 1.0 * frame, 0.0, 0.0, 10.0) for frame in range(40)]
     batch = batch_of(stage([driver(), replayer(log)]))
-    seen = drive(batch, 30, 0)
-    # The expert's bumper is at -18 + n m after step n; it reaches -2 m in step 16.
-    assert onsets(seen, "collision_onset") == [15] and onsets(seen, "rewards") == [15]
+    record = drive(batch, 30, 0)
+    # The log-replay vehicle's bumper is at -18 + n m after step n; it reaches -2 m in step 16.
+    assert onsets(record, "collision_onset") == [15] and onsets(record, "rewards") == [15]
 
 
-def test_a_stopped_agent_that_is_hit_gets_no_event_and_the_driver_does():
+def test_a_collision_with_a_stopped_agent_is_an_event_of_the_driver_alone():
     scene = stage([driver(speed_mps=10.0), driver(-30.0, 0.0, 0.0, 20.0)], [wall(4.5)])
     batch = batch_of(scene, on_collision="ignore")
-    seen = drive(batch, 16)
-    assert onsets(seen, "offroad_onset", 0) == [2] and onsets(seen, "rewards", 0) == [2]
+    record = drive(batch, 16)
+    assert onsets(record, "offroad_onset", 0) == [2] and onsets(record, "rewards", 0) == [2]
     # Agent 0 stands at 3 m; the other's bumper, at -28 + 2 n m, passes 1 m in step 15.
-    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [14]
+    assert onsets(record, "collision_onset", 0) == [] and onsets(record, "collision_onset", 1) == [14]
 
 
-def test_a_removed_agent_is_hit_by_nobody():
+def test_a_removed_agent_collides_with_no_vehicle():
     scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(-30.0, 0.0, 0.0, 20.0)])
     batch = batch_of(scene)
-    seen = drive(batch, 30)
-    assert onsets(seen, "goal_onset", 0) == [2] and batch.removed[0] and not seen["collision_onset"].any()
+    record = drive(batch, 30)
+    assert onsets(record, "goal_onset", 0) == [2] and batch.removed[0] and not record["collision_onset"].any()
 
 
-def test_an_agent_hits_what_it_did_when_an_agent_before_it_has_left():
+def test_the_removal_of_an_earlier_agent_changes_no_collision():
     scene = stage([driver(speed_mps=10.0, goal_m=(4.5, 0.0)), driver(0.0, 20.0, 0.0, 10.0), Actor(15.5, 20.0)])
-    seen = drive(batch_of(scene), 12)
-    assert onsets(seen, "goal_onset", 0) == [2] and seen["removed"][11, 0]
-    assert onsets(seen, "collision_onset", 0) == [] and onsets(seen, "collision_onset", 1) == [11] and seen["collision_vehicle"][11, 1] == 2
+    record = drive(batch_of(scene), 12)
+    assert onsets(record, "goal_onset", 0) == [2] and record["removed"][11, 0]
+    assert onsets(record, "collision_onset", 0) == [] and onsets(record, "collision_onset", 1) == [11]
+    assert record["collision_vehicle"][11, 1] == 2
 
 
-def test_contacts_with_the_fifth_and_the_seventieth_are_each_paid_once():
+def test_contacts_with_the_fifth_and_the_seventieth_are_one_collision_each():
     others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(80)]
     others[4], others[69] = Actor(15.5, 1.2), Actor(16.5, -1.2)
-    seen = drive(batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL), 40)
-    assert onsets(seen, "collision_onset") == [11, 12] and list(seen["collision_vehicle"][[11, 12], 0]) == [5, 70]
+    record = drive(batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL), 40)
+    assert onsets(record, "collision_onset") == [11, 12] and list(record["collision_vehicle"][[11, 12], 0]) == [5, 70]
 
 
-def test_the_lowest_vehicle_of_several_is_named_and_one_contact_is_paid():
+def test_of_several_contacts_in_a_step_one_is_rewarded_and_the_lowest_vehicle_recorded():
     others = [Actor(15.5, 1.2), Actor(15.5, -1.2), Actor(15.4, 3.5)]
     batch = batch_of(stage([driver(speed_mps=10.0), *others]))
-    seen = drive(batch, 12)
-    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == 1 and seen["rewards"][11, 0] == -0.5
+    record = drive(batch, 12)
+    assert onsets(record, "collision_onset") == [11] and record["collision_vehicle"][11, 0] == 1
+    assert record["rewards"][11, 0] == -0.5
 
 
 @pytest.mark.parametrize("place", (1, 62, 63, 64, 65, 127, 128, 129, 199))
-def test_every_vehicle_can_be_hit_however_many_there_are(place):
+def test_every_vehicle_can_be_collided_with_however_many_there_are(place):
     others = [Actor(0.0, 10.0 + 5.0 * i) for i in range(200)]
     others[place - 1] = Actor(15.5, 0.0)
     batch = batch_of(stage([driver(speed_mps=10.0), *others]))
-    seen = drive(batch, 12)
-    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
+    record = drive(batch, 12)
+    assert onsets(record, "collision_onset") == [11] and record["collision_vehicle"][11, 0] == place
 
 
 @pytest.mark.parametrize("place", (63, 64, 65, 128, 129))
-def test_who_is_hit_is_told_among_many_that_have_not_come_yet(place):
+def test_the_vehicle_collided_with_is_recorded_among_many_that_are_not_on_the_map_yet(place):
     others = [replayer([None] * 30 + [(0.0, 10.0 + 5.0 * i, 0.0, 0.0)]) for i in range(200)]
     others[5] = replayer([(0.0, -10.0, 0.0, 0.0)] * 31)
     others[place - 1] = replayer([(15.5, 0.0, 0.0, 0.0)] * 31)
     batch = batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL)
-    seen = drive(batch, 29)
-    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == place
+    record = drive(batch, 29)
+    assert onsets(record, "collision_onset") == [11] and record["collision_vehicle"][11, 0] == place
 
 
-def test_every_agent_can_hit_however_many_there_are():
+def test_every_agent_can_collide_however_many_there_are():
     agents = [driver(0.0, 5.0 * i, speed_mps=10.0) for i in range(150)]
     hit = {0: 11, 63: 7, 64: 8, 65: 9, 128: 5, 149: 3}
     others = [Actor(4.0 + step + 0.5, 5.0 * agent) for agent, step in hit.items()]
-    seen = drive(batch_of(stage([*agents, *others]), **IGNORE_ALL), 12)
+    record = drive(batch_of(stage([*agents, *others]), **IGNORE_ALL), 12)
     for agent in range(150):
-        assert onsets(seen, "collision_onset", agent) == ([hit[agent]] if agent in hit else [])
+        assert onsets(record, "collision_onset", agent) == ([hit[agent]] if agent in hit else [])
 
 
-# ---- what overlaps already is no event ----
+# ---- an overlap at the start is no event ----
 
 
 def test_vehicles_that_overlap_at_the_start_meet_when_they_have_parted():
-    seen = there_and_back(batch_of(stage([driver(), Actor(-3.5, 0.0)]), min_speed_mps=-20.0, **IGNORE_ALL))
-    began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "collision_onset") == began == onsets(seen, "rewards")
+    record = there_and_back(batch_of(stage([driver(), Actor(-3.5, 0.0)]), min_speed_mps=-20.0, **IGNORE_ALL))
+    began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
+    assert len(began) >= 1 and onsets(record, "collision_onset") == began == onsets(record, "rewards")
 
 
 def test_an_agent_that_starts_over_an_edge_leaves_the_road_when_it_has_been_back():
-    seen = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), min_speed_mps=-20.0, **IGNORE_ALL))
-    began = begins(seen["x_m"][:, 0] <= 0.5, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "offroad_onset") == began == onsets(seen, "rewards")
+    record = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), min_speed_mps=-20.0, **IGNORE_ALL))
+    began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
+    assert len(began) >= 1 and onsets(record, "offroad_onset") == began == onsets(record, "rewards")
 
 
 def test_an_agent_that_starts_inside_its_goal_has_to_leave_it_first():
     batch = batch_of(stage([driver(goal_m=(-1.0, 0.0))]), control="all", min_speed_mps=-20.0, **IGNORE_ALL)
-    seen = there_and_back(batch)
-    began = begins(np.abs(seen["x_m"][:, 0] + 1.0) <= 2.0, at_first=True)
-    assert len(began) >= 1 and onsets(seen, "goal_onset") == began[:1] == onsets(seen, "rewards")
+    record = there_and_back(batch)
+    began = begins(np.abs(record["x_m"][:, 0] + 1.0) <= 2.0, at_first=True)
+    assert len(began) >= 1 and onsets(record, "goal_onset") == began[:1] == onsets(record, "rewards")
 
 
-def test_an_expert_that_appears_on_an_agent_is_no_contact_until_it_has_parted():
-    # Off the map for ten frames; then it stands on the agent, drives off, and comes back.
+def test_a_log_replay_vehicle_that_appears_on_an_agent_is_no_collision_until_they_have_separated():
+    # Off the map for ten frames; then it overlaps the agent, drives off, and returns.
     away = [(5.0, 0.0, 0.0, 0.0)] * 5
     log = [None] * 10 + [(1.0, 0.0, 0.0, 0.0)] * 5 + away + [(1.0, 0.0, 0.0, 0.0)] * 5
     batch = batch_of(stage([driver(), replayer(log)]), **IGNORE_ALL)

@@ -1,9 +1,9 @@
-"""Is each event recorded and paid once, in its step? Staged scenes in which every meeting is known by arithmetic."""
+"""Is each event recorded and rewarded once, in its step? Staged scenes with the step of every event known."""
 
 import math
 
 import pytest
-from meetings import COLLISION, GOAL, OFFROAD, PRICES, TURNS, begins, figures, there_and_back, wall
+from meetings import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, there_and_back, wall
 from staged_sim import (
     IGNORE_ALL,
     Actor,
@@ -17,44 +17,44 @@ from staged_sim import (
 
 from drive_env import RewardConfig
 
-# ---- each event once, and nowhere else ----
-
 
 @pytest.mark.parametrize("turn_rad", TURNS)
-def test_a_contact_is_paid_in_the_step_it_begins_and_never_as_offroad(turn_rad):
-    # Bumper 2 m ahead of the centre, the other's 2 m before its own: they touch with centres 4 m apart.
+def test_a_collision_is_rewarded_in_the_step_of_its_onset_and_never_as_offroad(turn_rad):
+    # Both bumpers are 2 m from the centres: contact begins with the centres 4 m apart.
     # At 10 m/s the centre is at 1, 2, ... m; 15.5 - 4 = 11.5 m is passed in the twelfth step.
     scene = stage([driver(speed_mps=10.0), Actor(15.5, 0.0)], turn_rad=turn_rad)
-    batch = batch_of(scene, reward=PRICES, trial_steps=20)
-    seen = drive(batch, 20)
-    assert onsets(seen, "collision_onset") == [11] and seen["collision_vehicle"][11, 0] == 1
-    assert onsets(seen, "offroad_onset") == onsets(seen, "goal_onset") == []
-    assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == -0.5
-    assert onsets(seen, "outcome") == [11] and seen["outcome"][11, 0] == COLLISION
+    batch = batch_of(scene, reward=REWARDS, trial_steps=20)
+    record = drive(batch, 20)
+    assert onsets(record, "collision_onset") == [11] and record["collision_vehicle"][11, 0] == 1
+    assert onsets(record, "offroad_onset") == onsets(record, "goal_onset") == []
+    assert onsets(record, "rewards") == [11] and record["rewards"][11, 0] == -0.5
+    assert onsets(record, "outcome") == [11] and record["outcome"][11, 0] == COLLISION
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (1, 0, 0, 0, 12)
     assert figures(batch, "reward", "reward_collision", "reward_offroad", "reward_goal") == (-0.5, -0.5, 0, 0)
 
 
 @pytest.mark.parametrize("turn_rad", TURNS)
-def test_a_crossing_is_paid_in_the_step_it_begins_and_never_as_contact(turn_rad):
-    batch = batch_of(stage([driver(speed_mps=10.0)], [wall(13.5)], turn_rad=turn_rad), reward=PRICES,
+def test_leaving_the_road_is_rewarded_in_the_step_of_its_onset_and_never_as_collision(turn_rad):
+    batch = batch_of(stage([driver(speed_mps=10.0)], [wall(13.5)], turn_rad=turn_rad), reward=REWARDS,
                      trial_steps=20)
-    seen = drive(batch, 20)
-    assert onsets(seen, "offroad_onset") == [11] and onsets(seen, "collision_onset") == onsets(seen, "goal_onset") == []
-    assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == -0.25
-    assert seen["outcome"][11, 0] == OFFROAD
+    record = drive(batch, 20)
+    assert onsets(record, "offroad_onset") == [11]
+    assert onsets(record, "collision_onset") == onsets(record, "goal_onset") == []
+    assert onsets(record, "rewards") == [11] and record["rewards"][11, 0] == -0.25
+    assert record["outcome"][11, 0] == OFFROAD
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (0, 1, 0, 0, 12)
 
 
 @pytest.mark.parametrize("turn_rad", TURNS)
-def test_a_goal_is_paid_in_the_step_that_reaches_it_and_scores(turn_rad):
+def test_a_goal_is_rewarded_in_the_step_that_reaches_it_and_scores(turn_rad):
     # The centre comes within 2 m of the goal, so at 11.5 m.
-    batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad), reward=PRICES,
+    batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad), reward=REWARDS,
                      trial_steps=20)
-    seen = drive(batch, 20)
-    assert onsets(seen, "goal_onset") == [11] and onsets(seen, "collision_onset") == onsets(seen, "offroad_onset") == []
-    assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == 1.0
-    assert seen["outcome"][11, 0] == GOAL and onsets(seen, "removed") == [11]
+    record = drive(batch, 20)
+    assert onsets(record, "goal_onset") == [11]
+    assert onsets(record, "collision_onset") == onsets(record, "offroad_onset") == []
+    assert onsets(record, "rewards") == [11] and record["rewards"][11, 0] == 1.0
+    assert record["outcome"][11, 0] == GOAL and onsets(record, "removed") == [11]
     assert figures(batch, "collision", "offroad", "goal", "score", "trial_length") == (0, 0, 1, 1, 12)
 
 
@@ -65,28 +65,30 @@ def test_only_an_edge_is_the_end_of_the_road(kind):
     assert not drive(batch, 20)["rewards"].any()
 
 
-def test_a_contact_that_lasts_is_paid_once():
-    # The agent creeps into the other and through it: in touch from 1 m to 9 m, forty steps at 2 m/s.
+def test_a_contact_that_lasts_is_one_collision():
+    # The agent drives slowly through the other vehicle: in contact from 1 m to 9 m, forty steps at 2 m/s.
     batch = batch_of(stage([driver(speed_mps=2.0), Actor(5.1, 0.0)]), **IGNORE_ALL)
-    seen = drive(batch, 80)
-    assert onsets(seen, "collision_onset") == [5] and onsets(seen, "rewards") == [5] and not seen["offroad_onset"].any()
+    record = drive(batch, 80)
+    assert onsets(record, "collision_onset") == [5] and onsets(record, "rewards") == [5]
+    assert not record["offroad_onset"].any()
 
 
-def test_a_crossing_that_lasts_is_paid_once():
+def test_overlap_with_an_edge_that_lasts_is_one_offroad_event():
     batch = batch_of(stage([driver(speed_mps=2.0)], [wall(3.1)]), **IGNORE_ALL)
-    seen = drive(batch, 80)
-    assert onsets(seen, "offroad_onset") == [5] and onsets(seen, "rewards") == [5] and not seen["collision_onset"].any()
+    record = drive(batch, 80)
+    assert onsets(record, "offroad_onset") == [5] and onsets(record, "rewards") == [5]
+    assert not record["collision_onset"].any()
 
 
 @pytest.mark.parametrize("what, roads, others", [
     ("collision_onset", [], [Actor(5.05, 0.0)]),
     ("offroad_onset", [wall(3.05)], []),
 ])
-def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
+def test_what_separates_and_overlaps_again_is_rewarded_again(what, roads, others):
     batch = batch_of(stage([driver(), *others], roads), min_speed_mps=-20.0, **IGNORE_ALL)
-    seen = there_and_back(batch)
-    began = begins(seen["x_m"][:, 0] + 2.0 >= 3.05)
-    assert len(began) >= 2 and onsets(seen, what) == began == onsets(seen, "rewards")
+    record = there_and_back(batch)
+    began = begins(record["x_m"][:, 0] + 2.0 >= 3.05)
+    assert len(began) >= 2 and onsets(record, what) == began == onsets(record, "rewards")
 
 
 @pytest.mark.parametrize("what, roads, others", [
@@ -95,45 +97,46 @@ def test_what_parts_and_meets_again_is_paid_again(what, roads, others):
     ("offroad_onset", [wall(-1.0), wall(39.0)], []),
 ])
 def test_over_one_thing_before_a_step_and_over_another_behind_it(what, roads, others):
-    """Another vehicle is another contact; a road edge is not, since off-road is one state."""
-    seen = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
-    assert onsets(seen, what) == ([0] if what == "collision_onset" else [])
+    """Another vehicle is another collision; another road edge is not, since off-road is one state."""
+    record = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
+    assert onsets(record, what) == ([0] if what == "collision_onset" else [])
 
 
-def test_what_touches_before_and_after_a_step_has_not_parted_in_between():
-    # The log overlaps the car in every second frame and is 40 m off between these; steps of two frames do not see that.
+def test_what_overlaps_before_and_after_a_step_has_not_separated_in_between():
+    # The log overlaps the car in every second frame and is 40 m away in between, which steps of two frames skip.
     far, on_agent = (40.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     log = [on_agent, far, on_agent, far, on_agent]
-    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), **IGNORE_ALL), 4), "collision_onset") == [1, 3]
-    assert onsets(drive(batch_of(stage([driver(), replayer(log)], dt_s=0.1), dt_s=0.2, **IGNORE_ALL), 2), "collision_onset") == []
+    scene = stage([driver(), replayer(log)], dt_s=0.1)
+    assert onsets(drive(batch_of(scene, **IGNORE_ALL), 4), "collision_onset") == [1, 3]
+    assert onsets(drive(batch_of(scene, dt_s=0.2, **IGNORE_ALL), 2), "collision_onset") == []
 
 
 @pytest.mark.parametrize("what, roads, others", [
     ("collision_onset", [], [Actor(20.0, 0.0, length_m=0.5)]), ("offroad_onset", [wall(20.0)], [])])
-def test_what_is_met_and_left_within_a_step_is_paid_once_and_again_on_the_next_pass(what, roads, others):
-    # 40 m a step, there and back: the speed changes its sign where it would pass zero.
+def test_a_passage_within_a_step_is_rewarded_once_and_again_on_the_next(what, roads, others):
+    # 40 m a step, forward and back: the speed changes its sign where it would pass zero.
     batch = batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), min_speed_mps=-40.0,
                      max_acceleration_mps2=20.0, **IGNORE_ALL)
-    seen = drive(batch, 1)
-    assert onsets(seen, what) == [0] and float(batch.vehicles()["x_m"][0]) == 40.0
-    seen = drive(batch, 5, 0)
-    assert [float(x) for x in seen["x_m"][:, 0]] == [60.0, 60.0, 40.0, 0.0, -40.0]
-    assert onsets(seen, what) == [3] == onsets(seen, "rewards")
+    record = drive(batch, 1)
+    assert onsets(record, what) == [0] and float(batch.vehicles()["x_m"][0]) == 40.0
+    record = drive(batch, 5, 0)
+    assert [float(x) for x in record["x_m"][:, 0]] == [60.0, 60.0, 40.0, 0.0, -40.0]
+    assert onsets(record, what) == [3] == onsets(record, "rewards")
 
 
 @pytest.mark.parametrize("turn_rad", TURNS)
-def test_progress_is_paid_by_the_metre_until_the_goal_is_reached(turn_rad):
-    # 1 m a step towards (13.5, 0), reached within 2 m in the twelfth step; from there on driving is worth nothing.
-    prices = PRICES.replace(progress_per_m=0.125)
+def test_progress_is_rewarded_by_the_metre_until_the_goal_is_reached(turn_rad):
+    # 1 m a step towards (13.5, 0), reached within 2 m in the twelfth step; after that, progress has no reward.
+    rewards = REWARDS.replace(progress_per_m=0.125)
     scene = stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad)
-    seen = drive(batch_of(scene, reward=prices, on_goal="ignore", trial_steps=30), 20)
-    paid = seen["rewards"][:, 0]
+    record = drive(batch_of(scene, reward=rewards, on_goal="ignore", trial_steps=30), 20)
+    paid = record["rewards"][:, 0]
     assert paid[:11] == pytest.approx([0.125] * 11, abs=1e-5) and paid[11] == pytest.approx(1.125, abs=1e-5)
     assert (paid[12:] == 0).all()
 
 
-def test_progress_past_a_goal_aside_is_what_the_distance_says():
-    # A goal 3 m aside is never reached within 2 m: the way counts as far as it comes nearer, and back.
+def test_progress_past_a_goal_aside_is_the_change_of_distance():
+    # A goal 3 m aside is never within 2 m: progress is the decrease of the distance, also where it grows again.
     scene = stage([driver(speed_mps=10.0, goal_m=(5.0, 3.0))])
     batch = batch_of(scene, reward=RewardConfig(progress_per_m=2.0), trial_steps=12)
     paid = drive(batch, 12)["rewards"][:, 0]
@@ -144,33 +147,30 @@ def test_progress_past_a_goal_aside_is_what_the_distance_says():
 
 
 def test_an_agent_that_waits_makes_no_progress():
-    # Stopped by a wall in the twelfth step; the other drives on.
-    prices = RewardConfig(progress_per_m=1.0)
+    # Stopped by a wall in the twelfth step, while the other agent drives on.
+    rewards = RewardConfig(progress_per_m=1.0)
     scene = stage([driver(speed_mps=10.0), driver(0.0, 20.0, speed_mps=10.0)], [wall(13.5)])
-    seen = drive(batch_of(scene, reward=prices, trial_steps=40), 30)
-    assert (seen["rewards"][12:, 0] == 0).all() and (seen["rewards"][:, 1] > 0.9).all()
+    record = drive(batch_of(scene, reward=rewards, trial_steps=40), 30)
+    assert (record["rewards"][12:, 0] == 0).all() and (record["rewards"][:, 1] > 0.9).all()
 
 
-def test_a_goal_is_paid_once_a_trial_however_often_it_is_passed():
+def test_a_goal_is_rewarded_once_a_trial_however_often_it_is_passed():
     batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), min_speed_mps=-20.0, max_trials=2, trial_steps=100,
                      **IGNORE_ALL)
-    seen = there_and_back(batch)
-    assert len(onsets(seen, "goal_onset")) == 1 and seen["rewards"].sum() == 1.0
+    record = there_and_back(batch)
+    assert len(onsets(record, "goal_onset")) == 1 and record["rewards"].sum() == 1.0
     drive(batch, 1)
     assert batch.trial_index[0] == 1
     again = there_and_back(batch)
-    assert onsets(again, "goal_onset") == onsets(seen, "goal_onset")
+    assert onsets(again, "goal_onset") == onsets(record, "goal_onset")
 
 
-def test_all_that_happens_in_one_step_is_paid_in_it():
+def test_all_events_of_one_step_are_rewarded_in_it():
     scene = stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0)), Actor(15.5, 0.0)], [wall(13.4)])
-    batch = batch_of(scene, reward=PRICES)
-    seen = drive(batch, 12)
-    assert onsets(seen, "rewards") == [11] and seen["rewards"][11, 0] == 1.0 - 0.5 - 0.25
-    assert seen["outcome"][11, 0] == COLLISION and figures(batch, "score", "goal") == (0, 1)
-
-
-# ---- goals ----
+    batch = batch_of(scene, reward=REWARDS)
+    record = drive(batch, 12)
+    assert onsets(record, "rewards") == [11] and record["rewards"][11, 0] == 1.0 - 0.5 - 0.25
+    assert record["outcome"][11, 0] == COLLISION and figures(batch, "score", "goal") == (0, 1)
 
 
 def test_a_goal_may_ask_for_a_low_speed():
@@ -179,9 +179,9 @@ def test_a_goal_may_ask_for_a_low_speed():
     assert not drive(fast, 100)["goal_onset"].any()
     slow = batch_of(scene, goal_max_speed_mps=2.0, goal_radius_m=3.0, **IGNORE_ALL)
     drive(slow, 32)
-    seen = drive(slow, 40, 0)
+    record = drive(slow, 40, 0)
     # It brakes by 0.4 m/s a step from 5: 1.8 m/s in the eighth.
-    assert onsets(seen, "goal_onset") == [7]
+    assert onsets(record, "goal_onset") == [7]
 
 
 def test_the_goal_radius_is_the_config_s():

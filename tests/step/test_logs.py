@@ -20,10 +20,8 @@ from staged_sim import (
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.roles import assign_roles
 
-# ---- logs ----
 
-
-def test_an_expert_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
+def test_a_log_replay_vehicle_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
     rng = np.random.default_rng(3)
     log = [None if rng.random() < 0.3 else tuple(rng.uniform((-50, -50, -3, 0), (50, 50, 3, 20)))
            for _ in range(30)]
@@ -48,33 +46,21 @@ def test_an_expert_is_its_log_at_every_valid_frame_and_off_the_map_elsewhere():
             batch.step(discrete(batch, 0))
 
 
-def test_an_expert_is_seen_exactly_while_it_is_on_the_map():
+def test_a_log_replay_vehicle_is_observed_exactly_while_it_is_on_the_map():
     log = [(10.0, 0.0, 0.0, 0.0), None, None, (10.0, 0.0, 0.0, 0.0), None]
     batch = batch_of(stage([driver(), replayer(log)]), trial_steps=8)
     kind = batch.observation_layout()["partners/kind"].slice
-    seen = [batch.observations[0, kind][0] > 0]
+    record = [batch.observations[0, kind][0] > 0]
     for _ in range(6):
         batch.step(discrete(batch, 0))
-        seen.append(batch.observations[0, kind][0] > 0)
-    assert seen == [True, False, False, True, False, False, False]
-
-
-def test_a_restart_rewinds_the_logs():
-    log = [(10.0 + frame, 5.0, 0.0, 10.0) for frame in range(20)]
-    batch = batch_of(stage([driver(), replayer(log)]), max_trials=3, trial_steps=7, **IGNORE_ALL)
-    first = batch.vehicles()
-    for _ in range(3):
-        for frame in range(8):
-            assert batch.vehicles()["x_m"][1] == 10.0 + frame
-            batch.step(discrete(batch, 0))
-        for name, values in batch.vehicles().items():
-            assert np.array_equal(values, first[name]), name
+        record.append(batch.observations[0, kind][0] > 0)
+    assert record == [True, False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize("dt_s, steps", [(None, 10), (0.1, 10), (0.05, 20), (0.2, 5), (0.025, 40), (1.0, 1),
                                          (0.3, 3), (0.1 + 1e-12, 10), (0.07, 14), (0.4, 2), (0.5, 2)])
 def test_a_trial_lasts_as_long_as_the_log_whatever_the_step(dt_s, steps):
-    # A log of 1 s at 0.1 s; 1.0 // 0.1 is 9 in floats.
+    # A log of 1 s in frames of 0.1 s; 1.0 // 0.1 is 9 in floats.
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(11)]
     batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=None)
     assert batch.roles[0].trial_steps == steps
@@ -84,8 +70,8 @@ def test_a_trial_lasts_as_long_as_the_log_whatever_the_step(dt_s, steps):
     assert batch.trial_ended[0]
 
 
-def test_the_frames_of_a_log_are_counted_as_on_paper():
-    """In decimals: in floats, n frames of 0.1 s over dt_s often are just below a whole number."""
+def test_the_frames_of_a_log_are_counted_in_decimals():
+    """In floats, n frames of 0.1 s over dt_s are often just below an integer."""
     short = 0
     for frames in range(2, 92):
         scene = stage([driver(), replayer([(0.0, 5.0, 0.0, 0.0)] * frames)])
@@ -161,16 +147,16 @@ def test_a_heading_turns_by_the_shortest_arc(before, after, middle):
     assert all(-math.pi - 1e-6 <= heading < math.pi for heading in headings)
 
 
-def test_a_pose_is_made_up_only_between_two_valid_frames():
+def test_a_pose_is_imputed_only_between_two_valid_frames():
     there = (0.0, 5.0, 0.0, 0.0)
     log = [there, there, None, there, None, None, there]
     scene = stage([driver(50.0, 50.0), replayer(log)])
     batch = batch_of(scene, dt_s=0.05, trial_steps=13)
-    seen = []
+    record = []
     for _ in range(13):
-        seen.append(bool(batch.vehicles()["present"][1]))
+        record.append(bool(batch.vehicles()["present"][1]))
         batch.step(discrete(batch, 0))
-    assert seen == [True, True, True, False, False, False, True, False, False, False, False, False, True]
+    assert record == [True, True, True, False, False, False, True, False, False, False, False, False, True]
     assert batch.scene_report().imputed["poses interpolated between two frames"] == 1
 
 

@@ -26,15 +26,15 @@ def test_the_metrics_measure_the_drive():
 
 @pytest.mark.parametrize("alpha", [0.999999, 0.9999, 0.707, 0.1])
 def test_an_average_follows_its_formula_however_slowly_it_moves(alpha):
-    # The first trial coasts for a step, at 10 m/s; all others speed up a little. Near alpha = 1 an average of float32
-    # would stand still.
+    # The first trial coasts for one step at 10 m/s; all others accelerate a little. Near alpha = 1 a float32 average
+    # would never change.
     scene = stage([driver(speed_mps=10.0)])
     batches = [batch_of(scene, trial_steps=1, log_ema_alpha=a) for a in (alpha, 0.0)]
     drive(batches[0], 1), drive(batches[1], 1)
     (first_m,), distances = figures(batches[1], "distance_m"), 300
     assert figures(batches[0], "distance_m") == (first_m,) == pytest.approx((1.0,))
     for batch in batches:
-        drive(batch, 2 * distances, 6)  # every other call is a restart
+        drive(batch, 2 * distances, 6)  # every second call is a restart
     (then_m,) = figures(batches[1], "distance_m")
     assert then_m == pytest.approx(1.04)
     due_m = then_m + (first_m - then_m) * alpha**distances

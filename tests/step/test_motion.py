@@ -19,11 +19,9 @@ from staged_sim import (
 
 from drive_env import generate_scene
 
-# ---- motion ----
-
 
 def bicycle(state, acceleration, steering, wheelbase, dt_s, low, high):
-    """The kinematic bicycle about the middle between the axles, in float64."""
+    """Kinematic bicycle about the point midway between the axles, in float64."""
     x, y, heading, speed = state
     new = speed + acceleration * dt_s
     new = 0.0 if speed * new < 0 else min(max(new, low), high)

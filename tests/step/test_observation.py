@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from eye import PARTNERS, ROADS, Eye
+from brute_force import PARTNERS, ROADS, BruteForce
 from staged_sim import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, replayer, sample, stage
 
 from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
@@ -31,32 +31,32 @@ VIEWS = {
 
 def play(batch, steps, every, seed=0, push=None):
     rng = np.random.default_rng(seed)
-    eye = Eye(batch)
+    expected = BruteForce(batch)
     batch.reset()
-    eye.open()
-    eye.acted = np.zeros(batch.agents_per_world, bool)
-    eye.look()
+    expected.open()
+    expected.acted = np.zeros(batch.agents_per_world, bool)
+    expected.check()
     for step in range(1, steps + 1):
         pushes = rng.integers(0, 7, batch.num_agents) if push is None else np.full(batch.num_agents, push)
         turns = rng.integers(0, 13, batch.num_agents) if push is None else np.full(batch.num_agents, 6)
-        eye.step(pushes, turns)
+        expected.step(pushes, turns)
         assert (np.abs(batch.observations) <= 1.0).all()
         if step % every == 0:
-            eye.look()
-    eye.check_order()
-    return eye
+            expected.check()
+    expected.check_order()
+    return expected
 
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", SCENES)
-def test_an_agent_is_what_float64_and_brute_force_say(name, view):
+def test_an_observation_equals_brute_force_in_float64(name, view):
     config = DriveConfig(max_trials=2, trial_steps=25, on_goal="ignore", on_offroad="ignore", **VIEWS[view])
-    eye = play(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
-    assert eye.looks >= 3
+    expected = play(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
+    assert expected.checked >= 3
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_agents_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(name):
+def test_stopped_agents_are_observed_and_removed_ones_are_not(name):
     config = DriveConfig(max_trials=3, trial_steps=40, on_collision="remove", on_goal="stop",
                          on_offroad="remove",
                          reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5), partners=40, roads=30)
@@ -65,7 +65,7 @@ def test_agents_that_stop_and_go_off_the_map_are_seen_and_unseen_as_they_should(
 
 @pytest.mark.parametrize("radius_m", (100.0, 1000.0))
 @pytest.mark.parametrize("name", SCENES)
-def test_an_agent_far_outside_the_map_sees_what_is_there_and_nothing_else(name, radius_m):
+def test_an_agent_far_outside_the_map_observes_what_is_near_it_and_nothing_else(name, radius_m):
     config = DriveConfig(dt_s=2.0, trial_steps=30, view_radius_m=radius_m, roads=64, **IGNORE_ALL)
     batch = Batch(scenes=[scene_of(name)], config=config)
     play(batch, steps=16, every=2, push=6)
@@ -87,13 +87,13 @@ def test_values_stay_inside_the_space_however_far_an_agent_drives():
 
 
 def test_the_scales_are_the_documented_ones():
-    """Numbers a reader can check: a place of 30 m in a view of 100 m is shown as 0.3."""
+    """Numbers a reader can check: 30 m in a view of 100 m are shown as 0.3."""
     partner = Actor(30.0, 40.0, math.pi / 2, length_m=5.0, width_m=2.5, kind="cyclist")
     scene = stage([driver(speed_mps=10.0, goal_m=(60.0, 80.0)), partner],
                   [("edge", [(20.0, 10.0), (26.0, 10.0)])])
     batch = batch_of(scene)
     layout = batch.observation_layout()
-    seen = {name: batch.observations[0, feature.slice][0] for name, feature in layout.items()}
+    observed = {name: batch.observations[0, feature.slice][0] for name, feature in layout.items()}
     wanted = {
         "ego/present": 1, "ego/speed": 0.25, "ego/length": 0.2, "ego/width": 0.4, "ego/steering": 0,
         "ego/acceleration": 0, "ego/yaw_rate": 0, "ego/goal_x": 0.6, "ego/goal_y": 0.8,
@@ -106,9 +106,9 @@ def test_the_scales_are_the_documented_ones():
         "partners/length": 0.25, "partners/width": 0.5, "partners/speed": 0, "partners/kind": 0.75,
         "roads/x": 0.23, "roads/y": 0.1, "roads/direction_x": 1, "roads/direction_y": 0,
         "roads/half_length": 0.6, "roads/width": 0, "roads/speed_limit": 0, "roads/kind": 0.375}
-    assert set(seen) == set(wanted)
+    assert set(observed) == set(wanted)
     for name, value in wanted.items():
-        assert seen[name] == pytest.approx(value, abs=1e-6), name
+        assert observed[name] == pytest.approx(value, abs=1e-6), name
 
 
 @pytest.mark.parametrize("event, actors, roads", [
@@ -117,7 +117,7 @@ def test_the_scales_are_the_documented_ones():
     ("on_goal", [], [])])
 def test_the_step_that_stops_an_agent_shows_it_at_rest_with_its_wheels_turned(event, actors, roads):
     scene = stage([driver(speed_mps=5.0, goal_m=(6.0, 0.0) if event == "on_goal" else (500.0, 0.0)), *actors], roads)
-    stops, drives = (batch_of(scene, **{**IGNORE_ALL, **answer}) for answer in ({event: "stop"}, {}))
+    stops, drives = (batch_of(scene, **{**IGNORE_ALL, **response}) for response in ({event: "stop"}, {}))
     features = {name: stops.observation_layout()[f"ego/{name}"] for name in
                 ("speed", "acceleration", "yaw_rate", "steering")}
     full_throttle = discrete(stops, 6, 7)
@@ -139,14 +139,14 @@ def test_left_is_positive_and_ahead_is_positive():
         scene = stage([driver(), Actor(10.0, 5.0, 0.3)], turn_rad=heading)
         batch = batch_of(scene)
         layout = batch.observation_layout()
-        seen = [batch.observations[0, layout[f"partners/{name}"].slice][0] for name in PARTNERS[:4]]
-        assert seen == pytest.approx([0.1, 0.05, math.cos(0.3), math.sin(0.3)], abs=1e-6)
+        observed = [batch.observations[0, layout[f"partners/{name}"].slice][0] for name in PARTNERS[:4]]
+        assert observed == pytest.approx([0.1, 0.05, math.cos(0.3), math.sin(0.3)], abs=1e-6)
 
 
 @pytest.mark.parametrize("slots, shown", [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 3, 4]),
                                           (6, [1, 2, 3, 4, 5])])
 def test_equal_distances_go_to_the_lower_index_and_slots_ascend_in_index(slots, shown):
-    # Four at exactly 10 m, then a farther one before them in no order: indices 1 to 4 tie, 5 is at 20 m.
+    # Four vehicles at exactly 10 m (indices 1 to 4, a tie) and one at 20 m (index 5).
     around = [(10.0, 0.0), (0.0, 10.0), (-10.0, 0.0), (0.0, -10.0), (20.0, 0.0)]
     actors = [driver(), *(Actor(x, y, length_m=2.0 + i) for i, (x, y) in enumerate(around))]
     batch = batch_of(stage(actors), partners=slots)
@@ -170,7 +170,7 @@ def test_road_segments_are_indexed_by_cells_from_the_south_west_and_then_in_the_
     np.testing.assert_allclose(batch.scene_table().records[1:, :2], pieces[order], atol=1e-4)
 
 
-def test_the_nearer_of_two_is_seen_though_it_comes_later():
+def test_the_nearer_of_two_is_observed_though_its_index_is_higher():
     actors = [driver(), Actor(50.0, 0.0), Actor(40.0, 0.0), Actor(30.0, 0.0, length_m=3.0),
               Actor(20.0, 0.0, length_m=2.0)]
     batch = batch_of(stage(actors), partners=2)
@@ -178,22 +178,22 @@ def test_the_nearer_of_two_is_seen_though_it_comes_later():
     assert lengths == pytest.approx([3.0, 2.0])
 
 
-@pytest.mark.parametrize("away_m, seen", [(99.99, True), (100.0, True), (100.01, False)])
-def test_the_view_ends_at_its_radius(away_m, seen):
+@pytest.mark.parametrize("away_m, observed", [(99.99, True), (100.0, True), (100.01, False)])
+def test_the_view_ends_at_its_radius(away_m, observed):
     scene = stage([driver(), Actor(away_m, 0.0)], [("line", [(-away_m, -1.0), (-away_m, 1.0)])])
     batch = batch_of(scene)
     layout = batch.observation_layout()
-    assert bool(batch.observations[0, layout["partners/kind"].slice].any()) == seen
-    assert bool(batch.observations[0, layout["roads/kind"].slice].any()) == seen
+    assert bool(batch.observations[0, layout["partners/kind"].slice].any()) == observed
+    assert bool(batch.observations[0, layout["roads/kind"].slice].any()) == observed
 
 
-def test_an_agent_never_sees_itself_and_sees_one_that_stands_on_it():
+def test_an_agent_never_observes_itself_but_one_that_stands_on_it():
     batch = batch_of(stage([driver(), driver(), driver(500.0, 0.0)]))
     kinds = batch.observations[:, batch.observation_layout()["partners/kind"].slice]
     assert (kinds > 0).sum(axis=1).tolist() == [1, 1, 0]
 
 
-def test_a_single_point_is_seen_as_a_place_without_direction():
+def test_a_single_point_is_observed_as_a_place_without_direction():
     batch = batch_of(stage([driver()], [("stop_sign", [(5.0, 2.0)]), ("lane", [(9.0, 1.0), (9.0, 1.0)])]))
     layout = batch.observation_layout()
     table = np.stack([batch.observations[0, layout[f"roads/{name}"].slice] for name in ROADS], axis=1)
@@ -209,31 +209,17 @@ def test_widths_and_limits_of_roads_are_shown_and_cut_at_1():
         scene.roads.width_m[0], scene.roads.speed_limit_mps[0] = width, limit
         batch = batch_of(scene)
         layout = batch.observation_layout()
-        seen = [batch.observations[0, layout[f"roads/{name}"].slice][0] for name in ("width", "speed_limit")]
-        assert seen == pytest.approx(shown)
+        observed = [batch.observations[0, layout[f"roads/{name}"].slice][0] for name in ("width", "speed_limit")]
+        assert observed == pytest.approx(shown)
 
 
-def test_an_expert_is_seen_at_its_logged_speed_along_its_heading():
+def test_a_log_replay_vehicle_is_observed_at_its_logged_speed_along_its_heading():
     log = [(10.0 + frame, 0.0, math.pi, 10.0 + frame) for frame in range(5)]
     batch = batch_of(stage([driver(), replayer(log)]))
     speed = batch.observation_layout()["partners/speed"].slice
     for frame in range(5):
         assert batch.observations[0, speed][0] == pytest.approx((10.0 + frame) / 40.0, abs=1e-6)
         batch.step(discrete(batch, 0))
-
-
-def test_a_stopped_agent_keeps_its_last_observation_until_the_restart():
-    batch = batch_of(stage([driver(speed_mps=10.0), driver(0.0, 50.0, speed_mps=5.0)],
-                           [("edge", [(4.5, -3.0), (4.5, 3.0)])]),
-                     trial_steps=20, max_trials=2)
-    drive(batch, 3)
-    assert batch.stopped[0]
-    last = batch.observations[0].copy()
-    assert last[batch.observation_layout()["ego/speed"].slice][0] == 0.0
-    assert last[batch.observation_layout()["ego/on_road_edge"].slice][0] == 1.0
-    for _ in range(10):
-        drive(batch, 1)
-        assert np.array_equal(batch.observations[0], last)
 
 
 def test_time_left_runs_from_1_to_0_and_ages_count():
@@ -258,8 +244,8 @@ def test_the_reward_is_shown_by_the_most_a_step_can_pay():
     assert batch.observations[0, feature.slice][0] == 0.0
 
 
-def test_who_left_the_map_is_touched_by_nobody():
-    # They drive side by side in touch; the one on the left reaches its goal in the third step and is gone.
+def test_a_removed_agent_overlaps_no_vehicle():
+    # Both drive side by side and overlap; the left one reaches its goal in the third step and is removed.
     scene = stage([driver(speed_mps=10.0), driver(0.0, 1.5, speed_mps=10.0, goal_m=(4.5, 1.5)),
                    driver(0.0, 500.0)])
     batch = batch_of(scene, on_collision="ignore")

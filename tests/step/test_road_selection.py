@@ -1,4 +1,4 @@
-"""`road_selection="near"` shows what is nearest to the middle of a small cell; what is kept changes no byte."""
+"""Which roads does `road_selection="near"` show? The k nearest to the middle of a sub-cell; caching changes no byte."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def scene_of(name):
 
 
 def played(scenes, config, steps=100, **choices):
-    """A batch after each step of random driving; hard enough that some leave the map."""
+    """A batch after each step of random driving, so hard that some agents leave the map."""
     rng = np.random.default_rng(0)
     with Batch(scenes, config=config, seed=5, **choices) as batch:
         batch.reset()
@@ -33,8 +33,8 @@ def played(scenes, config, steps=100, **choices):
             batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
 
 
-def seen(batch):
-    """Where each agent is, (R, 2), and the sets of road segments it sees, from 1 on."""
+def observed(batch):
+    """Where each agent is, (agents, 2), and the sets of road segments that it observes, from 1 on."""
     own = 1 + np.arange(batch.num_agents) % batch.agents_per_world
     place = batch.vehicle_table[batch.world_of_agent, own, :2].astype(float)
     return place, [set(names[names > 0].tolist()) for names in parts_of(batch.config, batch.observations).roads]
@@ -43,13 +43,13 @@ def seen(batch):
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("view", [{}, {"roads": 9}, {"view_radius_m": 12.0}, {"roads": 1024, "view_radius_m": 30.0}],
                          ids=["default", "few", "short_sighted", "all"])
-def test_an_agent_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
+def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, view):
     config, cut, off_grid = NEAR.replace(**view), 0, 0
     for batch in played([scene_of(name)], config, num_worlds=2):
         segments = batch.scene_table().records[1:, :2].astype(float)
         low, high = segments.min(axis=0), segments.max(axis=0)
         cells = np.floor((high - low) / (2 * CELL_M)) * 2 + 2
-        for place, shown in zip(*seen(batch)):
+        for place, shown in zip(*observed(batch)):
             slot = (place - low) / CELL_M
             if (np.abs(slot - np.round(slot)) < 1e-3).any():
                 continue
@@ -76,7 +76,7 @@ def test_an_agent_sees_what_is_nearest_to_the_middle_of_its_cell(name, view):
 @pytest.mark.parametrize("view", [{}, {"roads": 1024, "view_radius_m": 60.0}, {"roads": 3}],
                          ids=["default", "all", "few"])
 @pytest.mark.parametrize("how", ["near", "exact"])
-def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
+def test_cached_cell_lists_change_no_byte(how, view, name):
     config = NEAR.replace(road_selection=how, **view)
     scenes = [scene_of(name), generate_scene("intersection", agents=6)]
     ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
@@ -88,21 +88,21 @@ def test_what_is_kept_of_cells_changes_no_byte(how, view, name):
             assert (first.observations == other.observations).all()
 
 
-def test_room_for_some_lists_is_used_up_and_does_no_harm():
-    """1 MiB holds 1,820 lists of 128 roads; the agents of this play pass through more cells."""
+def test_a_road_memory_too_small_for_all_lists_changes_no_byte():
+    """1 MiB holds 1,820 lists of 128 roads; the agents of this play pass through more sub-cells."""
     config = NEAR.replace(road_memory_mib=1)
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
     cells = set()
     for small, large in zip(played(scenes, config, steps=150, num_worlds=32, threads=2),
                             played(scenes, config.replace(road_memory_mib=64), steps=150, num_worlds=32, threads=2)):
         assert (small.observations == large.observations).all()
-        place = np.floor(seen(large)[0] / CELL_M).astype(int)
+        place = np.floor(observed(large)[0] / CELL_M).astype(int)
         scene = large.scene_index[large.world_of_agent]
         cells.update(zip(scene.tolist(), *place.T.tolist()))
     assert len(cells) > 1820
 
 
-def test_all_types_of_agents_show_the_same_roads():
+def test_all_observation_types_show_the_same_roads():
     config = NEAR.replace(observation_type="float32")
     scenes = [generate_scene("town", seed=3, agents=12)]
     for floats, halves, index in zip(*(played(scenes, config.replace(observation_type=kind), num_worlds=2)
@@ -113,7 +113,7 @@ def test_all_types_of_agents_show_the_same_roads():
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_where_all_that_is_in_view_has_a_slot_both_ways_are_the_same(name):
+def test_near_and_exact_agree_where_all_in_view_has_a_slot(name):
     config = NEAR.replace(roads=1024, view_radius_m=10.0, observation_type="float32")
     for near, exact in zip(*(played([scene_of(name)], config.replace(road_selection=how), num_worlds=2)
                              for how in ("near", "exact"))):
@@ -123,13 +123,13 @@ def test_where_all_that_is_in_view_has_a_slot_both_ways_are_the_same(name):
 @pytest.mark.parametrize(("name", "share", "rim_m"), [("town", 0.00593, 2.0), (MAP, 0.02604, 2.27)],
                          ids=["town", "map_942"])
 def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
-    """What docs/observation.md says of it."""
+    """The numbers of docs/observation.md."""
     missing = total = 0
     farthest_m = 0.0
     for near, exact in zip(*(played([scene_of(name)], NEAR.replace(road_selection=how), num_worlds=4)
                              for how in ("near", "exact"))):
         segments = near.scene_table().records[:, :2].astype(float)
-        for place, shown, nearest in zip(*seen(near), seen(exact)[1]):
+        for place, shown, nearest in zip(*observed(near), observed(exact)[1]):
             away = np.hypot(*(segments - place).T)
             missing += len(nearest - shown)
             total += len(nearest)
@@ -139,8 +139,8 @@ def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
     assert farthest_m == pytest.approx(rim_m, abs=0.05)
 
 
-def test_roads_too_crowded_for_a_list_are_found_all_the_same():
-    """Heaps of single points where the agents begin: what is within a cell's reach takes more blocks than are kept."""
+def test_roads_too_crowded_for_a_cached_list_are_still_found():
+    """Hundreds of single points where the agents start: more blocks lie within reach of a cell than the cache keeps."""
     scene = generate_scene("town", seed=3, agents=12)
     with Batch([scene], config=NEAR) as batch:
         batch.reset()
@@ -159,7 +159,7 @@ def test_roads_too_crowded_for_a_list_are_found_all_the_same():
                               for memory in (256, 0))):
         assert (kept.observations == window.observations).all()
         segments = kept.scene_table().records[1:, :2]
-        for place, shown in zip(*seen(kept)):
+        for place, shown in zip(*observed(kept)):
             offset = segments - place.astype(np.float32)
             away2 = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1]
             within = away2 <= np.float32(config.view_radius_m) ** 2

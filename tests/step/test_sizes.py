@@ -15,8 +15,6 @@ from staged_sim import (
     stage,
 )
 
-# ---- true sizes ----
-
 
 @pytest.mark.parametrize("turn_rad", TURNS)
 @pytest.mark.parametrize("shift_m", [(0.0, 0.0), (3000.0, -4000.0)])
@@ -42,7 +40,7 @@ def test_a_pass_at_1_cm_from_an_edge_is_no_crossing_and_1_cm_over_it_is(turn_rad
 
 
 @pytest.mark.parametrize("length_m, width_m", [(0.5, 0.5), (4.0, 2.0), (18.0, 2.6), (0.02, 0.02)])
-def test_a_box_is_as_long_and_as_wide_as_the_scene_says(length_m, width_m):
+def test_a_box_has_the_length_and_width_of_the_scene(length_m, width_m):
     half = length_m / 2
     # After step n the bumper is at n + half.
     batch = batch_of(stage([driver(speed_mps=10.0, length_m=length_m, width_m=width_m)], [wall(half + 6.5)]))
@@ -52,9 +50,6 @@ def test_a_box_is_as_long_and_as_wide_as_the_scene_says(length_m, width_m):
         batch = batch_of(stage([driver(speed_mps=10.0, length_m=length_m, width_m=width_m), post]),
                          **IGNORE_ALL)
         assert bool(drive(batch, 40)["collision_onset"].any()) == (gap_m < 0)
-
-
-# ---- edges everywhere ----
 
 
 @pytest.mark.parametrize("heading_rad", (0.0, math.pi / 2, math.pi, -math.pi / 2))
@@ -72,10 +67,10 @@ def test_edges_at_the_border_of_the_map_hold_from_inside_and_from_outside(headin
 def test_a_long_edge_holds_along_its_whole_length():
     line = ("edge", [(-2000.0, 30.0), (2000.0, 31.0)])
     agents = [driver(x, 0.0, math.pi / 2, 20.0) for x in np.linspace(-1990.0, 1990.0, 80)]
-    seen = drive(batch_of(stage(agents, [line]), **IGNORE_ALL), 20)
-    assert all(len(onsets(seen, "offroad_onset", agent)) == 1 for agent in range(80))
-    seen = drive(batch_of(stage([driver(2003.5, 0.0, math.pi / 2, 20.0)], [line])), 30)
-    assert not seen["offroad_onset"].any()
+    record = drive(batch_of(stage(agents, [line]), **IGNORE_ALL), 20)
+    assert all(len(onsets(record, "offroad_onset", agent)) == 1 for agent in range(80))
+    record = drive(batch_of(stage([driver(2003.5, 0.0, math.pi / 2, 20.0)], [line])), 30)
+    assert not record["offroad_onset"].any()
 
 
 def test_a_scene_without_roads_is_driven_like_any_other():

@@ -1,4 +1,4 @@
-"""Does anything tunnel? Long steps and thin walls: a sweep finds what lies between two poses."""
+"""Does anything tunnel? Long steps and thin obstacles: the swept overlap covers what lies between two poses."""
 
 import math
 
@@ -18,17 +18,15 @@ from staged_sim import (
     stage,
 )
 
-# ---- nothing tunnels ----
-
 
 @pytest.mark.parametrize("dt_s", (0.1, 0.5, 1.0, 2.0))
 @pytest.mark.parametrize("turn_rad", TURNS)
-def test_cars_that_change_places_in_one_step_have_met(dt_s, turn_rad):
+def test_cars_that_swap_places_in_one_step_collide(dt_s, turn_rad):
     gap_m = 40.0 * dt_s + 4.5
     scene = stage([driver(speed_mps=40.0), driver(gap_m, 0.0, math.pi, 40.0)], dt_s=dt_s, turn_rad=turn_rad)
-    seen = drive(batch_of(scene), 1)
-    assert seen["collision_onset"][0].all() and not seen["offroad_onset"].any()
-    # Beside each other, 1 cm apart, they have not.
+    record = drive(batch_of(scene), 1)
+    assert record["collision_onset"][0].all() and not record["offroad_onset"].any()
+    # Beside each other, 1 cm apart, they do not collide.
     scene = stage([driver(speed_mps=40.0), driver(gap_m, 2.01, math.pi, 40.0)], dt_s=dt_s, turn_rad=turn_rad)
     assert not drive(batch_of(scene), 3)["collision_onset"].any()
 
@@ -42,8 +40,8 @@ def test_no_wall_and_no_post_is_thin_enough_to_be_jumped(dt_s, turn_rad):
         ([driver(speed_mps=40.0)], [("edge", [(halfway, 0.3)])], "offroad_onset"),
         ([driver(speed_mps=40.0), Actor(halfway, 0.9, length_m=0.02, width_m=0.02)], [], "collision_onset"),
     ):
-        seen = drive(batch_of(stage(actors, roads, dt_s=dt_s, turn_rad=turn_rad)), 1)
-        assert onsets(seen, fact) == [0]
+        record = drive(batch_of(stage(actors, roads, dt_s=dt_s, turn_rad=turn_rad)), 1)
+        assert onsets(record, fact) == [0]
 
 
 def test_a_goal_that_is_passed_within_a_step_is_reached():
@@ -53,20 +51,20 @@ def test_a_goal_that_is_passed_within_a_step_is_reached():
     assert not drive(batch_of(scene), 3)["goal_onset"].any()
 
 
-def test_an_expert_that_jumps_over_an_agent_has_met_it():
+def test_a_log_replay_vehicle_that_jumps_over_an_agent_collides_with_it():
     log = [(-40.0 + 40.0 * frame, 0.0, 0.0, 40.0) for frame in range(3)]
-    seen = drive(batch_of(stage([driver(10.0, 0.0), replayer(log)], dt_s=1.0)), 2)
-    assert onsets(seen, "collision_onset") == [1]
+    record = drive(batch_of(stage([driver(10.0, 0.0), replayer(log)], dt_s=1.0)), 2)
+    assert onsets(record, "collision_onset") == [1]
 
 
 @pytest.mark.parametrize("late_m, meet", [(0.0, True), (5.9, True), (6.1, False), (15.0, False)])
-def test_cars_that_cross_the_same_place_at_different_times_have_not_met(late_m, meet):
-    # Both cross the middle at 40 m/s within the step of 1 s, one late_m behind the other. They touch while
+def test_cars_that_cross_the_same_place_at_different_times_do_not_collide(late_m, meet):
+    # Both cross the middle at 40 m/s within the step of 1 s, one late_m behind the other. They overlap while
     # each is within 3 m (half a length and half a width) of the other's line: 6 m of delay part them.
     scene = stage([driver(-20.0, 0.0, speed_mps=40.0), driver(0.0, -20.0 - late_m, math.pi / 2, 40.0)],
                   dt_s=1.0)
-    seen = drive(batch_of(scene), 1)
-    assert seen["collision_onset"][0].tolist() == [meet, meet]
+    record = drive(batch_of(scene), 1)
+    assert record["collision_onset"][0].tolist() == [meet, meet]
 
 
 def test_a_car_that_turns_sweeps_with_its_corners():
@@ -83,11 +81,11 @@ def test_a_car_that_turns_sweeps_with_its_corners():
                           for side in (-1, 1) for half in (-1, 1)))
     lowest = min(places)
     assert lowest < -1.6
-    # A sweep may misplace a corner by 3 cm; poses at ends of steps are exact.
+    # Swept overlap may misplace a corner by 3 cm; poses at the ends of steps are exact.
     for clearance_m, crosses in ((-0.02, True), (0.04, False)):
         line = ("edge", [(-15.0, lowest - clearance_m), (15.0, lowest - clearance_m)])
-        seen = drive(batch_of(stage([bus], [line]), **config), 20, COAST, 12)
-        assert bool(seen["offroad_onset"].any()) == crosses
+        record = drive(batch_of(stage([bus], [line]), **config), 20, COAST, 12)
+        assert bool(record["offroad_onset"].any()) == crosses
 
 
 def covers(box_m, heading_rad, centre_m, point_m):
@@ -117,26 +115,26 @@ def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
         for turn in (turned, turned - 2 * math.pi))
     met, clear = 0, np.minimum(np.abs(long_way), np.abs(short_way)) > 0.1
     for index in np.flatnonzero(clear & (long_way * short_way < 0))[::10]:
-        seen = drive(batch_of(stage([car], [("edge", [tuple(points[:, index])])]), **config), 1, COAST, 12)
-        assert seen["offroad_onset"][0, 0] == (short_way[index] > 0)
-        met += seen["offroad_onset"][0, 0]
+        record = drive(batch_of(stage([car], [("edge", [tuple(points[:, index])])]), **config), 1, COAST, 12)
+        assert record["offroad_onset"][0, 0] == (short_way[index] > 0)
+        met += record["offroad_onset"][0, 0]
     assert met >= 2
 
 
 @pytest.mark.parametrize("turn_rad", TURNS)
 @pytest.mark.parametrize("radius_m, early_s", [(12.0, 0.0), (15.0, 0.004), (17.0, 0.013), (18.0, 0.0)])
 @pytest.mark.parametrize("gap_m, meet", [(0.14, False), (0.04, False), (-0.04, True)])
-def test_who_passes_a_long_vehicle_that_turns_about_has_not_met_it(turn_rad, radius_m, early_s, gap_m, meet):
+def test_passing_beside_a_long_vehicle_that_turns_is_no_collision(turn_rad, radius_m, early_s, gap_m, meet):
     # A bar of 50 m turns by 3 rad in the step of 1 s. The driver crosses its circle on a line radius_m from its centre
-    # and is seen from there at the angle atan(v t / radius_m), which first falls behind the bar, then gains on it:
+    # and lies from there at the angle atan(v t / radius_m), which first falls behind the bar, then gains on it:
     # between the two, where both turn at 3 rad/s, the bar is nearest to the car.
     spin_radps, speed_mps, half_bar_m, half_car_m = 3.0, 5.0 * radius_m, 0.5, 0.01
     nearest_s = -math.sqrt(speed_mps / (radius_m * spin_radps) - 1) * radius_m / speed_mps
-    seen_rad = math.atan(speed_mps * nearest_s / radius_m)
-    away_m = radius_m / math.cos(seen_rad)
+    bearing_rad = math.atan(speed_mps * nearest_s / radius_m)
+    away_m = radius_m / math.cos(bearing_rad)
     # From the bar's axis to the nearest corner of the car, which is as long as it is wide.
-    to_corner_m = half_car_m * (abs(math.cos(seen_rad)) + abs(math.sin(seen_rad)))
-    bar_rad = seen_rad - math.asin((half_bar_m + to_corner_m + gap_m) / away_m)
+    to_corner_m = half_car_m * (abs(math.cos(bearing_rad)) + abs(math.sin(bearing_rad)))
+    bar_rad = bearing_rad - math.asin((half_bar_m + to_corner_m + gap_m) / away_m)
     start_s = -0.5 - early_s
     first_rad = bar_rad - spin_radps * (nearest_s - start_s)
     headings_rad = (math.remainder(first_rad + turned_rad, 2 * math.pi) for turned_rad in (0.0, spin_radps))

@@ -1,7 +1,7 @@
 """What must an agent observe? Its whole observation vector in float64, from the poses and the map, by brute force.
 
-Names, places and scales come from `observation_layout()`; which vehicles and segments must be observed, and where they
-are, comes from nothing but `vehicles()`, the scene and the contract.
+Names, offsets and scales come from `observation_layout()`. Which vehicles and segments must be observed, and where,
+follows from `vehicles()`, the scene and the contract alone.
 """
 
 import graphlib
@@ -13,7 +13,7 @@ import pytest
 
 SEGMENT_M = 10.0
 TIE_M = 1e-4
-"""Two distances closer than this are one in float32."""
+"""Distances that differ by less are equal in float32."""
 SHOWN_TOLERANCE = 1e-5
 """Of scaled values: a millimetre of a hundred metres."""
 
@@ -21,13 +21,13 @@ PARTNERS = ("x", "y", "direction_x", "direction_y", "length", "width", "speed", 
 ROADS = ("x", "y", "direction_x", "direction_y", "half_length", "width", "speed_limit", "kind")
 
 
-# ---- the map, split once more ----
+# ---- the map, split independently of the core ----
 
 
 def split(roads):
     """Segments of at most 10 m in file order: one array a column, in the scene's frame.
 
-    The number of pieces follows the float32 length: a line of exactly 10 m must not become two by a rounding.
+    The number of pieces follows the float32 length: rounding must not split a line of exactly 10 m.
     """
     segments = []
     for road in range(roads.count):
@@ -61,7 +61,7 @@ def edge_lines(roads):
     return np.array(lines).reshape(-1, 4)
 
 
-# ---- geometry by another road ----
+# ---- geometry by another method ----
 
 
 def corners(x, y, heading, length, width):
@@ -71,7 +71,7 @@ def corners(x, y, heading, length, width):
 
 
 def gap_between(a, b):
-    """How far two convex polygons are apart along the axis that parts them best; negative: they overlap."""
+    """Gap of two convex polygons along the axis that separates them best; negative: they overlap."""
     widest = -math.inf
     for shape in (a, b):
         for side in np.roll(shape, -1, axis=0) - shape:
@@ -83,23 +83,23 @@ def gap_between(a, b):
     return widest
 
 
-def surely(gap):
+def certain(gap):
     """True or False where float32 must agree, None where it may not."""
     return None if abs(gap) < 2e-3 else gap < 0
 
 
-# ---- one agent by hand ----
+# ---- one world ----
 
 
-class Eye:
-    """Expects one world's agents, and remembers what an agent's own features need from the steps before."""
+class BruteForce:
+    """Expected observations of one world, with the history that an agent's own features depend on."""
 
     def __init__(self, batch, world=0):
         self.batch, self.world = batch, world
         self.layout = batch.observation_layout()
-        self.sees_time = batch.config.time_left == "actor"
+        self.shows_time_left = batch.config.time_left == "actor"
         self.order = {}
-        self.looks = 0
+        self.checked = 0
 
     def open(self):
         roles = self.batch.roles[self.batch.scene_index[self.world]]
@@ -120,7 +120,7 @@ class Eye:
         return range(first, first + self.batch.agents_per_world)
 
     def step(self, push, turn):
-        """Steps every agent with its bins, then looks through all agents that acted or drive."""
+        """Steps every agent with its bins and updates the history."""
         batch = self.batch
         self.before = batch.vehicles(self.world)
         batch.step(np.asarray(push) * 13 + turn)
@@ -142,18 +142,18 @@ class Eye:
                 self.outcome[agent] = names[code], self.driven[agent]
         self.acted = acted
 
-    def look(self):
+    def check(self):
         batch = self.batch
         now = batch.vehicles(self.world)
         for agent, index in enumerate(self.agents()):
             seen = batch.observations[index]
             if batch.removed[index]:
-                assert not seen.any(), f"agent {index} is off the map and sees"
+                assert not seen.any(), f"agent {index} is removed and its observation is not zero"
             elif not batch.stopped[index] or self.acted[agent]:
-                self.look_through(agent, seen, now, bool(batch.stopped[index]))
-                self.looks += 1
+                self.check_agent(agent, seen, now, bool(batch.stopped[index]))
+                self.checked += 1
 
-    def look_through(self, agent, seen, now, stopped):
+    def check_agent(self, agent, seen, now, stopped):
         pose = tuple(float(now[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
         self.check_ego(agent, seen, now, pose, stopped)
         self.check_trial(agent, seen)
@@ -161,7 +161,7 @@ class Eye:
         self.check_partners(agent, seen, now, pose)
         self.check_roads(seen, pose)
 
-    # -- the parts
+    # -- blocks of the vector
 
     def value(self, seen, name):
         return float(seen[self.layout[name].slice][0])
@@ -189,7 +189,7 @@ class Eye:
             "goal_x": ahead, "goal_y": left, "goal_distance": away,
             "goal_direction_x": ahead / away if away else 0.0,
             "goal_direction_y": left / away if away else 0.0,
-            "time_left": 1.0 - self.clock / self.roles.trial_steps if self.sees_time else 0.0,
+            "time_left": 1.0 - self.clock / self.roles.trial_steps if self.shows_time_left else 0.0,
         }
         for name, quantity in quantities.items():
             self.check_value(seen, f"ego/{name}", quantity)
@@ -215,8 +215,8 @@ class Eye:
         lines = self.edges[np.hypot(*(middles - pose).T) < reach].reshape(-1, 2, 2)
         for name, gap in (("in_contact", min(gaps, default=math.inf)),
                           ("on_road_edge", min((gap_between(own, line) for line in lines), default=math.inf))):
-            if surely(gap) is not None:
-                assert self.value(seen, f"ego/{name}") == surely(gap), f"{name} of agent {agent}: {gap} m apart"
+            if certain(gap) is not None:
+                assert self.value(seen, f"ego/{name}") == certain(gap), f"{name} of agent {agent}: {gap} m apart"
 
     def box_of(self, vehicle, now):
         names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
@@ -228,7 +228,7 @@ class Eye:
         objects = np.stack([now["x_m"], now["y_m"], np.cos(heading), np.sin(heading), now["length_m"],
                             now["width_m"], now["speed_mps"], now["kind"]], axis=1).astype(float)[others]
         shown = self.slots(seen, "partners", PARTNERS)
-        expected = self.as_seen(objects, pose, "partners", PARTNERS)
+        expected = self.transformed(objects, pose, "partners", PARTNERS)
         found = match(shown, expected, ascending=True)
         check_nearest(found, distances(objects, pose), self.batch.config.partners,
                       self.batch.config.view_radius_m)
@@ -237,7 +237,7 @@ class Eye:
         shown = self.slots(seen, "roads", ROADS)
         away = distances(self.segments, pose)
         near = np.flatnonzero(away <= np.sort(away)[: len(shown) + 1].max(initial=0.0) + 1.0)
-        found = near[match(shown, self.as_seen(self.segments[near], pose, "roads", ROADS))]
+        found = near[match(shown, self.transformed(self.segments[near], pose, "roads", ROADS))]
         check_nearest(found, away, self.batch.config.roads, self.batch.config.view_radius_m)
         alone = [segment for segment in found if segment not in self.twins]
         for first, then in itertools.pairwise(alone):
@@ -251,17 +251,17 @@ class Eye:
         assert not filled[1:][~filled[:-1]].any(), f"a filled slot of {block} comes after an empty one"
         return table[filled].astype(float)
 
-    def as_seen(self, things, pose, block, names):
-        """Agents of (x, y, direction, four numbers) in the scene's frame, as the agent must see them."""
-        x, y = into_frame((things[:, :2] - pose[:2]).T, pose[2])
-        dx, dy = into_frame(things[:, 2:4].T, pose[2])
-        quantities = np.stack([x, y, dx, dy, *things[:, 4:].T], axis=1)
+    def transformed(self, records, pose, block, names):
+        """Records of (x, y, direction, four numbers) in the scene's frame, as the agent must observe them."""
+        x, y = into_frame((records[:, :2] - pose[:2]).T, pose[2])
+        dx, dy = into_frame(records[:, 2:4].T, pose[2])
+        quantities = np.stack([x, y, dx, dy, *records[:, 4:].T], axis=1)
         features = [self.layout[f"{block}/{name}"] for name in names]
         scales, lows = ([getattr(feature, part) for feature in features] for part in ("scale", "low"))
         return np.clip(quantities * scales, lows, 1.0)
 
     def check_order(self):
-        """All agents at all times show segments in one and the same order."""
+        """All agents show segments in the same order at all times."""
         tuple(graphlib.TopologicalSorter(self.order).static_order())
 
 
@@ -270,30 +270,30 @@ def into_frame(offset, heading):
     return x * math.cos(heading) + y * math.sin(heading), y * math.cos(heading) - x * math.sin(heading)
 
 
-def distances(things, pose):
-    return np.hypot(things[:, 0] - pose[0], things[:, 1] - pose[1])
+def distances(records, pose):
+    return np.hypot(records[:, 0] - pose[0], records[:, 1] - pose[1])
 
 
 def match(shown, expected, ascending=False):
-    """Which expected thing each slot shows, no thing twice; in ascending index where asked."""
+    """Which expected record each slot shows, none twice; with `ascending` in ascending index."""
     found, used = [], set()
     for slot, values in enumerate(shown):
         fits = np.flatnonzero(np.abs(expected - values).max(axis=1, initial=0.0) < SHOWN_TOLERANCE)
-        fits = [int(thing) for thing in fits if thing not in used
-                and (not ascending or not found or thing > found[-1])]
-        assert fits, f"slot {slot} shows {values}, which is nothing that is there and not shown yet"
+        fits = [int(record) for record in fits if record not in used
+                and (not ascending or not found or record > found[-1])]
+        assert fits, f"slot {slot} shows {values}, which is no record that is not shown yet"
         found.append(fits[0])
         used.add(fits[0])
     return np.array(found, int)
 
 
 def check_nearest(found, away, slots, radius_m):
-    """The things found are the `slots` nearest within the radius; only ties at the rim may go either way."""
+    """The records found are the k nearest within the radius, k = `slots`; only ties at the rim may differ."""
     hidden = np.delete(away, found)
     assert len(found) <= slots
-    assert (away[found] <= radius_m + TIE_M).all(), "something beyond the view radius is seen"
+    assert (away[found] <= radius_m + TIE_M).all(), "a record beyond the view radius is shown"
     if len(found) < slots:
-        assert (hidden >= radius_m - TIE_M).all(), f"{len(found)} of {slots} slots filled, something hidden"
+        assert (hidden >= radius_m - TIE_M).all(), f"{len(found)} of {slots} slots filled, but one is missing"
     else:
         nearest_hidden = hidden.min(initial=math.inf)
-        assert away[found].max(initial=0.0) <= nearest_hidden + TIE_M, "something nearer is hidden"
+        assert away[found].max(initial=0.0) <= nearest_hidden + TIE_M, "a nearer record is missing"
