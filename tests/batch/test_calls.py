@@ -79,6 +79,15 @@ def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
         other.step(other.actions)
 
 
+def test_a_reopened_batch_plays_as_a_new_one():
+    batch, kept = make(), make()
+    play(batch, 7)
+    assert batch.reopen() is False
+    batch.close()
+    assert batch.reopen() is True
+    assert play(batch, 40) == play(kept, 40)
+
+
 def test_a_restart_left_to_the_caller_is_owed():
     batch = Batch(scenes=[SCENE], num_worlds=2, config=DriveConfig(trial_steps=3), restart="caller")
     play(batch, 3)
