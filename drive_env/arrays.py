@@ -1,4 +1,4 @@
-"""Which arrays does a batch share with the core? One table: name, type, shape, which array the core calls it."""
+"""Which arrays does a batch share with the core? Those of the core's table, allocated or the caller's own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
+from .binding import ffi, lib, table, text
 from .config import DriveConfig
 from .errors import ConfigError, DriveMemoryError, shown
+from .native import native_config
 
 ALIGNMENT_BYTES = 64
 """A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
@@ -16,50 +18,36 @@ ALIGNMENT_BYTES = 64
 
 @dataclass(frozen=True)
 class Shared:
-    """One shared array: `shape` is made of R agents, W worlds, O entries an observation, A numbers an action, V vehicles
-    a world and nobody before them, 8 numbers a record."""
+    """One shared array; it has one entry per world or, where not `per_world`, per agent."""
 
     name: str
-    dtype: type
-    shape: str
-    ctype: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    per_world: bool
+    meaning: str
 
 
-SHARED = (
-    Shared("rewards", np.float32, "R", "float[]"),
-    Shared("terminations", np.bool_, "R", "uint8_t[]"),
-    Shared("truncations", np.bool_, "R", "uint8_t[]"),
-    Shared("trial_ended", np.bool_, "R", "uint8_t[]"),
-    Shared("truncation", np.bool_, "R", "uint8_t[]"),
-    Shared("invalid_step", np.bool_, "R", "uint8_t[]"),
-    Shared("first", np.bool_, "R", "uint8_t[]"),
-    Shared("trial_index", np.int32, "R", "int32_t[]"),
-    Shared("removed", np.bool_, "R", "uint8_t[]"),
-    Shared("stopped", np.bool_, "R", "uint8_t[]"),
-    Shared("waits", np.bool_, "R", "uint8_t[]"),
-    Shared("outcome", np.uint8, "R", "uint8_t[]"),
-    Shared("code", np.uint16, "R", "uint16_t[]"),
-    Shared("scene_index", np.int32, "W", "int32_t[]"),
-)
+def shared_table(config, needs, num_worlds: int) -> tuple[Shared, ...]:
+    """All shared arrays of a batch, by the core's own table.
+
+    Args:
+        config: the core's form of the config, a drv_config pointer.
+        needs: what drv_batch_plan returned for it, a drv_batch_needs pointer.
+        num_worlds: worlds of the batch.
+    """
+    return tuple(
+        Shared(text(field.name), np.dtype(text(field.type)),
+               (num_worlds if field.per_world else needs.num_agents, *filter(None, (field.columns, field.depth))),
+               bool(field.per_world), text(field.meaning))
+        for field in table(lib.drv_array_fields, "drv_array_field", config, needs))
 
 
-def shared_table(config: DriveConfig) -> tuple[Shared, ...]:
-    """All shared arrays, actions and observations among them in the form that the config asks for."""
-    actions = {
-        "discrete": Shared("actions", np.int64, "R", "int64_t[]"),
-        "multi_discrete": Shared("actions", np.int64, "RA", "int64_t[]"),
-        "continuous": Shared("actions", np.float32, "RA", "float[]"),
-    }[config.action_type]
-    observations = {
-        "float32": (Shared("observations", np.float32, "RO", "uint8_t[]"),),
-        "float16": (Shared("observations", np.float16, "RO", "uint8_t[]"),),
-        "index": (Shared("observations", np.uint8, "RO", "uint8_t[]"),
-                  Shared("vehicle_table", np.float32, "WV8", "float[]")),
-    }[config.observation_type]
-    return (actions, *observations, *SHARED)
+CHANNELS = tuple(shared.name for shared in shared_table(native_config(DriveConfig()), ffi.new("drv_batch_needs *"), 0)
+                 if not shared.per_world and shared.name not in ("actions", "observations"))
+"""Names of the arrays that have one number per agent, whatever the config."""
 
 
-def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | None) -> dict[str, np.ndarray]:
+def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndarray]:
     """Arrays for every name of the table: the caller's where given, else views of one block; all zeroed but the
     caller's actions.
 
@@ -73,10 +61,9 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
     unknown = [name for name in given if name not in names]
     if unknown:
         raise ConfigError(f"arrays has {shown(unknown[0])}; it may have {', '.join(shared.name for shared in table)}")
-    shapes = {shared.name: tuple(sizes.get(letter) or int(letter) for letter in shared.shape) for shared in table}
     for shared in table:
         if shared.name in given:
-            _check(shared, given[shared.name], shapes[shared.name])
+            _check(shared, given[shared.name])
 
     for name, other in combinations(given, 2):
         if np.may_share_memory(given[name], given[other]):
@@ -87,16 +74,11 @@ def allocate(table: tuple[Shared, ...], sizes: dict[str, int], given: dict | Non
             array[...] = 0
 
     made = [shared for shared in table if shared.name not in given]
-    offsets, used = {}, 0
-    for shared in made:
-        offsets[shared.name] = used
-        size_bytes = int(np.prod(shapes[shared.name])) * np.dtype(shared.dtype).itemsize
-        used += -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
-    block = aligned_block(used)
-    for shared in made:
-        shape, start = shapes[shared.name], offsets[shared.name]
-        end = start + int(np.prod(shape)) * np.dtype(shared.dtype).itemsize
-        given[shared.name] = block[start:end].view(shared.dtype).reshape(shape)
+    sizes = [int(np.prod(shared.shape)) * shared.dtype.itemsize for shared in made]
+    ends = np.cumsum([-(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES for size in sizes], dtype=np.int64).tolist()
+    block = aligned_block(ends[-1] if ends else 0)
+    for shared, size, start in zip(made, sizes, [0, *ends]):
+        given[shared.name] = block[start : start + size].view(shared.dtype).reshape(shared.shape)
     return given
 
 
@@ -114,8 +96,8 @@ def aligned_block(size_bytes: int) -> np.ndarray:
     return block[start : start + size_bytes]
 
 
-def _check(shared: Shared, array, shape: tuple[int, ...]) -> None:
-    wanted = np.dtype(shared.dtype)
+def _check(shared: Shared, array) -> None:
+    wanted, shape = shared.dtype, shared.shape
     if not isinstance(array, np.ndarray):
         raise ConfigError(f"arrays[{shared.name!r}] is a {type(array).__name__}; it must be a numpy array")
     if array.dtype != wanted or array.shape != shape:

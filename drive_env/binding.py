@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 try:
     from ._core import ffi, lib
@@ -14,7 +15,7 @@ except ImportError as error:  # the source folder shadows an installed package
 
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
-__all__ = ["check", "ffi", "lib", "per_thread"]
+__all__ = ["check", "ffi", "lib", "per_thread", "table", "text"]
 
 _ERRORS = {
     lib.DRV_ERROR_CONFIG: ConfigError,
@@ -47,3 +48,21 @@ def check(status: int, message) -> None:
     if status != lib.DRV_OK:
         text = ffi.string(message).decode("utf-8", "replace")
         raise _ERRORS.get(status, DriveError)(text)
+
+
+def text(characters: Any) -> str:
+    """A string of the core."""
+    return ffi.string(characters).decode()
+
+
+def table(fill: Any, entry: str, *arguments: Any) -> Any:
+    """A table of the core as an array of `entry` structs.
+
+    Args:
+        fill: the function of `lib` that takes the arguments, the array and its capacity, and returns the table's length.
+        entry: C type of an entry.
+        arguments: those before the array.
+    """
+    entries = ffi.new(f"{entry}[]", fill(*arguments, ffi.NULL, 0))
+    fill(*arguments, entries, len(entries))
+    return entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .binding import ffi, lib
+from .binding import lib, table, text
 from .config import DriveConfig
 from .native import native_config
 
@@ -36,16 +36,10 @@ class Feature:
 
 def observation_layout(config: DriveConfig) -> dict[str, Feature]:
     """The features of an observation vector under this config, in the order of their offsets."""
-    native = native_config(config)
-    count = lib.drv_observation_layout(native, ffi.NULL, 0)
-    table = ffi.new("drv_feature[]", count)
-    lib.drv_observation_layout(native, table, count)
     features = [
-        Feature(
-            name=ffi.string(entry.name).decode(), unit=ffi.string(entry.unit).decode(),
-            meaning=ffi.string(entry.meaning).decode(), scale=entry.scale, low=entry.low,
-            offset=entry.offset, slots=entry.slots, stride=entry.stride)
-        for entry in table
+        Feature(name=text(entry.name), unit=text(entry.unit), meaning=text(entry.meaning), scale=entry.scale,
+                low=entry.low, offset=entry.offset, slots=entry.slots, stride=entry.stride)
+        for entry in table(lib.drv_observation_layout, "drv_feature", native_config(config))
     ]
     return {feature.name: feature for feature in features}
 

@@ -4,51 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .binding import check, ffi, lib, per_thread
+from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
 from .roles import Roles
 
 __all__ = ["native_config", "native_scene"]
 
 
+class _Member(NamedTuple):
+    """A member of the core's config: its name, the number that stands for None, the names of its codes."""
+
+    name: str
+    none: float
+    choices: tuple[str, ...]
+
+    def coded(self, value: Any) -> Any:
+        if self.choices:
+            return self.choices.index(value)
+        return self.none if value is None else value
+
+
+_MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices).split()))
+                 for field in table(lib.drv_config_fields, "drv_config_field"))
+
+
 def native_config(config: DriveConfig, restart: str = "auto"):
-    """The config as the core reads it, a drv_config pointer."""
-    answers = {"ignore": lib.DRV_IGNORE, "stop": lib.DRV_STOP, "remove": lib.DRV_REMOVE}
-    return ffi.new("drv_config *", dict(
-        max_trials=config.max_trials,
-        action_type={"discrete": lib.DRV_DISCRETE, "multi_discrete": lib.DRV_MULTI_DISCRETE,
-                     "continuous": lib.DRV_CONTINUOUS}[config.action_type],
-        dynamics={"bicycle": lib.DRV_BICYCLE}[config.dynamics],
-        max_acceleration_mps2=config.max_acceleration_mps2,
-        max_steering_rad=config.max_steering_rad,
-        max_speed_mps=config.max_speed_mps,
-        min_speed_mps=config.min_speed_mps,
-        goal_radius_m=config.goal_radius_m,
-        goal_max_speed_mps=-1.0 if config.goal_max_speed_mps is None else config.goal_max_speed_mps,
-        on_goal=answers[config.on_goal],
-        on_collision=answers[config.on_collision],
-        on_offroad=answers[config.on_offroad],
-        stopped_share_limit=config.stopped_share_limit or 0.0,
-        partners=config.partners,
-        roads=config.roads,
-        road_selection={"exact": lib.DRV_ROADS_EXACT, "near": lib.DRV_ROADS_NEAR}[config.road_selection],
-        road_memory_mib=config.road_memory_mib,
-        observation_type={"float32": lib.DRV_FLOAT32, "float16": lib.DRV_FLOAT16,
-                          "index": lib.DRV_INDEX}[config.observation_type],
-        view_radius_m=config.view_radius_m,
-        time_left={"off": lib.DRV_TIME_LEFT_OFF, "actor": lib.DRV_TIME_LEFT_ACTOR}[config.time_left],
-        scene_order={"random": lib.DRV_ORDER_RANDOM, "cycle": lib.DRV_ORDER_CYCLE}[config.scene_order],
-        restart={"auto": lib.DRV_RESTART_AUTO, "caller": lib.DRV_RESTART_CALLER}[restart],
-        reward_goal=config.reward.goal,
-        reward_collision=config.reward.collision,
-        reward_offroad=config.reward.offroad,
-        reward_progress_per_m=config.reward.progress_per_m,
-        log_ema_alpha=config.log_ema_alpha,
-    ))
+    """The config as the core reads it, a drv_config pointer: fields are copied by name."""
+    values = {**vars(config), "restart": restart,
+              **{f"reward_{name}": weight for name, weight in vars(config.reward).items()}}
+    return ffi.new("drv_config *", {member.name: member.coded(values[member.name]) for member in _MEMBERS})
 
 
 _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()

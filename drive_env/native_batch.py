@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import aligned_block, allocate, shared_table
-from .binding import check, ffi, lib, per_thread
+from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
 from .native import native_config, native_scene
 from .roles import Roles
@@ -36,7 +36,8 @@ class NativeBatch:
         scenes, scene_handles: the scenes in play, and the core's form of each; `close` drops the second.
         num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
         block: (bytes,) uint8, the state of all worlds, one world after the other.
-        arrays: every array of `shared_table`, by name.
+        table: what the core says of each array.
+        arrays: every array of `table`, by name.
         state: views of the block, (W, n) each, by the core's names.
 
     Raises:
@@ -83,6 +84,7 @@ class NativeBatch:
                 role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
         return needs
 
+<<<<<<< HEAD
     def _bind(self, needs: Any, arrays: Any) -> None:
         """Makes the arrays that the core shares with Python, and the views of its state."""
         in_bytes = self.config.observation_type == "index"
@@ -90,6 +92,10 @@ class NativeBatch:
                  "V": 1 + needs.vehicles_per_world,
                  "O": needs.observation_bytes if in_bytes else needs.observation_size}
         self.arrays = allocate(shared_table(self.config), sizes, arrays)
+=======
+        self.table = shared_table(native, needs, num_worlds)
+        self.arrays = allocate(self.table, arrays)
+>>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
         lib.drv_batch_bind(self.handle, self._pointers(self.arrays))
         self._fields = _state_fields(self.handle)
         self.state = self.state_views(self.block)
@@ -133,22 +139,16 @@ class NativeBatch:
 
     def _pointers(self, arrays: dict[str, np.ndarray]):
         """A drv_arrays of pointers to arrays of the table; valid while the arrays live."""
-        pointers = {"discrete_actions": ffi.NULL, "continuous_actions": ffi.NULL, "vehicle_table": ffi.NULL}
-        for shared in shared_table(self.config):
-            name = shared.name
-            if name == "actions":
-                name = "continuous_actions" if self.config.action_type == "continuous" else "discrete_actions"
-            pointers[name] = ffi.from_buffer(shared.ctype, arrays[shared.name], require_writable=True)
-        return ffi.new("drv_arrays *", pointers)
+        members = dict(ffi.typeof("drv_arrays").fields)
+        return ffi.new("drv_arrays *", {
+            name: ffi.cast(members[name].type, ffi.from_buffer(array, require_writable=True))
+            for name, array in arrays.items()})
 
 
 def _state_fields(handle) -> list:
     """The core's table of state arrays: name, dtype, offset in a world, bytes from world to world, entries."""
-    count = lib.drv_batch_state_fields(handle, ffi.NULL, 0)
-    fields = ffi.new("drv_state_field[]", count)
-    lib.drv_batch_state_fields(handle, fields, count)
-    return [(ffi.string(field.name).decode(), np.dtype(ffi.string(field.type).decode()), field.offset,
-             field.world_stride, field.count) for field in fields]
+    return [(text(field.name), np.dtype(text(field.type)), field.offset, field.world_stride, field.count)
+            for field in table(lib.drv_batch_state_fields, "drv_state_field", handle)]
 
 
 _alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()

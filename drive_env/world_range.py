@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy import ndarray  # by name: an attribute lookup less in every step
 
 from .action_array import action_array
-from .arrays import aligned_block, shared_table
+from .arrays import aligned_block
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
 from .errors import CallError, shown
@@ -109,10 +109,10 @@ class WorldRange:
         self.agent_slice, self.num_agents = agents, agents.stop - agents.start
         self.world_ids = core.world_ids[worlds]
         self.world_of_agent = np.repeat(np.arange(self.num_worlds, dtype=np.int32), core.agents_per_world)
-        for shared in shared_table(core.config):
+        for shared in core.table:
             array = core.arrays[shared.name]
             if not is_whole:
-                array = array[worlds if shared.shape.startswith("W") else agents]
+                array = array[worlds if shared.per_world else agents]
             setattr(self, shared.name, array)
 
         # `actions` may be replaced by the caller; `bound_actions` stays the array that the core reads.
@@ -216,7 +216,7 @@ class WorldRange:
                 and out.flags.writeable and out.flags.aligned and out.shape == shape):
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise CallError(f"out is {found}; it must be writeable, aligned, C-contiguous {dtype} of shape {shape}")
-        elif taken := [shared.name for shared in shared_table(self.config)
+        elif taken := [shared.name for shared in self._core.table
                        if np.may_share_memory(out, getattr(self, shared.name))]:
             raise CallError(f"out shares memory with {taken[0]}; it must have its own")
         message = per_thread.message

@@ -27,7 +27,7 @@ from drive_env import Batch, DriveConfig, DriveParallelEnv, RewardConfig, genera
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
-from drive_env.arrays import SHARED
+from drive_env.arrays import CHANNELS
 from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
@@ -306,7 +306,7 @@ def test_the_readme_has_every_client():
 
 def test_every_channel_is_in_the_contract():
     text = (ROOT / "docs/channels.md").read_text()
-    channels = {shared.name for shared in SHARED} - {"scene_index"} | set(INFO_FLAGS)
+    channels = set(CHANNELS) | set(INFO_FLAGS)
     assert {name for name in channels if code(name) not in text} == set()
 
 

@@ -1,7 +1,7 @@
 /* What may be called from outside the core?
  *
- * The only place where a public declaration stands; the Python binding is cut out of this header between the two
- * marks below. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
+ * Every public declaration stands here or expands from drive/lists.h; the Python binding is this header, preprocessed
+ * with DRV_BINDING defined. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
  *
  * Words: a *world* is a running copy of a *scene*; an *agent* is a controlled agent of a world; agents of all worlds are
  * numbered world by world. A *step* is one call, a *trial* an attempt from the scene's start state, an *episode*
@@ -9,10 +9,12 @@
 #ifndef DRIVE_H
 #define DRIVE_H
 
+#ifndef DRV_BINDING
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
-/* --- cffi begins --- */
+#include "drive/lists.h"
 
 enum {
     /* Bytes of a caller's message buffer: one sentence with names cut to fit. */
@@ -25,16 +27,25 @@ enum {
     DRV_METRIC_SCORE = 0,
     /* In the place of a part's index: all worlds. */
     DRV_WHOLE_BATCH = -1,
-    DRV_PART_LIMIT = 16
+    DRV_PART_LIMIT = 16,
+    DRV_WORLD_LIMIT = 1 << 20,
+    DRV_THREAD_LIMIT = 1024,
+    /* Partners, and roads, of one agent. */
+    DRV_SLOT_LIMIT = 4096,
+    /* Float32 coordinates beyond this are off by more than 4 mm. */
+    DRV_COORDINATE_LIMIT_M = 50000,
+    /* Faster than any road vehicle; what logs hold beyond it is noise. */
+    DRV_SPEED_LIMIT_MPS = 200,
+    /* Longest and widest object of a scene. */
+    DRV_SIZE_LIMIT_M = 200
 };
 
 /* The terms of the reward, in the order of every table of them. */
 typedef enum drv_term {
-    DRV_TERM_GOAL = 0,
-    DRV_TERM_COLLISION = 1,
-    DRV_TERM_OFFROAD = 2,
-    DRV_TERM_PROGRESS = 3,
-    DRV_REWARD_TERMS = 4
+#define X(symbol, name, weight, when) DRV_TERM_##symbol,
+    DRV_REWARD_TERMS(X)
+#undef X
+    DRV_TERM_COUNT
 } drv_term;
 
 typedef enum drv_status {
@@ -96,36 +107,27 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
-/* What every world of a batch shares. Ranges are checked by drv_batch_plan. */
+/* What every world of a batch shares: the settings, then the weight of each reward term. drv_batch_plan checks the
+ * ranges, which drv_config_fields returns. */
 typedef struct drv_config {
-    int32_t max_trials;
-    int32_t action_type;
-    int32_t dynamics;
-    float max_acceleration_mps2;
-    float max_steering_rad;
-    float max_speed_mps;
-    float min_speed_mps;
-    float goal_radius_m;
-    float goal_max_speed_mps; /* below 0: any speed */
-    int32_t on_goal;
-    int32_t on_collision;
-    int32_t on_offroad;
-    float stopped_share_limit; /* 0: off */
-    int32_t partners;
-    int32_t roads;
-    int32_t road_selection;
-    int32_t road_memory_mib; /* for what is kept of the roads around small cells */
-    int32_t observation_type;
-    float view_radius_m;
-    int32_t time_left;
-    int32_t scene_order;
-    int32_t restart;
-    float reward_goal;
-    float reward_collision;
-    float reward_offroad;
-    float reward_progress_per_m;
-    double log_ema_alpha; /* near 1 the averages move by less than a float can hold */
+#define X(type, name, letter, low, high, none, choices) type name;
+    DRV_CONFIG(X)
+#undef X
+#define X(symbol, name, weight, when) float weight;
+    DRV_REWARD_TERMS(X)
+#undef X
 } drv_config;
+
+/* One member of drv_config. */
+typedef struct drv_config_field {
+    const char *name;
+    const char *type;    /* numpy's letter and size */
+    const char *choices; /* names of the codes of an enum, from 0; else "" */
+    double low;          /* both ends are allowed */
+    double high;
+    double none; /* what stands for no value; NaN where there must be one */
+    int32_t offset;
+} drv_config_field;
 
 /* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order agents, log-replay vehicles,
  * static vehicles. Frame 0 is the frame at which every trial starts. */
@@ -261,27 +263,24 @@ typedef struct drv_batch_setup {
     const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
 } drv_batch_setup;
 
-/* The caller's arrays, bound once. Agents unless said otherwise; flags are 0 or 1. */
+/* The caller's arrays, bound once; drv_array_fields returns their shapes. Flags are 0 or 1. */
 typedef struct drv_arrays {
-    int64_t *discrete_actions;  /* num_agents x action_width, for the two discrete action types */
-    float *continuous_actions;  /* num_agents x 2 in [-1, 1]: throttle, steering */
-    uint8_t *observations;            /* num_agents x observation_bytes */
-    float *vehicle_table;             /* num_worlds x (1 + vehicles_per_world) x 8, for index observations; else NULL */
-    float *rewards;
-    uint8_t *terminations;
-    uint8_t *truncations;
-    uint8_t *trial_ended;
-    uint8_t *truncation;
-    uint8_t *invalid_step;
-    uint8_t *first;
-    int32_t *trial_index;
-    uint8_t *removed;
-    uint8_t *stopped;
-    uint8_t *waits;
-    uint8_t *outcome;       /* drv_outcome on the step that decides the agent's trial, else 0 */
-    uint16_t *code;         /* the flags of an agent in one number, see DRV_CODE_* */
-    int32_t *scene_index;   /* num_worlds */
+#define X(type, name, letter, per, shape, phases, meaning) type *name;
+    DRV_ARRAYS(X)
+#undef X
 } drv_arrays;
+
+/* One array of drv_arrays: (entries, columns, depth) numbers, one entry per agent or per world. */
+typedef struct drv_array_field {
+    const char *name;
+    const char *type;   /* numpy's letter and size */
+    const char *phases; /* the phases that write it */
+    const char *meaning;
+    int32_t per_world; /* 0: one entry per agent */
+    int32_t columns;   /* 0: the array has one dimension */
+    int32_t depth;     /* 0: it has no third dimension */
+    int32_t offset;    /* of the pointer in drv_arrays */
+} drv_array_field;
 
 typedef struct drv_batch drv_batch;
 
@@ -297,7 +296,7 @@ typedef struct drv_state_field {
     const char *name;
     const char *type; /* numpy's letter and size, such as "f4" */
     const char *unit;  /* or what it means, where it has none */
-    const char *phase; /* the phases that write it */
+    const char *phases; /* those that write it; also "create" and "reset" */
     uint64_t offset;
     uint64_t world_stride;
     int32_t count; /* elements of one world */
@@ -377,7 +376,13 @@ int32_t drv_file_header_fields(drv_file_field *out, int32_t capacity);
 int32_t drv_file_entry_fields(drv_file_field *out, int32_t capacity);
 int32_t drv_file_kinds(drv_file_kind *out, int32_t capacity);
 
-/* Checks the setup and says how much memory it needs. */
+/* Write up to `capacity` entries and return how many there are: the members of drv_config, and the arrays that a batch
+ * of this config has. */
+int32_t drv_config_fields(drv_config_field *out, int32_t capacity);
+int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,
+                         int32_t capacity);
+
+/* Checks the setup and returns the memory it needs. */
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
 /* Begins a batch in the caller's block, which must outlive it and is cleared. Keeps a reference to each scene. */
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
@@ -445,7 +450,5 @@ int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out,
 drv_observation_place drv_index_observation(const drv_config *config);
 /* The factor of places in an agent: slots show metres times this. */
 float drv_position_scale(const drv_config *config);
-
-/* --- cffi ends --- */
 
 #endif

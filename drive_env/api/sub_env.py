@@ -8,10 +8,10 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import SHARED
+from ..arrays import CHANNELS
 from ..batch import Batch
 
-PER_AGENT = frozenset(shared.name for shared in SHARED if shared.shape.startswith("R"))
+PER_AGENT = frozenset(CHANNELS)
 """Arrays of a batch with one entry per agent."""
 
 

@@ -58,8 +58,7 @@ static inline void begin_batch(batch_play *play) {
     play->shares = made(agents * (size_t)play->needs.action_width, sizeof *play->shares);
     const int discrete = play->setup.config.action_type != DRV_CONTINUOUS;
     play->arrays = (drv_arrays){
-        .discrete_actions = discrete ? play->actions : NULL,
-        .continuous_actions = discrete ? NULL : play->shares,
+        .actions = discrete ? (void *)play->actions : (void *)play->shares,
         .observations = made(agents * (size_t)play->needs.observation_bytes, 1),
         .rewards = made(agents, sizeof(float)), .terminations = made(agents, 1), .truncations = made(agents, 1),
         .trial_ended = made(agents, 1), .truncation = made(agents, 1), .invalid_step = made(agents, 1),

@@ -1,4 +1,5 @@
 /* Is the block of state cut into parts that do not overlap? */
+#include "step/metrics.h"
 #include "step/state.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
             CHECK((int64_t)field.offset >= end, "%s begins at %lld, before %lld", field.name, (long long)field.offset,
                   (long long)end);
             CHECK(field.offset % 32 == 0 && (int64_t)field.world_stride == world_bytes, "%s", field.name);
-            CHECK(field.count > 0 && field.name[0] && field.phase[0], "%s: %d", field.name, field.count);
+            CHECK(field.count > 0 && field.name[0] && field.phases[0], "%s: %d", field.name, field.count);
             end = (int64_t)field.offset + bytes_of(&field);
         }
         CHECK(end <= world_bytes && world_bytes < end + 128, "they end at %lld of %lld", (long long)end,
@@ -37,7 +38,7 @@ TEST(a_world_points_where_its_fields_are_said_to_be) {
     drv_state_attach(&world, block);
     /* The last byte of each array may be written: the sanitizer knows the block's end. */
     world.trials[sizes.agents * sizes.max_trials - 1] = 1;
-    world.average[sizes.agents * sizes.max_trials * DRV_METRIC_COUNT - 1] = 1.0f;
+    world.average[sizes.agents * sizes.max_trials * METRIC_COUNT - 1] = 1.0f;
     drv_state_field field;
     for (int32_t i = 0; drv_state_describe(sizes, i, &field); i++) {
         const void *found = NULL;

@@ -15,8 +15,13 @@ from typing import NamedTuple
 import golden
 import numpy as np
 
+<<<<<<< HEAD
 from drive_env import Batch, binding, native, native_batch
 from drive_env.arrays import shared_table
+=======
+from drive_env import Batch, core
+from drive_env import native_batch
+>>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
 
 core_ffi, core_lib = binding.ffi, binding.lib
 
@@ -106,14 +111,19 @@ def _recorded(play, steps):
     out = io.BytesIO()
     out.write(struct.pack("<Q", len(heard.inputs)) + b"".join(heard.inputs) + heard.setups[0])
     arrays = dict(core_ffi.typeof("drv_arrays").fields)
-    table = sorted(shared_table(batch.config), key=lambda shared: shared.name != "actions")
+    table = sorted(batch._core.table, key=lambda shared: shared.name != "actions")
     out.write(struct.pack("<Q", len(table)))
     for shared in table:
+<<<<<<< HEAD
         name = shared.name
         if name == "actions":
             name = "continuous_actions" if batch.config.action_type == "continuous" else "discrete_actions"
         out.write(struct.pack("<QQ", arrays[name].offset, batch._core.arrays[shared.name].nbytes))
     out.write(struct.pack("<QQ", steps, golden.RESTARTS_EVERY))
+=======
+        out.write(struct.pack("<QQ", arrays[shared.name].offset, batch._core.arrays[shared.name].nbytes))
+    out.write(struct.pack("<QQ", steps, golden.ASKED_EVERY))
+>>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
     for step in range(1, steps + 1):
         out.write(golden.draw(batch, step).tobytes())
     batch.close()
@@ -138,7 +148,7 @@ def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look
     # Restart observations are floats, whatever the observation type.
     asked_as = np.dtype(np.float16 if batch.config.observation_type == "float16" else np.float32)
     floats = batch.num_agents * batch.observation_size
-    names = [shared.name for shared in shared_table(batch.config) if shared.name != "actions"]
+    names = [shared.name for shared in batch._core.table if shared.name != "actions"]
     for step in range(steps + 1):
         shown = {name: array(batch._core.arrays[name].dtype, batch._core.arrays[name].nbytes) for name in names}
         state = batch._core.state_views(array(np.uint8, batch._core.block.nbytes).reshape(-1))

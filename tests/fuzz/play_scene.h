@@ -100,7 +100,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     const uint32_t actions = (uint32_t)drv_action_space_of(config).count;
     const int32_t segments = drv_scene_describe(scene).segment_count;
     const drv_arrays arrays = {
-        .discrete_actions = play_array(count * needs.action_width, sizeof(int64_t)),
+        .actions = play_array(count * needs.action_width, sizeof(int64_t)),
         .observations = play_array(count * needs.observation_bytes, 1),
         .vehicle_table = play_array(table * DRV_RECORD_FLOATS, sizeof(float)),
         .rewards = play_array(count, sizeof(float)), .terminations = play_array(count, 1),
@@ -115,14 +115,14 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     for (int step = 0; step < PLAY_STEPS; step++) {
         for (int64_t agent = 0; agent < count; agent++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
-            arrays.discrete_actions[agent] = (int64_t)((draw >> 16) % actions);
+            ((int64_t *)arrays.actions)[agent] = (int64_t)((draw >> 16) % actions);
         }
         MUST(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message) == DRV_OK, "%s", message);
         play_check(config, &arrays, &needs, segments);
     }
     drv_batch_free(batch);
     free(block);
-    void *const all[] = {arrays.discrete_actions, arrays.observations, arrays.vehicle_table, arrays.rewards,
+    void *const all[] = {arrays.actions, arrays.observations, arrays.vehicle_table, arrays.rewards,
                          arrays.terminations, arrays.truncations, arrays.trial_ended, arrays.truncation,
                          arrays.invalid_step, arrays.first, arrays.trial_index, arrays.removed, arrays.stopped,
                          arrays.waits, arrays.outcome, arrays.code, arrays.scene_index};

@@ -1,74 +1,142 @@
-/* What do we report? Means over agents of what metrics.c keeps for each. */
-#include "batch/report.h"
+/* What does a batch report? Means over agents of the averages that metrics.c keeps, and the time of each phase. */
+#include <math.h>
+#include <string.h>
 
-#include "step/phases.h"
+#include "batch/batch.h"
+#include "platform/error.h"
+#include "step/metrics.h"
 
-static const char *const names[DRV_METRIC_COUNT] = {
-    [DRV_METRIC_SCORE] = "score",
-    [DRV_METRIC_GOAL] = "goal",
-    [DRV_METRIC_COLLISION] = "collision",
-    [DRV_METRIC_OFFROAD] = "offroad",
-    [DRV_METRIC_TIMEOUT] = "timeout",
-    [DRV_METRIC_TRIAL_LENGTH] = "trial_length",
-    [DRV_METRIC_DISTANCE] = "distance_m",
-    [DRV_METRIC_MEAN_SPEED] = "mean_speed_mps",
-    [DRV_METRIC_REWARD] = "reward",
-    [DRV_METRIC_REWARD_GOAL] = "reward_goal",
-    [DRV_METRIC_REWARD_COLLISION] = "reward_collision",
-    [DRV_METRIC_REWARD_OFFROAD] = "reward_offroad",
-    [DRV_METRIC_REWARD_PROGRESS] = "reward_progress",
+static const char *const metric_names[METRIC_COUNT] = {
+#define X(symbol, name, value) [METRIC_##symbol] = name,
+    DRV_METRICS(X)
+#undef X
+#define X(symbol, name, weight, when) [METRIC_REWARD_##symbol] = "reward_" #name,
+    DRV_REWARD_TERMS(X)
+#undef X
 };
 
 static const char *const phase_names[DRV_PHASE_COUNT] = {
-    [TRIAL_RESTART] = "trial_restart",
-    [TRAFFIC_PLAN] = "traffic_plan",
-    [DYNAMICS_INTEGRATE] = "dynamics_integrate",
-    [EVENTS_DETECT] = "events_detect",
-    [TRIAL_JUDGE] = "trial_judge",
-    [REWARD_SCORE] = "reward_score",
-    [METRICS_ADD] = "metrics_add",
-    [OBSERVE_WRITE] = "observe_write",
+#define X(name, meaning) [DRV_PHASE_##name] = #name,
+    DRV_PHASES(X)
+#undef X
 };
 
 int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
 
 const char *drv_phase_name(int32_t phase) { return phase >= 0 && phase < DRV_PHASE_COUNT ? phase_names[phase] : ""; }
 
-int32_t drv_metric_count(void) { return DRV_METRIC_COUNT; }
+int32_t drv_metric_count(void) { return METRIC_COUNT; }
 
-const char *drv_metric_name(int32_t metric) { return metric >= 0 && metric < DRV_METRIC_COUNT ? names[metric] : ""; }
+const char *drv_metric_name(int32_t metric) { return metric >= 0 && metric < METRIC_COUNT ? metric_names[metric] : ""; }
 
-static void add(drv_mean *mean, double value) {
-    mean->sum += value;
-    mean->n++;
+/* ---- means over agents ---- */
+
+typedef struct mean {
+    double sum;
+    int64_t n;
+} mean;
+
+static void add(mean *to, double value) {
+    to->sum += value;
+    to->n++;
+}
+
+static drv_figure figure_of(mean found) {
+    return (drv_figure){found.n > 0 ? found.sum / (double)found.n : (double)NAN, found.n};
 }
 
 static double average_of(const drv_world *world, int32_t agent, int32_t trial, int32_t metric) {
-    return world->average[((int64_t)agent * world->sizes.max_trials + trial) * DRV_METRIC_COUNT + metric];
+    return world->average[((int64_t)agent * world->sizes.max_trials + trial) * METRIC_COUNT + metric];
 }
 
 static bool has_data(const drv_world *world, int32_t agent, int32_t trial) {
     return world->trials[agent * world->sizes.max_trials + trial] > 0;
 }
 
-void drv_report_metric(const drv_world *world, int32_t metric, int32_t trial, drv_mean *mean) {
+/* Adds a world's agents that have data of a metric in one trial (trial < 0: the mean over an agent's trials). */
+static void add_metric(const drv_world *world, int32_t metric, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const int32_t first = trial < 0 ? 0 : trial, end = trial < 0 ? world->sizes.max_trials : trial + 1;
-        drv_mean own = {0.0, 0};
+        mean own = {0.0, 0};
         for (int32_t k = first; k < end; k++)
             if (has_data(world, agent, k)) add(&own, average_of(world, agent, k, metric));
-        if (own.n > 0) add(mean, own.sum / (double)own.n);
+        if (own.n > 0) add(to, own.sum / (double)own.n);
     }
 }
 
-void drv_report_adaptation(const drv_world *world, int32_t trial, drv_mean *mean) {
+/* Adds score in `trial` minus score in trial 0 of the agents that have both. */
+static void add_adaptation(const drv_world *world, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++)
         if (has_data(world, agent, 0) && has_data(world, agent, trial))
-            add(mean, average_of(world, agent, trial, DRV_METRIC_SCORE) - average_of(world, agent, 0, DRV_METRIC_SCORE));
+            add(to, average_of(world, agent, trial, METRIC_SCORE) - average_of(world, agent, 0, METRIC_SCORE));
 }
 
-int64_t drv_report_trials(const drv_world *world) {
+static int64_t trials_of(const drv_world *world) {
     int64_t sum = 0;
     for (int32_t place = 0; place < world->sizes.agents * world->sizes.max_trials; place++) sum += world->trials[place];
     return sum;
+}
+
+/* ---- calls ---- */
+
+static drv_status check_index(const char *name, int32_t found, int32_t low, int32_t high, char *message) {
+    if (found >= low && found <= high) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CALL, "%s is %d; it must be %d to %d", name, found, low, high);
+}
+
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    drv_status status = check_index("trial", trial, -1, batch->config.max_trials - 1, message);
+    if (status == DRV_OK) status = check_index("metric", metric, 0, METRIC_COUNT - 1, message);
+    mean found = {0.0, 0};
+    for (int32_t number = 0; status == DRV_OK && number < batch->num_worlds; number++) {
+        const drv_world world = drv_batch_world(batch, number);
+        add_metric(&world, metric, trial, &found);
+    }
+    *out = figure_of(found);
+    drv_batch_leave(whole);
+    return status;
+}
+
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    const drv_status status = check_index("trial", trial, 1, batch->config.max_trials - 1, message);
+    mean found = {0.0, 0};
+    for (int32_t number = 0; status == DRV_OK && number < batch->num_worlds; number++) {
+        const drv_world world = drv_batch_world(batch, number);
+        add_adaptation(&world, trial, &found);
+    }
+    *out = figure_of(found);
+    drv_batch_leave(whole);
+    return status;
+}
+
+drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    int64_t sum = 0;
+    for (int32_t number = 0; number < batch->num_worlds; number++) {
+        const drv_world world = drv_batch_world(batch, number);
+        sum += trials_of(&world);
+    }
+    *out = (drv_figure){(double)sum, sum};
+    drv_batch_leave(whole);
+    return DRV_OK;
+}
+
+drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    const int32_t workers = drv_pool_workers(batch->pool);
+    memset(phase_ns, 0, DRV_PHASE_COUNT * sizeof *phase_ns);
+    for (int32_t i = 0; i < workers; i++) {
+        drv_worker *worker = &batch->workers[i];
+        for (int32_t phase = 0; phase < DRV_PHASE_COUNT; phase++) phase_ns[phase] += worker->phase_ns[phase];
+        memset(worker->phase_ns, 0, sizeof worker->phase_ns);
+    }
+    batch->times_phases = on != 0;
+    drv_batch_leave(whole);
+    return DRV_OK;
 }

@@ -13,9 +13,6 @@
 #include "scene/file_layout.h"
 #include "platform/fp_env.h"
 
-/* What scenes allow of a speed; the parts of it are checked by the range of their section. */
-static const float speed_limit_mps = 200.0f;
-
 typedef struct reader {
     const uint8_t *bytes;
     uint64_t byte_count;
@@ -430,10 +427,10 @@ static drv_status check_tracks(const reader *in) {
     for (int64_t i = 0; i < count; i++) {
         const double vx = vx_mps[i], vy = vy_mps[i];
         const float speed_mps = (float)sqrt(vx * vx + vy * vy); /* as hypotf rounds it */
-        if (speed_mps > speed_limit_mps)
+        if (speed_mps > (float)DRV_SPEED_LIMIT_MPS) /* the range of each section checks the components alone */
             return REFUSE(in, "%s is %.9g, with %.9g across a speed of %.9g m/s; it must be at most %g",
                           element_place(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
-                          (double)speed_limit_mps);
+                          (double)DRV_SPEED_LIMIT_MPS);
     }
     return DRV_OK;
 }

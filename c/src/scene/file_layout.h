@@ -85,25 +85,25 @@ typedef enum drv_rule {
     X(FILE_OBJECT_KIND, 17, "objects.kind", "u1", EXTENT_OBJECTS, EXTENT_NONE,                                        \
       "code", 1, 4, RULE_NONE, "kind of object")                                                                      \
     X(FILE_OBJECT_LENGTH, 18, "objects.length_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
-      "m", 0.01, 200, RULE_NONE, "true length")                                                                       \
+      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true length")                                                          \
     X(FILE_OBJECT_WIDTH, 19, "objects.width_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                    \
-      "m", 0.01, 200, RULE_NONE, "true width")                                                                        \
+      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true width")                                                           \
     X(FILE_OBJECT_HEIGHT, 20, "objects.height_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
-      "m", 0.01, 200, RULE_NONE, "true height")                                                                       \
+      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true height")                                                          \
     X(FILE_OBJECT_GOAL, 21, "objects.goal_m", "f4", EXTENT_OBJECTS, EXTENT_PAIR,                                      \
-      "m", -50000, 50000, RULE_NONE, "where it wants to be, x then y")                                                \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "where it wants to be, x then y")              \
     X(FILE_OBJECT_EXPERT, 22, "objects.marked_expert", "u1", EXTENT_OBJECTS, EXTENT_NONE,                             \
       "", 0, 1, RULE_NONE, "1 if the source asks that its log be replayed")                                           \
     X(FILE_TRACK_X, 32, "objects.x_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
-      "m", -50000, 50000, RULE_NONE, "centre; 0 where it is not valid")                                               \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "centre; 0 where it is not valid")             \
     X(FILE_TRACK_Y, 33, "objects.y_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
-      "m", -50000, 50000, RULE_NONE, "centre; 0 where it is not valid")                                               \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "centre; 0 where it is not valid")             \
     X(FILE_TRACK_HEADING, 34, "objects.heading_rad", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                             \
       "rad", -FILE_PI, FILE_PI, RULE_NONE, "counter-clockwise from +x; 0 where it is not valid")                      \
     X(FILE_TRACK_VX, 35, "objects.vx_mps", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                       \
-      "m/s", -200, 200, RULE_NONE, "0 where it is not valid; a speed is at most 200")                                 \
+      "m/s", -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS, RULE_NONE, "0 where it is not valid; a speed is at most 200") \
     X(FILE_TRACK_VY, 36, "objects.vy_mps", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                       \
-      "m/s", -200, 200, RULE_NONE, "0 where it is not valid; a speed is at most 200")                                 \
+      "m/s", -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS, RULE_NONE, "0 where it is not valid; a speed is at most 200") \
     X(FILE_TRACK_VALID, 37, "objects.valid", "u1", EXTENT_VALID, EXTENT_NONE,                                         \
       "", 0, 0, RULE_BITS, "object o at frame f is on the map: bit i % 8 of byte i / 8, i = f * objects + o")         \
     X(FILE_ROAD_ID, 48, "roads.id", "i8", EXTENT_ROADS, EXTENT_NONE,                                                  \
@@ -113,13 +113,13 @@ typedef enum drv_rule {
     X(FILE_ROAD_START, 50, "roads.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
       "points", 0, 0, RULE_TO_POINTS, "polyline i is points start[i] to start[i + 1]")                                \
     X(FILE_POINT_X, 51, "roads.x_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
-      "m", -50000, 50000, RULE_NONE, "points of all polylines")                                                       \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "points of all polylines")                     \
     X(FILE_POINT_Y, 52, "roads.y_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
-      "m", -50000, 50000, RULE_NONE, "points of all polylines")                                                       \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "points of all polylines")                     \
     X(FILE_ROAD_WIDTH, 53, "roads.width_m", "f4", EXTENT_ROADS, EXTENT_NONE,                                          \
       "m", 0, 100, RULE_NONE, "lane width; 0 unknown")                                                                \
     X(FILE_ROAD_LIMIT, 54, "roads.speed_limit_mps", "f4", EXTENT_ROADS, EXTENT_NONE,                                  \
-      "m/s", 0, 200, RULE_NONE, "speed limit; 0 unknown")                                                             \
+      "m/s", 0, DRV_SPEED_LIMIT_MPS, RULE_NONE, "speed limit; 0 unknown")                                             \
     X(FILE_LINK_START, 64, "lanes.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
       "links", 0, 0, RULE_TO_LINKS, "road i leads into successor[start[i]] to successor[start[i + 1]]")               \
     X(FILE_LINK_TO, 65, "lanes.successor", "i4", EXTENT_LINKS, EXTENT_NONE,                                           \

@@ -110,11 +110,8 @@ static void check_roads(checker *check, const drv_scene_input *in) {
                                      (long long)in->road_start[i + 1] - in->road_start[i]);
 }
 
-/* Faster than any road vehicle; what logs hold beyond it is noise. */
-static const float speed_limit_mps = 200.0f;
-
 static drv_status check_input(const drv_scene_input *in, char *message) {
-    const float far = drv_coordinate_limit_m;
+    const float far = DRV_COORDINATE_LIMIT_M, speed_limit_mps = DRV_SPEED_LIMIT_MPS, size_limit_m = DRV_SIZE_LIMIT_M;
     checker check = {in->name, message, DRV_OK};
     check_count(&check, "vehicle_count", in->vehicle_count, 1, DRV_VEHICLE_LIMIT);
     check_count(&check, "num_agents", in->num_agents, 1, in->vehicle_count);
@@ -129,8 +126,8 @@ static drv_status check_input(const drv_scene_input *in, char *message) {
     const int64_t log = (int64_t)in->frame_count * in->log_replay_count;
     check_values(&check, "dt_s", &in->dt_s, 1, 1e-4f, 2.0f, NULL);
     check_codes(&check, "kind of vehicle", in->kind, vehicles, DRV_OBJECT_VEHICLE, DRV_OBJECT_OTHER);
-    check_values(&check, "length_m of vehicle", in->length_m, vehicles, 0.01f, 200.0f, NULL);
-    check_values(&check, "width_m of vehicle", in->width_m, vehicles, 0.01f, 200.0f, NULL);
+    check_values(&check, "length_m of vehicle", in->length_m, vehicles, 0.01f, size_limit_m, NULL);
+    check_values(&check, "width_m of vehicle", in->width_m, vehicles, 0.01f, size_limit_m, NULL);
     /* Agents, then static vehicles: the start of an expert is frame 0 of its log. */
     const int64_t statics_first = agents + in->log_replay_count, static_vehicles = vehicles - statics_first;
     const struct {
@@ -158,7 +155,8 @@ static drv_status check_input(const drv_scene_input *in, char *message) {
     check_roads(&check, in);
     check_codes(&check, "kind of road", in->road_kind, in->road_count, DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY);
     check_values(&check, "width_m of road", in->road_width_m, in->road_count, 0.0f, 100.0f, NULL);
-    check_values(&check, "speed_limit_mps of road", in->road_speed_limit_mps, in->road_count, 0.0f, 200.0f, NULL);
+    check_values(&check, "speed_limit_mps of road", in->road_speed_limit_mps, in->road_count, 0.0f, speed_limit_mps,
+                 NULL);
     check_values(&check, "point_x_m", in->point_x_m, in->point_count, -far, far, NULL);
     check_values(&check, "point_y_m", in->point_y_m, in->point_count, -far, far, NULL);
     return check.status;

@@ -15,8 +15,6 @@ enum {
     DRV_CELL_LIMIT = 1 << 18
 };
 
-/* Coordinates beyond this lose more than 4 mm in float32. */
-static const float drv_coordinate_limit_m = 50000.0f;
 /* Segments longer than this are split: their middle must stand for the whole. */
 static const float drv_segment_limit_m = 10.0f;
 static const float drv_cell_m = 5.0f;

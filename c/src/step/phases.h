@@ -1,4 +1,4 @@
-/* Which phases does a step have? Each stands in the room that answers its question. */
+/* Which phases does a step have? Each stands in the file that answers its question. */
 #ifndef DRV_PHASES_H
 #define DRV_PHASES_H
 
@@ -7,24 +7,31 @@
 #include "step/isa.h"
 #include "step/state.h"
 
+/* X(name, meaning) in the order of a step; drv_trial_restart takes the place of those before drv_observe_write in the
+ * step that restarts a world. */
+#define DRV_PHASES(X)                                                                                       \
+    X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                   \
+    X(traffic_plan, "keeps the poses of the step before and moves log-replay vehicles to their next frame") \
+    X(dynamics_integrate, "moves the agents that drive")                                                    \
+    X(events_detect, "detects the facts of the step from the poses before and after it")                    \
+    X(trial_judge, "decides what the facts mean for agents, trial and episode; writes the channels")        \
+    X(reward_score, "rewards the facts")                                                                    \
+    X(metrics_add, "adds the trial that the step ended to the averages of each agent")                      \
+    X(observe_write, "writes the observation of each agent")
+
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
 
-/* trial.c: puts the world back at the start, in a new trial or a new episode. */
-DRV_STEP_API drv_phase drv_trial_restart;
-/* traffic.c: remembers where everybody was; moves the log-replay vehicles to their next frame. */
-DRV_STEP_API drv_phase drv_traffic_plan;
-/* dynamics.c: moves the agents that drive. */
-DRV_STEP_API drv_phase drv_dynamics_integrate;
-/* events.c: the facts of the step, from the poses before and after it. */
-DRV_STEP_API drv_phase drv_events_detect;
-/* trial.c: what the facts mean for agents, trial and episode; the only writer of the channels. */
-DRV_STEP_API drv_phase drv_trial_judge;
-/* reward.c: what the facts are worth. */
-DRV_STEP_API drv_phase drv_reward_score;
-/* metrics.c: where a trial of the world has ended, averages what it brought each agent. */
-DRV_STEP_API drv_phase drv_metrics_add;
-/* observe.c: what every agent sees. */
-DRV_STEP_API drv_phase drv_observe_write;
+#define X(name, meaning) DRV_STEP_API drv_phase drv_##name;
+DRV_PHASES(X)
+#undef X
+
+/* Indices of phases, for names and times. */
+enum {
+#define X(name, meaning) DRV_PHASE_##name,
+    DRV_PHASES(X)
+#undef X
+    DRV_PHASE_COUNT
+};
 
 /* Parts that others call. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);                       /* every vehicle at its start */
@@ -38,18 +45,5 @@ DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t
 /* The observations of the chosen agents of a world in a type with all its features, each at its place from `out` on. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
                       void *out);
-
-/* Index of each phase, for names and times. */
-enum {
-    TRIAL_RESTART,
-    TRAFFIC_PLAN,
-    DYNAMICS_INTEGRATE,
-    EVENTS_DETECT,
-    TRIAL_JUDGE,
-    REWARD_SCORE,
-    METRICS_ADD,
-    OBSERVE_WRITE,
-    DRV_PHASE_COUNT
-};
 
 #endif

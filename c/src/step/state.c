@@ -2,13 +2,14 @@
 #include "step/state.h"
 
 #include "platform/memory.h"
+#include "step/metrics.h"
 
 #define DRV_AGENTS sizes.agents
 #define DRV_VEHICLES sizes.vehicles
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
-#define DRV_REWARDS (sizes.agents * DRV_REWARD_TERMS)
+#define DRV_REWARDS (sizes.agents * DRV_TERM_COUNT)
 #define DRV_TRIALS (sizes.agents * sizes.max_trials)
-#define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * DRV_METRIC_COUNT)
+#define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT)
 
 /* Arrays begin on 32 bytes, so that a vector load never splits a line twice. */
 static uint64_t padded(uint64_t bytes) { return (bytes + 31u) / 32u * 32u; }

@@ -18,75 +18,63 @@ enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
 /* What the next call does with a world. */
 enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 
-/* DRV_METRIC_SCORE, in the public header, is the first. */
-enum {
-    DRV_METRIC_GOAL = DRV_METRIC_SCORE + 1,
-    DRV_METRIC_COLLISION,
-    DRV_METRIC_OFFROAD,
-    DRV_METRIC_TIMEOUT,
-    DRV_METRIC_TRIAL_LENGTH,
-    DRV_METRIC_DISTANCE,
-    DRV_METRIC_MEAN_SPEED,
-    DRV_METRIC_REWARD,
-    DRV_METRIC_REWARD_GOAL,
-    DRV_METRIC_REWARD_COLLISION,
-    DRV_METRIC_REWARD_OFFROAD,
-    DRV_METRIC_REWARD_PROGRESS,
-    DRV_METRIC_COUNT
-};
-
-/* X(type, numpy type, name, elements of a world, unit or meaning, phases that write it) */
-#define DRV_STATE(X)                                                                                    \
-    /* the world's clock and place in its stream */                                                     \
-    X(uint64_t, "u8", seed, 1, "", "reset")                                                             \
-    X(int64_t, "i8", id, 1, "", "create")                                                               \
-    X(int64_t, "i8", episode, 1, "", "trial_restart")                                                   \
-    X(int32_t, "i4", scene_index, 1, "", "trial_restart")                                              \
-    X(int32_t, "i4", trial, 1, "", "trial_restart")                                                     \
-    X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_judge")                       \
-    X(int32_t, "i4", age_steps, 1, "steps the clock had behind it at the start", "reset")               \
-    X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_judge")       \
-    /* vehicles on the map: agents, then log-replay vehicles, then static vehicles */                                         \
-    X(float, "f4", x_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
-    X(float, "f4", y_m, DRV_VEHICLES, "m", "dynamics_integrate")                                        \
-    X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "dynamics_integrate")                              \
-    X(float, "f4", cos_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
-    X(float, "f4", sin_heading, DRV_VEHICLES, "1", "dynamics_integrate")                                \
-    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "dynamics_integrate, trial_judge")                   \
-    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "traffic_plan, trial_judge")                  \
-    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
-    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "traffic_plan")                           \
-    X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "traffic_plan")                 \
-    X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "traffic_plan")             \
-    /* agents: motion */                                                                                  \
-    X(float, "f4", steering_rad, DRV_AGENTS, "rad", "dynamics_integrate")                                 \
-    X(float, "f4", acceleration_mps2, DRV_AGENTS, "m/s2", "dynamics_integrate, trial_judge")              \
-    X(float, "f4", yaw_rate_radps, DRV_AGENTS, "rad/s", "dynamics_integrate, trial_judge")                \
-    X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "dynamics_integrate")                       \
-    /* agents: facts of the step, and what they are judged against */                                     \
-    X(uint8_t, "u1", collision_onset, DRV_AGENTS, "a contact began in this step", "events_detect")                    \
-    X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle of a contact begun, else -1", "events_detect") \
-    X(uint8_t, "u1", offroad_onset, DRV_AGENTS, "a crossing of a road edge began", "events_detect")             \
-    X(uint8_t, "u1", goal_onset, DRV_AGENTS, "the goal was reached in this step", "events_detect")           \
-    X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "events_detect")        \
-    X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box is over a road edge", "events_detect")               \
-    X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start, or reached it", "events_detect") \
-    /* agents: verdicts */                                                                                \
-    X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_judge")      \
-    X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet", "trial_judge")   \
-    X(uint8_t, "u1", recorded, DRV_AGENTS, "the trial was decided in this step", "trial_judge")             \
-    X(int32_t, "i4", steps_driven, DRV_AGENTS, "steps in this trial", "trial_judge")                      \
-    X(uint8_t, "u1", had_goal, DRV_AGENTS, "in this trial", "trial_judge")                                \
-    X(uint8_t, "u1", had_collision, DRV_AGENTS, "in this trial", "trial_judge")                           \
-    X(uint8_t, "u1", had_offroad, DRV_AGENTS, "in this trial", "trial_judge")                             \
-    X(uint8_t, "u1", scored, DRV_AGENTS, "goal with no infraction by then", "trial_judge")                \
-    X(uint8_t, "u1", previous_outcome, DRV_AGENTS, "of the trial before", "trial_restart")                \
-    X(float, "f4", previous_share, DRV_AGENTS, "steps driven / trial_steps of the trial before", "trial_restart") \
-    /* agents: worth */                                                                                   \
-    X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "reward_score")    \
-    X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "reward_score")              \
-    /* agents: report */                                                                                  \
-    X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")        \
+/* X(type, numpy type, name, elements of a world, unit or meaning, phases that write it)
+ *
+ * Beside the phases of a step, "create" and "reset" write what stands nowhere else; a reset also writes what
+ * trial_restart and observe_write do. */
+#define DRV_STATE(X)                                                                                                 \
+    /* the world's clock and place in its stream */                                                                  \
+    X(uint64_t, "u8", seed, 1, "", "create, reset")                                                                  \
+    X(int64_t, "i8", id, 1, "", "create")                                                                            \
+    X(int64_t, "i8", episode, 1, "", "create, reset, trial_restart")                                                 \
+    X(int32_t, "i4", scene_index, 1, "", "trial_restart")                                                            \
+    X(int32_t, "i4", trial, 1, "", "trial_restart")                                                                  \
+    X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_restart, trial_judge")                     \
+    X(int32_t, "i4", age_steps, 1, "steps that the clock had behind it at the start", "reset, trial_restart")        \
+    X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_restart, trial_judge")     \
+    /* vehicles: agents, then log-replay vehicles, then static vehicles */                                           \
+    X(float, "f4", x_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
+    X(float, "f4", y_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
+    X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "trial_restart, traffic_plan, dynamics_integrate")              \
+    X(float, "f4", cos_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
+    X(float, "f4", sin_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "trial_restart, traffic_plan, dynamics_integrate, trial_judge")   \
+    X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
+    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
+    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
+    X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "trial_restart, traffic_plan")             \
+    X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
+    /* agents: motion */                                                                                             \
+    X(float, "f4", steering_rad, DRV_AGENTS, "rad", "trial_restart, dynamics_integrate")                             \
+    X(float, "f4", acceleration_mps2, DRV_AGENTS, "m/s2", "trial_restart, dynamics_integrate, trial_judge")          \
+    X(float, "f4", yaw_rate_radps, DRV_AGENTS, "rad/s", "trial_restart, dynamics_integrate, trial_judge")            \
+    X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "trial_restart, dynamics_integrate")                   \
+    /* agents: facts of the step, and what detects their onset */                                                    \
+    X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \
+    X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle whose overlap began, else -1",                   \
+      "trial_restart, events_detect")                                                                                \
+    X(uint8_t, "u1", offroad_onset, DRV_AGENTS, "an overlap with a road edge began", "trial_restart, events_detect") \
+    X(uint8_t, "u1", goal_onset, DRV_AGENTS, "the agent reached its goal", "trial_restart, events_detect")           \
+    X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
+    X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
+    X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start", "trial_restart, events_detect")      \
+    /* agents: verdicts */                                                                                           \
+    X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_restart, trial_judge")  \
+    X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet",                           \
+      "trial_restart, trial_judge")                                                                                  \
+    X(uint8_t, "u1", recorded, DRV_AGENTS, "this step decided the trial", "trial_restart, trial_judge")              \
+    X(int32_t, "i4", steps_driven, DRV_AGENTS, "steps in this trial", "trial_restart, trial_judge")                  \
+    X(uint8_t, "u1", had_goal, DRV_AGENTS, "in this trial", "trial_restart, trial_judge")                            \
+    X(uint8_t, "u1", had_collision, DRV_AGENTS, "in this trial", "trial_restart, trial_judge")                       \
+    X(uint8_t, "u1", had_offroad, DRV_AGENTS, "in this trial", "trial_restart, trial_judge")                         \
+    X(uint8_t, "u1", scored, DRV_AGENTS, "goal with no infraction by then", "trial_restart, trial_judge")            \
+    X(uint8_t, "u1", previous_outcome, DRV_AGENTS, "of the trial before", "trial_restart")                           \
+    X(float, "f4", previous_share, DRV_AGENTS, "steps driven / trial_steps of the trial before", "trial_restart")    \
+    /* agents: reward */                                                                                             \
+    X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "trial_restart, reward_score") \
+    X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "trial_restart, reward_score")            \
+    /* agents: report */                                                                                             \
+    X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
     X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")
 
 /* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */

@@ -1,41 +1,44 @@
 /* In what order? Actions become facts, facts verdicts, verdicts numbers; a restart is a step of its own. */
 #include <stddef.h>
 
+#include "math/vector.h"
 #include "platform/clock.h"
 #include "step/actions.h"
 #include "step/kernels.h"
 #include "step/phases.h"
-#include "math/vector.h"
 
-static drv_phase *const phases[DRV_PHASE_COUNT] = {
-    [TRIAL_RESTART] = drv_trial_restart,
-    [TRAFFIC_PLAN] = drv_traffic_plan,
-    [DYNAMICS_INTEGRATE] = drv_dynamics_integrate,
-    [EVENTS_DETECT] = drv_events_detect,
-    [TRIAL_JUDGE] = drv_trial_judge,
-    [REWARD_SCORE] = drv_reward_score,
-    [METRICS_ADD] = drv_metrics_add,
-    [OBSERVE_WRITE] = drv_observe_write,
-};
+/* Adds up the time of each phase; no-op where `phase_ns` is NULL. */
+typedef struct stopwatch {
+    int64_t *phase_ns, last_ns;
+} stopwatch;
 
-static const int driving_order[] = {TRAFFIC_PLAN, DYNAMICS_INTEGRATE, EVENTS_DETECT, TRIAL_JUDGE,
-                                    REWARD_SCORE, METRICS_ADD,        OBSERVE_WRITE};
-static const int restarting_order[] = {TRIAL_RESTART, OBSERVE_WRITE};
+static stopwatch start(int64_t *phase_ns) { return (stopwatch){phase_ns, phase_ns ? drv_clock_ns() : 0}; }
+
+static void lap(stopwatch *watch, int phase) {
+    if (!watch->phase_ns) return;
+    const int64_t now_ns = drv_clock_ns();
+    watch->phase_ns[phase] += now_ns - watch->last_ns;
+    watch->last_ns = now_ns;
+}
+
+#define RUN(phase) drv_##phase(world, scratch), lap(&watch, DRV_PHASE_##phase)
 
 void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
-    const bool restarts = *world->pending != DRV_GOES_ON;
-    const int *order = restarts ? restarting_order : driving_order;
-    const size_t count = restarts ? sizeof restarting_order / sizeof *restarting_order
-                                  : sizeof driving_order / sizeof *driving_order;
-    int64_t before_ns = phase_ns ? drv_clock_ns() : 0;
-    for (size_t i = 0; i < count; i++) {
-        phases[order[i]](world, scratch);
-        if (!phase_ns) continue;
-        int64_t now_ns = drv_clock_ns();
-        phase_ns[order[i]] += now_ns - before_ns;
-        before_ns = now_ns;
+    stopwatch watch = start(phase_ns);
+    if (*world->pending != DRV_GOES_ON) {
+        RUN(trial_restart);
+    } else {
+        RUN(traffic_plan);
+        RUN(dynamics_integrate);
+        RUN(events_detect);
+        RUN(trial_judge);
+        RUN(reward_score);
+        RUN(metrics_add);
     }
+    RUN(observe_write);
 }
+
+#undef RUN
 
 const drv_kernels DRV_KERNELS_OF_ISA = {
     .isa = DRV_ISA_TEXT,

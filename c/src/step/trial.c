@@ -52,8 +52,8 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
         world->distance_m[agent] = world->steering_rad[agent] = 0.0f;
         world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
-        for (int32_t term = 0; term < DRV_REWARD_TERMS; term++)
-            world->trial_reward[agent * DRV_REWARD_TERMS + term] = 0.0f;
+        for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
+            world->trial_reward[agent * DRV_TERM_COUNT + term] = 0.0f;
     }
     drv_traffic_begin(world);
     drv_events_begin(world, scratch);

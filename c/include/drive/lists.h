@@ -1,0 +1,81 @@
+/* Which arrays, settings and rewards are there?
+ *
+ * The structs, enums, names, ranges, sizes and copies of the core, and through its tables those of Python, expand from
+ * these lists. One more of a kind is one row here; docs/architecture.md has the rest of the recipe. */
+#ifndef DRV_LISTS_H
+#define DRV_LISTS_H
+
+/* The caller's arrays: the actions, the observations and one array per channel.
+ *
+ * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that write it, meaning)
+ *
+ * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, or the
+ * vehicle TABLE of a world; the numpy type of actions and observations ("") follows from the config. */
+#define DRV_ARRAYS(X)                                                                                              \
+    X(void, actions, "", AGENTS, ACTION, "",                                                                       \
+      "int64 indices of the two discrete action types, or float32 throttle and steering in [-1, 1]")               \
+    X(uint8_t, observations, "", AGENTS, OBSERVATION, "observe_write", "observation vectors, or index observations") \
+    X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
+      "records of the vehicles that index observations name, the first zeros; NULL for other observations")        \
+    X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
+    X(uint8_t, terminations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                      \
+      "an event ended the agent's last trial of the episode")                                                      \
+    X(uint8_t, truncations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                       \
+      "the episode was cut while the agent was driving")                                                           \
+    X(uint8_t, trial_ended, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the step ended a trial of the world") \
+    X(uint8_t, truncation, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                        \
+      "the step ended a trial while the agent was driving")                                                        \
+    X(uint8_t, invalid_step, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the action had no effect")          \
+    X(uint8_t, first, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the observation opens an episode")         \
+    X(int32_t, trial_index, "i4", AGENTS, ONE, "trial_restart, trial_judge", "the trial of the observation, from 0") \
+    X(uint8_t, removed, "b1", AGENTS, ONE, "trial_restart, trial_judge", "off the map")                            \
+    X(uint8_t, stopped, "b1", AGENTS, ONE, "trial_restart, trial_judge", "on the map, not driving")                \
+    X(uint8_t, waits, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the next action will have no effect")      \
+    X(uint8_t, outcome, "u1", AGENTS, ONE, "trial_restart, trial_judge",                                           \
+      "drv_outcome in the step that decides the agent's trial, else 0")                                            \
+    X(uint16_t, code, "u2", AGENTS, ONE, "trial_restart, trial_judge", "the agent's flags in one number, see DRV_CODE_*") \
+    X(int32_t, scene_index, "i4", WORLDS, ONE, "trial_restart", "the scene that the world plays")
+
+/* The terms of the reward; each is a weight of the config times a fact of the step.
+ *
+ * X(SYMBOL, name, weight, ONSET or RATE)
+ *
+ * An ONSET is paid once, a RATE in every step. */
+#define DRV_REWARD_TERMS(X)                            \
+    X(GOAL, goal, reward_goal, ONSET)                  \
+    X(COLLISION, collision, reward_collision, ONSET)   \
+    X(OFFROAD, offroad, reward_offroad, ONSET)         \
+    X(PROGRESS, progress, reward_progress_per_m, RATE)
+
+/* The settings that all worlds of a batch share, beside the weights of the reward.
+ *
+ * X(type, name, numpy type, lowest, highest, value of None, choices)
+ *
+ * Ranges are those within which the arithmetic holds; Python's narrower ones are what makes sense. A setting without a
+ * None has NAN there; the choices of an enum are in the order of its codes, from 0. */
+#define DRV_CONFIG(X)                                                                          \
+    X(int32_t, max_trials, "i4", 1, 10000, NAN, "")                                            \
+    X(int32_t, action_type, "i4", DRV_DISCRETE, DRV_CONTINUOUS, NAN, "discrete multi_discrete continuous") \
+    X(int32_t, dynamics, "i4", DRV_BICYCLE, DRV_BICYCLE, NAN, "bicycle")                       \
+    X(float, max_acceleration_mps2, "f4", 1e-3, 100, NAN, "")                                  \
+    X(float, max_steering_rad, "f4", 1e-3, 1.5, NAN, "")                                       \
+    X(float, max_speed_mps, "f4", 1e-3, DRV_SPEED_LIMIT_MPS, NAN, "")                          \
+    X(float, min_speed_mps, "f4", -DRV_SPEED_LIMIT_MPS, 0, NAN, "")                            \
+    X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
+    X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
+    X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \
+    X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
+    X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
+    X(float, stopped_share_limit, "f4", 0, 1, 0, "") /* 0: off */                              \
+    X(int32_t, partners, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                     \
+    X(int32_t, roads, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                        \
+    X(int32_t, road_selection, "i4", DRV_ROADS_EXACT, DRV_ROADS_NEAR, NAN, "exact near")       \
+    X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \
+    X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
+    X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
+    X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR, NAN, "off actor")      \
+    X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
+    X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \
+    X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* near 1 the averages move by less than a float can hold */
+
+#endif

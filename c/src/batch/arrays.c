@@ -1,0 +1,50 @@
+/* Which arrays does a caller bind, and of which shape? */
+#include <stddef.h>
+
+#include "batch/batch.h"
+
+enum { ONE, ACTION, OBSERVATION, TABLE };
+
+static const struct array {
+    drv_array_field field;
+    int32_t shape;
+} arrays[] = {
+#define X(type, name, letter, per, shape, phases, meaning) \
+    {{#name, letter, phases, meaning, per, 0, 0, (int32_t)offsetof(drv_arrays, name)}, shape},
+    DRV_ARRAYS(X)
+#undef X
+};
+
+static drv_array_field shaped(const struct array *array, const drv_config *config, const drv_batch_needs *needs) {
+    drv_array_field field = array->field;
+    switch (array->shape) {
+        case ACTION:
+            field.type = config->action_type == DRV_CONTINUOUS ? "f4" : "i8";
+            field.columns = needs->action_width > 1 ? needs->action_width : 0;
+            break;
+        case OBSERVATION:
+            field.type = config->observation_type == DRV_INDEX     ? "u1"
+                         : config->observation_type == DRV_FLOAT16 ? "f2"
+                                                                   : "f4";
+            field.columns =
+                config->observation_type == DRV_INDEX ? needs->observation_bytes : needs->observation_size;
+            break;
+        case TABLE:
+            field.columns = 1 + needs->vehicles_per_world;
+            field.depth = DRV_RECORD_FLOATS;
+            break;
+        default: break;
+    }
+    return field;
+}
+
+int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,
+                         int32_t capacity) {
+    int32_t count = 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (arrays[i].shape == TABLE && config->observation_type != DRV_INDEX) continue;
+        if (count < capacity) out[count] = shaped(&arrays[i], config, needs);
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,53 @@
+/* In which memory does a thread search? */
+#include <stdlib.h>
+
+#include "batch/batch.h"
+#include "math/vector.h"
+#include "platform/memory.h"
+#include "view/layout.h"
+
+/* Cuts one thread's block into the arrays of its scratch, or only measures it where `base` is NULL. */
+static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
+    int64_t items = batch->sizes.vehicles;
+    for (int32_t i = 0; i < batch->scene_count; i++)
+        if (batch->scenes[i]->segments.count > items) items = batch->scenes[i]->segments.count;
+    const int32_t slots = batch->config.partners > batch->config.roads ? batch->config.partners : batch->config.roads;
+    uint64_t used = 0;
+#define CUT(member, bytes)                             \
+    out->member = base ? (void *)(base + used) : NULL; \
+    used += drv_round_up_to_line((uint64_t)(bytes))
+    CUT(world, batch->world_bytes);
+    CUT(distance2, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(room, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(name, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(first, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(vehicle_block, batch->sizes.vehicles * (int64_t)sizeof(int32_t));
+    CUT(kept, (slots + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
+    CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
+    CUT(observation, batch->needs.observation_size * (int64_t)sizeof(float));
+    CUT(on_map.vehicle, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(on_map.place, batch->sizes.agents * (int64_t)sizeof(int32_t));
+    CUT(on_map.x_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(on_map.y_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(chosen, batch->sizes.agents);
+    CUT(cell, batch->sizes.agents * (int64_t)sizeof(int32_t));
+#undef CUT
+    return used;
+}
+
+bool drv_batch_make_scratch(drv_batch *batch) {
+    drv_scratch measured;
+    const uint64_t bytes = carve(batch, NULL, &measured);
+    const int32_t workers = drv_pool_workers(batch->pool);
+    batch->workers = calloc((size_t)workers, sizeof *batch->workers);
+    batch->scratch_block = drv_memory_acquire((uint64_t)workers * bytes);
+    if (!batch->workers || !batch->scratch_block) return false;
+    for (int32_t i = 0; i < workers; i++) {
+        drv_scratch *scratch = &batch->workers[i].scratch;
+        carve(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
+        for (int32_t block = 0; block < batch->sizes.vehicles; block++)
+            scratch->vehicle_block[block] = block * batch->kernels->width;
+    }
+    return true;
+}

@@ -1,0 +1,153 @@
+/* May a batch be set up like this, and how much memory does it need? Checks at the API boundary; behind it, phases cannot
+ * fail. */
+#include <math.h>
+#include <stddef.h>
+
+#include "batch/batch.h"
+#include "math/vector.h"
+#include "platform/error.h"
+#include "step/metrics.h"
+#include "view/layout.h"
+
+static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
+
+/* ---- config ---- */
+
+enum { reward_limit = 1000000 };
+
+static const drv_config_field config_fields[] = {
+#define X(type, name, letter, low, high, none, choices) \
+    {#name, letter, choices, low, high, none, (int32_t)offsetof(drv_config, name)},
+    DRV_CONFIG(X)
+#undef X
+#define X(symbol, name, weight, when) \
+    {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},
+    DRV_REWARD_TERMS(X)
+#undef X
+};
+
+enum { config_field_count = sizeof config_fields / sizeof *config_fields };
+
+int32_t drv_config_fields(drv_config_field *out, int32_t capacity) {
+    for (int32_t i = 0; i < config_field_count && i < capacity; i++) out[i] = config_fields[i];
+    return config_field_count;
+}
+
+static double value_of(const drv_config *config, const drv_config_field *field) {
+    const void *at = (const uint8_t *)config + field->offset;
+    if (field->type[0] == 'i') return *(const int32_t *)at;
+    return field->type[1] == '4' ? (double)*(const float *)at : *(const double *)at;
+}
+
+static drv_status check_range(const char *name, double found, double low, double high, char *message) {
+    if (found >= low && found <= high) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CONFIG, "%s is %.17g; it must be in %g to %g", name, found, low, high);
+}
+
+static drv_status check_config(const drv_config *config, char *message) {
+    drv_status status = DRV_OK;
+    for (int32_t i = 0; status == DRV_OK && i < config_field_count; i++) {
+        const drv_config_field *field = &config_fields[i];
+        status = check_range(field->name, value_of(config, field), field->low, field->high, message);
+    }
+    return status;
+}
+
+/* ---- setup ---- */
+
+static drv_status check_counts(const drv_batch_setup *setup, char *message) {
+    const int32_t worlds = setup->num_worlds, part_limit = worlds < DRV_PART_LIMIT ? worlds : DRV_PART_LIMIT;
+    const struct {
+        const char *name;
+        int32_t found, low, high;
+    } counts[] = {{"worlds", worlds, 1, DRV_WORLD_LIMIT},
+                  {"scenes", setup->scene_count, 1, 1 << 24},
+                  {"threads", setup->thread_count, 1, DRV_THREAD_LIMIT},
+                  {"parts", setup->part_count, 0, part_limit},
+                  {"agents_per_world", setup->agents_per_world, 1, DRV_VEHICLE_LIMIT}};
+    drv_status status = DRV_OK;
+    for (size_t i = 0; status == DRV_OK && i < sizeof counts / sizeof *counts; i++)
+        status = check_range(counts[i].name, counts[i].found, counts[i].low, counts[i].high, message);
+    return status;
+}
+
+/* The name of an instruction set on offer, or `before` where that is not empty; "" where there is none. */
+static const char *set_name(int32_t index, const char *before) {
+    const char *name = drv_kernels_offered(index);
+    return !name ? "" : before[0] ? before : name;
+}
+
+static drv_status check_instruction_set(const drv_batch_setup *setup, char *message) {
+    if (drv_kernels_choose(setup->instruction_set)) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CONFIG, "the instruction set is %.40s; this processor offers %s%s%s%s%s",
+                    setup->instruction_set, set_name(0, ""), set_name(1, ", "), set_name(1, ""), set_name(2, ", "),
+                    set_name(2, ""));
+}
+
+static drv_status check_world_ids(const drv_batch_setup *setup, char *message) {
+    for (int32_t i = 0; i < setup->num_worlds; i++)
+        if (setup->world_ids[i] < 0)
+            return drv_fail(message, DRV_ERROR_CONFIG, "world id %d is %lld; it must be 0 or above", i,
+                            (long long)setup->world_ids[i]);
+    return DRV_OK;
+}
+
+static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *scene, char *message) {
+    const drv_config *config = &setup->config;
+    if (scene->num_agents > setup->agents_per_world)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s has %d controlled vehicles; there are %d agents a world", scene->name,
+                        scene->num_agents, setup->agents_per_world);
+    if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
+                        scene->segments.count, DRV_INDEX_LIMIT);
+    return DRV_OK;
+}
+
+static drv_status check_setup(const drv_batch_setup *setup, char *message) {
+    drv_status status = check_counts(setup, message);
+    if (status == DRV_OK) status = check_config(&setup->config, message);
+    if (status == DRV_OK) status = check_instruction_set(setup, message);
+    if (status == DRV_OK) status = check_world_ids(setup, message);
+    for (int32_t i = 0; status == DRV_OK && i < setup->scene_count; i++)
+        status = check_scene(setup, setup->scenes[i], message);
+    return status;
+}
+
+/* ---- memory ---- */
+
+static int32_t round_up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
+
+drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
+    int32_t vehicles = setup->agents_per_world;
+    for (int32_t i = 0; i < setup->scene_count; i++)
+        if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
+    return (drv_sizes){setup->agents_per_world, round_up(vehicles, DRV_SIMD_PAD), (vehicles + 63) / 64,
+                       setup->config.max_trials};
+}
+
+drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
+    drv_status status = check_setup(setup, message);
+    if (status != DRV_OK) return status;
+    const drv_sizes sizes = drv_batch_sizes(setup);
+    const int64_t agents = (int64_t)setup->num_worlds * sizes.agents;
+    const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT;
+    const double bytes = (double)setup->num_worlds * (double)drv_state_world_bytes(sizes);
+    if (agents > INT32_MAX || averages > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
+        return drv_fail(message, DRV_ERROR_MEMORY,
+                        "%d worlds of %d agents with max_trials %d need %.3g bytes of state and %lld agents; at most "
+                        "%.3g bytes and %d agents are allowed",
+                        setup->num_worlds, sizes.agents, sizes.max_trials, bytes, (long long)agents,
+                        (double)block_limit_bytes, INT32_MAX);
+    *out = (drv_batch_needs){
+        .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->num_worlds,
+        .num_agents = (int32_t)agents,
+        .agents_per_world = sizes.agents,
+        .vehicles_per_world = sizes.vehicles,
+        .observation_size = drv_layout_size(&setup->config),
+        .observation_bytes = drv_layout_bytes(&setup->config),
+        .action_width = drv_action_space_of(&setup->config).width,
+    };
+    return DRV_OK;
+}
