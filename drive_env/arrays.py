@@ -8,9 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from .binding import ffi, lib, table, text
-from .config import DriveConfig
 from .errors import ConfigError, DriveMemoryError, shown
-from .native import native_config
 
 ALIGNMENT_BYTES = 64
 """A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
@@ -42,7 +40,7 @@ def shared_table(config, needs, num_worlds: int) -> tuple[Shared, ...]:
         for field in table(lib.drv_array_fields, "drv_array_field", config, needs))
 
 
-CHANNELS = tuple(shared.name for shared in shared_table(native_config(DriveConfig()), ffi.new("drv_batch_needs *"), 0)
+CHANNELS = tuple(shared.name for shared in shared_table(ffi.new("drv_config *"), ffi.new("drv_batch_needs *"), 0)
                  if not shared.per_world and shared.name not in ("actions", "observations"))
 """Names of the arrays that have one number per agent, whatever the config."""
 
