@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import cells, run
-from scenes.json_writer import json_bytes, small_document
+from json_writer import json_bytes, small_document
 
 import drive_env
 

@@ -1,5 +1,5 @@
 /* Does the reader of scene files keep its contract with C? What it says to spoilt files is asked by
- * tests/scenes/test_drv_hostile.py. */
+ * tests/scenes/readers/test_drv_hostile.py. */
 #include <stdlib.h>
 
 #include "check.h"

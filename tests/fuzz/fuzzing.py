@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "helpers"), str(HERE.parent / "scenes")]
+sys.path.insert(0, str(HERE.parent / "helpers"))
 
 import build_core  # noqa: E402
 from drv_writer import bare_scene, drv_file, full_scene  # noqa: E402

@@ -17,7 +17,7 @@ from drive_env.scenes.readers import source
 
 @pytest.fixture
 def bin_file(tmp_path):
-    """A small file of a foreign format."""
+    """A small file of another format."""
     path = tmp_path / "small.bin"
     path.write_bytes(small_file())
     return path
@@ -37,7 +37,7 @@ def test_a_file_is_converted_and_the_differences_are_reported(bin_file, tmp_path
     assert scene.report == drive_env.load_scene(bin_file).report
 
 
-def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bin_file, tmp_path):
+def test_a_converted_file_keeps_its_provenance_when_it_is_converted_again(bin_file, tmp_path):
     first, second = tmp_path / "first.drv", tmp_path / "second.drv"
     run("convert", str(bin_file), str(first), "--licence", "CC0 1.0")
     run("convert", str(first), str(second))
@@ -53,7 +53,7 @@ def test_a_converted_file_keeps_where_it_came_from_when_it_is_converted_again(bi
 
 
 @pytest.mark.parametrize("as_folder", [True, False], ids=["folder", "file"])
-def test_a_generators_name_is_the_generator_in_every_command_whatever_lies_there(
+def test_a_generators_name_means_the_generator_in_every_command(
         bin_file, tmp_path, monkeypatch, as_folder):
     monkeypatch.chdir(tmp_path)
     if as_folder:
@@ -72,7 +72,7 @@ def test_a_generators_name_is_the_generator_in_every_command_whatever_lies_there
     assert drive_env.load_scene(next((tmp_path / "folder").iterdir())).objects.count == 3
 
 
-def test_a_folder_is_converted_into_a_folder_and_what_is_no_scene_is_named(bin_file, tmp_path):
+def test_a_folder_is_converted_into_a_folder_and_other_files_are_reported(bin_file, tmp_path):
     (tmp_path / "more").mkdir()
     for name in ("a.bin", "b.bin", ".hidden"):
         (tmp_path / "more" / name).write_bytes(small_file())
@@ -112,7 +112,7 @@ def test_an_os_error_of_one_file_is_reported_and_the_others_are_converted(tmp_pa
         run("convert", str(folder / "b.bin"), str(tmp_path / "b.drv"))
 
 
-def test_where_nothing_can_be_read_no_folder_is_left(tmp_path):
+def test_no_folder_is_created_if_nothing_can_be_read(tmp_path):
     (tmp_path / "more").mkdir()
     for name in ("README.md", "LICENCE"):
         (tmp_path / "more" / name).write_text("about")
@@ -121,7 +121,7 @@ def test_where_nothing_can_be_read_no_folder_is_left(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["more"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+@pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_a_file_of_any_name_is_converted_and_control_characters_are_escaped(tmp_path, encoding):
     folder = os.fsencode(tmp_path)
@@ -137,7 +137,7 @@ def test_a_file_of_any_name_is_converted_and_control_characters_are_escaped(tmp_
     assert (scene.name, scene.source) == ("\ufffda\ufffd[1m", "\ufffda\ufffd[1m.bin")
 
 
-def test_nothing_is_overwritten_unless_that_is_asked(bin_file, tmp_path):
+def test_nothing_is_overwritten_without_force(bin_file, tmp_path):
     (tmp_path / "out").mkdir()
     taken = tmp_path / "out" / "small.drv"
     taken.write_bytes(b"old")
@@ -186,7 +186,7 @@ def test_an_invalid_conversion_is_an_error_and_nothing_is_written(arguments, sen
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
+def test_inspect_shows_the_sections_of_a_drv(bin_file, tmp_path):
     out = tmp_path / "small.drv"
     run("convert", str(bin_file), str(out))
     output = run("inspect", str(out))
@@ -198,7 +198,7 @@ def test_inspect_shows_the_sections_of_an_own_file(bin_file, tmp_path):
 
 
 def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
-    """What it shows of the file and of the scene belongs together, whoever replaces the file meanwhile."""
+    """So that the facts of file and scene are consistent, also if the file is replaced meanwhile."""
     out, read = tmp_path / "small.drv", []
     run("convert", str(bin_file), str(out))
 

@@ -1,4 +1,4 @@
-"""Is every generated scene one that can be driven, and the same one every time?"""
+"""Can every generated scene be driven, and is it the same every time?"""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class LaneTable:
         self.after = scene.lanes.successor
 
     def spots(self, xy):
-        """Lanes whose centre holds the point, as {lane: metres along it}."""
+        """Lanes whose centre line contains the point, as {lane: metres along it}."""
         away = point_segment_m(np.asarray(xy, np.float64)[None], self.segments)[0]
         return {int(self.lane[i]): self.along[i] + np.linalg.norm(xy - self.segments[i, 0])
                 for i in np.flatnonzero(away < 2e-3)}
 
     def way_m(self, lane, along, goal, goal_along):
-        """Length of the shortest way over the lane graph, by relaxing all links until nothing changes."""
+        """Length of the shortest path in the lane graph, by relaxing all links until nothing changes."""
         reach = np.full(len(self.length), np.inf)
         reach[self.after[self.before == lane]] = self.length[lane] - along
         while True:
@@ -87,7 +87,7 @@ def check_spawns(scene, agents):
     boxes = corners(xy_m, heading_rad, objects.length_m, objects.width_m)
     assert on_road(boxes.reshape(-1, 2), edges).all()
     assert min(box_segment_gap_m(box, edges) for box in boxes) >= 0.3
-    # A box longer by 1 m at both ends keeps off every other such box: 2 m of bumper gap.
+    # Boxes longer by 1 m at both ends do not overlap: the gaps are at least 2 m.
     grown = corners(xy_m, heading_rad, objects.length_m + 1.998, objects.width_m)
     sides = np.stack([grown, np.roll(grown, -1, axis=1)], axis=2)
     for car in range(agents):
@@ -99,7 +99,7 @@ def check_spawns(scene, agents):
     assert on_road(goals_m, edges).all()
     assert np.linalg.norm(goals_m - xy_m, axis=1).min() >= 10.0
     if agents > 1:
-        # Nobody's start stands on somebody's goal.
+        # No start is on a goal.
         assert np.linalg.norm(goals_m[:, None] - xy_m[None], axis=2).min() > 3.0
     ahead = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1)
     velocity_mps = np.stack([objects.vx_mps[0], objects.vy_mps[0]], axis=1)
@@ -109,7 +109,7 @@ def check_spawns(scene, agents):
 
 
 def check_routes(scene):
-    """Every car stands on one straight lane along its heading; returns the length of its way to its goal."""
+    """Every car is on one straight lane along its heading; returns the lengths of the paths to the goals."""
     objects, table, xy_m = scene.objects, LaneTable(scene), positions(scene)
     routes_m = []
     for car in range(objects.count):
@@ -148,7 +148,7 @@ def test_full_scenes_have_reachable_goals_too(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lane_leads_into_lanes_that_set_out_from_its_end(name):
+def test_a_lane_leads_into_lanes_that_start_at_its_end(name):
     for seed in SEEDS:
         scene = generate_scene(name, seed=seed, agents=1)
         lanes = lane_points(scene)
@@ -168,7 +168,7 @@ def test_turns_are_quarter_circles_of_at_least_7_m(name, shape):
         if len(points) == 2:
             continue
         radius_m = np.abs(points[-1] - points[0]).max()
-        # The centre is the corner of the square over the two ends that the turn bends round.
+        # The centre is the corner of the square over the two ends that is inside the turn.
         corners_m = [np.array([points[0][0], points[-1][1]]), np.array([points[-1][0], points[0][1]])]
         away_m = [np.linalg.norm(points - corner, axis=1) for corner in corners_m]
         assert min(np.abs(distance - radius_m).max() for distance in away_m) < 2e-3
@@ -176,7 +176,7 @@ def test_turns_are_quarter_circles_of_at_least_7_m(name, shape):
     assert min(radii_m) >= 7.0 and len(radii_m) == 2
 
 
-def test_every_lane_of_a_town_lies_on_a_loop():
+def test_every_lane_of_a_town_is_on_a_cycle():
     for seed in SEEDS:
         for blocks in ((2, 2), (3, 2), (5, 4)):
             if blocks != (2, 2) and seed % 10:
@@ -199,7 +199,7 @@ def test_towns_differ_in_streets_and_in_spacing():
 
 @pytest.mark.parametrize(("name", "shape"), SHAPES)
 def test_a_car_on_any_lane_centre_keeps_clear_of_every_curb(name, shape):
-    """For a box along the tangent and for one turned as a bicycle's is whose middle keeps to the lane."""
+    """For a box along the tangent, and for one turned like a bicycle whose middle follows the lane."""
     length_m, width_m = 5.2, 2.1
     for seed in range(2):
         scene = generate_scene(name, seed=seed, agents=1, **shape)
@@ -237,15 +237,15 @@ def test_curbs_are_closed_and_do_not_cross_lines_or_lanes(name, shape):
 
 
 def relations(xy_m, ahead):
-    """(n, n): how far car j is along and across the way of car i, and the cosine between their headings."""
+    """(n, n): position of car j along and across the heading of car i, and the cosine between their headings."""
     offset = xy_m[None] - xy_m[:, None]
     along_m = np.abs((offset * ahead[:, None]).sum(-1))
     across_m = np.abs(offset[..., 0] * ahead[:, None, 1] - offset[..., 1] * ahead[:, None, 0])
     return along_m, across_m, (ahead[:, None] * ahead[None]).sum(-1)
 
 
-def test_a_standing_car_in_a_town_can_be_passed():
-    """No two of 32 cars on opposite lanes of a street block it between them."""
+def test_a_stopped_car_in_a_town_can_be_passed():
+    """No two of 32 cars on opposite lanes block a street together."""
     for seed in SEEDS:
         scene = generate_scene("town", seed=seed)
         xy_m, heading_rad = positions(scene), scene.objects.heading_rad[0].astype(np.float64)
@@ -254,8 +254,8 @@ def test_a_standing_car_in_a_town_can_be_passed():
         assert along_m[(same_way < -0.5) & (across_m < 5.0)].min(initial=np.inf) >= 15.0
 
 
-def test_a_standing_car_at_an_intersection_can_be_passed():
-    """Starts lie on the ways in only, so the ways out are free; cars of one lane leave room to turn out."""
+def test_a_stopped_car_at_an_intersection_can_be_passed():
+    """All starts are on entry lanes, so exit lanes are free; cars of one lane have room to turn out."""
     for seed in SEEDS:
         scene = generate_scene("intersection", seed=seed)
         xy_m, heading_rad = positions(scene), scene.objects.heading_rad[0].astype(np.float64)
@@ -281,7 +281,7 @@ def test_no_car_starts_too_fast_to_stop_for_the_next():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bicycle_can_drive_every_route_within_a_trial_without_touching_a_curb(name):
+def test_a_bicycle_can_drive_every_route_within_a_trial_without_a_curb_contact(name):
     for seed in range(4):
         scene = generate_scene(name, seed=seed)
         objects, edges = scene.objects, segments_of(scene.roads, {EDGE})
@@ -296,7 +296,7 @@ def test_a_bicycle_can_drive_every_route_within_a_trial_without_touching_a_curb(
                 here = int(np.argmin(np.hypot(route[:, 0] - x, route[:, 1] - y)))
                 aim = route[min(here + 16, len(route) - 1)]
                 bearing = math.atan2(aim[1] - y, aim[0] - x) - heading
-                # The point at 4 m lies on the circle of radius 4 / (2 sin bearing).
+                # The point at 4 m is on the circle of radius 4 / (2 sin bearing).
                 steer = math.atan(2 * math.sin(bearing) * 0.6 * length_m / 4.0)
                 steer = max(-0.6, min(0.6, steer))
                 wanted = 5.0 if abs(turn_ahead(route, here)) > 0.2 else 12.0
@@ -315,7 +315,7 @@ def test_a_bicycle_can_drive_every_route_within_a_trial_without_touching_a_curb(
 
 
 def dense(route):
-    """The route in points 0.25 m apart."""
+    """The route resampled every 0.25 m."""
     along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(route, axis=0), axis=1))])
     at = np.arange(0, along[-1], 0.25)
     return np.stack([np.interp(at, along, route[:, 0]), np.interp(at, along, route[:, 1])], axis=1)
@@ -365,7 +365,7 @@ def test_every_coordinate_is_exact_in_float32():
             assert (scaled == np.round(scaled)).all()
 
 
-def test_a_scene_says_what_it_is():
+def test_a_scene_names_its_source():
     scene = generate_scene("town", seed=5, agents=3, blocks=[3, np.int64(2)])
     assert (scene.name, scene.generated, scene.dt_s, scene.sdc) == ("town/5", True, 0.1, -1)
     assert scene.source == "generate_scene('town', seed=5, agents=3, blocks=(3, 2))"
@@ -410,7 +410,7 @@ def test_too_many_agents_are_refused_with_the_number_that_fits(name):
     ({"name": "intersection", "arm_length_m": 10}, "arm_length_m is 10; it must be a number from 24 to 400"),
     ({"name": "intersection", "lanes": 4}, "lanes is 4; it must be a whole number from 1 to 3"),
 ])
-def test_what_is_not_offered_is_refused_with_what_is(arguments, words):
+def test_an_unknown_argument_is_refused_with_the_known_ones(arguments, words):
     with pytest.raises(SceneError) as caught:
         generate_scene(**arguments)
     assert words in str(caught.value)
@@ -429,11 +429,11 @@ def test_the_ends_of_every_range_make_scenes(arguments):
     assert np.isfinite(check_routes(scene)).all()
 
 
-# ---- scenes that are kept ----
+# ---- the cache ----
 
 
 def bytes_of(scene):
-    """Everything that a scene says."""
+    """Every field of a scene."""
     parts = (scene.objects, scene.roads, scene.lanes)
     arrays = [(name, array.dtype, array.shape, array.tobytes()) for part in parts for name, array in vars(part).items()]
     return scene.name, scene.source, scene.dt_s, scene.origin_m.tobytes(), arrays
@@ -445,7 +445,7 @@ def arrays_of(scene):
 
 
 @pytest.mark.parametrize(("name", "parameters"), [*SHAPES, ("town", {"blocks": (2, 2)})])
-def test_a_scene_that_was_kept_is_the_scene_generated_anew(name, parameters):
+def test_a_cached_scene_equals_one_generated_anew(name, parameters):
     for seed, agents in ((0, 4), (1, 4), (1, 5)):
         _generated.cache_clear()
         anew = generate_scene(name, seed, agents, **parameters)
@@ -464,7 +464,7 @@ def test_another_seed_number_of_agents_or_parameter_is_another_scene():
                     for name, seed, agents, parameters in asked}) == len(asked)
 
 
-def test_nobody_can_write_in_a_generated_scene():
+def test_arrays_of_a_generated_scene_are_read_only():
     for array in arrays_of(generate_scene("town", agents=4)):
         while array is not None:
             assert not array.flags.writeable
@@ -473,18 +473,18 @@ def test_nobody_can_write_in_a_generated_scene():
             array = array.base
 
 
-def test_a_report_is_one_s_own():
+def test_every_call_returns_its_own_report():
     generate_scene("town", agents=4).report.drop("by its user")
     assert generate_scene("town", agents=4).report.dropped == {}
 
 
-def test_not_more_scenes_are_kept_than_the_limit_says():
+def test_the_cache_has_its_limit():
     for seed in range(CACHED_SCENES + 3):
         generate_scene("intersection", seed, 1)
     assert _generated.cache_info().currsize == CACHED_SCENES
 
 
-def test_what_cannot_be_generated_is_told_alike_each_time():
+def test_an_error_is_the_same_each_time():
     for _ in range(2):
         with pytest.raises(SceneError, match=r"^generate_scene\('town', seed=1, agents=500\): .*at most"):
             generate_scene("town", 1, 500)

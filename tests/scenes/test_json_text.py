@@ -1,4 +1,4 @@
-"""Is JSON from nobody knows where read strictly, and every fault named with its place?"""
+"""Is untrusted JSON parsed strictly, and every fault named with its place?"""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def refusal(text):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("data", "told"), [
+@pytest.mark.parametrize(("data", "is_json"), [
     (b'{"a":1}', True), (b"{}", True), (b' \r\n\t{ "', True), (b"{", True), (b"{\n", True), (b'\xef\xbb\xbf{"', True),
     (b"[]", False), (b"", False), (b"{a", False), (b"{\x00\x00\x00\x04\x00\x00\x00", False),
     (b" \x00\x00\x00{}", False), (b'{"\x00\x00aaaa', False), (b'\xff\xfe{"', False), (b" " * 5000 + b"{}", True),
     (b"\n" * 10**7 + b"{" + b" " * 10**7 + b'"', True), (b" " * 10**7, False), (b"{" + b"\n" * 10**7 + b"x", False),
     (' {"'.encode("utf-16"), True), ("{}".encode("utf-16-le"), True), ("{\n".encode("utf-16-be"), True),
     ("[]".encode("utf-16"), False), ('{"'.encode("utf-32-le"), False)])
-def test_json_is_told_by_how_it_begins(data, told):
-    assert looks_like_json(data) == told
+def test_json_is_detected_by_its_first_bytes(data, is_json):
+    assert looks_like_json(data) == is_json
 
 
-def test_values_come_out_as_they_stand():
+def test_values_are_unchanged():
     assert read_json(b'{"a": [1, -2.5, true, null, "\\u00e4"], "b": {}}') == {"a": [1, -2.5, True, None, "ä"], "b": {}}
 
 
-def test_a_byte_order_mark_is_passed_over():
+def test_a_byte_order_mark_is_skipped():
     assert read_json(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
 
 
@@ -65,7 +65,7 @@ def test_a_fault_is_named_with_its_place(text, words):
     assert words in refusal(text)
 
 
-def test_brackets_in_strings_are_no_nesting():
+def test_brackets_in_strings_are_not_nesting():
     text = '{"a": "' + "[" * 300 + '\\"[", "b": \n' + '{"c": ' * 100_000
     assert "line 2, column 595: it is nested more than 100 deep" in refusal(text)
 
@@ -92,7 +92,7 @@ def test_hostile_text_takes_no_time(text):
     assert time.perf_counter() - start < 5
 
 
-def test_huge_whole_numbers_come_out_as_floats():
+def test_huge_integers_become_floats():
     assert read_json(b"[99999999999999999999, 100000000000000000000, -1234567890123456789]") == [
         99999999999999999999, 1e20, -1234567890123456789]
     assert [type(value) for value in read_json(b"[99999999999999999999, 100000000000000000000]")] == [int, float]
@@ -109,12 +109,12 @@ def test_only_finite_numbers_are_numbers(values, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(("rows", "words"), [
+@pytest.mark.parametrize(("objects", "words"), [
     ([{"x": 1}, {"y": 1}], "p[1] has no 'x'"), ([{"x": None}], "p[0].x is null; it must be a number"),
     ([{"x": 1}, 5], "p[1] is 5; it must be an object"), ([{"x": "a" * 1000}], "aaa...; it must be a number")])
-def test_a_column_names_the_row_that_lacks_it(rows, words):
+def test_a_column_names_the_object_that_lacks_it(objects, words):
     with pytest.raises(SceneError) as caught:
-        column(rows, "x", lambda at: f"p[{at}]")
+        column(objects, "x", lambda at: f"p[{at}]")
     assert words in str(caught.value)
     assert len(str(caught.value)) < 200
 

@@ -1,4 +1,4 @@
-"""Are lanes joined where one ends and another sets out the same way, and nowhere else?"""
+"""Are exactly the lanes linked that end where another starts in the same direction?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LANE, LINE = 1, 2
 
 
 def links(*polylines):
-    """Pairs (before, after) among polylines, lanes unless given with another kind."""
+    """Links (before, after) of polylines, which are lanes unless they are (kind, line)."""
     roads = roads_of([line if isinstance(line, tuple) else (LANE, line) for line in polylines])
     graph = link_lanes(roads)
     assert graph.start[-1] == len(graph.successor)
@@ -41,7 +41,7 @@ def test_lanes_join_up_to_the_stated_gap_in_every_direction(gap_m, joined, angle
 
 
 @pytest.mark.parametrize(("turn_rad", "joined"), [(0.7, True), (-0.7, True), (0.9, False), (math.pi, False)])
-def test_a_lane_that_sets_out_another_way_is_not_joined(turn_rad, joined):
+def test_a_lane_of_another_direction_is_not_joined(turn_rad, joined):
     end = (10 + 10 * math.cos(turn_rad), 10 * math.sin(turn_rad))
     assert ((0, 1) in links([(0, 0), (10, 0)], [(10, 0), end])) == joined
 
@@ -54,7 +54,7 @@ def test_a_repeated_point_does_not_hide_the_direction():
     assert links([(0, 0), (10, 0), (10, 0)], [(10, 0), (10, 0), (20, 0)]) == {(0, 1)}
 
 
-def test_a_lane_round_a_block_does_not_lead_into_itself():
+def test_a_closed_lane_does_not_lead_into_itself():
     circle = [(math.cos(a), math.sin(a)) for a in np.linspace(0, 2 * math.pi, 40)]
     assert links(circle) == set()
 
@@ -69,9 +69,9 @@ def test_a_crowd_of_starts_is_refused():
         links([(0, 0), (10, 0)], *fan)
 
 
-def test_the_links_of_a_real_map_are_those_that_a_search_over_all_pairs_finds():
+def test_the_links_of_a_real_map_are_those_of_a_search_over_all_pairs():
     scene = load_scene(sample("pufferdrive/map_942.bin"))
-    roads, wanted = scene.roads, set()
+    roads, expected = scene.roads, set()
     lanes = {}
     for road in np.flatnonzero(roads.kind == LANE):
         first, last = roads.start[road], roads.start[road + 1]
@@ -83,6 +83,6 @@ def test_the_links_of_a_real_map_are_those_that_a_search_over_all_pairs_finds():
             if before != after and abs(a[-1] - b[0]) <= JOIN_GAP_M:
                 turn = (b[1] - b[0]) / (a[-1] - a[-2])
                 if abs(math.atan2(turn.imag, turn.real)) <= math.pi / 4:
-                    wanted.add((before, after))
-    assert len(wanted) > 500
-    assert {(road, int(after)) for road in lanes for after in scene.lanes.after(road)} == wanted
+                    expected.add((before, after))
+    assert len(expected) > 500
+    assert {(road, int(after)) for road in lanes for after in scene.lanes.after(road)} == expected

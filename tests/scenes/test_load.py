@@ -1,4 +1,4 @@
-"""Does every path that is no scene end in a sentence that names the file and the reason?"""
+"""Is every unreadable path an error that names the file and the reason?"""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def refusal(path):
 def test_content_decides_not_the_name(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    for given in (path, str(path)):
-        scene = load_scene(given)
+    for either in (path, str(path)):
+        scene = load_scene(either)
         assert (scene.name, scene.source, scene.objects.count) == ("scene", str(path), 3)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
+@pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
 @pytest.mark.parametrize("content", [small_file(), small_json()])
 def test_a_file_of_any_name_is_a_scene_that_a_file_can_hold(tmp_path, content):
     path = os.fsencode(tmp_path) + b"/\xffa\x1b[1m\nb\xc3\xa4.bin"
@@ -60,13 +60,13 @@ def test_an_empty_file_is_no_scene(tmp_path):
     assert f"{path}: it has 0 bytes" in refusal(path)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_refused_without_waiting(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     assert "pipe or device" in refusal(path)
 
 
-def test_a_file_without_end_is_not_read(tmp_path, monkeypatch):
+def test_a_file_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "large.bin"
     path.write_bytes(bytes(1001))
     monkeypatch.setattr(source, "FILE_LIMIT_BYTES", 1000)
@@ -87,12 +87,12 @@ def test_a_long_path_is_an_error_not_an_overflow(length):
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\udcffb\ud800"])
-def test_a_string_that_is_no_path_is_refused(path):
+def test_a_string_that_cannot_be_a_path_is_refused(path):
     refusal(path)
 
 
 @pytest.mark.parametrize("path", [None, 3, b"scene.bin", ["scene.bin"]])
-def test_what_is_no_path_at_all_is_refused(path):
+def test_another_type_than_a_path_is_refused(path):
     assert "it must be a str" in refusal(path)
 
 
@@ -105,7 +105,7 @@ def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, co
     assert all(f"{reader.format} (it lacks {reader.signature})" in words for reader in READERS[:2])
 
 
-def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
+def test_json_of_another_format_is_refused_with_the_reason_of_every_format(tmp_path):
     path = tmp_path / "lanes.geojson"
     path.write_bytes(b'{"type": "FeatureCollection", "features": []}')
     words = refusal(path)
@@ -113,13 +113,13 @@ def test_json_of_another_tool_is_refused_with_all_that_can_be_read(tmp_path):
     assert all(f"{reader.format} (" in words for reader in READERS)
 
 
-def test_what_bears_the_mark_of_a_format_is_refused_with_its_reason_alone(tmp_path):
+def test_a_damaged_file_with_a_signature_gets_one_reason(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b'{"objects": []}')
     assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'roads'"
 
 
-def test_white_space_before_a_json_is_passed_over_and_utf_16_is_told(tmp_path):
+def test_white_space_before_json_is_skipped_and_utf_16_refused(tmp_path):
     path = tmp_path / "scene"
     path.write_bytes(b"\r\n" * 5000 + small_json())
     assert load_scene(path).objects.count == 3
@@ -128,14 +128,14 @@ def test_white_space_before_a_json_is_passed_over_and_utf_16_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", [small_file(), small_json()])
-def test_a_packed_file_is_the_scene_it_holds(tmp_path, content):
+def test_a_compressed_file_is_read(tmp_path, content):
     path = tmp_path / "scene.gz"
     path.write_bytes(gzip.compress(content))
     scene = load_scene(path)
     assert (scene.objects.count, scene.source) == (3, str(path))
 
 
-def test_every_truncation_of_a_packed_file_is_refused(tmp_path):
+def test_every_truncation_of_a_compressed_file_is_refused(tmp_path):
     path, packed = tmp_path / "cut.gz", gzip.compress(small_file())
     for length in range(len(packed)):
         path.write_bytes(packed[:length])
@@ -149,13 +149,13 @@ def test_every_truncation_of_a_packed_file_is_refused(tmp_path):
     (gzip.compress(small_file())[:-8] + bytes(8), "it cannot be decompressed: Error -3"),
     (b"\x1f\x8b\x08" + bytes(40), "it cannot be decompressed: Error -3"),
     (gzip.compress(gzip.compress(small_file())), "no known format fits")])
-def test_a_damaged_packed_file_is_refused(tmp_path, packed, words):
+def test_a_damaged_compressed_file_is_refused(tmp_path, packed, words):
     path = tmp_path / "damaged.gz"
     path.write_bytes(packed)
     assert words in refusal(path)
 
 
-def test_a_packed_file_that_grows_without_end_is_not_unpacked(tmp_path, monkeypatch):
+def test_a_compressed_file_beyond_the_limit_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(bytes(10**6)))
     monkeypatch.setattr(source, "FILE_LIMIT_BYTES", 100_000)
@@ -212,7 +212,7 @@ def test_a_file_without_scenes_is_refused(many):
     assert refusal(many(0)).endswith("scenes.many: read as many: it holds no scene")
 
 
-def test_a_fault_behind_the_first_scene_names_file_and_format(many):
+def test_a_fault_after_the_first_scene_names_file_and_format(many):
     path = many(4)
     with pytest.raises(SceneError) as caught:
         resolve_scenes(path)
@@ -230,7 +230,7 @@ def test_a_missing_sibling_is_named(many, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "\udcff.json"])
-def test_an_error_is_one_printable_line_whatever_the_name(name):
-    with pytest.raises(SceneError) as told:
+def test_an_error_is_one_printable_line_for_any_name(name):
+    with pytest.raises(SceneError) as caught:
         load_scene(name)
-    assert str(told.value).isprintable()
+    assert str(caught.value).isprintable()

@@ -1,4 +1,4 @@
-"""Is a refused number shown with so many digits that it lies outside of the range shown beside it?"""
+"""Does an error show a refused number with enough digits to be outside of the range beside it?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST = re.compile(rf"{FOUND}(?:at most|within) {NUMBER}")
 
 
 def check_shown(sentence):
-    """The number shown lies outside of the bounds shown."""
+    """The number in the error is outside of the bounds in the error."""
     if found := MOST.search(sentence):
         assert abs(float(found[1])) > float(found[2]), sentence
     else:
@@ -37,7 +37,7 @@ def check_shown(sentence):
 
 
 def just_beyond(bound, kind=np.float64):
-    """The first number of a type beyond a bound that it is above or below 0 by."""
+    """The nearest number of a type beyond a bound."""
     at = kind(bound)
     if bound > 0 and float(at) > bound or bound < 0 and float(at) < bound:
         return at
@@ -51,7 +51,7 @@ def just_below(bound, kind=np.float64):
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("high", [1.0, 200.0, 50_000.0, 1e9, 0.707106781, 2 * math.pi, HEADING_LIMIT_RAD, 1 / 3])
-def test_the_shown_digits_tell_a_number_from_the_bound_it_is_beyond(high, kind):
+def test_the_shown_digits_differ_from_those_of_the_bound(high, kind):
     value = just_beyond(high, kind)
     assert float(bound_text(high)) == high
     assert float(outside_text(value, -high, high)) > high and float(outside_text(-value, -high, high)) < -high
@@ -59,7 +59,7 @@ def test_the_shown_digits_tell_a_number_from_the_bound_it_is_beyond(high, kind):
     assert float(outside_text(value, high, 2 * high)) < high
 
 
-def test_digits_that_say_nothing_are_not_shown():
+def test_redundant_digits_are_not_shown():
     assert [outside_text(value, 0, 200) for value in (300.0, math.nan, math.inf)] == ["300", "nan", "inf"]
     assert (bound_text(0.1), bound_text(-50_000.0), bound_text(math.pi)) == ("0.1", "-50000", "3.141592653589793")
 

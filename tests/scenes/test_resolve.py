@@ -1,4 +1,4 @@
-"""Does `scenes` take a name, a path, a Scene or a list, and refuse the rest with what is allowed?"""
+"""Does `scenes` take a name, a path, a Scene or a list, and refuse anything else?"""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_a_name_stands_for_64_seeds(name):
     assert {scene.objects.count for scene in scenes} == {32}
 
 
-@pytest.mark.parametrize(("asked", "made"), [(None, 32), (1, 32), (32, 32), (33, 33), (64, 64)])
-def test_named_scenes_have_at_least_32_agents(asked, made):
-    assert {scene.objects.count for scene in resolve_scenes("intersection", asked)} == {made}
+@pytest.mark.parametrize(("agents", "count"), [(None, 32), (1, 32), (32, 32), (33, 33), (64, 64)])
+def test_named_scenes_have_at_least_32_vehicles(agents, count):
+    assert {scene.objects.count for scene in resolve_scenes("intersection", agents)} == {count}
 
 
 def test_more_agents_than_a_named_scene_holds_is_an_error_with_the_number():
@@ -48,20 +48,20 @@ def test_a_path_a_scene_and_a_list_of_them_keep_their_order(path):
     assert resolve_scenes((scene,)) == (scene,)
 
 
-def test_a_folder_stands_for_the_files_right_in_it_by_name(path, tmp_path):
+def test_a_folder_stands_for_its_visible_files_sorted_by_name(path, tmp_path):
     folder = tmp_path / "scenes"
     (folder / "deeper").mkdir(parents=True)
     for name in ("b.bin", "a.bin", ".hidden", "deeper/c.bin"):
         (folder / name).write_bytes(path.read_bytes())
-    for given in (folder, str(folder), [folder]):
-        assert [scene.source for scene in resolve_scenes(given)] == [str(folder / "a.bin"), str(folder / "b.bin")]
+    for scenes in (folder, str(folder), [folder]):
+        assert [scene.source for scene in resolve_scenes(scenes)] == [str(folder / "a.bin"), str(folder / "b.bin")]
     (folder / "gone.bin").symlink_to(tmp_path / "nowhere")
     with pytest.raises(SceneError, match=r"gone\.bin.* neither a file nor one of"):
         resolve_scenes(folder)
 
 
 @pytest.mark.parametrize("as_folder", [True, False], ids=["folder", "file"])
-def test_a_generators_name_wins_over_what_lies_there_and_a_path_is_written_with_its_folder(
+def test_a_generators_name_means_the_generator_even_if_there_is_such_a_path(
         path, tmp_path, monkeypatch, as_folder):
     monkeypatch.chdir(tmp_path)
     if as_folder:
@@ -77,7 +77,7 @@ def test_a_generators_name_wins_over_what_lies_there_and_a_path_is_written_with_
             assert [scene.source for scene in apis(source)] == [str(read)]
 
 
-def test_seeds_agents_and_parameters_of_generated_scenes_are_those_that_are_given():
+def test_seeds_agents_and_parameters_are_those_of_the_arguments():
     scenes = resolve_scenes(["intersection", "town"], 40, seeds=(3, 5), agents=4)
     assert [scene.name for scene in scenes] == ["intersection/3", "intersection/5", "town/3", "town/5"]
     assert {scene.objects.count for scene in scenes} == {4}
@@ -90,12 +90,12 @@ def test_a_scene_made_by_hand_is_validated():
         resolve_scenes([changed(small_scene(), dt_s=0.0)])
 
 
-def test_a_string_that_is_neither_file_nor_name_gets_the_names():
+def test_a_string_that_is_neither_file_nor_name_is_an_error_with_the_names():
     with pytest.raises(SceneError, match="'twon'; it is neither a file nor one of 'town', 'intersection'"):
         resolve_scenes("twon")
 
 
-def test_a_file_that_cannot_be_read_keeps_its_reason(tmp_path):
+def test_an_unreadable_file_is_an_error_with_the_reason(tmp_path):
     with pytest.raises(SceneError, match=f"{tmp_path}: the folder holds no files"):
         resolve_scenes(str(tmp_path))
     with pytest.raises(SceneError, match="No such file"):
@@ -111,6 +111,6 @@ def test_an_empty_list_is_refused(scenes):
 
 
 @pytest.mark.parametrize("scenes", [None, 3, {"town": 1}, [["town"]], ["town", None], b"town"])
-def test_other_things_are_refused_with_what_is_allowed(scenes):
+def test_other_types_are_refused_with_those_allowed(scenes):
     with pytest.raises(SceneError, match="a path, a Scene, or a list of these"):
         resolve_scenes(scenes)

@@ -1,4 +1,4 @@
-"""Does a route lead along lanes, the shortest way, from where the car is to where it wants to be?"""
+"""Is a route the shortest path along lanes from the start to the goal?"""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ def test_start_and_goal_on_one_lane_need_only_that_lane():
     assert lane_route(scene_of([(0, 0), (10, 0)]), (2, 0), 0.0, (2, 0)).tolist() == [[2, 0]]
 
 
-def test_a_goal_behind_the_start_is_reached_round_the_loop():
+def test_a_goal_behind_the_start_is_reached_around_the_cycle():
     square = [(0, 0), (10, 0), (10, 10), (0, 10), (0, 0)]
     scene = scene_of(*([a, b] for a, b in pairwise(square)), links={0: [1], 1: [2], 2: [3], 3: [0]})
     assert length_m(lane_route(scene, (6, 0), 0.0, (4, 0))) == pytest.approx(38.0)
 
 
-def test_a_goal_behind_on_a_lane_without_loop_is_out_of_reach():
+def test_a_goal_behind_on_a_lane_without_cycle_is_unreachable():
     assert lane_route(scene_of([(0, 0), (10, 0)]), (6, 0), 0.0, (4, 0)) is None
 
 
-def test_the_shorter_of_two_ways_is_taken():
+def test_the_shorter_of_two_paths_is_taken():
     links = {0: [1, 2], 1: [3], 2: [3]}
     scene = scene_of([(0, 0), (10, 0)], [(10, 0), (15, 8), (20, 0)], [(10, 0), (15, -3), (20, 0)],
                      [(20, 0), (30, 0)], links=links)
     assert lane_route(scene, (0, 0), 0.0, (30, 0))[2].tolist() == [15, -3]
 
 
-def test_the_heading_decides_between_lanes_that_lie_on_each_other():
+def test_the_heading_decides_between_overlapping_lanes():
     scene = scene_of([(0, 0), (10, 0)], [(10, 0), (0, 0)], [(10, 0), (20, 0)], [(0, 0), (-10, 0)],
                      links={0: [2], 1: [3]})
     assert lane_route(scene, (5, 0), 0.0, (15, 0)).tolist() == [[5, 0], [10, 0], [15, 0]]
@@ -73,17 +73,17 @@ def test_the_heading_decides_between_lanes_that_lie_on_each_other():
 
 @pytest.mark.parametrize(("heading_deg", "found"), [
     (59, True), (-59, True), (61, False), (-61, False), (180, False)])
-def test_a_lane_suits_a_heading_within_60_degrees(heading_deg, found):
+def test_a_lane_is_a_candidate_within_60_degrees_of_the_heading(heading_deg, found):
     route = lane_route(scene_of([(0, 0), (10, 0)]), (2, 0), math.radians(heading_deg), (8, 0))
     assert (route is not None) == found
 
 
-def test_a_rival_lane_is_taken_where_the_nearest_leads_nowhere():
+def test_a_candidate_lane_is_taken_if_the_nearest_has_no_path():
     scene = scene_of([(0, 0), (10, 0)], [(0, 1), (10, 1)], [(10, 1), (20, 1)], links={1: [2]})
     assert lane_route(scene, (2, 0.2), 0.0, (15, 1)).tolist() == [[2, 1], [10, 1], [15, 1]]
 
 
-def test_the_nearest_lane_wins_over_a_rival_whose_way_is_a_little_shorter():
+def test_the_nearest_lane_is_preferred_to_one_with_a_slightly_shorter_path():
     scene = scene_of([(0, 0), (10, 0)], [(0, 1), (10, 1)], [(10, 0), (10, 3)], [(10, 1), (20, 1)],
                      links={0: [2], 1: [3], 2: [3]})
     assert lane_route(scene, (2, 0.1), 0.0, (15, 1))[0].tolist() == [2, 0]

@@ -1,4 +1,4 @@
-"""Where may a scene file go? A link keeps leading to it, its permissions stay, and what is no file is refused."""
+"""Which paths can a scene be saved to? A link and permissions are kept; what is not a file is refused."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from drive_env import ConfigError, generate_scene, load_scene, save_scene
 SCENE = generate_scene("intersection", agents=2)
 
 
-def test_a_link_still_leads_to_the_new_version(tmp_path):
+def test_a_link_is_kept_and_its_target_replaced(tmp_path):
     save_scene(SCENE, tmp_path / "a.drv")
     (tmp_path / "link.drv").symlink_to(tmp_path / "a.drv")
     other = generate_scene("intersection", seed=5, agents=2)
@@ -21,7 +21,7 @@ def test_a_link_still_leads_to_the_new_version(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
-def test_a_file_that_was_private_stays_private(tmp_path):
+def test_a_private_file_stays_private(tmp_path):
     path = tmp_path / "a.drv"
     save_scene(SCENE, path)
     path.chmod(0o600)
@@ -29,7 +29,7 @@ def test_a_file_that_was_private_stays_private(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_a_path_of_no_file_is_refused(tmp_path):
     (tmp_path / "folder.drv").mkdir()
     for path in (tmp_path / "folder.drv", f"{tmp_path}/nul\0.drv"):
         with pytest.raises(ConfigError, match="it must be that of a regular file"):
@@ -38,7 +38,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links are POSIX's")
-def test_a_pipe_and_a_link_to_itself_are_left_as_they_are(tmp_path):
+def test_a_pipe_and_a_link_to_itself_are_unchanged(tmp_path):
     os.mkfifo(tmp_path / "pipe.drv")
     with pytest.raises(ConfigError, match="it must be that of a regular file"):
         save_scene(SCENE, tmp_path / "pipe.drv")
@@ -51,7 +51,7 @@ def test_a_pipe_and_a_link_to_itself_are_left_as_they_are(tmp_path):
 
 
 @pytest.mark.parametrize("failing", ["open", "fsync", "replace"])
-def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch, failing):
+def test_an_error_names_the_target(tmp_path, monkeypatch, failing):
     def fails(*arguments, **named):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

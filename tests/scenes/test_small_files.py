@@ -1,4 +1,4 @@
-"""How much memory may a small file take, whatever it packs or counts? Less than 100 MB, refused or read."""
+"""How much memory does a small file take? Less than 100 MB for any content, refused or read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def array_of(unit, count):
 
 
 def object_of(member, count):
-    """`#` in a member stands for its number."""
+    """`#` in a member is replaced by its index."""
     return document("{" + ",".join(member.replace("#", f"{number:x}") for number in range(count)) + "}")
 
 
@@ -78,7 +78,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_small_file_takes_little_memory_whatever_it_packs(tmp_path, name):
+def test_a_small_file_takes_little_memory(tmp_path, name):
     path = tmp_path / "bomb"
     packed = gzip.compress(BOMBS[name](), 6)
     assert len(packed) < SMALL_FILE_BYTES
@@ -96,7 +96,7 @@ def test_a_small_file_takes_little_memory_whatever_it_packs(tmp_path, name):
 
 @pytest.mark.parametrize("unit", [
     "[]", "[1]", "{}", "1.5", '"aa"', '{"x":"a"}', '{"x":1.5,"y":1.5,"z":1.5}', "[[],[]]"])
-def test_parsing_takes_no_more_than_was_counted_before(unit):
+def test_parsing_takes_no_more_than_its_bound(unit):
     text = array_of(unit, 50_000)
     tracemalloc.start()
     json_text.read_json(text)
@@ -106,8 +106,8 @@ def test_parsing_takes_no_more_than_was_counted_before(unit):
 
 
 @pytest.mark.parametrize("member", ['"#":1', '"#":"#"', '"#":{}', '"#":[1]', '"#":{"a#":1}', '"#\\"x":1'])
-@pytest.mark.parametrize("count", [60_000, 90_000])  # a table of keys that has just grown, and one that is about to
-def test_parsing_an_object_takes_no_more_than_was_counted_before(member, count):
+@pytest.mark.parametrize("count", [60_000, 90_000])  # a hash table that has just grown, and one about to grow
+def test_parsing_an_object_takes_no_more_than_its_bound(member, count):
     text = object_of(member, count)
     tracemalloc.start()
     json_text.read_json(text)
@@ -116,7 +116,7 @@ def test_parsing_an_object_takes_no_more_than_was_counted_before(member, count):
     assert peak + len(text) < json_text.parsed_bytes_at_most(text)
 
 
-def test_what_unpacks_or_parses_beyond_its_share_is_refused_with_both_sizes(tmp_path, monkeypatch):
+def test_a_file_beyond_its_share_of_memory_is_refused_with_both_sizes(tmp_path, monkeypatch):
     path, packed = tmp_path / "scene.json.gz", gzip.compress(small_json())
     path.write_bytes(packed)
     load_scene(path)
@@ -133,7 +133,7 @@ def test_what_unpacks_or_parses_beyond_its_share_is_refused_with_both_sizes(tmp_
 
 
 @pytest.mark.parametrize("name", ["gpudrive/test.json", "gpudrive/tfrecord-00000-of-01000_325.json"])
-def test_a_real_file_stays_far_below_what_it_may_take(name):
+def test_a_real_file_is_far_below_the_limits(name):
     data = sample(name).read_bytes()
     for copies in (1, 11):  # eleven copies are as long as the largest public scene
         packed = len(gzip.compress(data)) * copies

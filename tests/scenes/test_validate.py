@@ -1,4 +1,4 @@
-"""Does the validator let sound scenes through and name what is wrong with each broken one?"""
+"""Does the validator accept valid scenes and name the fault of each broken one?"""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ BROKEN = {
 }
 
 
-def test_a_sound_scene_comes_back_as_it_is():
+def test_a_valid_scene_is_returned_unchanged():
     scene = small_scene()
     assert validate_scene(scene) is scene
 
@@ -93,7 +93,7 @@ def test_a_sound_scene_comes_back_as_it_is():
     {"objects": {"x_m": track(50_000, -50_000), "length_m": f4(200), "width_m": f4(0.01)}},
     {"roads": {"start": i4(0, 1, 2, 7)}},
 ])
-def test_the_borders_of_every_range_are_inside(changes):
+def test_the_bounds_of_every_range_are_allowed(changes):
     validate_scene(changed(small_scene(), **changes))
 
 
@@ -117,7 +117,7 @@ SIGN = 5
 @pytest.mark.parametrize("polylines", [
     [(SIGN, [(-37.5, 12.0)])] * (CROWD_LIMIT + 1),
     [(1, [(-38.0 + 6 * (i % 2), 14.0) for i in range(CROWD_LIMIT + 2)])],
-    # Each piece of each of these lies in the square: lines of 100 m that all cross it.
+    # Lines of 100 m that all cross the square.
     [(1, [(-85.0, 15.0), (15.0, 15.0)])] * (CROWD_LIMIT + 1),
 ], ids=["signs", "scribble", "crossing lines"])
 def test_too_many_roads_in_one_place_are_refused(polylines):
@@ -129,7 +129,7 @@ def test_too_many_roads_in_one_place_are_refused(polylines):
     assert "at (-40, 10) m" in found or len(polylines[0][1]) == 2
 
 
-def test_as_many_roads_as_are_allowed_in_one_place_or_more_in_several_are_let_through():
+def test_the_limit_in_one_square_and_more_in_several_are_allowed():
     signs = [(SIGN, [(-37.5, 12.0)])] * CROWD_LIMIT
     validate_scene(crowd(*signs, (SIGN, [(-41.0, 12.0)]), (SIGN, [(-37.5, 9.0)])))
     validate_scene(crowd((1, [(0.6 * i, 0.0) for i in range(2 * CROWD_LIMIT)])))
@@ -142,13 +142,13 @@ def test_roads_of_too_many_segments_are_refused():
         validate_scene(crowd((1, there_and_back)))
 
 
-def test_many_points_may_make_as_many_segments_as_each_has_its_share():
+def test_the_limit_of_segments_grows_with_the_points():
     points = 140_000  # 40 m apart: four segments each
     there_and_back = [(-50_000.0 + 40.0 * (i % 2500), 20.0 * (i // 2500)) for i in range(points)]
-    rows = [(1, there_and_back[first : first + 2500]) for first in range(0, points, 2500)]
-    validate_scene(crowd(*rows))
+    lines = [(1, there_and_back[first : first + 2500]) for first in range(0, points, 2500)]
+    validate_scene(crowd(*lines))
     with pytest.raises(SceneError, match=f"from {points} points; at most {4 * points} are allowed"):
-        validate_scene(crowd((1, there_and_back)))  # the way back from each end is long
+        validate_scene(crowd((1, there_and_back)))  # the line back from each end is long
 
 
 def test_two_objects_with_one_id_are_refused():
@@ -162,6 +162,6 @@ def test_two_objects_with_one_id_are_refused():
 
 
 @pytest.mark.parametrize("thing", [None, "town", {}])
-def test_what_is_no_scene_is_refused(thing):
+def test_another_type_is_refused(thing):
     with pytest.raises(SceneError, match="must be a Scene"):
         validate_scene(thing)

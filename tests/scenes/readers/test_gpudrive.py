@@ -37,11 +37,11 @@ def document_of(*objects, roads=(EDGE,), **fields):
 
 
 def edited(*edits, document=None):
-    """The small document with (way, value) put in; a value of `...` takes the field away."""
+    """The small document with (path, value) replaced; a value of `...` removes the field."""
     document = copy.deepcopy(small_document() if document is None else document)
-    for *way, last, value in edits:
+    for *path, last, value in edits:
         owner = document
-        for key in way:
+        for key in path:
             owner = owner[key]
         if value is ...:
             del owner[last]
@@ -55,10 +55,10 @@ def kind_counts(codes, names):
     return {names[code]: int(count) for code, count in zip(found, counts, strict=True)}
 
 
-# ---- what is read ----
+# ---- fields ----
 
 
-def test_every_field_of_a_written_file_is_found_again():
+def test_every_field_of_a_file_is_read():
     scene = read(small_document())
     objects, roads, origin_m = scene.objects, scene.roads, scene.origin_m
     assert (scene.name, scene.source, scene.generated) == ("written", "folder/written.json", False)
@@ -119,7 +119,7 @@ def test_a_recording_vehicle_that_is_never_valid_is_unknown_and_counted():
     assert scene.report.dropped["sdc_track_index, of an object valid at no frame"] == 1
 
 
-def test_what_the_file_lacks_is_made_up_and_reported():
+def test_missing_fields_are_imputed_and_reported():
     bare = car(valid=(True, True, True, False))
     for name in ("height", "goalPosition", "mark_as_expert"):
         del bare[name]
@@ -142,7 +142,7 @@ def test_other_and_unset_objects_are_kept_as_other():
     assert scene.report.imputed["kind other of objects whose type is unset"] == 1
 
 
-def test_a_file_without_ids_gets_places_as_ids():
+def test_a_file_without_ids_gets_indices_as_ids():
     entries = [car(), car(x=9.0)]
     for entry in entries:
         del entry["id"]
@@ -172,7 +172,7 @@ def test_every_map_element_agrees_with_a_type(element):
     assert scene.report.dropped == {}
 
 
-def test_the_single_point_of_a_stop_sign_may_stand_as_it_is():
+def test_the_point_of_a_stop_sign_may_be_no_list():
     sign = {"geometry": {"x": 5.0, "y": 6.0}, "type": "stop_sign"}
     roads = read(document_of(car(), roads=[sign])).roads
     assert (len(roads.x_m), roads.kind.tolist()) == (1, [5])
@@ -209,7 +209,7 @@ def test_an_old_file_plays_the_same_traffic():
 
 @pytest.mark.parametrize(("degrees", "expected"), [
     (-209.93, 150.07), (180.0, -180.0), (-180.0, -180.0), (359.0, -1.0), (5.0, 5.0), (700.0, -20.0)])
-def test_degrees_of_any_turn_come_out_between_minus_pi_and_pi(degrees, expected):
+def test_degrees_of_any_turn_are_wrapped_to_minus_pi_and_pi(degrees, expected):
     turned = car(speed=0.0, heading=90.0)
     scene = read(document_of(turned, car(x=9.0, speed=0.0, heading=degrees)))
     assert np.degrees(scene.objects.heading_rad[0, 1]) == pytest.approx(expected, abs=1e-4)
@@ -224,12 +224,12 @@ def test_headings_within_a_full_turn_are_radians(heading):
 
 
 def test_invalid_headings_do_not_make_degrees():
-    # The second is valid nowhere near 10000.
+    # The second frame is invalid.
     scene = read(document_of(car(heading=1.0), car(x=9.0, heading=1.0, valid=(True, False, False, False))))
     assert scene.objects.heading_rad[0].tolist() == [1.0, 1.0]
 
 
-def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees():
+def test_a_damaged_heading_does_not_make_radians_degrees():
     document = document_of(car(heading=2.0, speed=9.0), car(x=40.0, heading=-1.0, speed=9.0))
     document["objects"][0]["heading"][2] = 7.0
     assert refusal(document) == (
@@ -237,7 +237,7 @@ def test_one_damaged_heading_does_not_turn_a_file_of_radians_into_one_of_degrees
         "in radians, not in degrees")
 
 
-# ---- what is refused ----
+# ---- faults ----
 
 
 @pytest.mark.parametrize(("edits", "words"), [
@@ -334,7 +334,7 @@ def real_scene(request):
     return load_scene(sample(f"gpudrive/{request.param}"))
 
 
-def test_test_json_holds_what_an_independent_reader_found():
+def test_test_json_agrees_with_an_independent_reader():
     scene = load_scene(sample("gpudrive/test.json"))
     objects, origin_m = scene.objects, scene.origin_m
     assert objects.valid.shape == (91, 25)
@@ -352,7 +352,7 @@ def test_test_json_holds_what_an_independent_reader_found():
     assert objects.goal_m[0] + origin_m == pytest.approx([4339.291015625, 709.6715087890625], abs=1e-5)
 
 
-def test_325_holds_what_an_independent_reader_found():
+def test_325_agrees_with_an_independent_reader():
     scene = load_scene(sample("gpudrive/tfrecord-00000-of-01000_325.json"))
     objects, origin_m = scene.objects, scene.origin_m
     assert objects.valid.shape == (91, 62)
@@ -372,13 +372,13 @@ def test_325_holds_what_an_independent_reader_found():
     assert objects.marked_expert.sum() == 1
 
 
-def test_a_real_file_says_all_but_time_and_lane_graph(real_scene):
+def test_only_time_and_lane_graph_of_a_real_file_are_imputed(real_scene):
     reasons = [reason.partition(" ")[0] for reason in real_scene.report.imputed]
     assert reasons == ["dt_s", "lane"]
     assert real_scene.report.dropped == {}
 
 
-def test_real_vehicles_face_the_way_they_move(real_scene):
+def test_real_vehicles_face_the_direction_of_their_velocity(real_scene):
     objects = real_scene.objects
     moving = objects.valid & (np.hypot(objects.vx_mps, objects.vy_mps) > 2) & (objects.kind == 1)
     way_rad = np.arctan2(objects.vy_mps, objects.vx_mps)

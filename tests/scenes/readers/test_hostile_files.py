@@ -1,6 +1,6 @@
-"""Does every hostile file end in a sentence, or in a scene that passes the validator and plays?
+"""Does every hostile file lead to an error, or to a valid scene that plays?
 
-What is tried here on small files is exhaustive; what takes minutes runs with `pytest --slow`. Figures stand in
+Tests on small files are exhaustive; those that take minutes run with `pytest --slow`. Figures are in
 docs/robustness.md.
 """
 
@@ -37,12 +37,12 @@ REAL_FILES = {
     "325": ("gpudrive/tfrecord-00000-of-01000_325.json", hostile_token)}
 
 MUTATIONS = 500
-"""Of each real file."""
+"""Mutations of each real file."""
 
 
-def told(trial):
-    """The trial, once pytest -s has shown what came of it."""
-    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, nobody to drive {trial.idle}")
+def printed(trial):
+    """The trial, after printing its numbers."""
+    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, without agents {trial.idle}")
     return trial
 
 
@@ -54,25 +54,25 @@ def test_the_small_files_are_small_and_play(name):
 
 
 @pytest.mark.parametrize("name", SMALL_FILES)
-def test_every_truncation_is_refused_in_words(name):
-    trial = told(Trial().of(truncations(SMALL_FILES[name])))
+def test_every_truncation_is_refused(name):
+    trial = printed(Trial().of(truncations(SMALL_FILES[name])))
     assert (trial.refused, trial.read) == (len(SMALL_FILES[name]) - 1, 0)
 
 
 @pytest.mark.parametrize("name", ["bin", "json"])
-def test_every_flipped_bit_is_refused_in_words_or_plays(name):
-    trial = told(Trial().of(bit_flips(SMALL_FILES[name])))
+def test_every_flipped_bit_is_refused_or_plays(name):
+    trial = printed(Trial().of(bit_flips(SMALL_FILES[name])))
     assert trial.refused + trial.read == 8 * len(SMALL_FILES[name])
     assert min(trial.refused, trial.played) > 500
 
 
-def test_every_word_of_a_bin_replaced_by_every_hostile_one_is_refused_in_words_or_plays():
-    trial = told(Trial().of(replaced_words(SMALL_FILES["bin"])))
+def test_every_word_of_a_bin_replaced_by_every_hostile_word_is_refused_or_plays():
+    trial = printed(Trial().of(replaced_words(SMALL_FILES["bin"])))
     assert trial.refused + trial.read == len(WORDS) * (len(SMALL_FILES["bin"]) // 4)
     assert min(trial.refused, trial.played) > 500
 
 
-def test_a_bin_with_its_parts_in_another_order_or_number_is_refused_in_words_or_plays():
+def test_a_bin_with_reordered_or_repeated_parts_is_refused_or_plays():
     cars = [object_bytes(x=x) for x in (0.0, 10.0)]
     roads = [road_bytes(kind, [(0.0, 3.0), (50.0, 3.0)]) for kind in (4, 6)]
     parts = [cars[0], cars[1], roads[0], roads[1], road_bytes(7, [(1.0, 1.0)]), road_bytes(4, [])]
@@ -80,34 +80,34 @@ def test_a_bin_with_its_parts_in_another_order_or_number_is_refused_in_words_or_
     files += [file_bytes(roads, cars), file_bytes(cars * 200, roads), file_bytes(cars, roads * 500),
               file_bytes(cars, [road_bytes(4, [(0.0, 0.0), (1.0, 1.0)] * 3000)])]
     files += [cars[0].join(files), b"".join(files), file_bytes([object_bytes(valid=[0, 1, 1, 1])], roads)]
-    trial = told(Trial().of(files))
+    trial = printed(Trial().of(files))
     assert trial.refused > 20 and trial.played > 3 and trial.idle == 1
 
 
 @pytest.mark.parametrize("share", range(4))
-def test_every_value_of_a_json_replaced_by_every_hostile_one_is_refused_in_words_or_plays(share):
+def test_every_value_of_a_json_replaced_by_every_hostile_token_is_refused_or_plays(share):
     files = list(json_damage.replaced_values(small_document()))[share::4]
-    trial = told(Trial().of(files))
+    trial = printed(Trial().of(files))
     assert trial.refused + trial.read == len(files)
     assert min(trial.refused, trial.played) > 20
 
 
 @pytest.mark.parametrize("document", [small_document(), old_document()], ids=["new", "old"])
 @pytest.mark.parametrize("damage", json_damage.EVERY_DAMAGE, ids=lambda damage: damage.__name__)
-def test_a_json_with_its_structure_damaged_is_refused_in_words_or_plays(damage, document):
-    trial = told(Trial().of(damage(document)))
+def test_a_json_with_its_structure_damaged_is_refused_or_plays(damage, document):
+    trial = printed(Trial().of(damage(document)))
     assert trial.refused > 0
 
 
-def test_a_key_that_stands_twice_is_refused_wherever_it_stands():
-    trial = told(Trial().of(json_damage.repeated_keys(small_document())))
+def test_a_repeated_key_is_refused_everywhere():
+    trial = printed(Trial().of(json_damage.repeated_keys(small_document())))
     assert trial.read == 0 and trial.refused > 150
 
 
 @pytest.mark.parametrize("name", REAL_FILES)
-def test_mutations_of_a_real_file_are_refused_in_words_or_play(name):
+def test_mutations_of_a_real_file_are_refused_or_play(name):
     path, hostile_part = REAL_FILES[name]
-    trial = told(Trial().of(mutations(sample(path).read_bytes(), MUTATIONS, 942, hostile_part)))
+    trial = printed(Trial().of(mutations(sample(path).read_bytes(), MUTATIONS, 942, hostile_part)))
     assert trial.refused + trial.read == MUTATIONS
     assert min(trial.refused, trial.played) > 0
 
@@ -118,11 +118,11 @@ class Mallinfo(ctypes.Structure):
 
 
 def bytes_in_use():
-    """What C has taken and not given back."""
+    """Bytes that C has allocated and not freed."""
     try:
         mallinfo = ctypes.CDLL(None).mallinfo2
     except AttributeError:
-        pytest.skip("the C library cannot say what is in use")
+        pytest.skip("the C library has no mallinfo2")
     mallinfo.restype = Mallinfo
     gc.collect()
     found = mallinfo()
@@ -130,7 +130,7 @@ def bytes_in_use():
 
 
 @pytest.mark.parametrize(("name", "hostile_part"), [("bin", hostile_word), ("json", hostile_token)])
-def test_hostile_files_leave_nothing_behind(name, hostile_part):
+def test_hostile_files_leak_no_memory(name, hostile_part):
     def once():
         trial = Trial().of(mutations(SMALL_FILES[name], 400, 3, hostile_part))
         assert min(trial.refused, trial.played) > 5
@@ -140,14 +140,14 @@ def test_hostile_files_leave_nothing_behind(name, hostile_part):
     before = once()
     for _ in range(3):
         after = once()
-    # A scene kept, or its block, is some ten thousand bytes; a leak a file would be hundreds of them.
+    # A leaked scene, or its block, has some ten thousand bytes; a leak per file would be hundreds of them.
     assert after[0] - before[0] < 50_000, before
     assert after[1] - before[1] < 400, before
 
 
 @pytest.mark.slow
-def test_mutated_files_touch_no_memory_but_their_own(request):
-    """The whole of this file once more, with a core that checks every access."""
+def test_mutated_files_cause_no_invalid_access(request):
+    """All tests of this file, with a core that checks every access."""
     if not request.config.getoption("--slow"):
         pytest.skip("takes minutes: run with --slow")
     compiler = build_core.working_compiler(ADDRESS)

@@ -1,4 +1,4 @@
-"""How far are boxes from lines and from each other? Geometry of its own, to judge scenes by."""
+"""How far are boxes from lines and from each other? Independent geometry to check scenes with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def point_segment_m(points, segments):
 
 
 def box_segment_gap_m(box, segments):
-    """Smallest distance between one (4, 2) box and (m, 2, 2) segments; 0 where they touch."""
+    """Smallest distance between one (4, 2) box and (m, 2, 2) segments; 0 if they overlap."""
     reach = np.linalg.norm(box[0] - box[2])
     near = segments[point_segment_m(box.mean(axis=0)[None], segments)[0] < reach + 2.0]
     if not len(near):
@@ -49,7 +49,7 @@ def cross(first, second):
 
 
 def turn(a, b, c):
-    """Above 0 where c lies to the left of the way from a to b."""
+    """Above 0 if c is to the left of the line from a to b."""
     ahead, aside = b - a, c - a
     return ahead[..., 0] * aside[..., 1] - ahead[..., 1] * aside[..., 0]
 
@@ -60,7 +60,7 @@ def inside(points, box):
 
 
 def on_road(points, edges):
-    """(n,) bool: an odd number of curbs lies between a point and the far east, so it is between them."""
+    """(n,) bool: inside the curbs, for an odd number of them is east of the point."""
     y = points[:, None, 1]
     a, b = edges[None, :, 0], edges[None, :, 1]
     spans = (a[..., 1] > y) != (b[..., 1] > y)

@@ -27,7 +27,7 @@ def kind_counts(codes, names):
 
 
 def outcome(data):
-    """"read" or "refused"; anything but a valid scene or a SceneError escapes and fails the test."""
+    """"read" or "refused"; anything but a valid scene or a SceneError fails the test."""
     try:
         validate_scene(read_early(data, "hostile.bin"))
     except SceneError as error:
@@ -42,7 +42,7 @@ def refusal(data):
     return str(caught.value)
 
 
-def test_every_field_of_a_written_file_is_found_again():
+def test_every_field_of_a_file_is_read():
     scene = validate_scene(read_early(small_file(), "folder/written.bin"))
     objects, roads = scene.objects, scene.roads
     assert (scene.name, scene.source, scene.generated) == ("written", "folder/written.bin", False)
@@ -78,7 +78,7 @@ def test_the_origin_is_the_rounded_mean_of_the_valid_positions():
     assert read_early(data, "x.bin").origin_m.tolist() == [1004.0, 50.0]
 
 
-def test_far_coordinates_keep_the_digits_that_float32_differences_lose():
+def test_far_coordinates_keep_digits_that_float32_would_lose():
     x = float(np.float32(8123.4567))
     scene = read_early(file_bytes([object_bytes(x=x, speed=0.0)], [ROAD]), "x.bin")
     assert float(scene.objects.x_m[0, 0]) + scene.origin_m[0] == x
@@ -98,14 +98,14 @@ def test_a_road_without_points_is_dropped_and_counted():
     assert scene.report.dropped == {"roads without points": 1}
 
 
-def test_what_the_file_does_not_say_is_reported_as_made_up():
+def test_missing_fields_are_reported_as_imputed():
     report = read_early(small_file(), "x.bin").report
     assert [count for reason, count in report.imputed.items() if reason.startswith("lane successors")] == [1]
     assert any(reason.startswith("dt_s") for reason in report.imputed)
     assert any("z coordinates" in note for note in report.notes)
 
 
-def test_headings_come_out_between_minus_pi_and_pi():
+def test_headings_are_wrapped_to_minus_pi_and_pi():
     data = file_bytes([object_bytes(heading=heading) for heading in (math.pi, 4.0, -6.0)], [ROAD])
     heading_rad = read_early(data, "x.bin").objects.heading_rad[0]
     assert heading_rad == pytest.approx([-math.pi, 4.0 - 2 * math.pi, 2 * math.pi - 6.0], abs=1e-6)
@@ -163,14 +163,14 @@ def test_random_bytes_are_refused():
         assert outcome(source.randbytes(source.randrange(1, 3000))) == "refused"
 
 
-def test_a_random_tail_behind_a_sound_head_is_refused():
+def test_a_random_tail_behind_a_valid_head_is_refused():
     source, data = random.Random(6), small_file()
     for _ in range(2000):
         cut = source.randrange(8, len(data))
         outcome(data[:cut] + source.randbytes(len(data) - cut))
 
 
-def test_map_942_holds_what_an_independent_reader_found():
+def test_map_942_agrees_with_an_independent_reader():
     scene = load_scene(sample("pufferdrive/map_942.bin"))
     objects, roads, origin_m = scene.objects, scene.roads, scene.origin_m
     assert objects.valid.shape == (91, 79)
@@ -187,7 +187,7 @@ def test_map_942_holds_what_an_independent_reader_found():
     assert objects.heading_rad[0, 78] == pytest.approx(0.0021273, abs=1e-6)
 
 
-def test_map_000_holds_what_an_independent_reader_found():
+def test_map_000_agrees_with_an_independent_reader():
     scene = load_scene(sample("pufferdrive/map_000.bin"))
     objects, roads, origin_m = scene.objects, scene.roads, scene.origin_m
     assert objects.valid.shape == (91, 64)

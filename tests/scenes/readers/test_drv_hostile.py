@@ -1,7 +1,7 @@
-"""Is a damaged or hostile `.drv` refused with its place and reason, and nothing touched that is not the file's?
+"""Is a damaged or hostile `.drv` refused with place and reason, without invalid memory accesses?
 
-Everything is read twice: by the package, and by the same core under the address and undefined behaviour sanitizers,
-which must say the same.
+Every file is read twice: by the package, and by the same core under the address and undefined behaviour sanitizers,
+with the same error.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ DATA = drv_file(FULL)
 READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
 
 
-def said_by_the_sanitized_core(files):
-    """The sentence for each file, empty where it was taken and played."""
+def errors_of_the_sanitized_core(files):
+    """The error of each file; empty if it was read and played."""
     compiler = build_core.working_compiler(ADDRESS)
     if compiler is None:
         pytest.skip("neither gcc nor clang builds programs that run with the address sanitizer")
@@ -55,22 +55,22 @@ def said_by_the_sanitized_core(files):
 
 
 def outcomes(files):
-    """"" for each file that holds a valid scene, else what is said of it. Whatever else happens fails the test.
+    """The error of each file; "" for a valid scene. Anything else fails the test.
 
-    A file that the core takes must pass the validator too: the core's checks are the stricter ones, and say more.
+    A file that the core reads must pass the validator, too: the checks of the core are stricter.
     """
     found = []
-    for data, said in zip(files, said_by_the_sanitized_core(files), strict=True):
+    for data, in_core in zip(files, errors_of_the_sanitized_core(files), strict=True):
         try:
             scene = read_drv(data)
         except SceneError as error:
             words = str(error)
-            # The core does not read metadata: about them it says nothing.
-            assert said == words or (said == "" and words.startswith("section metadata at byte"))
+            # The core does not read metadata.
+            assert in_core == words or (in_core == "" and words.startswith("section metadata at byte"))
             assert words
             found.append(words)
         else:
-            assert said == ""
+            assert in_core == ""
             validate_scene(scene)
             found.append("")
     return found
@@ -249,7 +249,7 @@ SPOILT = {
     "is road 1 of kind 3; it must be a lane, kind 1": element("lanes.successor", 0, 1),
     "section tracks_to_predict": element("tracks_to_predict", 0, 3),
     "section objects_of_interest": element("objects_of_interest", 0, -1),
-    # counts that agree with each other but leave nothing to count
+    # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,
          "lanes.start": 4}, road_count=0),
@@ -271,34 +271,34 @@ SPOILT = {
     "metadata source_sha256 is '0F0F0f0f": metadata(GOOD_METADATA.replace("0f0f", "0F0F", 1)),
     "metadata licence is 3; it must be text": metadata(GOOD_METADATA.replace('"Public domain. Öffentlich."', "3")),
 }
-"""What must be said to a file with one fault and good checksums."""
+"""Files with one fault and right checksums, by their errors."""
 
 
 @pytest.fixture(scope="module")
-def said():
+def errors():
     return dict(zip(SPOILT, outcomes(list(SPOILT.values())), strict=True))
 
 
 @pytest.mark.parametrize("words", SPOILT)
-def test_a_fault_is_named_with_its_place_and_value(words, said):
-    assert words in said[words]
+def test_a_fault_is_named_with_its_place_and_value(words, errors):
+    assert words in errors[words]
 
 
-def test_every_section_and_every_number_of_the_header_has_its_fault_here(said):
-    told = "\n".join(said.values())
-    assert [kind.name for kind in KINDS if f"section {kind.name}" not in told] == []
-    assert [field.name for field in HEADER_FIELDS if f"header: {field.name} at byte {field.offset} " not in told
+def test_every_section_and_every_field_of_the_header_has_a_fault(errors):
+    text = "\n".join(errors.values())
+    assert [kind.name for kind in KINDS if f"section {kind.name}" not in text] == []
+    assert [field.name for field in HEADER_FIELDS if f"header: {field.name} at byte {field.offset} " not in text
             and field.name != "minor"] == []
 
 
-def test_every_truncation_is_refused_in_words():
+def test_every_truncation_is_refused():
     assert len(DATA) < 4096
     for length, words in enumerate(outcomes([DATA[:length] for length in range(len(DATA))])):
         assert words.startswith("header"), length
 
 
-def test_every_flipped_bit_is_refused_in_words():
-    """No bit of a file may be lost in silence: every byte is decided or has a checksum."""
+def test_every_flipped_bit_is_refused():
+    """Every byte has a required value or a checksum."""
     flipped = []
     for bit in range(8 * len(DATA)):
         data = bytearray(DATA)
@@ -318,11 +318,11 @@ def test_every_flipped_bit_with_good_checksums_is_refused_or_leaves_a_valid_scen
 
 
 def mutated(data, source):
-    """One to three changes of any kind, where structure is thick as often as where it is not."""
+    """One to three changes of any kind, often in the header and the table."""
     whole, data = data, bytearray(data)
     for _ in range(source.randrange(1, 4)):
-        thick = source.random() < 0.4
-        place = source.randrange(min(len(data), at("metadata")) if thick else len(data))
+        in_head = source.random() < 0.4
+        place = source.randrange(min(len(data), at("metadata")) if in_head else len(data))
         change = source.randrange(5)
         if change == 0:
             data[place] ^= 1 << source.randrange(8)
@@ -369,7 +369,7 @@ def test_mutations_of_a_small_scene_are_refused_or_leave_a_valid_one():
 
 
 def test_two_objects_of_one_id_are_refused():
-    """Of three they are in the list above; two are the fewest that can be alike."""
+    """Three objects are in the list above; two are the fewest that can be equal."""
     head, sections = parts_of(full_scene())
     two = {name: data[: 2 * SECTIONS[name][1]] for name, data in sections.items()
            if name.startswith("objects.") and len(data) == 3 * SECTIONS[name][1]}
@@ -378,17 +378,16 @@ def test_two_objects_of_one_id_are_refused():
     two |= {"objects.goal_m": bytes(16), "objects.valid": b"\3"}
     counts = head | {"object_count": 2, "frame_count": 1, "sdc": 1, "predicted_count": 1}
     sections |= two | {"tracks_to_predict": numbers("i", 0)}
-    alike = sections | {"objects.id": numbers("q", 2**40, 2**40)}
+    equal = sections | {"objects.id": numbers("q", 2**40, 2**40)}
     assert outcomes([file_of(counts, sections)]) == [""]
-    assert "1099511627776 stands in it more than once" in outcomes([file_of(counts, alike)])[0]
+    assert "1099511627776 stands in it more than once" in outcomes([file_of(counts, equal)])[0]
 
 
-def test_a_log_of_nobody_is_no_log_of_somebody():
-    """No objects over many frames are no elements, and not one a frame."""
+def test_no_objects_over_many_frames_are_no_elements():
     assert outcomes([drv_file(bare_scene(frames=frames)) for frames in (1, 5, 10**6)]) == ["", "", ""]
 
 
-def test_random_bytes_behind_a_sound_head_are_refused():
+def test_random_bytes_behind_a_valid_head_are_refused():
     source = random.Random(12)
     files = [mended(DATA[:cut] + source.randbytes(len(DATA) - cut))
              for cut in (source.randrange(24, len(DATA) - 200) for _ in range(1000))]

@@ -1,6 +1,6 @@
-"""What may become of a hostile file? A sentence with file, place and reason, or a scene that plays; nothing else.
+"""What may a hostile file lead to? An error that names file, place and reason, or a scene that plays; nothing else.
 
-`Trial` reads files and holds each to that; `damaged` and its siblings make them.
+`Trial` reads files and checks this; the generators below write them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ READ_AS = r"(read as [^:]+: |no known format fits; those that can be read are [^
 PLACE = re.compile(
     READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
     r"|the whole|\[|its roads have|it has \d+ bytes|it ends within|it cannot be decompressed)")
-"""How a reason begins: with the place where the fault is; the file as a whole is one too."""
+"""A reason begins with the place of the fault, which may be the file as a whole."""
 
 FILE_SECONDS = 20.0
-"""Far more than the slowest file takes on a busy machine; a loop without end is cut and fails."""
+"""Far more than the slowest file takes on a loaded machine; fails an endless loop."""
 
 PLAY = DriveConfig(control="all", trial_steps=4, max_trials=2, partners=6, roads=12, on_goal="ignore",
                    on_collision="ignore", on_offroad="ignore")
-"""Everything that can have a row has one, and nothing takes it off the map: all of a scene is moved and seen."""
+"""Every possible agent is one, and no event removes it: everything in a scene moves and is observed."""
 
 PLAY_STEPS = 7
-"""Into the second trial: the restart is played too."""
+"""Into the second trial, so that a restart is included."""
 
 TOGETHER = 400
-"""Scenes that are played as one batch."""
+"""Scenes per batch."""
 
 
 class Hang(Exception):
@@ -47,7 +47,7 @@ class Hang(Exception):
 
 @contextmanager
 def time_bound(seconds=FILE_SECONDS):
-    """Raises `Hang` in the middle of what takes longer."""
+    """Raises `Hang` in a block that takes longer."""
     def cut(*_):
         raise Hang(f"more than {seconds:g} s")
 
@@ -61,26 +61,26 @@ def time_bound(seconds=FILE_SECONDS):
 
 
 class Trial:
-    """Reads hostile files, one after the other, and plays the scenes that come of them.
+    """Reads hostile files and plays the scenes that they hold.
 
     Attributes:
-        refused, read: how many files ended in a sentence, how many in a scene that passed the validator.
-        played: how many scenes, all different, were played; `idle` had nobody who could drive.
+        refused, read: number of files that raised an error, that held a valid scene.
+        played, idle: number of different scenes that were played, that had no possible agent.
     """
 
     def __init__(self):
         self.refused = self.read = self.played = self.idle = 0
-        self._seen, self._waiting = set(), []
+        self._fingerprints, self._waiting = set(), []
 
     def of(self, files) -> Trial:
-        """Puts every file on trial, then plays what is left to play."""
+        """Reads every file, then plays the remaining scenes."""
         for data in files:
             self.put(data)
         self.play()
         return self
 
     def put(self, data: bytes) -> None:
-        """Anything but a SceneError of the right form, or a scene, escapes and fails the test."""
+        """Any other result than a SceneError of the right form or a valid scene fails the test."""
         try:
             with time_bound():
                 scene = only_scene(Source(NAME, bytes(data)))
@@ -90,8 +90,8 @@ class Trial:
             return
         self.read += 1
         mark = fingerprint(scene)
-        if mark not in self._seen:
-            self._seen.add(mark)
+        if mark not in self._fingerprints:
+            self._fingerprints.add(mark)
             self._waiting.append(scene)
             if len(self._waiting) == TOGETHER:
                 self.play()
@@ -110,7 +110,7 @@ class Trial:
 
 
 def check_words(words: str) -> None:
-    """A sentence that names the file, a place and a reason, and that fits on a line."""
+    """The error must name the file, a place and a reason, in one line."""
     name, _, rest = words.partition(": ")
     assert name == NAME, words
     assert PLACE.match(rest), f"no place in: {words}"
@@ -123,11 +123,11 @@ def refuses_to_play(scene: Scene) -> None:
     except SceneError as error:
         assert "has no object that could drive" in str(error)
     else:
-        raise AssertionError("a scene without anybody on the map could be played")
+        raise AssertionError("a scene without agents was played")
 
 
 def play(scenes) -> None:
-    """Some steps of every scene, in one batch: all that is shown is finite and inside its space."""
+    """Steps all scenes in one batch: all outputs are finite and inside their space."""
     rng = np.random.default_rng(0)
     batch = Batch(scenes, num_worlds=len(scenes), seed=0, threads=1,
                   config=PLAY.replace(scene_order="cycle"))
@@ -144,17 +144,17 @@ def play(scenes) -> None:
 
 
 def check_shown(batch, space):
-    seen = batch.observations
-    inside = (seen >= space.low) & (seen <= space.high)
-    # Written so that NaN, which compares as false, is outside.
-    assert inside.all(), f"observation {np.argwhere(~inside)[0]} is {seen[~inside][0]}"
+    observed = batch.observations
+    inside = (observed >= space.low) & (observed <= space.high)
+    # NaN compares as False, so it is outside.
+    assert inside.all(), f"observation {np.argwhere(~inside)[0]} is {observed[~inside][0]}"
     assert np.isfinite(batch.rewards).all()
     for name, values in batch.vehicles().items():
         assert values.dtype.kind != "f" or np.isfinite(values).all(), f"{name} is not finite"
 
 
 def fingerprint(scene: Scene) -> bytes:
-    """The same for scenes that play the same."""
+    """Equal for scenes with equal arrays."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (scene.objects, scene.roads, scene.lanes):
         for name, array in sorted(vars(part).items()):
@@ -178,10 +178,10 @@ def bit_flips(data: bytes):
 
 
 def mutations(data: bytes, count: int, seed: int, hostile_part):
-    """Seeded damage of every kind: bits, bytes, cuts, copies, swaps, and what `hostile_part` writes into it.
+    """Seeded damage of every kind: bits, bytes, cuts, copies, swaps, and `hostile_part`.
 
     Args:
-        hostile_part: a function of (bytearray, random.Random) that damages what the format means.
+        hostile_part: a function of (bytearray, random.Random) that damages fields of the format.
     """
     for number in range(count):
         rng = random.Random(f"{seed}/{number}")
@@ -245,7 +245,7 @@ def replaced_words(data: bytes):
 
 
 def hostile_word(damaged, rng):
-    """A word in place, as often as not near the start, where counts stand."""
+    """Replaces a word, often near the start, where the counts are."""
     if len(damaged) >= 8:
         at = 4 * rng.randrange(min(len(damaged), 4000 if rng.random() < 0.3 else len(damaged)) // 4)
         damaged[at : at + 4] = rng.choice(WORDS)
@@ -260,22 +260,22 @@ TOKENS = (
     b'"\\ud800"', b'"\\u0000"', b'"' + b"a" * 300 + b'"', b"[]", b"{}", b"[" * 300 + b"]" * 300,
     b'{"x":1,"y":2,"z":3}', b'{"x":1e308,"y":-1e308}', b'[{"x":0,"y":0}]', b"[0,0,0,0]", b"[true,true,true,true]",
     b"[false,false,false,false]", b'[{"track_index":0}]', b"[70]")
-"""What stands in place of a value: every type, borders of every range, and what JSON has no word for."""
+"""Replacements of values: every type, bounds of every range, and tokens that are not JSON."""
 
 SCALAR = re.compile(rb"-?\d[\d.eE+-]*|true|false|null")
 
 
-def values_of(document, way=()):
-    """(way, value) of the whole and of everything in it."""
-    yield way, document
+def values_of(document, path=()):
+    """(path, value) of the whole document and of every value in it."""
+    yield path, document
     inner = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(
         document, list) else ()
     for key, value in inner:
-        yield from values_of(value, (*way, key))
+        yield from values_of(value, (*path, key))
 
 
 def hostile_token(damaged, rng):
-    """Another value in place of a number, true, false or null; half the time a number that could be meant."""
+    """Replaces a number, true, false or null, half the time by a plausible number."""
     start = rng.randrange(len(damaged) + 1)
     found = SCALAR.search(damaged, start) or SCALAR.search(damaged)
     if not found:
@@ -284,6 +284,6 @@ def hostile_token(damaged, rng):
     if rng.random() < 0.5 and found[0][:1] in b"-0123456789":
         try:
             token = repr(float(found[0]) * rng.choice((-1.0, 0.0, 0.5, 1.0001, 1.5, 3.0, 10.0, 100.0))).encode()
-        except ValueError:  # it was damaged before
+        except ValueError:  # damaged before
             pass
     damaged[found.start() : found.end()] = token

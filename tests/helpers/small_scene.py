@@ -1,4 +1,4 @@
-"""How do tests get a valid scene to break? One car on one lane that leads into another."""
+"""Which small scene do tests modify? One car on a lane that leads into another."""
 
 from __future__ import annotations
 

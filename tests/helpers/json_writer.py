@@ -1,4 +1,4 @@
-"""How do tests get a GPUDrive or an old Nocturne JSON? As plain values, field by field, as the format says."""
+"""How do tests write a GPUDrive or an old Nocturne JSON? Field by field, from the description of the format."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SENTINEL = -10000.0
 
 
 def car(kind="vehicle", x=0.0, y=0.0, speed=2.0, heading=0.0, valid=(True,) * FRAMES, goal=(30.0, 1.75), **fields):
-    """An object that moves along its heading at `speed`; `fields` replace or add to what it has."""
-    seen = [(x + 0.1 * speed * math.cos(heading) * frame, y + 0.1 * speed * math.sin(heading) * frame)
-            for frame in range(len(valid))]
+    """An object that moves along its heading at `speed`; `fields` replace or add fields."""
+    track = [(x + 0.1 * speed * math.cos(heading) * frame, y + 0.1 * speed * math.sin(heading) * frame)
+             for frame in range(len(valid))]
     made = {
         "position": [{"x": at[0], "y": at[1], "z": 9.5} if there else {"x": SENTINEL, "y": SENTINEL, "z": SENTINEL}
-                     for at, there in zip(seen, valid, strict=True)],
+                     for at, there in zip(track, valid, strict=True)],
         "width": 2.0, "length": 4.5, "height": 1.5,
         "heading": [heading if there else SENTINEL for there in valid],
         "velocity": [{"x": speed * math.cos(heading), "y": speed * math.sin(heading)} if there
@@ -51,7 +51,7 @@ def small_document():
 
 
 def old_document():
-    """The same traffic as Nocturne wrote it: degrees beyond half a turn, and nothing that came later."""
+    """The same traffic as Nocturne wrote it: degrees beyond half a turn, without later fields."""
     def flat(point):
         return {"x": point["x"], "y": point["y"]}
 

@@ -1,4 +1,4 @@
-"""How is a JSON damaged without ceasing to be JSON, or by what is nearly JSON? Value by value, key by key."""
+"""How do tests damage a JSON file? Value by value and key by key, as JSON or nearly JSON."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ MARK = "a value goes here"
 
 
 def replaced_values(document):
-    """Every value, the whole included, replaced by every hostile token."""
-    for way, _ in values_of(document):
-        before, after = _around(document, way)
+    """Every value, the whole document included, replaced by every hostile token."""
+    for path, _ in values_of(document):
+        before, after = _around(document, path)
         for token in TOKENS:
             yield before + token + after
 
 
 def missing_keys(document):
-    for way, value in values_of(document):
+    for path, value in values_of(document):
         if isinstance(value, dict):
             for key in value:
-                yield _with(document, way, {other: kept for other, kept in value.items() if other != key})
-                yield _with(document, way, {other + "x" * (other == key): kept for other, kept in value.items()})
+                yield _with(document, path, {other: kept for other, kept in value.items() if other != key})
+                yield _with(document, path, {other + "x" * (other == key): kept for other, kept in value.items()})
 
 
 def repeated_keys(document):
-    for way, value in values_of(document):
+    for path, value in values_of(document):
         if isinstance(value, dict) and value:
-            before, after = _around(document, way)
+            before, after = _around(document, path)
             for key in value:
                 whole = json.dumps(value, separators=(",", ":"))
                 yield before + whole[:-1].encode() + f',"{key}":{json.dumps(value[key])}}}'.encode() + after
 
 
 def other_lengths(document):
-    """Every list empty, without its first or last, twice as long, and backwards."""
-    for way, value in values_of(document):
+    """Every list emptied, without its first or last entry, repeated, and reversed."""
+    for path, value in values_of(document):
         if isinstance(value, list):
             for changed in ([], value[1:], value[:-1], value + value, value[::-1], value * 50):
-                yield _with(document, way, changed)
+                yield _with(document, path, changed)
 
 
 def swapped_values(document):
-    """Every two values of an object in each other's place."""
-    for way, value in values_of(document):
+    """Every two values of an object swapped."""
+    for path, value in values_of(document):
         if isinstance(value, dict):
             for a, b in combinations(value, 2):
-                yield _with(document, way, {**value, a: value[b], b: value[a]})
+                yield _with(document, path, {**value, a: value[b], b: value[a]})
 
 
 def moved_sections(document):
@@ -63,7 +63,7 @@ def moved_sections(document):
 
 
 def other_texts(document):
-    """Other encodings, and what stands before, behind and between."""
+    """Other encodings, and other text before, behind and between."""
     text = json.dumps(document)
     plain = text.encode()
     yield from (text.encode(code) for code in ("utf-16", "utf-16-le", "utf-32", "utf-8-sig"))
@@ -81,19 +81,19 @@ def other_texts(document):
 EVERY_DAMAGE = (missing_keys, repeated_keys, other_lengths, swapped_values, moved_sections, other_texts)
 
 
-def _with(document, way, value) -> bytes:
-    before, after = _around(document, way)
+def _with(document, path, value) -> bytes:
+    before, after = _around(document, path)
     return before + json.dumps(value, separators=(",", ":")).encode() + after
 
 
-def _around(document, way):
-    """The text before and behind the value at `way`."""
-    if way:
+def _around(document, path):
+    """The text before and behind the value at `path`."""
+    if path:
         document = copy.deepcopy(document)
         owner = document
-        for key in way[:-1]:
+        for key in path[:-1]:
             owner = owner[key]
-        owner[way[-1]] = MARK
+        owner[path[-1]] = MARK
     else:
         document = MARK
     before, _, after = json.dumps(document, separators=(",", ":")).partition(f'"{MARK}"')

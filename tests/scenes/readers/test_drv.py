@@ -1,4 +1,4 @@
-"""Does a scene come back from a `.drv` as it was, bit for bit, and is the file what its description says?"""
+"""Does a `.drv` hold a scene bit for bit, in the documented layout?"""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def assert_same(left, right):
 
 
 SCENES = {
-    "full": full_scene, "bare": bare_scene, "a log of nobody": lambda: bare_scene(frames=9), "small": small_scene,
+    "full": full_scene, "bare": bare_scene, "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6),
 }
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_a_scene_comes_back_bit_for_bit(name, tmp_path):
+def test_a_scene_is_loaded_bit_for_bit(name, tmp_path):
     scene = SCENES[name]()
     save_scene(scene, tmp_path / "scene.drv")
     found = load_scene(tmp_path / "scene.drv")
@@ -59,7 +59,7 @@ def converter():
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_file_is_the_one_its_description_says(name):
+def test_the_file_is_as_documented(name):
     scene = SCENES[name]()
     named = dataclasses.replace(scene, provenance=dataclasses.replace(scene.provenance, converter="x"))
     assert drv_bytes(named) == drv_file(named)
@@ -67,17 +67,17 @@ def test_the_file_is_the_one_its_description_says(name):
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_same_scene_gives_the_same_bytes_and_so_does_what_was_read(name):
+def test_equal_scenes_give_equal_bytes_also_after_loading(name):
     scene = SCENES[name]()
     data = drv_bytes(scene)
     assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
 
 
 @pytest.mark.parametrize("play", golden.PLAYS)
-def test_a_scene_from_its_file_plays_to_the_last_bit_like_the_scene(play, tmp_path):
+def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(play, tmp_path):
     batch = golden.begin(play)
     if batch is None:
-        pytest.skip("the real sample map_942.bin is not at hand; DRIVE_SAMPLES may name its folder")
+        pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
     loaded = []
     for place, scene in enumerate(batch.scenes):
         save_scene(scene, tmp_path / f"{place}.drv")
@@ -89,7 +89,7 @@ def test_a_scene_from_its_file_plays_to_the_last_bit_like_the_scene(play, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["map_942.bin", "map_000.bin"])
-def test_a_real_scene_comes_back_bit_for_bit(name, tmp_path, sample_path):
+def test_a_real_scene_is_loaded_bit_for_bit(name, tmp_path, sample_path):
     scene = load_scene(sample_path(f"pufferdrive/{name}"))
     save_scene(scene, tmp_path / "real.drv")
     assert_same(scene, load_scene(tmp_path / "real.drv"))
@@ -101,8 +101,8 @@ def test_a_negative_zero_keeps_its_sign():
     assert_same(scene, read_drv(drv_bytes(scene)))
 
 
-def test_numbers_beyond_the_range_of_the_description_are_those_the_validator_refuses():
-    """Each floating point section takes both ends of its range, and the validator agrees about the next number."""
+def test_the_documented_ranges_are_those_of_the_validator():
+    """Each float section allows both ends of its range; file and validator refuse the next number."""
     for kind in KINDS:
         if kind.type != "f4":
             continue
@@ -174,7 +174,7 @@ def test_another_major_version_is_refused_before_anything_else_is_read():
 # ---- metadata ----
 
 
-def test_who_wrote_the_first_file_stays_named():
+def test_the_converter_of_the_first_file_is_kept():
     scene = dataclasses.replace(small_scene(), provenance=Provenance(converter="drive-env 0.0.1"))
     assert read_drv(drv_bytes(scene)).provenance.converter == "drive-env 0.0.1"
     assert read_drv(drv_bytes(small_scene())).provenance.converter == converter()
@@ -200,7 +200,7 @@ def test_who_wrote_the_first_file_stays_named():
     ({"provenance": "x"}, "provenance is a str; it must be a Provenance"),
     ({"dt_s": 0.0}, "dt_s is 0"),
 ])
-def test_what_a_file_cannot_hold_is_refused_by_the_validator_already(changes, words, tmp_path):
+def test_text_that_a_file_cannot_hold_is_refused_by_the_validator(changes, words, tmp_path):
     scene = changed(small_scene(), **changes)
     for refuses in (validate_scene, lambda scene: save_scene(scene, tmp_path / "scene.drv")):
         with pytest.raises(SceneError) as caught:
@@ -210,8 +210,8 @@ def test_what_a_file_cannot_hold_is_refused_by_the_validator_already(changes, wo
 
 
 @pytest.mark.parametrize("room_bytes", [0, 5, 300])
-def test_what_the_validator_lets_through_a_file_can_hold(room_bytes):
-    """To the last byte: where there is no room to name the program, the words of the scene come first."""
+def test_a_file_can_hold_the_text_of_every_valid_scene(room_bytes):
+    """To the last byte: without room for its name, the program is not named."""
     bare = changed(small_scene(), provenance=Provenance())
     scene = changed(bare, source='"\t' * 20, scenario_id="x" * (LIMIT_BYTES - room_bytes))
     scene = changed(scene, scenario_id=scene.scenario_id[len(encode_metadata(changed(scene, scenario_id=""))):])
@@ -226,18 +226,18 @@ def test_what_the_validator_lets_through_a_file_can_hold(room_bytes):
 # ---- files ----
 
 
-def test_what_is_written_is_there_at_once_and_nothing_else(tmp_path, monkeypatch):
+def test_a_file_is_replaced_atomically(tmp_path, monkeypatch):
     path = tmp_path / "scene.drv"
     path.write_bytes(b"old")
-    seen = []
-    monkeypatch.setattr(save.os, "fsync", lambda _: seen.append(path.read_bytes()))
+    during = []
+    monkeypatch.setattr(save.os, "fsync", lambda _: during.append(path.read_bytes()))
     save_scene(small_scene(), path)
-    assert seen == [b"old"]
+    assert during == [b"old"]
     assert path.read_bytes() == drv_bytes(small_scene())
     assert os.listdir(tmp_path) == ["scene.drv"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     path = tmp_path / "scene.drv"
     path.write_bytes(b"old")
 
@@ -252,14 +252,14 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-def test_a_new_file_gets_the_permissions_of_any_new_file(tmp_path):
+def test_a_new_file_has_default_permissions(tmp_path):
     (tmp_path / "other").touch()
     save_scene(small_scene(), tmp_path / "scene.drv")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert len(modes) == 1
 
 
-def test_a_taken_path_is_kept_where_that_is_asked(tmp_path):
+def test_an_existing_file_is_kept_if_overwrite_is_false(tmp_path):
     path = tmp_path / "scene.drv"
     path.write_bytes(b"old")
     with pytest.raises(ConfigError, match="it exists"):
@@ -272,13 +272,13 @@ def test_a_taken_path_is_kept_where_that_is_asked(tmp_path):
 
 @pytest.mark.parametrize(("path", "words"), [
     ("scene.bin", "it must end in .drv"), ("nowhere/scene.drv", "there is no folder 'nowhere'"), (3, "os.PathLike")])
-def test_a_path_that_will_not_do_is_refused(path, words, tmp_path, monkeypatch):
+def test_an_invalid_path_is_refused(path, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=words):
         save_scene(small_scene(), path)
 
 
-def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+def test_a_name_of_the_largest_length_is_written(tmp_path):
     path = tmp_path / ("x" * 251 + ".drv")
     save_scene(small_scene(), path)
     assert load_scene(path).name == "small"
@@ -290,13 +290,13 @@ def test_a_scene_too_large_for_a_file_is_not_written(tmp_path, monkeypatch):
         save_scene(small_scene(), tmp_path / "scene.drv")
 
 
-def test_the_content_decides_not_the_name(tmp_path):
+def test_content_decides_not_the_name(tmp_path):
     path = tmp_path / "scene.bin"
     path.write_bytes(drv_bytes(small_scene()))
     assert load_scene(path).name == "small"
 
 
-def test_what_begins_like_the_own_format_is_told_what_is_wrong_with_it_and_no_more(tmp_path):
+def test_a_damaged_drv_gets_one_reason(tmp_path):
     path = tmp_path / "cut.drv"
     path.write_bytes(drv_bytes(small_scene())[:-1])
     with pytest.raises(SceneError) as caught:
@@ -306,7 +306,7 @@ def test_what_begins_like_the_own_format_is_told_what_is_wrong_with_it_and_no_mo
         f"{path}: read as drive-env .drv: header: file_bytes at byte 16 is {size}; the file has {size - 1}")
 
 
-def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):
+def test_a_batch_takes_the_path_of_a_drv(tmp_path):
     save_scene(generate_scene("intersection", agents=3), tmp_path / "scene.drv")
     with Batch(str(tmp_path / "scene.drv")) as batch:
         batch.reset()
@@ -314,13 +314,13 @@ def test_a_path_to_a_drv_stands_wherever_a_scene_may(tmp_path):
         assert batch.scenes[0].source == "generate_scene('intersection', seed=0, agents=3)"
 
 
-def test_the_tests_own_list_of_sections_is_the_cores():
+def test_the_list_of_sections_is_the_cores():
     assert {kind.name: (kind.code, kind.dtype.itemsize) for kind in KINDS} == SECTIONS
 
 
-def test_a_name_may_be_as_long_as_the_file_system_takes_and_must_be_one(tmp_path):
+def test_a_name_may_be_long_and_must_be_encodable(tmp_path):
     long = tmp_path / ("\u754c" * 80 + ".drv")
     save_scene(small_scene(), long)
     assert load_scene(long).objects.count > 0
-    with pytest.raises(ConfigError, match="no file's name can have"):
+    with pytest.raises(ConfigError, match="no file name can have"):
         save_scene(small_scene(), "\ud800.drv")

@@ -1,14 +1,14 @@
-"""Do hostile files make the core touch what is not its own, or compute what C does not define?
+"""Do hostile files cause invalid memory accesses or undefined behaviour in the core?
 
-`python hostile_checked.py LIBRARY` plays what comes of every hostile file that test_hostile_files.py makes with that
-build of the core, which is expected to check itself and to abort. It prints how many files it read.
+`python hostile_checked.py LIBRARY` plays the scenes of all hostile files of test_hostile_files.py with that build of
+the core, whose sanitizer aborts on a fault. It prints the numbers of files.
 """
 
 import sys
 from itertools import chain
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).parent)]
+sys.path[:0] = [str(Path(__file__).parents[2] / "helpers"), str(Path(__file__).parent)]
 
 import golden
 
@@ -37,4 +37,4 @@ def every_file():
 
 if __name__ == "__main__":
     trial = Trial().of(every_file())
-    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, nobody to drive {trial.idle}")
+    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, without agents {trial.idle}")

@@ -1,4 +1,4 @@
-"""How do tests get a PufferDrive `.bin` of the early layout? Field by field, as the format says."""
+"""How do tests write a PufferDrive `.bin` of the early layout? Field by field, from the description of the format."""
 
 from __future__ import annotations
 

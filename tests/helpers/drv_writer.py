@@ -1,6 +1,4 @@
-"""How do tests get a `.drv`? Number by number, as docs/scenes.md says, without asking the core.
-
-And how do they spoil one so that only what they spoilt is wrong?
+"""How do tests write a `.drv`? Number by number, from docs/scenes.md, without the core; also with single faults.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ SECTIONS = {
 
 
 def full_scene() -> Scene:
-    """A little of everything: no section is empty, and no number is what a fresh array would hold."""
+    """A scene without empty sections, whose numbers differ from those of a new array."""
     rng = np.random.default_rng(3)
     frames, count = 5, 3
     valid = np.ones((frames, count), bool)
@@ -63,7 +61,7 @@ def full_scene() -> Scene:
 
 
 def bare_scene(frames: int = 1) -> Scene:
-    """Nothing that a scene may do without: most sections are empty."""
+    """The smallest valid scene: most sections are empty."""
     roads, scene = roads_of([]), small_scene()
     objects = {name: array[:0] for name, array in vars(scene.objects).items()}
     tracks = {name: np.zeros((frames, 0), array.dtype) for name, array in vars(scene.objects).items()
@@ -99,9 +97,9 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
 
 
 def file_of(header: dict, sections: dict, **spoilt) -> bytes:
-    """The file, with fields of the header put in place of the right ones at the very end, and its checksum made good.
+    """The file; `spoilt` replaces fields of its header, and the checksums are recomputed.
 
-    `sections` maps names, or (code, element size) for sections no version has yet, to bytes.
+    `sections` maps names, or (code, element size) for sections of no version, to bytes.
     """
     kinds = sorted((SECTIONS[key] if isinstance(key, str) else key, data) for key, data in sections.items())
     end, table, body = HEADER_BYTES + ENTRY_BYTES * len(kinds), b"", b""
@@ -126,7 +124,7 @@ def entries(data: bytes) -> list[list[int]]:
 
 
 def with_entry(data: bytes, name: str, **fields) -> bytes:
-    """The file with numbers of one entry of its table replaced, and the checksum of the header made good."""
+    """The file with numbers of one entry of its table replaced, and the checksum of the header recomputed."""
     place = next(place for place, entry in enumerate(entries(data)) if entry[0] == SECTIONS[name][0])
     entry = entries(data)[place]
     for field, value in fields.items():
@@ -136,14 +134,14 @@ def with_entry(data: bytes, name: str, **fields) -> bytes:
 
 
 def with_section(scene: Scene, name: str, content: bytes) -> bytes:
-    """The file of the scene with other bytes in one section, as many as before, and the checksums made good."""
+    """The file of the scene with other bytes in one section, as many as before, and the checksums recomputed."""
     header, sections = parts_of(scene)
     assert len(content) == len(sections[name])
     return file_of(header, sections | {name: content})
 
 
 def mended(data: bytes) -> bytes:
-    """The file with all its checksums made good, as far as it has places for them."""
+    """The file with all its checksums recomputed, as far as it has fields for them."""
     if len(data) < HEADER_BYTES:
         return data
     room = (len(data) - HEADER_BYTES) // ENTRY_BYTES
@@ -157,7 +155,7 @@ def mended(data: bytes) -> bytes:
 
 
 def mended_head(data: bytes) -> bytes:
-    """The file with the checksums of its table and its header made good."""
+    """The file with the checksums of its table and its header recomputed."""
     count = struct.unpack_from("<I", data, 12)[0]
     table = data[HEADER_BYTES : HEADER_BYTES + ENTRY_BYTES * count]
     head = data[:88] + struct.pack("<I", zlib.crc32(table))
