@@ -53,11 +53,12 @@ class NativeBatch:
         self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count
         self.scenes = tuple(role.scene for role in roles)
         self.agents_per_world = config.agents_per_world or max(role.num_agents for role in roles)
-        self._bind(self._create(seed, threads), arrays)
+        self._create(seed, threads)
+        self._bind(arrays)
         _alive.add(self)
 
-    def _create(self, seed: int, threads: int) -> Any:
-        """Makes the scenes, the block and the core's batch; returns the sizes that the core reported."""
+    def _create(self, seed: int, threads: int) -> None:
+        """Makes the scenes, the block and the core's batch."""
         config, roles, num_worlds = self.config, self.roles, self.num_worlds
 
         # The core copies what the setup points to, so these objects are needed until drv_batch_create returns.
@@ -73,6 +74,7 @@ class NativeBatch:
         needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message
         check(lib.drv_batch_plan(setup, needs, message), message)
         self.num_agents, self.observation_size = needs.num_agents, needs.observation_size
+        self.table = shared_table(native, needs, num_worlds)
         self.block = aligned_block(needs.block_bytes)
         check(lib.drv_batch_create(setup, ffi.from_buffer(self.block), needs.block_bytes, out, message), message)
         self.handle = ffi.gc(out[0], lib.drv_batch_free)
@@ -82,20 +84,10 @@ class NativeBatch:
             if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
                 # Set, not added: the roles of a batch that is opened again are reported once.
                 role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
-        return needs
 
-<<<<<<< HEAD
-    def _bind(self, needs: Any, arrays: Any) -> None:
+    def _bind(self, arrays: Any) -> None:
         """Makes the arrays that the core shares with Python, and the views of its state."""
-        in_bytes = self.config.observation_type == "index"
-        sizes = {"R": needs.num_agents, "W": self.num_worlds, "A": needs.action_width,
-                 "V": 1 + needs.vehicles_per_world,
-                 "O": needs.observation_bytes if in_bytes else needs.observation_size}
-        self.arrays = allocate(shared_table(self.config), sizes, arrays)
-=======
-        self.table = shared_table(native, needs, num_worlds)
         self.arrays = allocate(self.table, arrays)
->>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
         lib.drv_batch_bind(self.handle, self._pointers(self.arrays))
         self._fields = _state_fields(self.handle)
         self.state = self.state_views(self.block)

@@ -15,13 +15,7 @@ from typing import NamedTuple
 import golden
 import numpy as np
 
-<<<<<<< HEAD
 from drive_env import Batch, binding, native, native_batch
-from drive_env.arrays import shared_table
-=======
-from drive_env import Batch, core
-from drive_env import native_batch
->>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
 
 core_ffi, core_lib = binding.ffi, binding.lib
 
@@ -114,16 +108,8 @@ def _recorded(play, steps):
     table = sorted(batch._core.table, key=lambda shared: shared.name != "actions")
     out.write(struct.pack("<Q", len(table)))
     for shared in table:
-<<<<<<< HEAD
-        name = shared.name
-        if name == "actions":
-            name = "continuous_actions" if batch.config.action_type == "continuous" else "discrete_actions"
-        out.write(struct.pack("<QQ", arrays[name].offset, batch._core.arrays[shared.name].nbytes))
-    out.write(struct.pack("<QQ", steps, golden.RESTARTS_EVERY))
-=======
         out.write(struct.pack("<QQ", arrays[shared.name].offset, batch._core.arrays[shared.name].nbytes))
-    out.write(struct.pack("<QQ", steps, golden.ASKED_EVERY))
->>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
+    out.write(struct.pack("<QQ", steps, golden.RESTARTS_EVERY))
     for step in range(1, steps + 1):
         out.write(golden.draw(batch, step).tobytes())
     batch.close()

@@ -78,13 +78,8 @@ REPORTED = ("average", "trials")
 
 
 def use_core(library: str) -> None:
-<<<<<<< HEAD
     """Replaces the core of the package by another build, before the package is imported."""
-    from cffi import FFI
-=======
-    """Puts another build of the core in the place of the package's, before the package is imported."""
     import runpy
->>>>>>> e825c32 (Core: one list per concept, and batch.c in its parts)
 
     ffi = runpy.run_path(str(ROOT / "c" / "build_ffi.py"))["ffibuilder"]
     core = ModuleType("drive_env._core")
