@@ -1,4 +1,4 @@
-"""Is the package clean under mypy's strict rules, and is what a stranger writes against it?"""
+"""Does mypy --strict accept the package and typed user code, and reject wrong user code?"""
 
 import re
 import subprocess
@@ -20,28 +20,28 @@ def mypy(*arguments) -> str:
     return done.stdout
 
 
-def strictly(file) -> str:
-    """As a stranger's own project would: without this project's settings, all of what is strict."""
+def strict_mypy(file) -> str:
+    """As in a project of a user: every strict rule, without the settings of this project."""
     return mypy("--strict", "--config-file=", "--python-version=3.10", file)
 
 
 def test_the_package_is_clean():
-    """By [tool.mypy] of pyproject.toml."""
+    """With the settings of pyproject.toml."""
     assert mypy().startswith("Success")
 
 
-def test_typed_code_of_a_stranger_is_clean():
-    assert strictly(HERE / "user_code.py").startswith("Success")
+def test_typed_user_code_is_accepted():
+    assert strict_mypy(HERE / "user_code.py").startswith("Success")
 
 
-def test_typed_code_of_a_stranger_runs(tmp_path):
+def test_typed_user_code_runs(tmp_path):
     import user_code
 
     user_code.main(tmp_path)
 
 
-def test_wrong_code_of_a_stranger_is_refused():
+def test_wrong_user_code_is_rejected():
     wanted = {number: line.partition("# want: ")[2]
               for number, line in enumerate((HERE / "wrong_code.py").read_text().splitlines(), 1) if "# want: " in line}
-    said = re.findall(r"wrong_code\.py:(\d+): error: .*\[([a-z-]+)\]$", strictly(HERE / "wrong_code.py"), re.MULTILINE)
-    assert {int(number): code for number, code in said} == wanted
+    found = re.findall(r"wrong_code\.py:(\d+): error: .*\[([a-z-]+)\]$", strict_mypy(HERE / "wrong_code.py"), re.MULTILINE)
+    assert {int(number): code for number, code in found} == wanted

@@ -1,4 +1,4 @@
-"""Typed code as a stranger would write it, read by mypy --strict and run: what one must not have to guess or cast."""
+"""Typed user code without a cast or an ignored error, checked by mypy --strict and run."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure
             batch.actions[:] = choose(batch.observations, rng)
             batch.step(batch.actions)
             counted: npt.NDArray[np.bool_] = ~batch.invalid_step
-            paid: float = float(batch.rewards[counted].sum())
-            assert np.isfinite(paid)
+            reward: float = float(batch.rewards[counted].sum())
+            assert np.isfinite(reward)
         speed = batch.observation_layout()["ego/speed"]
         fast: npt.NDArray[np.float32] = batch.observations[:, speed.slice] / np.float32(speed.scale)
         assert fast.shape == (batch.num_agents, 1)
@@ -43,14 +43,14 @@ def overlap(scenes: Scenes, config: DriveConfig, steps: int) -> float:
         first, second = batch.parts
         first.step_async(choose(first.observations, rng))
         for _ in range(steps):
-            flies: BatchPart
-            for flies, lands in ((second, first), (first, second)):
-                flies.step_async(choose(flies.observations, rng))
-                lands.wait()
-                total += float(lands.rewards.sum())
+            begun: BatchPart
+            for begun, ended in ((second, first), (first, second)):
+                begun.step_async(choose(begun.observations, rng))
+                ended.wait()
+                total += float(ended.rewards.sum())
         first.wait()
-        seen: npt.NDArray[np.float32] = batch.observations[first.agent_slice]
-        assert np.array_equal(seen, first.observations)
+        own: npt.NDArray[np.float32] = batch.observations[first.agent_slice]
+        assert np.array_equal(own, first.observations)
     return total
 
 
@@ -84,19 +84,19 @@ def play_one(scene: Scene, config: DriveConfig) -> tuple[float, bool]:
 def play_in_half_floats(scene: Scene) -> None:
     config = DriveConfig(trial_steps=10, observation_type="float16")
     agents = parallel_env(scene, config)
-    of_agent: dict[str, npt.NDArray[np.float16]] = agents.reset(seed=0)[0]
-    of_agent = agents.step(dict.fromkeys(agents.agents, 45))[0]
-    of_all: npt.NDArray[np.float16] = agents.state()
+    by_agent: dict[str, npt.NDArray[np.float16]] = agents.reset(seed=0)[0]
+    by_agent = agents.step(dict.fromkeys(agents.agents, 45))[0]
+    joint: npt.NDArray[np.float16] = agents.state()
     env = DriveEnv(scene, config)
-    seen: npt.NDArray[np.float16] = env.reset(seed=0)[0]
-    seen = env.step(45)[0]
+    observation: npt.NDArray[np.float16] = env.reset(seed=0)[0]
+    observation = env.step(45)[0]
     envs = DriveVectorEnv(2, scene, config)
-    side_by_side: npt.NDArray[np.float16] = envs.reset(seed=0)[0]
-    side_by_side = envs.step(np.full(2, 45))[0]
-    assert all(array.dtype == np.float16 for array in (*of_agent.values(), of_all, seen, side_by_side))
+    stacked: npt.NDArray[np.float16] = envs.reset(seed=0)[0]
+    stacked = envs.step(np.full(2, 45))[0]
+    assert all(array.dtype == np.float16 for array in (*by_agent.values(), joint, observation, stacked))
 
 
-def keep(scene: Scene, page: Path) -> Recording:
+def record(scene: Scene, page: Path) -> Recording:
     batch = Batch([scene, "town"])
     driver, rng, recorder = LaneDriver(batch), RandomDriver(batch, seed=1), Recorder(batch)
     batch.reset()
@@ -106,17 +106,17 @@ def keep(scene: Scene, page: Path) -> Recording:
     recorder.capture()
     roles: drive_env.Roles = batch.roles[0]
     assert roles.num_agents + roles.log_replay_count + roles.static_count == len(roles.objects)
-    recording = drive_env.record(scene, lambda seen: np.full(seen.num_agents, 45), DriveConfig(trial_steps=5))
+    recording = drive_env.record(scene, lambda played: np.full(played.num_agents, 45), DriveConfig(trial_steps=5))
     recording.save_html(page)
     return recording
 
 
-def refuse() -> str:
+def sentence_of_an_error() -> str:
     try:
         DriveConfig().replace(dt_s=-1.0)
     except drive_env.ConfigError as error:
         return str(error)
-    raise AssertionError("a negative time step was taken")
+    raise AssertionError("a negative time step was accepted")
 
 
 def main(folder: Path) -> None:
@@ -127,6 +127,6 @@ def main(folder: Path) -> None:
     assert np.isfinite(overlap([scene], longer, 10)) and np.isfinite(play_agents(scene))
     assert play_one(scene, config)[1] is False
     play_in_half_floats(scene)
-    assert len(keep(scene, folder / "page.html").trials) == 1
-    assert "dt_s is -1.0" in refuse()
+    assert len(record(scene, folder / "page.html").trials) == 1
+    assert "dt_s is -1.0" in sentence_of_an_error()
     assert drive_env.__version__
