@@ -60,9 +60,6 @@ class ObservationSet:
 
 def observation_sets(config: DriveConfig) -> list[ObservationSet]:
     """The sets of an observation under this config, in their order; what comes before the first belongs to no slot."""
-    native = native_config(config)
-    count = lib.drv_observation_sets(native, ffi.NULL, 0)
-    table = ffi.new("drv_observation_set[]", count)
-    lib.drv_observation_sets(native, table, count)
-    return [ObservationSet(ffi.string(entry.name).decode(), entry.slots, entry.record_floats, entry.offset,
-                           entry.index_bytes) for entry in table]
+    entries = table(lib.drv_observation_sets, "drv_observation_set", native_config(config))
+    return [ObservationSet(text(entry.name), entry.slots, entry.record_floats, entry.offset, entry.index_bytes)
+            for entry in entries]
