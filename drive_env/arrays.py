@@ -1,4 +1,4 @@
-"""Which arrays does a batch share with the core? Those of the core's table, allocated or the caller's own."""
+"""The arrays that a batch shares with the core: its table of them, and their memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .binding import ffi, lib, table, text
 from .errors import ConfigError, DriveMemoryError, shown
 
 ALIGNMENT_BYTES = 64
-"""A cache line: arrays begin on one, so that two threads never write to the same line at a border."""
+"""A cache line: arrays begin on one, so that no two threads write to one line where arrays meet."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """One shared array; it has one entry per world or, where not `per_world`, per agent."""
+    """One shared array, with one entry per world where `per_world`, else per agent."""
 
     name: str
     dtype: np.dtype
@@ -26,7 +26,7 @@ class Shared:
 
 
 def shared_table(config, needs, num_worlds: int) -> tuple[Shared, ...]:
-    """All shared arrays of a batch, by the core's own table.
+    """All shared arrays of a batch, from the core's table.
 
     Args:
         config: the core's form of the config, a drv_config pointer.
@@ -46,12 +46,17 @@ CHANNELS = tuple(shared.name for shared in shared_table(ffi.new("drv_config *"),
 
 
 def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndarray]:
-    """Arrays for every name of the table: the caller's where given, else views of one block; all zeroed but the
-    caller's actions.
+    """Arrays for every name of the table, all zeroed but the caller's actions.
+
+    Args:
+        table: of `shared_table`.
+        given: arrays of the caller by name, unchecked, or None; all others become views of one new block.
 
     Raises:
-        ConfigError: an array given has an unknown name, or a type, shape or layout the core cannot write to.
+        ConfigError: a given array has an unknown name, or a type, shape or layout that the core cannot write to.
+        DriveMemoryError: there is no memory for the block.
     """
+    # The caller's arrays: known names, the form that the core writes, memory of their own.
     if given is not None and not isinstance(given, dict):
         raise ConfigError(f"arrays is {shown(given)}; it must be a dict of numpy arrays by name")
     given = dict(given or {})
@@ -68,9 +73,10 @@ def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndar
             raise ConfigError(f"arrays[{name!r}] and arrays[{other!r}] share memory; each must have its own")
 
     for name, array in given.items():
-        if name != "actions":  # what the core never writes is zero, here as in arrays of its own
+        if name != "actions":  # entries that the core never writes are zero, as in new arrays
             array[...] = 0
 
+    # All others, each on a cache line of one block.
     made = [shared for shared in table if shared.name not in given]
     sizes = [int(np.prod(shared.shape)) * shared.dtype.itemsize for shared in made]
     ends = np.cumsum([-(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES for size in sizes], dtype=np.int64).tolist()
@@ -81,14 +87,14 @@ def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndar
 
 
 def aligned_block(size_bytes: int) -> np.ndarray:
-    """Zeroed bytes that begin on a cache line.
+    """(size_bytes,) uint8 zeros that begin on a cache line.
 
     Raises:
-        DriveMemoryError: there is not so much memory.
+        DriveMemoryError: there is no memory for them.
     """
     try:
         block = np.zeros(size_bytes + ALIGNMENT_BYTES, np.uint8)
-    except (MemoryError, ValueError):  # a ValueError where no array could be so large
+    except (MemoryError, ValueError):  # ValueError: above the largest size of any array
         raise DriveMemoryError(f"no memory for {size_bytes} bytes of state and arrays; take fewer worlds") from None
     start = -block.ctypes.data % ALIGNMENT_BYTES
     return block[start : start + size_bytes]

@@ -59,7 +59,8 @@ def table(fill: Any, entry: str, *arguments: Any) -> Any:
     """A table of the core as an array of `entry` structs.
 
     Args:
-        fill: the function of `lib` that takes the arguments, the array and its capacity, and returns the table's length.
+        fill: the function of `lib` that takes the arguments, the array and its capacity, and returns the number of
+            entries.
         entry: C type of an entry.
         arguments: those before the array.
     """

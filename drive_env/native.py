@@ -16,13 +16,14 @@ __all__ = ["native_config", "native_scene"]
 
 
 class _Member(NamedTuple):
-    """A member of the core's config: its name, the number that stands for None, the names of its codes."""
+    """A member of the core's config: its name, the number that encodes None, and the names of its codes."""
 
     name: str
     none: float
     choices: tuple[str, ...]
 
     def coded(self, value: Any) -> Any:
+        """The number by which the core represents a value."""
         if self.choices:
             return self.choices.index(value)
         return self.none if value is None else value
@@ -33,14 +34,14 @@ _MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices)
 
 
 def native_config(config: DriveConfig, restart: str = "auto"):
-    """The config as the core reads it, a drv_config pointer: fields are copied by name."""
+    """The config as a drv_config pointer; members take the values of the fields of the same names."""
     values = {**vars(config), "restart": restart,
               **{f"reward_{name}": weight for name, weight in vars(config.reward).items()}}
     return ffi.new("drv_config *", {member.name: member.coded(values[member.name]) for member in _MEMBERS})
 
 
 _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
-"""The core's scenes by a digest of all that they are made of: they never change, so batches can share them."""
+"""The core's scenes by a digest of the data they are made of; they never change, so batches share them."""
 
 
 def native_scene(roles: Roles):

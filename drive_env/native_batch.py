@@ -36,7 +36,7 @@ class NativeBatch:
         scenes, scene_handles: the scenes in play, and the core's form of each; `close` drops the second.
         num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
         block: (bytes,) uint8, the state of all worlds, one world after the other.
-        table: what the core says of each array.
+        table: name, type and shape of each shared array.
         arrays: every array of `table`, by name.
         state: views of the block, (W, n) each, by the core's names.
 
