@@ -1,7 +1,9 @@
 """Do laws 6, 8, 9 and 10 hold in staged scenes, in which the step of every event is known?"""
 
 import laws
+import learner
 import numpy as np
+import plays
 import pytest
 from staged import (
     LONG,
@@ -120,17 +122,17 @@ def test_law_8_the_goal_is_rewarded_in_its_step_and_a_time_limit_is_not():
 
 
 def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner():
-    record = laws.play(two_trials_of_everything(), DriveConfig(**BLIND, max_trials=2, trial_steps=6),
-                       laws.POLICIES["coast"], 60, reset_share=0.05)
-    laws.check_law_9_observations_of_waiting_agents_change_no_learner(record)
+    record = plays.play(two_trials_of_everything(), DriveConfig(**BLIND, max_trials=2, trial_steps=6),
+                       plays.POLICIES["coast"], 60, reset_share=0.05)
+    learner.check_law_9(record)
 
 
 def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
     batch = make_batch(coasting_stage([{}, {"goal_step": 1}]), trial_steps=3)
-    record = laws.play(batch, DriveConfig(**BLIND, trial_steps=3), laws.POLICIES["coast"], 3)
-    numbers = laws.learner_numbers(record, "through")
+    record = plays.play(batch, DriveConfig(**BLIND, trial_steps=3), plays.POLICIES["coast"], 3)
+    numbers = learner.learner_numbers(record, "through")
     record.shown[3]["observations"][0] = np.nan
-    spoilt = laws.learner_numbers(record, "through")
+    spoilt = learner.learner_numbers(record, "through")
     assert np.isnan(spoilt[3, 0]) and np.isfinite(numbers).all()
     assert same_bits(spoilt[:, 1], numbers[:, 1])
 

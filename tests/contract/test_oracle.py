@@ -4,6 +4,7 @@ import math
 
 import laws
 import numpy as np
+import plays
 import pytest
 from oracle import CHANNELS, NOTHING, OUTCOMES, Facts, Metrics, OutOfOrder, Rules, World
 from staged import COAST, LONG, SHORT, Motion, StagedBatch, coasting_stage
@@ -266,8 +267,8 @@ def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
         coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
     ]
     batch = StagedBatch(stages, config, num_worlds, restart=restart)
-    return laws.play(
-        batch, config, laws.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
+    return plays.play(
+        batch, config, plays.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
     )
 
 
@@ -292,7 +293,7 @@ def test_the_oracle_obeys_the_laws(choices, restart):
     laws.check(staged_play(DriveConfig(**choices), restart))
 
 
-@pytest.mark.parametrize("name", [name for name in laws.SHOWN if name != "observations"])
+@pytest.mark.parametrize("name", [name for name in plays.SHOWN if name != "observations"])
 def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
     record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, num_worlds=2)
     for t in range(len(record.shown)):

@@ -1,86 +1,20 @@
 """Does a play obey the contract's laws? Checks for any batch and any policy, from its arrays alone.
 
-`play` records every array after every call; `check` tests the record against the laws. No law needs the vehicles'
-poses: the events are read from the rewards, whose terms add up to a different number for every set of events.
+`check` tests a record (plays.py) against the laws. No law needs the vehicles' poses: the events are read from the
+rewards, whose terms add up to a different number for every set of events.
 
-Laws 1 to 8 and 11 are functions of the play of one world (`LAWS`); law 9 compares learners, law 10 batches.
+Laws 1 to 8 and 11 are functions of the play of one world (`LAWS`); law 9 (learner.py) and law 10 compare plays.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 
 import numpy as np
+from plays import FLAGS, RESET, SHOWN, UNTOUCHED, snapshot
 
-FLAGS = (
-    "terminations",
-    "truncations",
-    "trial_ended",
-    "truncation",
-    "invalid_step",
-    "first",
-    "removed",
-    "stopped",
-    "waits",
-)
-SHOWN = (*FLAGS, "trial_index", "outcome", "rewards", "observations")
 OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
 NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(6)
-UNTOUCHED, STEPPED, RESET = range(3)
-
-
-def snapshot(batch):
-    """Copies of every array that a call may write."""
-    shown = {name: np.array(getattr(batch, name)) for name in SHOWN}
-    shown["scene_index"] = np.array(batch.scene_index)
-    return shown
-
-
-@dataclass
-class Record:
-    """A play: `shown[t]` holds the arrays after call t, `did[t]` what the call did to each world."""
-
-    config: object
-    trial_steps: object
-    restart: str
-    world_of_agent: np.ndarray
-    layout: dict
-    space: object
-    shown: list = field(default_factory=list)
-    did: list = field(default_factory=list)
-    ages: list = field(default_factory=list)
-
-    @classmethod
-    def of(cls, batch, config, trial_steps=None, restart="auto"):
-        """trial_steps: one number, or one a scene, for a config whose own is None."""
-        return cls(
-            config=config,
-            trial_steps=config.trial_steps if trial_steps is None else trial_steps,
-            restart=restart,
-            world_of_agent=np.array(batch.world_of_agent),
-            layout=dict(batch.observation_layout()),
-            space=batch.single_observation_space,
-        )
-
-    def after_reset(self, batch, worlds=None, ages=None):
-        count = len(batch.scene_index)
-        did = np.full(count, RESET)
-        if worlds is not None:
-            did[~np.asarray(worlds, bool)] = UNTOUCHED
-        self._add(batch, did, np.zeros(count, int) if ages is None else np.asarray(ages))
-
-    def after_step(self, batch):
-        count = len(batch.scene_index)
-        self._add(batch, np.full(count, STEPPED), np.zeros(count, int))
-
-    def _add(self, batch, did, ages):
-        self.shown.append(snapshot(batch))
-        self.did.append(did)
-        self.ages.append(ages)
-
-    def stacked(self, name):
-        return np.stack([shown[name] for shown in self.shown])
 
 
 class WorldPlay:
@@ -407,186 +341,6 @@ def check_call(batch):
         assert np.isfinite(batch.observations).all(), "observations are finite"
         assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
         assert not batch.observations[batch.removed].any(), "a removed agent observes exactly zero"
-
-
-# -- plays
-
-
-def idle_actions(batch):
-    """Actions with which every agent coasts straight on."""
-    if batch.actions.dtype == np.float32:
-        return np.zeros(batch.actions.shape, np.float32)
-    if batch.actions.ndim == 2:
-        return np.tile(np.array([3, 6], np.int64), (batch.num_agents, 1))
-    return np.full(batch.num_agents, 3 * 13 + 6, np.int64)
-
-
-def constant_actions(batch, acceleration_bin, steering_bin=6):
-    """The same acceleration bin, 0 .. 6, and steering bin, 0 .. 12, for every agent."""
-    if batch.actions.dtype == np.float32:
-        values = np.array([acceleration_bin / 3 - 1, steering_bin / 6 - 1], np.float32)
-        return np.tile(values, (batch.num_agents, 1))
-    if batch.actions.ndim == 2:
-        return np.tile(np.array([acceleration_bin, steering_bin], np.int64), (batch.num_agents, 1))
-    return np.full(batch.num_agents, acceleration_bin * 13 + steering_bin, np.int64)
-
-
-def random_actions(batch, rng):
-    if batch.actions.dtype == np.float32:
-        return rng.uniform(-1, 1, batch.actions.shape).astype(np.float32)
-    if batch.actions.ndim == 2:
-        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], axis=1)
-    return rng.integers(0, 91, batch.num_agents)
-
-
-def with_garbage_where_agents_wait(batch, actions, rng):
-    """The same actions, with invalid values for the agents that wait."""
-    waits = np.asarray(batch.waits, bool)
-    garbage = (
-        np.array([np.nan, np.inf, -np.inf, 1e30, -7.0], np.float32) if actions.dtype == np.float32
-        else np.array([-1, 91, 10**6, np.iinfo(np.int64).min, np.iinfo(np.int64).max]))
-    actions = actions.copy()
-    actions[waits] = rng.choice(garbage, actions[waits].shape)
-    return actions
-
-
-POLICIES = {
-    "full_brake": lambda batch, rng: constant_actions(batch, 0),
-    "coast": lambda batch, rng: idle_actions(batch),
-    "full_throttle": lambda batch, rng: constant_actions(batch, 6),
-    "turn_hard": lambda batch, rng: constant_actions(batch, 5, 12),
-    "random": random_actions,
-    "forward_mostly": lambda batch, rng: np.where(
-        _per_agent(batch, rng.random(batch.num_agents) < 0.7),
-        constant_actions(batch, 5),
-        random_actions(batch, rng),
-    ),
-}
-"""Name to a function of (batch, random generator) that returns actions."""
-
-
-def _per_agent(batch, choice):
-    return choice[:, None] if batch.actions.ndim == 2 else choice
-
-
-def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
-    """Steps a batch with a policy, and garbage for agents that wait; returns the record of all arrays.
-
-    reset_share: chance, at each call, that some worlds are reset before it, a third of the time with ages.
-    """
-    rng = np.random.default_rng(seed)
-    num_worlds = len(batch.scene_index)
-    record = Record.of(batch, config, trial_steps, restart)
-    batch.reset()
-    record.after_reset(batch)
-    for _ in range(calls):
-        if rng.random() < reset_share:
-            worlds = rng.random(num_worlds) < 0.5
-            reset_and_record(batch, record, worlds, rng)
-        if restart == "caller":
-            worlds = worlds_at_their_end(batch, config)
-            if worlds.any():
-                batch.reset(worlds=worlds)
-                record.after_reset(batch, worlds)
-        batch.step(with_garbage_where_agents_wait(batch, policy(batch, rng), rng))
-        record.after_step(batch)
-    return record
-
-
-def worlds_at_their_end(batch, config):
-    """(worlds,) bool: the last trial of the episode has ended."""
-    worlds = np.zeros(len(batch.scene_index), bool)
-    over = np.asarray(batch.trial_ended, bool) & (np.asarray(batch.trial_index) == config.max_trials - 1)
-    worlds[np.asarray(batch.world_of_agent)[over]] = True
-    return worlds
-
-
-def reset_and_record(batch, record, worlds, rng):
-    ages = None
-    if rng.random() < 1 / 3:
-        steps = np.broadcast_to(np.min(record.trial_steps), (len(worlds),))
-        ages = rng.integers(0, steps).astype(np.int32)
-    batch.reset(worlds=worlds, initial_ages=ages)
-    record.after_reset(batch, worlds, ages)
-
-
-# -- law 9: a learner
-
-
-def learner_numbers(record, credit, replace=None):
-    """What a small recurrent learner computes from a play, by the contract's table "what a learner does with it".
-
-    Context, values and one-step advantages, from the channels alone; agents that wait are skipped.
-
-    Args:
-        credit: "through" trials, or "per trial".
-        replace: None, or a value that replaces every observation of a waiting agent but the one right after a
-            truncation.
-
-    Returns:
-        (calls, agents) advantages, 0 where no action was taken.
-    """
-    observations = record.stacked("observations").astype(np.float64)
-    shown = {name: record.stacked(name) for name in SHOWN if name != "observations"}
-    flags = {name: shown[name].astype(bool) for name in FLAGS}
-    if replace is not None:
-        observations[flags["waits"] & ~flags["truncation"]] = replace
-    rng = np.random.default_rng(5)
-    width = observations.shape[2]
-    into_memory, of_memory, of_observation = (
-        rng.normal(size=(4, width)),
-        rng.normal(size=4),
-        rng.normal(size=width),
-    )
-
-    calls, agents = shown["rewards"].shape
-    advantages = np.zeros((calls, agents))
-    was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
-    untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
-    for r in range(agents):
-        memory = np.zeros(4)
-        open_step = None  # entry of the last acting step, whose advantage lacks the next value
-        value = None
-        for t in range(calls):
-            if untouched[t, r]:
-                continue
-            if was_reset[t, r]:
-                open_step = None
-            elif not flags["invalid_step"][t, r]:
-                advantages[t, r] = shown["rewards"][t, r] - value
-                open_step = t
-            if flags["first"][t, r]:
-                memory = np.zeros(4)
-            waits = flags["waits"][t, r]
-            if not waits or flags["truncation"][t, r]:
-                seen = np.tanh(0.5 * memory + into_memory @ observations[t, r])
-                value_here = of_memory @ seen + of_observation @ observations[t, r]
-            if not waits:
-                memory, value = seen, value_here
-            if open_step is None:
-                continue
-            closes = flags["terminations"][t, r] or (
-                credit == "per trial" and waits and not flags["truncation"][t, r]
-            )
-            bootstraps = flags["truncations"][t, r] or (credit == "per trial" and flags["truncation"][t, r])
-            if closes:
-                open_step = None
-            elif bootstraps or not waits:
-                advantages[open_step, r] += 0.9 * value_here
-                open_step = None
-    return advantages
-
-
-def check_law_9_observations_of_waiting_agents_change_no_learner(record):
-    """Replaces the observations of waiting agents by NaN and by a large number; no advantage may change."""
-    for credit in ("through", "per trial"):
-        numbers = learner_numbers(record, credit)
-        assert np.isfinite(numbers).all() and numbers.any()
-        for replacement in (np.nan, 1e6):
-            assert np.array_equal(learner_numbers(record, credit, replacement), numbers), f"credit {credit}"
-
-
-# -- law 10: other batches
 
 
 def check_law_10_a_world_depends_on_no_other(make, ids, others, calls, actions_of, resets=None):

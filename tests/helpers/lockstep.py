@@ -4,6 +4,7 @@ import math
 
 import laws
 import numpy as np
+import plays
 import pytest
 from oracle import CHANNELS, FIGURES
 from staged import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, StagedBatch, actions_for
@@ -20,7 +21,7 @@ class Lockstep:
         self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], num_worlds=num_worlds, config=config,
                                      seed=seed, threads=threads, restart=restart)
         self.expected = StagedBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
-        self.record = laws.Record.of(self.batch, config, restart=restart)
+        self.record = plays.Record.of(self.batch, config, restart=restart)
         self.garbage = np.random.default_rng(seed)
         self.expected_restarts = [[] for _ in range(num_worlds)]
 
@@ -35,7 +36,7 @@ class Lockstep:
 
     def step(self, pushes):
         actions = actions_for(self.config.action_type, pushes)
-        actions = laws.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
+        actions = plays.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
         restarts = [world.next_call_restarts for world in self.expected.worlds]
         self.batch.step(actions)
         self.expected.step(actions_for("discrete", pushes), self.batch.scene_index)

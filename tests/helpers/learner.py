@@ -1,0 +1,79 @@
+"""What does a learner compute from a play? A small recurrent one, by the contract's table, for law 9."""
+
+from __future__ import annotations
+
+import numpy as np
+from plays import FLAGS, RESET, SHOWN, UNTOUCHED
+
+
+def learner_numbers(record, credit, replace=None):
+    """What a small recurrent learner computes from a play, by the contract's table "what a learner does with it".
+
+    Context, values and one-step advantages, from the channels alone; agents that wait are skipped.
+
+    Args:
+        credit: "through" trials, or "per trial".
+        replace: None, or a value that replaces every observation of a waiting agent but the one right after a
+            truncation.
+
+    Returns:
+        (calls, agents) advantages, 0 where no action was taken.
+    """
+    observations = record.stacked("observations").astype(np.float64)
+    shown = {name: record.stacked(name) for name in SHOWN if name != "observations"}
+    flags = {name: shown[name].astype(bool) for name in FLAGS}
+    if replace is not None:
+        observations[flags["waits"] & ~flags["truncation"]] = replace
+    rng = np.random.default_rng(5)
+    width = observations.shape[2]
+    into_memory, of_memory, of_observation = (
+        rng.normal(size=(4, width)),
+        rng.normal(size=4),
+        rng.normal(size=width),
+    )
+
+    calls, agents = shown["rewards"].shape
+    advantages = np.zeros((calls, agents))
+    was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
+    untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
+    for r in range(agents):
+        memory = np.zeros(4)
+        open_step = None  # entry of the last acting step, whose advantage lacks the next value
+        value = None
+        for t in range(calls):
+            if untouched[t, r]:
+                continue
+            if was_reset[t, r]:
+                open_step = None
+            elif not flags["invalid_step"][t, r]:
+                advantages[t, r] = shown["rewards"][t, r] - value
+                open_step = t
+            if flags["first"][t, r]:
+                memory = np.zeros(4)
+            waits = flags["waits"][t, r]
+            if not waits or flags["truncation"][t, r]:
+                seen = np.tanh(0.5 * memory + into_memory @ observations[t, r])
+                value_here = of_memory @ seen + of_observation @ observations[t, r]
+            if not waits:
+                memory, value = seen, value_here
+            if open_step is None:
+                continue
+            closes = flags["terminations"][t, r] or (
+                credit == "per trial" and waits and not flags["truncation"][t, r]
+            )
+            bootstraps = flags["truncations"][t, r] or (credit == "per trial" and flags["truncation"][t, r])
+            if closes:
+                open_step = None
+            elif bootstraps or not waits:
+                advantages[open_step, r] += 0.9 * value_here
+                open_step = None
+    return advantages
+
+
+def check_law_9(record):
+    """Replaces the observations of waiting agents by NaN and by a large number; no advantage may change."""
+    for credit in ("through", "per trial"):
+        numbers = learner_numbers(record, credit)
+        assert np.isfinite(numbers).all() and numbers.any()
+        for replacement in (np.nan, 1e6):
+            assert np.array_equal(learner_numbers(record, credit, replacement), numbers), f"credit {credit}"
