@@ -86,6 +86,15 @@ typedef enum drv_object_kind {
     DRV_OBJECT_OTHER = 4
 } drv_object_kind;
 
+/* What moves a vehicle. */
+typedef enum drv_controller {
+    DRV_CONTROLLER_NONE = 0, /* there is no vehicle */
+    DRV_CONTROLLER_AGENT = 1,
+    DRV_CONTROLLER_LOG = 2,
+    DRV_CONTROLLER_STATIC = 3,
+    DRV_CONTROLLER_RULE = 4 /* reserved for rule-based vehicles */
+} drv_controller;
+
 typedef enum drv_road_kind {
     DRV_ROAD_LANE = 1,
     DRV_ROAD_LINE = 2,

@@ -40,6 +40,7 @@ static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32
     const int64_t log = (int64_t)scene->frame_count * scene->log_replay_count;
     const int32_t cells = scene->grid.columns * scene->grid.rows;
     TAKE(block, scene->kind, scene->vehicle_count);
+    TAKE(block, scene->controller, scene->vehicle_count);
     TAKE(block, scene->length_m, scene->vehicle_count);
     TAKE(block, scene->width_m, scene->vehicle_count);
     TAKE(block, scene->radius_m, scene->vehicle_count);
@@ -259,12 +260,16 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
     copy(scene->goal_y_m, in->goal_y_m, scene->num_agents, sizeof(float));
     for (int64_t i = 0; i < vehicles; i++) {
         float length = in->length_m[i], width = in->width_m[i];
-        bool expert = i >= scene->num_agents && i < scene->num_agents + scene->log_replay_count;
+        const drv_controller controller = i < scene->num_agents                             ? DRV_CONTROLLER_AGENT
+                                          : i < scene->num_agents + scene->log_replay_count ? DRV_CONTROLLER_LOG
+                                                                                            : DRV_CONTROLLER_STATIC;
+        const bool replays = controller == DRV_CONTROLLER_LOG;
+        scene->controller[i] = (uint8_t)controller;
         scene->radius_m[i] = 0.5f * sqrtf(length * length + width * width);
-        scene->start_x_m[i] = expert ? 0.0f : in->start_x_m[i];
-        scene->start_y_m[i] = expert ? 0.0f : in->start_y_m[i];
-        scene->start_heading_rad[i] = expert ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
-        if (i >= scene->num_agents) continue; /* static vehicles stand, log-replay vehicles follow their log */
+        scene->start_x_m[i] = replays ? 0.0f : in->start_x_m[i];
+        scene->start_y_m[i] = replays ? 0.0f : in->start_y_m[i];
+        scene->start_heading_rad[i] = replays ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
+        if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles stand, log-replay vehicles follow their log */
         scene->start_speed_mps[i] = forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
     }
     for (int64_t i = 0; i < log; i++) {

@@ -24,12 +24,13 @@ struct drv_scene {
     atomic_int references;
     float dt_s;
     int32_t trial_steps;
-    /* Vehicles are in the order agents, log-replay vehicles, static vehicles. */
+    /* Vehicles are in the order agents, log-replay vehicles, static vehicles; outside of this folder only the log's
+     * columns rely on it, see drv_scene_log_first. */
     int32_t num_agents, log_replay_count, vehicle_count, frame_count;
     int32_t road_count;
 
     /* vehicle_count each */
-    uint8_t *kind;
+    uint8_t *kind, *controller; /* drv_object_kind, drv_controller */
     float *length_m, *width_m, *radius_m; /* radius: half the diagonal */
     float *start_x_m, *start_y_m, *start_heading_rad;
     float *start_speed_mps; /* as recorded; a batch clips it to its config's limits. 0 unless an agent's */
@@ -50,6 +51,9 @@ struct drv_scene {
 
     uint64_t bytes;
 };
+
+/* The vehicle of the first column of the log; the others follow. */
+static inline int32_t drv_scene_log_first(const drv_scene *scene) { return scene->num_agents; }
 
 void drv_scene_retain(drv_scene *scene);
 

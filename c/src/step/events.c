@@ -147,7 +147,7 @@ static void detect_offroad(drv_world *world, int32_t agent, const drv_mover *own
 
 static bool within_goal(const drv_world *world, int32_t agent, drv_point from, drv_point to) {
     float radius_m = world->config->goal_radius_m;
-    drv_point goal = {world->scene->goal_x_m[agent], world->scene->goal_y_m[agent]};
+    drv_point goal = {world->goal_x_m[agent], world->goal_y_m[agent]};
     return drv_squared_distance_to_path(goal, from, to) <= radius_m * radius_m;
 }
 
@@ -168,14 +168,13 @@ static void detect_goal(drv_world *world, int32_t agent) {
 /* ---- phases ---- */
 
 void drv_events_begin(drv_world *world, drv_scratch *scratch) {
-    const drv_scene *scene = world->scene;
     const reaches all = measure_reaches(world, scratch);
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.contact_words; i++) world->overlapping[i] = 0;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
         world->collision_vehicle[agent] = -1;
         world->on_road_edge[agent] = world->goal_spent[agent] = 0;
-        if (agent >= scene->num_agents) continue;
+        if (world->controller[agent] != DRV_CONTROLLER_AGENT) continue;
         drv_point start = {world->x_m[agent], world->y_m[agent]};
         world->goal_spent[agent] = within_goal(world, agent, start, start);
         const drv_mover own = mover_of(world, agent);

@@ -46,7 +46,7 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
 static void write_head(const drv_world *world, int32_t agent, own_frame ego, const drv_head_scales *head, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
-    const float dx = scene->goal_x_m[agent] - ego.origin.x, dy = scene->goal_y_m[agent] - ego.origin.y;
+    const float dx = world->goal_x_m[agent] - ego.origin.x, dy = world->goal_y_m[agent] - ego.origin.y;
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
     const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;

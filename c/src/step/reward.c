@@ -6,7 +6,7 @@
 /* Metres by which the agent came nearer to its goal in this step; 0 after the step in which it reached the goal. */
 static float progress_m(const drv_world *world, int32_t agent) {
     if (world->had_goal[agent] && !world->goal_onset[agent]) return 0.0f;
-    const float goal_x_m = world->scene->goal_x_m[agent], goal_y_m = world->scene->goal_y_m[agent];
+    const float goal_x_m = world->goal_x_m[agent], goal_y_m = world->goal_y_m[agent];
     const float from_x_m = goal_x_m - world->previous_x_m[agent], from_y_m = goal_y_m - world->previous_y_m[agent];
     const float to_x_m = goal_x_m - world->x_m[agent], to_y_m = goal_y_m - world->y_m[agent];
     return sqrtf(from_x_m * from_x_m + from_y_m * from_y_m) - sqrtf(to_x_m * to_x_m + to_y_m * to_y_m);

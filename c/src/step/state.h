@@ -32,7 +32,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_restart, trial_judge")                     \
     X(int32_t, "i4", age_steps, 1, "steps that the clock had behind it at the start", "reset, trial_restart")        \
     X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_restart, trial_judge")     \
-    /* vehicles: agents, then log-replay vehicles, then static vehicles */                                           \
+    /* vehicles; agents are the first */                                                                               \
     X(float, "f4", x_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
     X(float, "f4", y_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
     X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "trial_restart, traffic_plan, dynamics_integrate")              \
@@ -40,14 +40,17 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", sin_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
     X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "trial_restart, traffic_plan, dynamics_integrate, trial_judge")   \
     X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
+    X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart")                                    \
+    X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate")                           \
+    X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2", "trial_restart, dynamics_integrate, trial_judge")        \
+    X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_judge")          \
     X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
     X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
     X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "trial_restart, traffic_plan")             \
     X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
-    /* agents: motion */                                                                                             \
-    X(float, "f4", steering_rad, DRV_AGENTS, "rad", "trial_restart, dynamics_integrate")                             \
-    X(float, "f4", acceleration_mps2, DRV_AGENTS, "m/s2", "trial_restart, dynamics_integrate, trial_judge")          \
-    X(float, "f4", yaw_rate_radps, DRV_AGENTS, "rad/s", "trial_restart, dynamics_integrate, trial_judge")            \
+    /* agents: goals and progress */                                                                                 \
+    X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
+    X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "trial_restart, dynamics_integrate")                   \
     /* agents: facts of the step, and what detects their onset */                                                    \
     X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \

@@ -1,21 +1,22 @@
-/* What do the vehicles do that nobody learns? Experts replay their logs, static vehicles stand. */
+/* What do the other vehicles do? Log-replay vehicles follow their logs, static vehicles stand. */
 #include <string.h>
 
 #include "math/geometry.h"
 #include "step/phases.h"
 
-/* Takes the values of a log where it is valid; a loop without a branch, which compilers make into vectors. */
-static void take_valid(float *restrict to, const float *restrict log, const uint8_t *restrict valid, int32_t count) {
+/* Copies the values of a log where it is valid; a loop without a branch, which compilers vectorise. */
+static void copy_valid(float *restrict to, const float *restrict log, const uint8_t *restrict valid, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         const float logged = log[i], kept = to[i];
         to[i] = valid[i] ? logged : kept;
     }
 }
 
-/* Puts the log-replay vehicles where their logs have them `frame` frames after the start; gone where a log is not valid. */
+/* Moves the log-replay vehicles to a frame of their logs, counted from the start; a vehicle is absent where its log is
+ * not valid. */
 static void replay(drv_world *world, int32_t frame) {
     const drv_scene *scene = world->scene;
-    const int32_t first = scene->num_agents, count = scene->log_replay_count;
+    const int32_t first = drv_scene_log_first(scene), count = scene->log_replay_count;
     if (frame >= scene->frame_count) {
         memset(world->present + first, 0, (size_t)count);
         return;
@@ -23,15 +24,15 @@ static void replay(drv_world *world, int32_t frame) {
     const int64_t at = (int64_t)frame * count;
     const uint8_t *valid = scene->log_valid + at;
     memcpy(world->present + first, valid, (size_t)count);
-    take_valid(world->x_m + first, scene->log_x_m + at, valid, count);
-    take_valid(world->y_m + first, scene->log_y_m + at, valid, count);
-    take_valid(world->heading_rad + first, scene->log_heading_rad + at, valid, count);
-    take_valid(world->cos_heading + first, scene->log_cos_heading + at, valid, count);
-    take_valid(world->sin_heading + first, scene->log_sin_heading + at, valid, count);
-    take_valid(world->speed_mps + first, scene->log_speed_mps + at, valid, count);
+    copy_valid(world->x_m + first, scene->log_x_m + at, valid, count);
+    copy_valid(world->y_m + first, scene->log_y_m + at, valid, count);
+    copy_valid(world->heading_rad + first, scene->log_heading_rad + at, valid, count);
+    copy_valid(world->cos_heading + first, scene->log_cos_heading + at, valid, count);
+    copy_valid(world->sin_heading + first, scene->log_sin_heading + at, valid, count);
+    copy_valid(world->speed_mps + first, scene->log_speed_mps + at, valid, count);
 }
 
-static void remember(drv_world *world) {
+static void store_previous(drv_world *world) {
     const size_t count = (size_t)world->scene->vehicle_count;
     memcpy(world->previous_x_m, world->x_m, count * sizeof *world->x_m);
     memcpy(world->previous_y_m, world->y_m, count * sizeof *world->y_m);
@@ -52,13 +53,15 @@ void drv_traffic_begin(drv_world *world) {
         world->sin_heading[vehicle] = ahead.y;
         world->speed_mps[vehicle] = exists ? drv_start_speed_mps(scene, world->config, vehicle) : 0.0f;
         world->present[vehicle] = exists;
+        world->controller[vehicle] = exists ? scene->controller[vehicle] : DRV_CONTROLLER_NONE;
+        world->steering_rad[vehicle] = world->acceleration_mps2[vehicle] = world->yaw_rate_radps[vehicle] = 0.0f;
     }
     replay(world, 0);
-    remember(world);
+    store_previous(world);
 }
 
 void drv_traffic_plan(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
-    remember(world);
+    store_previous(world);
     replay(world, *world->clock_steps + 1);
 }

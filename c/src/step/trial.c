@@ -44,18 +44,20 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     *world->clock_steps = 0;
     *world->age_steps = 0;
     *world->pending = DRV_GOES_ON;
+    drv_traffic_begin(world);
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
-        world->status[agent] = agent < world->scene->num_agents ? DRV_DRIVING : DRV_ABSENT;
+        const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
+        world->status[agent] = exists ? DRV_DRIVING : DRV_ABSENT;
+        world->goal_x_m[agent] = exists ? world->scene->goal_x_m[agent] : 0.0f;
+        world->goal_y_m[agent] = exists ? world->scene->goal_y_m[agent] : 0.0f;
         world->outcome[agent] = DRV_OUTCOME_NONE;
         world->recorded[agent] = 0;
         world->steps_driven[agent] = 0;
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
-        world->distance_m[agent] = world->steering_rad[agent] = 0.0f;
-        world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
+        world->distance_m[agent] = 0.0f;
         for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
             world->trial_reward[agent * DRV_TERM_COUNT + term] = 0.0f;
     }
-    drv_traffic_begin(world);
     drv_events_begin(world, scratch);
 }
 
