@@ -3,7 +3,7 @@
 #   make demo [SCENE=path]   runs the town, and the scene file given; writes a film and a replay page to demo/
 #   make train               trains a small policy (two minutes on two cores); replaces runs/make-train/, which holds
 #                            curves and checkpoint
-#   make test                runs the whole test suite
+#   make test [WORKERS=n]    runs the whole test suite in so many processes (2)
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
@@ -13,6 +13,7 @@
 PYTHON ?= python3
 SCENE ?=
 RUNS ?= 1000000
+WORKERS ?= 2
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -28,7 +29,7 @@ train: .venv/installed-train
 	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train --run.overwrite
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 docs: .venv/installed-test .venv/installed-docs
 	@rm -rf build/site
