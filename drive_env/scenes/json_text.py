@@ -95,6 +95,7 @@ def read_json(data: bytes):
             constant.append((value, f"{name} is not a number in JSON"))
         return value
 
+    # Parse, then report a fault with its place.
     try:
         value = json.loads(text, object_pairs_hook=as_object, parse_int=_whole_or_float,
                            parse_constant=as_constant)

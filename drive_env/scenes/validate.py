@@ -104,6 +104,7 @@ def _check_objects(objects):
         if stale.any():
             at = _first(stale)
             raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; it must be 0 there")
+    # Speeds, from both components.
     speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
     if (speed_mps > SPEED_LIMIT_MPS).any():
         at = _first(speed_mps > SPEED_LIMIT_MPS)

@@ -78,7 +78,7 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     def matrix(values):
         return values.reshape(-1, frames)
 
-    # Numbers of all objects at once, as one list per field.
+    # Concatenate the states of all objects, one list per field; check kinds and ids.
     positions, velocities = flat("position"), flat("velocity")
     column(positions, "z", place("position"), default=0.0)
     kinds = [one_of(_field(entries, index, "type"), OBJECT_TYPES, f"objects[{index}].type")
@@ -87,6 +87,7 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     ids = _ids(entries)
     if ids is None:
         report.impute("object ids: the index in the file", len(entries))
+    # Check every number while the lists become (n, t) arrays, then ranges of valid states.
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
         width_m=_sizes(entries, "width", "needed"), length_m=_sizes(entries, "length", "needed"),
