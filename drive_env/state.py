@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .binding import lib
 from .errors import CallError, shown
 from .native_batch import NativeBatch
 from .roles import Roles
@@ -67,6 +68,7 @@ def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
         "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
+        "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         **dict.fromkeys(flags, FLAG)}
 
@@ -125,7 +127,9 @@ def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
     overlapping = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
     beyond = np.arange(overlapping.shape[1]) >= vehicles
     count = given["state/present"].shape[1]
+    controlled = given["state/controller"] == lib.DRV_CONTROLLER_AGENT
     for name, wrong in (
+            ("controller", (controlled != (np.arange(count) < agents)) & played[:, None]),
             ("status", ((status == ABSENT) != absent) & played[:, None]),
             ("present", given["state/present"].astype(bool) & beyond[:, :count]),
             ("overlapping", overlapping & beyond)):

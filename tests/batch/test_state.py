@@ -136,7 +136,7 @@ def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_c
     assert pickle.dumps(batch) == before
 
 
-@pytest.mark.parametrize("name, value", [("status", 0), ("present", 1), ("overlapping", 1 << 63)])
+@pytest.mark.parametrize("name, value", [("status", 0), ("controller", 1), ("present", 1), ("overlapping", 1 << 63)])
 def test_what_a_scene_lacks_cannot_be_loaded_into_it(name, value):
     """The last agent and the last vehicles of the smaller scene are in no scene: the core would read past its end."""
     batch = opened()
