@@ -28,7 +28,7 @@ from .world_state import ReadableWorlds
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-WORLD_LIMIT, THREAD_LIMIT = 1 << 20, 1024
+WORLD_LIMIT, THREAD_LIMIT = lib.DRV_WORLD_LIMIT, lib.DRV_THREAD_LIMIT
 
 OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
 """Names of the codes in `Batch.outcome`; the empty name is 0."""

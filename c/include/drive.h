@@ -3,9 +3,9 @@
  * Every public declaration stands here or expands from drive/lists.h; the Python binding is this header, preprocessed
  * with DRV_BINDING defined. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
  *
- * Words: a *world* is a running copy of a *scene*; an *agent* is a controlled agent of a world; agents of all worlds are
- * numbered world by world. A *step* is one call, a *trial* an attempt from the scene's start state, an *episode*
- * `max_trials` trials of one scene. */
+ * Words: a *world* is a running copy of a *scene*; an *agent* is a controlled vehicle of a world, and the agents of all
+ * worlds are numbered world by world. A *step* is one call, a *trial* an attempt from the scene's start state, an
+ * *episode* `max_trials` trials of one scene. */
 #ifndef DRIVE_H
 #define DRIVE_H
 
@@ -138,8 +138,8 @@ typedef struct drv_config_field {
     int32_t offset;
 } drv_config_field;
 
-/* The parts of a scene, read once by drv_scene_create and not kept. Vehicles stand in the order agents, log-replay vehicles,
- * static vehicles. Frame 0 is the frame at which every trial starts. */
+/* The arrays of a scene, which drv_scene_create copies. Vehicles are in the order agents, log-replay vehicles, static
+ * vehicles. Every trial starts at frame 0. */
 typedef struct drv_scene_input {
     const char *name;
     float dt_s;
@@ -151,7 +151,7 @@ typedef struct drv_scene_input {
     const uint8_t *kind;          /* vehicle_count, drv_object_kind */
     const float *length_m;        /* vehicle_count */
     const float *width_m;         /* vehicle_count */
-    const float *start_x_m;       /* vehicle_count; start_* of an expert are not read */
+    const float *start_x_m;       /* vehicle_count; start_* of log-replay vehicles are not read */
     const float *start_y_m;
     const float *start_heading_rad;
     const float *start_vx_mps; /* the speed along the heading is kept */
@@ -174,10 +174,10 @@ typedef struct drv_scene_input {
     const float *point_y_m;
 } drv_scene_input;
 
-/* Immutable and checked; counted references, safe to share between threads. */
+/* Immutable, checked and reference-counted; threads may share it. */
 typedef struct drv_scene drv_scene;
 
-/* What a scene amounts to once loaded. */
+/* Sizes of a loaded scene. */
 typedef struct drv_scene_facts {
     int32_t segment_count;
     int32_t edge_segment_count;
@@ -222,14 +222,14 @@ typedef struct drv_file_kind {
     double high;
 } drv_file_kind;
 
-/* Where an array stands in a file. */
+/* Where an array is in a file. */
 typedef struct drv_file_section {
     uint64_t offset;
     int64_t rows;
     int64_t columns; /* 1 where it has one dimension */
 } drv_file_section;
 
-/* What a file holds that was found sound; its sections stand in the order of drv_file_kinds. */
+/* The contents of a file that passed all checks; sections are in the order of drv_file_kinds. */
 typedef struct drv_file {
     int32_t minor;
     int32_t skipped_sections; /* of later minor versions */
@@ -283,7 +283,7 @@ typedef struct drv_arrays {
 typedef struct drv_array_field {
     const char *name;
     const char *type;   /* numpy's letter and size */
-    const char *phases; /* the phases that write it */
+    const char *phases; /* that change it */
     const char *meaning;
     int32_t per_world; /* 0: one entry per agent */
     int32_t columns;   /* 0: the array has one dimension */
@@ -305,7 +305,7 @@ typedef struct drv_state_field {
     const char *name;
     const char *type; /* numpy's letter and size, such as "f4" */
     const char *unit;  /* or what it means, where it has none */
-    const char *phases; /* those that write it; also "create" and "reset" */
+    const char *phases; /* that change it; also "create" and "reset" */
     uint64_t offset;
     uint64_t world_stride;
     int32_t count; /* elements of one world */
@@ -343,8 +343,8 @@ typedef struct drv_action_space {
 } drv_action_space;
 
 /* A set of an observation: slots, each of which shows one thing by a record of so many floats. In an index observation
- * a slot is a uint16: the thing's entry in the table of the set, whose entry 0 is zeros and stands for an empty slot. The
- * table of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
+ * a slot is a uint16: the thing's entry in the table of the set, whose entry 0 is zeros and stands for an empty slot.
+ * The table of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
 typedef struct drv_observation_set {
     const char *name; /* its features are called name/... */
     int32_t slots;
@@ -393,42 +393,42 @@ int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs,
 
 /* Checks the setup and returns the memory it needs. */
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
-/* Begins a batch in the caller's block, which must outlive it and is cleared. Keeps a reference to each scene. */
+/* Makes a batch in the caller's block, which is cleared and must outlive it. Retains each scene. */
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
                             char *message);
-/* Copies of one moment, never torn by a call in another thread: the state of one world (world_stride bytes), or the
- * whole block and every array. The arrays of `arrays` are as long as the bound ones. */
+/* Copy the state of one world (world_stride bytes), or the whole block and every array, all of one moment. The arrays
+ * of `arrays` are as long as the bound ones. */
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
-/* Waits for calls in progress and steps in flight, then gives back threads and scenes; later calls are told that the
- * batch is closed. */
+/* Waits for calls in progress and steps in flight, then ends the threads and releases the scenes; later calls return an
+ * error. */
 void drv_batch_close(drv_batch *batch);
-void drv_batch_free(drv_batch *batch); /* closes it, where it is not yet */
+void drv_batch_free(drv_batch *batch); /* closes the batch first, where it is open */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
 
-/* A call is at the whole batch (DRV_WHOLE_BATCH) or at one of its parts, the worlds of drv_batch_part; what it takes
- * and gives has an entry for each world or agent of these, and its sentences number them from 0. Calls at different parts
- * may come from several threads at once; where two would share a world, the second is told so and changes nothing.
- * Calls that name no part are at the whole batch. */
+/* A call works on the whole batch (DRV_WHOLE_BATCH) or on one of its parts, the worlds of drv_batch_part: its arrays
+ * have one entry per world or agent of these, and its messages number them from 0. Several threads may call different
+ * parts at once; where two calls would share a world, the second returns an error and changes nothing. Calls without
+ * `part` work on the whole batch. */
 drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
 /* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
  * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
 drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds, const uint8_t *worlds,
                            const int32_t *ages, char *message);
-/* One step of every world. `actions`, once found good, are copied into the bound array; NULL takes that array as it is.
- * Nothing has changed unless it returns DRV_OK. */
+/* Steps every world. `actions` are copied into the bound array once they passed the checks; NULL uses that array as it
+ * is. Changes nothing unless it returns DRV_OK. */
 drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, char *message);
-/* The same, begun: it returns when the actions are read, and leaves the step in flight to thread_count - 1 threads, at
- * least one. Until drv_batch_wait the arrays of these worlds may not be read, the bound actions may be written, and no
- * other call gets in. */
+/* Starts the same step: returns once the actions are copied, and leaves the step in flight to thread_count - 1 threads,
+ * at least one. Until drv_batch_wait the arrays of these worlds must not be read, the bound actions may be written, and
+ * every other call returns an error. */
 drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
-/* Ends the step in flight, in whichever thread, which helps with the worlds that are left. */
+/* Ends the step in flight, from any thread, which steps some of the remaining worlds itself. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
-/* What each waiting agent will see at its next inner restart, zeros elsewhere: observation_size floats an agent, or half
- * floats where observations are. */
+/* Writes the observation of each waiting agent at its next inner restart, zeros elsewhere: observation_size floats per
+ * agent, or half floats where observations are. */
 drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);
-/* The pool's threads do not survive a fork; the child calls this before its first step. Where another thread was in a
- * call meanwhile, or a step was in flight, the child's copy is half written: every call but closing it says so. */
+/* The pool's threads do not survive a fork; the child calls this before its first step. If another thread was in a call
+ * at the fork, or a step was in flight, the child's copy is half written, and all calls but close return an error. */
 void drv_batch_forked(drv_batch *batch);
 
 /* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. They hold whole trials of a world:
@@ -439,16 +439,17 @@ const char *drv_metric_name(int32_t metric); /* "" past the end */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean over agents that have both of score in trial `trial` minus score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
-/* How many trials of agents they hold; value and n are the same. */
+/* The number of agents' trials in the averages, as value and as n. */
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
 
-/* "baseline", "v3" or "v4" (the x86-64 levels): which copy of the step this batch runs. All give the same bytes. */
+/* The instruction set of the step that this batch runs: "baseline", "v3" or "v4" (x86-64 levels). All give the same
+ * bytes. */
 const char *drv_batch_instruction_set(const drv_batch *batch);
 
 int32_t drv_phase_count(void);
 const char *drv_phase_name(int32_t phase); /* "" past the end */
 /* Writes the nanoseconds spent in each phase since timing was switched on, summed over threads, to `phase_ns`
- * (drv_phase_count of them); then starts anew, or stops where `on` is 0. */
+ * (drv_phase_count of them); then restarts timing, or stops it where `on` is 0. */
 drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message);
 
 /* Writes up to `capacity` entries, returns how many there are. */

@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 
+from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, shown
 from .metadata import encode_metadata
 from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
-COORDINATE_LIMIT_M = 50_000.0
+COORDINATE_LIMIT_M = float(lib.DRV_COORDINATE_LIMIT_M)
 """Coordinates beyond this are coarser than 4 mm in float32."""
 
-SIZE_RANGE_M = (0.01, 200.0)
-SPEED_LIMIT_MPS = 200.0
+SIZE_RANGE_M = (0.01, float(lib.DRV_SIZE_LIMIT_M))
+SPEED_LIMIT_MPS = float(lib.DRV_SPEED_LIMIT_MPS)
 LANE_WIDTH_LIMIT_M = 100.0
 DT_RANGE_S = (1e-4, 2.0)
 HEADING_LIMIT_RAD = float(np.float32(math.pi))

@@ -7,10 +7,10 @@
 
 /* The caller's arrays: the actions, the observations and one array per channel.
  *
- * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that write it, meaning)
+ * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
- * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, or the
- * vehicle TABLE of a world; the numpy type of actions and observations ("") follows from the config. */
+ * An array has one entry per agent or per world: ONE number, the ACTION of an agent, its OBSERVATION, or the vehicle
+ * TABLE of a world. The numpy type of actions and observations ("") follows from the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 throttle and steering in [-1, 1]")               \
@@ -27,13 +27,14 @@
       "the step ended a trial while the agent was driving")                                                        \
     X(uint8_t, invalid_step, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the action had no effect")          \
     X(uint8_t, first, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the observation opens an episode")         \
-    X(int32_t, trial_index, "i4", AGENTS, ONE, "trial_restart, trial_judge", "the trial of the observation, from 0") \
+    X(int32_t, trial_index, "i4", AGENTS, ONE, "trial_restart", "the trial of the observation, from 0")             \
     X(uint8_t, removed, "b1", AGENTS, ONE, "trial_restart, trial_judge", "off the map")                            \
     X(uint8_t, stopped, "b1", AGENTS, ONE, "trial_restart, trial_judge", "on the map, not driving")                \
     X(uint8_t, waits, "b1", AGENTS, ONE, "trial_restart, trial_judge", "the next action will have no effect")      \
     X(uint8_t, outcome, "u1", AGENTS, ONE, "trial_restart, trial_judge",                                           \
       "drv_outcome in the step that decides the agent's trial, else 0")                                            \
-    X(uint16_t, code, "u2", AGENTS, ONE, "trial_restart, trial_judge", "the agent's flags in one number, see DRV_CODE_*") \
+    X(uint16_t, code, "u2", AGENTS, ONE, "trial_restart, trial_judge",                                             \
+      "the agent's flags in one number, see DRV_CODE_*")                                                           \
     X(int32_t, scene_index, "i4", WORLDS, ONE, "trial_restart", "the scene that the world plays")
 
 /* The terms of the reward; each is a weight of the config times a fact of the step.

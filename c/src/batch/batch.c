@@ -99,15 +99,16 @@ static drv_status check_actions(const drv_part *part, char *message) {
     const int64_t agents = (int64_t)part->num_worlds * batch->sizes.agents;
     if (batch->kernels->fit_actions(actions, batch->config.action_type, agents)) return DRV_OK;
     drv_status status = DRV_OK;
-    for (int32_t i = 0; status == DRV_OK && i < part->num_worlds; i++) { /* actions of agents that wait may be anything */
+    /* Actions of agents that wait may be anything: look at each world. */
+    for (int32_t i = 0; status == DRV_OK && i < part->num_worlds; i++) {
         const drv_world world = world_in(part, i);
         status = batch->kernels->check_actions(&world, i, message);
     }
     return status;
 }
 
-/* Copies the caller's actions, the bound ones where `actions` is NULL, and checks the copy: what the caller writes later
- * cannot reach a step that has begun. Actions that are not bound are stored in the bound array once they passed. */
+/* Copies the caller's actions, the bound ones where `actions` is NULL, and checks the copy: later writes of the caller
+ * cannot reach a step that has begun. Actions from elsewhere are stored in the bound array once they passed. */
 static drv_status take_actions(const drv_part *part, const void *actions, char *message) {
     const drv_batch *batch = part->batch;
     const drv_actions copied = drv_batch_actions(batch, part->first_world);

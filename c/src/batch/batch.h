@@ -89,8 +89,8 @@ drv_actions drv_batch_actions(const drv_batch *batch, int32_t number);
 
 /* ---- ownership.c ---- */
 
-/* The part of that index, entered: no other call can reach its worlds until it leaves, and the floating-point environment
- * is the core's. NULL and a sentence where the batch is closed, or a call or step has one of the worlds. */
+/* The part of that index, entered: no other call can reach its worlds until it leaves, and the floating-point
+ * environment is the core's. NULL and a sentence where the batch is closed, or a call or step has one of the worlds. */
 drv_part *drv_batch_enter(drv_batch *batch, int32_t index, char *message);
 void drv_batch_leave(drv_part *part);
 /* Leaves the call with a step in flight, and comes back into a call to end it. */

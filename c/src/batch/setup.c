@@ -1,5 +1,5 @@
-/* May a batch be set up like this, and how much memory does it need? Checks at the API boundary; behind it, phases cannot
- * fail. */
+/* May a batch be set up like this, and how much memory does it need? Checks at the API boundary, behind which phases
+ * cannot fail. */
 #include <math.h>
 #include <stddef.h>
 

@@ -9,7 +9,8 @@ void drv_batch_measure_arrays(drv_batch *batch) {
     drv_array_field fields[DRV_ARRAY_COUNT];
     const int32_t count = drv_array_fields(&batch->config, &batch->needs, fields, DRV_ARRAY_COUNT);
     for (int32_t i = 0; i < count; i++) {
-        const int64_t columns = fields[i].columns ? fields[i].columns : 1, depth = fields[i].depth ? fields[i].depth : 1;
+        const int64_t columns = fields[i].columns ? fields[i].columns : 1;
+        const int64_t depth = fields[i].depth ? fields[i].depth : 1;
         batch->entry_bytes[fields[i].offset / (int32_t)sizeof(void *)] = columns * depth * (fields[i].type[1] - '0');
     }
 }

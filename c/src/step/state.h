@@ -18,10 +18,10 @@ enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
 /* What the next call does with a world. */
 enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 
-/* X(type, numpy type, name, elements of a world, unit or meaning, phases that write it)
+/* X(type, numpy type, name, elements of a world, unit or meaning, phases that change it)
  *
- * Beside the phases of a step, "create" and "reset" write what stands nowhere else; a reset also writes what
- * trial_restart and observe_write do. */
+ * "create" and "reset" are drv_batch_create and drv_batch_reset; a reset also changes what trial_restart and
+ * observe_write do. */
 #define DRV_STATE(X)                                                                                                 \
     /* the world's clock and place in its stream */                                                                  \
     X(uint64_t, "u8", seed, 1, "", "create, reset")                                                                  \

@@ -53,11 +53,14 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_TRIAL: return 1.0f / (float)config->max_trials;
     case SCALE_REWARD: {
         /* The events, which are what a later trial can learn from; progress is small beside them, or is clipped. */
-        const float terms[] = {config->reward_goal, config->reward_collision, config->reward_offroad};
+        enum { ONSET = 1, RATE = 0 };
+#define X(symbol, name, weight, when) when ? config->weight : 0.0f,
+        const float onsets[] = {DRV_REWARD_TERMS(X)};
+#undef X
         float best = 0.0f, worst = 0.0f;
-        for (size_t term = 0; term < sizeof terms / sizeof *terms; term++) {
-            best += drv_larger(terms[term], 0.0f);
-            worst += drv_larger(-terms[term], 0.0f);
+        for (int32_t term = 0; term < DRV_TERM_COUNT; term++) {
+            best += drv_larger(onsets[term], 0.0f);
+            worst += drv_larger(-onsets[term], 0.0f);
         }
         return 1.0f / drv_larger(1.0f, drv_larger(best, worst));
     }

@@ -1,0 +1,207 @@
+/* Does each phase change the arrays that name it, and no other?
+ *
+ * Phases run one at a time, and every array of state and caller is compared before and after each. Plays are random and
+ * varied enough for every entry of the lists to be seen. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch/batch.h"
+#include "check.h"
+#include "dice.h"
+#include "drive.h"
+#include "small_scene.h"
+#include "step/phases.h"
+
+enum { NUM_WORLDS = 3, SCENES = 2, STEPS = 600, ARRAY_LIMIT = 128, TRIAL_STEPS = 12 };
+
+static const struct {
+    const char *name;
+    drv_phase *run;
+} phases[DRV_PHASE_COUNT] = {
+#define X(name, meaning) {#name, drv_##name},
+    DRV_PHASES(X)
+#undef X
+};
+
+/* An array as the lists describe it, and where its bytes are. */
+typedef struct watched {
+    const char *name, *listed;
+    uint8_t *bytes;
+    size_t stride, world_bytes; /* from world to world, and of one world */
+    uint8_t *before;
+    bool is_ours;
+} watched;
+
+/* What was changed by a phase in any play, by the index of the array in its list. */
+static bool seen[2][ARRAY_LIMIT][DRV_PHASE_COUNT];
+
+typedef struct play {
+    drv_scene *scenes[SCENES];
+    drv_batch *batch;
+    drv_arrays arrays;
+    uint8_t *block;
+    watched watch[2][ARRAY_LIMIT]; /* of the caller, of the state */
+    int32_t watch_count[2];
+} play;
+
+/* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. */
+static drv_scene *make_scene(void) {
+    small_scene small;
+    make_small(&small);
+    small.input.trial_steps = TRIAL_STEPS;
+    small.goal_x_m[0] = 8.0f;
+    small.goal_y_m[0] = 0.0f;
+    small.goal_x_m[1] = small.x_m[1];
+    small.goal_y_m[1] = small.y_m[1];
+    small.x_m[3] = 12.0f;
+    small.y_m[3] = 20.0f;
+    for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
+        small.log_x_m[frame] = 60.0f + (float)frame;
+        small.log_heading_rad[frame] = 0.3f * (float)frame;
+        small.log_vx_mps[frame] = 1.0f + (float)frame;
+    }
+    drv_scene *scene = NULL;
+    char message[DRV_MESSAGE_BYTES];
+    CHECK(drv_scene_create(&small.input, &scene, message) == DRV_OK, "%s", message);
+    return scene;
+}
+
+static size_t item_bytes(const char *type) { return (size_t)(type[1] - '0'); }
+
+static void watch_array(play *on, int list, watched array) {
+    array.before = malloc(NUM_WORLDS * array.world_bytes);
+    on->watch[list][on->watch_count[list]++] = array;
+}
+
+static void begin_play(play *on, drv_config config) {
+    memset(on, 0, sizeof *on);
+    for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene();
+    const int64_t ids[NUM_WORLDS] = {0, 1, 2};
+    const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
+                                   .scene_count = SCENES, .scenes = on->scenes, .world_ids = ids, .seed = 3,
+                                   .thread_count = 1};
+    drv_batch_needs needs;
+    char message[DRV_MESSAGE_BYTES];
+    CHECK(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);
+    on->block = aligned_alloc(64, (size_t)needs.block_bytes);
+    CHECK(drv_batch_create(&setup, on->block, needs.block_bytes, &on->batch, message) == DRV_OK, "%s", message);
+
+    drv_array_field fields[ARRAY_LIMIT];
+    const int32_t arrays = drv_array_fields(&config, &needs, fields, ARRAY_LIMIT);
+    for (int32_t i = 0; i < arrays; i++) {
+        const int32_t columns = fields[i].columns ? fields[i].columns : 1;
+        const int32_t depth = fields[i].depth ? fields[i].depth : 1;
+        const int32_t entries = fields[i].per_world ? 1 : needs.agents_per_world;
+        const size_t bytes = (size_t)(entries * columns * depth) * item_bytes(fields[i].type);
+        uint8_t *array = calloc(NUM_WORLDS, bytes);
+        memcpy((uint8_t *)&on->arrays + fields[i].offset, &array, sizeof array);
+        watch_array(on, 0, (watched){fields[i].name, fields[i].phases, array, bytes, bytes, NULL, true});
+    }
+    drv_batch_bind(on->batch, &on->arrays);
+
+    drv_state_field state[ARRAY_LIMIT];
+    const int32_t states = drv_batch_state_fields(on->batch, state, ARRAY_LIMIT);
+    for (int32_t i = 0; i < states; i++)
+        watch_array(on, 1, (watched){state[i].name, state[i].phases, on->block + state[i].offset,
+                                     (size_t)state[i].world_stride,
+                                     (size_t)state[i].count * item_bytes(state[i].type), NULL, false});
+}
+
+static void end_play(play *on) {
+    drv_batch_free(on->batch);
+    for (int32_t i = 0; i < SCENES; i++) drv_scene_release(on->scenes[i]);
+    for (int list = 0; list < 2; list++)
+        for (int32_t i = 0; i < on->watch_count[list]; i++) {
+            free(on->watch[list][i].before);
+            if (on->watch[list][i].is_ours) free(on->watch[list][i].bytes);
+        }
+    free(on->block);
+}
+
+/* ---- one phase at a time ---- */
+
+static void keep(play *on) {
+    for (int list = 0; list < 2; list++)
+        for (int32_t i = 0; i < on->watch_count[list]; i++) {
+            const watched *array = &on->watch[list][i];
+            for (size_t world = 0; world < NUM_WORLDS; world++)
+                memcpy(array->before + world * array->world_bytes, array->bytes + world * array->stride,
+                       array->world_bytes);
+        }
+}
+
+static void compare(play *on, int phase) {
+    for (int list = 0; list < 2; list++)
+        for (int32_t i = 0; i < on->watch_count[list]; i++) {
+            const watched *array = &on->watch[list][i];
+            bool changed = false;
+            for (size_t world = 0; world < NUM_WORLDS; world++)
+                changed |= memcmp(array->before + world * array->world_bytes, array->bytes + world * array->stride,
+                                  array->world_bytes) != 0;
+            if (!changed) continue;
+            CHECK(strstr(array->listed, phases[phase].name), "%s changed %s, which lists %s", phases[phase].name,
+                  array->name, array->listed);
+            seen[list][i][phase] = true;
+        }
+}
+
+static void run_phase(play *on, drv_world *world, int phase) {
+    keep(on);
+    phases[phase].run(world, &on->batch->workers[0].scratch);
+    compare(on, phase);
+}
+
+static void step_in_phases(play *on, int32_t number) {
+    drv_world world = drv_batch_world(on->batch, number);
+    if (*world.pending != DRV_GOES_ON) {
+        run_phase(on, &world, DRV_PHASE_trial_restart);
+    } else {
+        for (int phase = DRV_PHASE_traffic_plan; phase < DRV_PHASE_observe_write; phase++) run_phase(on, &world, phase);
+    }
+    run_phase(on, &world, DRV_PHASE_observe_write);
+}
+
+static void play_config(drv_config config, uint64_t seed) {
+    play on;
+    dice die = {seed};
+    char message[DRV_MESSAGE_BYTES];
+    begin_play(&on, config);
+    for (int step = 0; step < STEPS; step++) {
+        const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
+        if (step % 100 == 0)
+            CHECK(drv_batch_reset(on.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
+        const int32_t count = drv_action_space_of(&config).count;
+        for (int32_t agent = 0; agent < on.batch->needs.num_agents; agent++)
+            on.batch->actions.bin[agent] = dice_below(&die, count);
+        for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&on, world);
+    }
+    end_play(&on);
+}
+
+/* Entries of the lists that no play has seen; `config` is one under which a batch has all arrays. */
+static void check_all_seen(drv_config config) {
+    play on;
+    begin_play(&on, config);
+    for (int list = 0; list < 2; list++)
+        for (int32_t i = 0; i < on.watch_count[list]; i++)
+            for (int phase = 0; phase < DRV_PHASE_COUNT; phase++)
+                CHECK(seen[list][i][phase] == (strstr(on.watch[list][i].listed, phases[phase].name) != NULL),
+                      "%s lists %s, which never changed it", on.watch[list][i].name, phases[phase].name);
+    end_play(&on);
+}
+
+TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
+    drv_config config = small_config();
+    config.scene_order = DRV_ORDER_CYCLE;
+    config.min_speed_mps = -5.0f;
+    config.observation_type = DRV_INDEX;
+    config.reward_progress_per_m = 0.01f;
+    play_config(config, 1);
+    config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
+    play_config(config, 2);
+    config.on_collision = config.on_offroad = DRV_REMOVE;
+    config.on_goal = DRV_STOP;
+    config.max_trials = 1;
+    play_config(config, 3);
+    check_all_seen(config);
+}

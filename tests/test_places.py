@@ -1,0 +1,45 @@
+"""How many files does one more of a kind touch? Counted on one that exists, without comments and docstrings."""
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = (*(ROOT / "c" / "include").rglob("*.h"), *(ROOT / "c" / "src").rglob("*.[ch]"))
+PACKAGE = tuple((ROOT / "drive_env").glob("*.py"))
+"""The modules that bind the core and hold batches; the folders beside them only use what these offer."""
+
+STEP = ROOT / "c" / "src" / "step"
+
+CONCEPTS = {
+    # Declared in the core's list, written by one phase, declared for type checkers.
+    "channel": (r"trial_index", 3, ()),
+    "metric": (r"MEAN_SPEED|METRIC_MEAN_SPEED|mean_speed_mps", 1, ()),
+    # Declared with its weight, computed, a field of RewardConfig.
+    "reward term": (r"(\w+_)?(PROGRESS|progress_per_m|progress_m)", 3, ()),
+    # Declared and called; the file that defines it says `drv_` before its name.
+    "phase": (r"metrics_add", 2, ()),
+    # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.
+    "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
+}
+"""Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
+
+
+def without_comments(path):
+    """A source file without comments and strings: what the lists say of one another in words is no place."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return re.sub(r'/\*.*?\*/|"[^"\n]*"', "", text, flags=re.DOTALL)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return " ".join(token.string for token in tokens if token.type == tokenize.NAME)
+
+
+@pytest.mark.parametrize("pattern, allowed, users", CONCEPTS.values(), ids=CONCEPTS)
+def test_one_more_of_a_kind_touches_few_files(pattern, allowed, users):
+    word = re.compile(rf"\b(?:{pattern})\b")
+    found = [path.relative_to(ROOT).as_posix() for path in (*CORE, *PACKAGE)
+             if path not in users and word.search(without_comments(path))]
+    assert 1 <= len(found) <= allowed, found
