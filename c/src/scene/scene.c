@@ -129,7 +129,7 @@ static drv_status check_input(const drv_scene_input *in, char *message) {
     check_codes(&check, "kind of vehicle", in->kind, vehicles, DRV_OBJECT_VEHICLE, DRV_OBJECT_OTHER);
     check_values(&check, "length_m of vehicle", in->length_m, vehicles, 0.01f, size_limit_m, NULL);
     check_values(&check, "width_m of vehicle", in->width_m, vehicles, 0.01f, size_limit_m, NULL);
-    /* Agents, then static vehicles: the start of an expert is frame 0 of its log. */
+    /* Agents, then static vehicles: the start of a log-replay vehicle is frame 0 of its log. */
     const int64_t statics_first = agents + in->log_replay_count, static_vehicles = vehicles - statics_first;
     const struct {
         const char *what;
@@ -269,8 +269,9 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
         scene->start_x_m[i] = replays ? 0.0f : in->start_x_m[i];
         scene->start_y_m[i] = replays ? 0.0f : in->start_y_m[i];
         scene->start_heading_rad[i] = replays ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
-        if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles stand, log-replay vehicles follow their log */
-        scene->start_speed_mps[i] = forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
+        if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles stand, others follow their log */
+        scene->start_speed_mps[i] =
+            forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
     }
     for (int64_t i = 0; i < log; i++) {
         bool valid = in->log_valid[i] != 0;

@@ -74,8 +74,9 @@ static uint64_t near_bits(reaches all, int32_t place, int32_t first) {
 
 static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
-/* Whether the agent overlaps the vehicle now; books a contact that began. */
-static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle, bool overlapped_before) {
+/* Whether the agent overlaps the vehicle now; records the onset of a contact. */
+static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle,
+                           bool overlapped_before) {
     const drv_mover other = mover_of(world, vehicle);
     const bool appeared = !world->previous_present[vehicle];
     if (!appeared && drv_separated_by_axes_of(own, &other)) return false;
@@ -153,7 +154,8 @@ static bool within_goal(const drv_world *world, int32_t agent, drv_point from, d
 
 /* A goal is reached once a trial; an agent that starts inside it has to leave it first. */
 static void detect_goal(drv_world *world, int32_t agent) {
-    drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]}, to = {world->x_m[agent], world->y_m[agent]};
+    const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
+    const drv_point to = {world->x_m[agent], world->y_m[agent]};
     float limit_mps = world->config->goal_max_speed_mps;
     world->goal_onset[agent] = 0;
     if (world->had_goal[agent]) return;

@@ -224,7 +224,7 @@ static void write_index_observations(const drv_world *world, const uint8_t *chos
 void drv_observe_write(drv_world *world, drv_scratch *scratch) {
     const drv_observation_type type = (drv_observation_type)world->config->observation_type;
     const int64_t observation_bytes = world->encoding->layout->bytes;
-    /* An agent that stopped in an earlier step keeps its last observation: no action is taken on it before the restart. */
+    /* An agent that stopped in an earlier step keeps its last observation: it does not act before the restart. */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool off_map = world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT;
         const bool just_acted = !world->out.invalid_step[agent] || world->status[agent] == DRV_DRIVING;

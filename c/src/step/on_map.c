@@ -1,4 +1,4 @@
-/* Who is on the map? */
+/* Which vehicles are on the map? */
 #include "step/on_map.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* Which road segments does an agent see?
+/* Which road segments does an agent observe?
  *
- * The nearest to it, or, under DRV_ROADS_NEAR, those nearest to the middle of the small cell it is in. Either way the
- * cell keeps a list: of blocks of segments among which the nearest are for any agent in the cell, or of what its agents
- * see. */
+ * The k nearest to it, or, under DRV_ROADS_NEAR, the k nearest to the middle of its sub-cell. Either way the road cache
+ * holds a list for the sub-cell: blocks of segments that contain the k nearest of any point of the sub-cell, or the
+ * segments themselves. */
 #include "step/roads.h"
 
 #include <math.h>
@@ -10,23 +10,23 @@
 
 #include "math/k_nearest.h"
 
-/* The last of the nearest is looked for first at the likely distance, give or take this share of what that may be off:
- * on map_942 nine agents in ten find it there. */
+/* The search for the distance of the k-th nearest starts at the likely distance, plus or minus this share of its error
+ * bound: on map_942 that interval holds it for nine agents in ten. */
 static const float guess_share = 0.45f;
 
-/* Blocks are made for a cell at this visit: making them costs about as much as they save in so many. */
+/* The blocks of a sub-cell are made at this visit: making them costs about as much as they save in so many visits. */
 enum { worth_keeping = 8 };
 
-/* The small cell of an agent beyond the grid. */
+/* The sub-cell of an agent outside of the grid. */
 enum { nowhere = -1 };
 
-/* Of a list that will be read, its start and some 28 blocks; the processor goes on by itself. */
+/* Cache lines to prefetch of a list, which has some 28 blocks; the hardware prefetcher loads the rest. */
 enum { expected_lines = 2 };
 
-/* ---- blocks: runs of DRV_WIDTH segments, by the first ---- */
+/* ---- blocks: runs of DRV_WIDTH segments, named by their first ---- */
 
-/* All of the window that holds what is within `reach_m`. Only the last block may run past the last segment, into ones
- * that are infinitely far. */
+/* The blocks of the window that holds all segments within `reach_m`. Only the last block may run past the last segment,
+ * into padding that is infinitely far. */
 static int32_t blocks_within(const drv_scene *scene, drv_point centre, float reach_m, int32_t *first) {
     const drv_window window = drv_grid_window(&scene->grid, centre.x, centre.y, reach_m);
     int32_t blocks = 0, covered = 0;
@@ -39,7 +39,7 @@ static int32_t blocks_within(const drv_scene *scene, drv_point centre, float rea
     return blocks;
 }
 
-/* As few as hold all of these segments, which ascend; `first` may be where their names are. */
+/* The fewest blocks that hold these segments, which ascend; `first` may alias `name`. */
 static int32_t blocks_of(const int32_t *name, int32_t count, int32_t *first) {
     int32_t blocks = 0, covered = -1;
     for (int32_t i = 0; i < count; i++) {
@@ -60,7 +60,7 @@ static drv_candidates measured(const drv_scene *scene, const int32_t *first, int
     return (drv_candidates){distance2, first, blocks};
 }
 
-/* The nearest within `limit_m`, to `kept`, out of blocks that hold them. */
+/* Writes the k nearest within `limit_m` to `kept`, given blocks that hold them. */
 static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t blocks, drv_point from, drv_reach reach,
                           float limit_m, drv_scratch *scratch, int32_t *kept) {
     const float low_m = drv_larger(reach.likely_m - guess_share * reach.off_m, 0.0f);
@@ -70,7 +70,7 @@ static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t 
     return drv_k_nearest(segments, world->config->roads, bounds, scratch->room, kept);
 }
 
-/* The nearest within `limit_m` of any point, to `kept`, with nothing known of its small cell. */
+/* Writes the k nearest within `limit_m` of any point to `kept`, without a list of its sub-cell. */
 static int32_t nearest_anywhere(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
                                 int32_t *kept) {
     const drv_scene *scene = world->scene;
@@ -79,13 +79,13 @@ static int32_t nearest_anywhere(const drv_world *world, drv_point from, float li
     return nearest_of(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
 }
 
-/* What an agent at `ego` sees, with nothing known of its small cell. */
+/* The segments of an agent at `ego`, without a list of its sub-cell. */
 static drv_selection seen_anywhere(const drv_world *world, drv_point ego, drv_scratch *scratch) {
     const float view_m = world->config->view_radius_m;
     return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
 }
 
-/* ---- small cells ---- */
+/* ---- sub-cells ---- */
 
 typedef struct sub_cell {
     int64_t place; /* in world->cells */
@@ -102,13 +102,13 @@ static drv_point middle_of(const drv_scene *scene, int32_t segment) {
     return (drv_point){scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
 }
 
-/* What is nearest to the cell's middle of all that agents in it may see, to scratch->list; the distance to the last of
- * it. */
+/* Writes the k nearest to the sub-cell's middle, within the view of any agent in it, to scratch->list, and the distance
+ * of the farthest. */
 static drv_cell_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
-    /* Reaches were measured up to the view alone. They hold what is beyond it too: a small cell's middle is as far from
-     * its grid cell's as its own corners are from it. */
+    /* Reaches were measured up to the view radius alone. They bound what is beyond it too: a sub-cell's middle is as
+     * far from the middle of its grid cell as its own corners are from it. */
     list->count = nearest_anywhere(world, cell.middle, limit_m, scratch, list->item);
     list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
     for (int32_t i = 0; i < list->count; i++) {
@@ -119,8 +119,8 @@ static drv_cell_list *nearest_to_middle(const drv_world *world, sub_cell cell, d
     return list;
 }
 
-/* The blocks that hold the nearest for every agent in the cell, by the triangle inequality, to scratch->list; NULL where
- * they are more than are kept. */
+/* Writes the blocks that hold the k nearest of every point of the sub-cell, by the triangle inequality, to
+ * scratch->list; NULL where they exceed the capacity of a cached list. */
 static const drv_cell_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_cell_list *list = nearest_to_middle(world, cell, scratch);
     const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
@@ -165,13 +165,13 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell
 
 /* ---- agents ---- */
 
-/* Of a small cell of the scene in play, in world->cells. */
+/* Index in world->cells of a sub-cell of the current scene. */
 static int64_t place_of(const drv_world *world, int32_t cell) {
     return world->cells->first_cell[*world->scene_index] + cell;
 }
 
-/* Small cells are found for all agents first, and an agent's list is asked for while the agent before is written: with many
- * scenes in play both are far from the processor. */
+/* All sub-cells are located first, and an agent's list is prefetched while the agent before it is written: with many
+ * scenes in play neither is in cache. */
 void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     if (world->config->roads == 0) return;
     const drv_grid grid = drv_cells_grid(world->scene);

@@ -1,4 +1,4 @@
-/* What may something have met on its way through a step? */
+/* Swept overlap: does a vehicle overlap a vehicle or a road edge at any time of a step? */
 #include "step/sweep.h"
 
 #include <math.h>
@@ -178,8 +178,9 @@ static bool may_overlap_edge_on(const drv_sweep *motion, const drv_segments *edg
     return drv_edge_broad_phase_bits(edges, edge, &search) & 1u; /* the others' bits are not asked for */
 }
 
-/* As with two vehicles. */
-static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
+/* By bisection, as for two vehicles. */
+static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge,
+                                      interval pieces) {
     if (is_one(pieces)) {
         const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
                                 (motion->to.y - motion->from.y) / (float)pieces.of};
@@ -187,7 +188,8 @@ static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segment
     }
     const interval halves[2] = {first_half(pieces), second_half(pieces)};
     for (int32_t i = 0; i < 2; i++)
-        if (may_overlap_edge_on(motion, edges, edge, halves[i]) && overlaps_edge_on_interval(motion, edges, edge, halves[i]))
+        if (may_overlap_edge_on(motion, edges, edge, halves[i]) &&
+            overlaps_edge_on_interval(motion, edges, edge, halves[i]))
             return true;
     return false;
 }

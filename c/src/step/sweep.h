@@ -1,4 +1,4 @@
-/* What may something have met on its way through a step? */
+/* Swept overlap: does a vehicle overlap a vehicle or a road edge at any time of a step? */
 #ifndef DRV_SWEEP_H
 #define DRV_SWEEP_H
 
@@ -20,12 +20,12 @@ typedef struct drv_mover {
 
 DRV_STEP_API float drv_sweep_path_m(const drv_sweep *motion);
 
-/* Sure that they do not meet, by the axes of `a` now. */
+/* Broad phase: whether an axis of `a` at its end pose separates the two sweeps. */
 DRV_STEP_API bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b);
-/* For two of which that is not sure by the axes of `a`. */
+/* Narrow phase, for two that no axis of `a` separates. */
 DRV_STEP_API bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b);
 
-/* What an edge is ruled out by: the box now, how far the sweep reaches from there, and where it came from. */
+/* What the broad phase rules an edge out by: the box at its end pose, the sweep's reach from there, and its start. */
 typedef struct drv_edge_query {
     drv_box box;
     drv_point half_back;                        /* half way from now to before */
@@ -39,7 +39,7 @@ DRV_STEP_API drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_
 /* Bit i, of DRV_WIDTH: the sweep may meet edge first + i. The others are surely clear of it, by their distance, by the
  * edge's line or by an axis of the box. */
 DRV_STEP_API uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own);
-/* For an edge in question. */
+/* Narrow phase, for an edge that the broad phase did not rule out. */
 DRV_STEP_API bool drv_sweep_overlaps_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge);
 DRV_STEP_API bool drv_box_overlaps_edge(drv_box box, const drv_segments *edges, int32_t edge);
 

@@ -1,4 +1,4 @@
-/* What is kept of the roads around a small cell? */
+/* Which lists of road segments are cached per sub-cell? */
 #include "view/cells.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ uint64_t drv_cell_list_bytes(int32_t items) {
     return sizeof(drv_cell_list) + ((uint64_t)items + DRV_SIMD_PAD) * sizeof(int32_t);
 }
 
-/* Where the nearest are so scattered that they take more blocks, looking through a window is as good. */
+/* Where the k nearest are so scattered that they take more blocks, a search of the window is as fast. */
 enum { blocks_beyond_slots = 32 };
 
 int32_t drv_cells_items(const drv_config *config) { return config->roads + blocks_beyond_slots; }

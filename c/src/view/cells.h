@@ -1,8 +1,7 @@
-/* What is kept of the roads around a small cell?
+/* Which lists of road segments are cached per sub-cell?
  *
- * What agents in a cell look at, or see, follows from the scene alone. So it is made when agents come into the
- * cell, and kept for all worlds and threads while there is room. Whether it is found or made anew changes no
- * result. */
+ * The list of a sub-cell follows from scene and config alone. It is made when agents visit the sub-cell, and cached for
+ * all worlds and threads until the capacity is used up. A hit or a miss changes no result. */
 #ifndef DRV_CELLS_H
 #define DRV_CELLS_H
 
@@ -31,7 +30,7 @@ typedef struct drv_cells {
     uint8_t *lists;
 } drv_cells;
 
-/* The small cells of a scene: half as wide as those of its grid. */
+/* The sub-cells of a scene: half as wide as the cells of its grid. */
 drv_grid drv_cells_grid(const drv_scene *scene);
 
 /* Items of the longest list that is kept under a config: the road slots, or blocks, of which map_942 has some 28 a

@@ -13,7 +13,7 @@ typedef struct drv_encoding {
     float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
 } drv_encoding;
 
-/* One encoding per scene, in their order; NULL where there is no memory. A scene that is listed twice is encoded once. */
+/* One encoding per scene, in their order; NULL where there is no memory. Repeated scenes share one set of arrays. */
 drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config);
 void drv_encodings_free(drv_encoding *encodings);
 

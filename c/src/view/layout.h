@@ -1,8 +1,8 @@
 /* Where does a number stand in an observation, and how is it scaled?
  *
- * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles, the
- * nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols, and
- * drv_observation_layout and drv_observation_sets report them. */
+ * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles,
+ * the nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols,
+ * and drv_observation_layout and drv_observation_sets report them. */
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
