@@ -44,8 +44,9 @@ typedef struct play {
     int32_t watch_count[2];
 } play;
 
-/* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. */
-static drv_scene *make_scene(void) {
+/* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. The
+ * second one has other goals and an agent less. */
+static drv_scene *make_scene(int32_t variant) {
     small_scene small;
     make_small(&small);
     small.input.trial_steps = TRIAL_STEPS;
@@ -59,6 +60,11 @@ static drv_scene *make_scene(void) {
         small.log_x_m[frame] = 60.0f + (float)frame;
         small.log_heading_rad[frame] = 0.3f * (float)frame;
         small.log_vx_mps[frame] = 1.0f + (float)frame;
+    }
+    if (variant > 0) {
+        small.goal_x_m[0] = 9.0f;
+        small.goal_y_m[0] = 0.5f;
+        small.input.num_agents = SMALL_AGENTS - 1;
     }
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];
@@ -75,7 +81,7 @@ static void watch_array(play *on, int list, watched array) {
 
 static void begin_play(play *on, drv_config config) {
     memset(on, 0, sizeof *on);
-    for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene();
+    for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene(i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
                                    .scene_count = SCENES, .scenes = on->scenes, .world_ids = ids, .seed = 3,
