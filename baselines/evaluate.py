@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,15 +12,15 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from drive_env import Batch, DriveConfig, Figure, Scene
+from drive_env import Batch, DriveConfig, Figure, Scene, trial_metrics
 
 from .policy.model import Policy
 from .rollout.batches import scenes_of
 from .tools.checkpoint import check_fits, load_policy, named
 from .tools.dist import join
 
-WORLDS_AT_ONCE = 16
-"""The largest number of parts of a batch: each world is a part, so that one can finish before the others."""
+WORLDS_AT_ONCE = 64
+"""Worlds of one batch: enough for the threads of a machine, few enough for its memory."""
 
 Act = Callable[[Batch], np.ndarray]
 """From a batch, the actions of all its agents."""
@@ -30,29 +31,30 @@ MakeAct = Callable[[Batch], Act]
 
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
              threads: int = 0) -> dict[str, Figure]:
-    """The report of `Batch.metrics` over one episode of every scene: the `max_trials` trials of each agent."""
-    reports = []
+    """`trial_metrics` over one episode of every scene: the `max_trials` trials of each agent, each once."""
+    records, agents = [], 0
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
         some = scenes[start : start + WORLDS_AT_ONCE]
         # With as many consecutive world ids as scenes, "cycle" gives each scene to one world.
         with Batch(some, num_worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
-                   world_ids=range(start, start + len(some)), restart="caller", parts=len(some)) as batch:
-            _run_episodes(batch, make_act(batch))
-            reports.append(batch.metrics())
-    return joined(reports)
+                   world_ids=range(start, start + len(some)), trial_records=drive.max_trials) as batch:
+            records.append(_first_episodes(batch, make_act(batch)))
+            records[-1]["agent"] += agents  # numbered through all batches
+            agents += batch.num_agents
+    return trial_metrics(np.concatenate(records))
 
 
-def _run_episodes(batch: Batch, act: Act) -> None:
-    """Steps every world, each a part of the batch, until its last trial has ended."""
+def _first_episodes(batch: Batch, act: Act) -> np.ndarray:
+    """The records of every world's first episode; a world that is done early plays on, unrecorded."""
     batch.reset()
-    running, last_trial = list(batch.parts), batch.config.max_trials - 1
-    while running:
-        actions = act(batch)
-        for world in running:
-            world.step_async(actions[world.agent_slice])
-        for world in running:
-            world.wait()
-        running = [world for world in running if not (world.trial_ended[0] and world.trial_index[0] == last_trial)]
+    is_done = np.zeros(batch.num_worlds, bool)
+    last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
+    while not is_done.all():
+        batch.step(act(batch))
+        is_done |= batch.trial_ended[first_agent] & (batch.trial_index[first_agent] == last_trial)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # later episodes are not held, as they should not be
+        return batch.trial_records()
 
 
 def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:

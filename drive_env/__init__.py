@@ -14,6 +14,7 @@ from .reports import Figure
 from .roles import Frames, Roles
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
+from .trial_records import trial_metrics
 
 _register()
 
@@ -39,5 +40,5 @@ __all__ = [
     "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
     "RewardConfig", "Roles", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
-    "resolve_scenes", "save_scene",
+    "resolve_scenes", "save_scene", "trial_metrics",
 ]

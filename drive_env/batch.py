@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from .roles import assign_roles
 from .scenes import Report, Scenes, resolve_scenes
 from .state import load_state, saved_state
 from .sub_batch import BatchPart
+from .trial_records import held_records, trial_metrics
 from .world_state import ReadableWorlds
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Batch(ReadableWorlds):
         restart: "auto", or "caller": then a `reset(worlds=mask)` must follow the end of an episode.
         parts: number of parts whose worlds can be called separately, from 1 to 16 and at most one per world. All
             threads serve every part.
+        trial_records: finished trials whose records each world holds until `trial_records()` takes them; 0 holds none.
 
     Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 
@@ -87,7 +89,8 @@ class Batch(ReadableWorlds):
 
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
-                 world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1) -> None:
+                 world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1,
+                 trial_records: SupportsIndex = 0) -> None:
         self._handle = ffi.NULL
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
@@ -98,7 +101,9 @@ class Batch(ReadableWorlds):
         ids = checked_world_ids(world_ids, num_worlds)
         part_count = checked_int("parts", parts, 1, min(num_worlds, lib.DRV_PART_LIMIT))
         roles = tuple(assign_roles(scene, config) for scene in resolve_scenes(scenes, config.agents_per_world))
-        self._open(NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, arrays), seed)
+        capacity = checked_int("trial_records", trial_records, 0, lib.DRV_RECORD_LIMIT)
+        self._open(NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, capacity, arrays),
+                   seed)
 
     def _open(self, core: NativeBatch, seed: int) -> None:
         super().__init__(core, lib.DRV_WHOLE_BATCH, seed)
@@ -121,12 +126,12 @@ class Batch(ReadableWorlds):
         """
         if self._handle:
             return False
-        self._open(self._core_like(self.seed, len(self.parts)), self.seed)
+        self._open(self._core_like(self.seed, len(self.parts), self._core.record_capacity), self.seed)
         return True
 
-    def _core_like(self, seed: int, part_count: int) -> NativeBatch:
+    def _core_like(self, seed: int, part_count: int, record_capacity: int) -> NativeBatch:
         return NativeBatch(self.config, self.restart, self.roles, self.num_worlds, seed, self.threads, self.world_ids,
-                           part_count)
+                           part_count, record_capacity)
 
     def __enter__(self) -> Self:
         return self
@@ -140,16 +145,47 @@ class Batch(ReadableWorlds):
 
     # ---- reports ----
 
-    def metrics(self) -> dict[str, Figure]:
+    @overload
+    def metrics(self, by: None = None) -> dict[str, Figure]: ...
+
+    @overload
+    def metrics(self, by: str) -> dict[int, dict[str, Figure]]: ...
+
+    def metrics(self, by: str | None = None) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
         """The report of docs/metrics.md: each figure the mean over the agents that have data. Resets nothing.
 
         It holds whole trials of a world: all its agents enter in the step that ends the trial, none before.
 
+        Args:
+            by: None for the moving averages of all agents; "scene" or "world" for `trial_metrics` over the records
+                that the worlds hold now, by the index of each scene or world that has any.
+
         Raises:
+            ConfigError: `by` is none of the above, or the batch was made with `trial_records` 0.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         self._check_open()
-        return reports.metrics_report(self._core)
+        if by is None:
+            return reports.metrics_report(self._core)
+        return trial_metrics(held_records(self._core, clear=False), by)
+
+    def trial_records(self) -> npt.NDArray[np.void]:
+        """Takes the records of finished trials: one per agent and trial, world by world, oldest first.
+
+        A world's trial enters with all its agents in the step that ends it; trials that a reset cut, or that began with
+        an age, do not enter. Where a world held as many as it can, later ones are lost, which a `RuntimeWarning` reports
+        with their number.
+
+        Returns:
+            (n,) structured array with the fields episode, world, scene, trial, agent (indices in this batch), outcome
+            (index into `OUTCOMES`), and every metric of docs/metrics.md by name, float32.
+
+        Raises:
+            ConfigError: the batch was made with `trial_records` 0.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        self._check_open()
+        return held_records(self._core, clear=True)
 
     def phase_times(self, on: bool) -> dict[str, float]:
         """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows.
@@ -266,12 +302,13 @@ class Batch(ReadableWorlds):
         kept = ("config", "restart", "num_worlds", "seed", "threads", "world_ids", "roles")
         block, arrays = self._core.copy()
         return {**{name: getattr(self, name) for name in kept}, "part_seeds": [part.seed for part in self.parts],
-                "block": block, "arrays": arrays}
+                "record_capacity": self._core.record_capacity, "block": block, "arrays": arrays}
 
     def __setstate__(self, state: dict) -> None:
-        block, arrays, part_seeds = (state.pop(name) for name in ("block", "arrays", "part_seeds"))
+        block, arrays, part_seeds, capacity = (
+            state.pop(name) for name in ("block", "arrays", "part_seeds", "record_capacity"))
         self.__dict__.update(state)
-        self._open(self._core_like(self.seed, len(part_seeds)), self.seed)
+        self._open(self._core_like(self.seed, len(part_seeds), capacity), self.seed)
         for part, seed in zip(self.parts, part_seeds):
             part.seed = seed
         self._core.block[:] = block

@@ -29,6 +29,7 @@ class NativeBatch:
         config, restart, num_worlds, seed, threads, world_ids: as for `Batch`, already checked.
         roles: the agent roles of each scene.
         part_count: how many parts can be called separately.
+        record_capacity: finished trials whose records a world can hold.
         arrays: arrays of the caller by name, or None; `allocate` checks them.
 
     Attributes:
@@ -48,9 +49,10 @@ class NativeBatch:
 
     def __init__(self, config: DriveConfig, restart: str, roles: tuple[Roles, ...], num_worlds: int, seed: int,
                  threads: int, world_ids: npt.NDArray[np.int64], part_count: int,
-                 arrays: Any = None) -> None:
+                 record_capacity: int = 0, arrays: Any = None) -> None:
         self.config, self.restart, self.roles = config, restart, roles
         self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count
+        self.record_capacity = record_capacity
         self.scenes = tuple(role.scene for role in roles)
         self.agents_per_world = config.agents_per_world or max(role.num_agents for role in roles)
         self._create(seed, threads)
@@ -69,6 +71,7 @@ class NativeBatch:
         setup = ffi.new("drv_batch_setup *", dict(
             config=native[0], num_worlds=num_worlds, agents_per_world=self.agents_per_world, scene_count=len(roles),
             scenes=scene_list, seed=seed, part_count=self.part_count, instruction_set=isa,
+            record_capacity=self.record_capacity,
             thread_count=min(threads, num_worlds + 1),  # one above the worlds: a caller may leave its step to others
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
         needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message

@@ -20,14 +20,24 @@ class Figure(NamedTuple):
     n: int
 
 
+PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroad": "offroad", "length": "trial_length"}
+"""Metrics that a report also gives for each trial index: `trial_0_length` is `trial_length` of trials of index 0."""
+
+
+def metric_names() -> list[str]:
+    """The names of the core's metrics, in the order of its list."""
+    return [ffi.string(lib.drv_metric_name(metric)).decode() for metric in range(lib.drv_metric_count())]
+
+
 def metrics_report(core: NativeBatch) -> dict[str, Figure]:
-    """Every metric of the core by name, then the score of each trial and its gain over trial 0."""
+    """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0."""
+    names = metric_names()
     report = {"trials": _figure(core, lib.drv_batch_trials)}
-    for metric in range(lib.drv_metric_count()):
-        name = ffi.string(lib.drv_metric_name(metric)).decode()
+    for metric, name in enumerate(names):
         report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
     for trial in range(core.config.max_trials):
-        report[f"trial_{trial}_score"] = _figure(core, lib.drv_batch_metric, lib.DRV_METRIC_SCORE, trial)
+        for short, name in PER_TRIAL.items():
+            report[f"trial_{trial}_{short}"] = _figure(core, lib.drv_batch_metric, names.index(name), trial)
     for trial in range(1, core.config.max_trials):
         report[f"ada_delta_trial_{trial}_minus_0"] = _figure(core, lib.drv_batch_adaptation, trial)
     return report

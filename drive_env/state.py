@@ -70,7 +70,9 @@ def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
-        **dict.fromkeys(flags, FLAG)}
+        "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
+        "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
+        "record_outcome": (0, 5), **dict.fromkeys(flags, FLAG)}
 
 
 def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -30,6 +30,8 @@ enum {
     DRV_PART_LIMIT = 16,
     DRV_WORLD_LIMIT = 1 << 20,
     DRV_THREAD_LIMIT = 1024,
+    /* Finished trials whose records a world may hold. */
+    DRV_RECORD_LIMIT = 1000000,
     /* Partners, and roads, of one agent. */
     DRV_SLOT_LIMIT = 4096,
     /* Float32 coordinates beyond this are off by more than 4 mm. */
@@ -268,6 +270,7 @@ typedef struct drv_batch_setup {
     const int64_t *world_ids; /* num_worlds */
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
+    int32_t record_capacity; /* finished trials whose records a world holds until they are taken; 0: it holds none */
     int32_t part_count;   /* parts that can be called apart, at most one a world; 0: only the whole batch is called */
     const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
 } drv_batch_setup;
@@ -439,6 +442,19 @@ const char *drv_metric_name(int32_t metric); /* "" past the end */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean over agents that have both of score in trial `trial` minus score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
+/* One agent's part of a finished trial. Its figures stand apart, drv_metric_count floats per record. */
+typedef struct drv_trial_record {
+    int64_t episode;
+    int32_t world, scene, trial;
+    int32_t agent; /* of the batch */
+    int32_t outcome; /* drv_outcome */
+} drv_trial_record;
+
+/* Copies up to `capacity` records with their figures, world by world, oldest first, and reports how many were copied and
+ * how many records were not kept because a world held record_capacity trials already. `clear` drops what was copied, and
+ * sets `lost` to 0. */
+drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
+                                   float *figures, int64_t *copied, int64_t *lost, char *message);
 /* The number of agents' trials in the averages, as value and as n. */
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
 

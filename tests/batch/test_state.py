@@ -18,7 +18,7 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, partners=4, roads=8, on_colli
 def make(seed=3, scenes=SCENES, **options):
     changes = {name: options.pop(name) for name in ("action_type", "observation_type") if name in options}
     return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed,
-                 threads=1, **options)
+                 threads=1, trial_records=options.pop("trial_records", 2), **options)
 
 
 def play(batch, steps, seed=0):

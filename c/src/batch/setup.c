@@ -64,6 +64,7 @@ static drv_status check_counts(const drv_batch_setup *setup, char *message) {
                   {"scenes", setup->scene_count, 1, 1 << 24},
                   {"threads", setup->thread_count, 1, DRV_THREAD_LIMIT},
                   {"parts", setup->part_count, 0, part_limit},
+                  {"trial_records", setup->record_capacity, 0, DRV_RECORD_LIMIT},
                   {"agents_per_world", setup->agents_per_world, 1, DRV_VEHICLE_LIMIT}};
     drv_status status = DRV_OK;
     for (size_t i = 0; status == DRV_OK && i < sizeof counts / sizeof *counts; i++)
@@ -124,7 +125,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
     for (int32_t i = 0; i < setup->scene_count; i++)
         if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
     return (drv_sizes){setup->agents_per_world, round_up(vehicles, DRV_SIMD_PAD), (vehicles + 63) / 64,
-                       setup->config.max_trials};
+                       setup->config.max_trials, setup->record_capacity};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
@@ -133,12 +134,13 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
     const drv_sizes sizes = drv_batch_sizes(setup);
     const int64_t agents = (int64_t)setup->num_worlds * sizes.agents;
     const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT;
+    const int64_t figures = (int64_t)sizes.agents * sizes.record_capacity * METRIC_COUNT;
     const double bytes = (double)setup->num_worlds * (double)drv_state_world_bytes(sizes);
-    if (agents > INT32_MAX || averages > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
+    if (agents > INT32_MAX || averages > INT32_MAX / 8 || figures > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
         return drv_fail(message, DRV_ERROR_MEMORY,
-                        "%d worlds of %d agents with max_trials %d need %.3g bytes of state and %lld agents; at most "
-                        "%.3g bytes and %d agents are allowed",
-                        setup->num_worlds, sizes.agents, sizes.max_trials, bytes, (long long)agents,
+                        "%d worlds of %d agents with max_trials %d and trial_records %d need %.3g bytes of state and "
+                        "%lld agents; at most %.3g bytes and %d agents are allowed",
+                        setup->num_worlds, sizes.agents, sizes.max_trials, sizes.record_capacity, bytes, (long long)agents,
                         (double)block_limit_bytes, INT32_MAX);
     *out = (drv_batch_needs){
         .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->num_worlds,

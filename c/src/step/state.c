@@ -9,6 +9,10 @@
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
 #define DRV_REWARDS (sizes.agents * DRV_TERM_COUNT)
 #define DRV_TRIALS (sizes.agents * sizes.max_trials)
+#define DRV_HAS_RECORDS (sizes.record_capacity > 0)
+#define DRV_RECORDED_TRIALS sizes.record_capacity
+#define DRV_RECORDS ((int64_t)sizes.record_capacity * sizes.agents)
+#define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * METRIC_COUNT)
 #define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT)
 
 /* Arrays begin on 32 bytes, so that a vector load never splits a line twice. */

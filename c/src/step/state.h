@@ -78,11 +78,19 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "trial_restart, reward_score")            \
     /* agents: report */                                                                                             \
     X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
-    X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")
+    X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")                            \
+    /* records of finished trials, until the caller takes them; no entries where record_capacity is 0 */             \
+    X(int32_t, "i4", record_count, DRV_HAS_RECORDS, "finished trials held", "metrics_add")                           \
+    X(int64_t, "i8", records_lost, DRV_HAS_RECORDS, "agents' records not kept for lack of capacity", "metrics_add")  \
+    X(int64_t, "i8", record_episode, DRV_RECORDED_TRIALS, "", "metrics_add")                                         \
+    X(int32_t, "i4", record_scene, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
+    X(int32_t, "i4", record_trial, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
+    X(uint8_t, "u1", record_outcome, DRV_RECORDS, "drv_outcome [trial, agent]", "metrics_add")                       \
+    X(float, "f4", record_figures, DRV_RECORD_FIGURES, "[trial, agent, metric]", "metrics_add")
 
 /* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */
 typedef struct drv_sizes {
-    int32_t agents, vehicles, contact_words, max_trials;
+    int32_t agents, vehicles, contact_words, max_trials, record_capacity;
 } drv_sizes;
 
 /* The core's own copy of what a caller asks for: bins or shares, one or two an agent; the other is NULL. */

@@ -1,0 +1,102 @@
+"""One record per agent and finished trial, and the metrics over any set of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from .binding import check, ffi, lib, per_thread
+from .errors import ConfigError, shown
+from .native_batch import NativeBatch
+from .reports import PER_TRIAL, Figure, metric_names
+
+GROUPS = ("scene", "world")
+"""Fields of a record that `trial_metrics` can group by."""
+
+HEAD = (("episode", np.int64), ("world", np.int32), ("scene", np.int32), ("trial", np.int32), ("agent", np.int32),
+        ("outcome", np.int32))
+
+
+def record_dtype() -> np.dtype:
+    """The fields of a trial record: where it was played, its outcome, and every metric as a float32."""
+    return np.dtype([*HEAD, *((name, np.float32) for name in metric_names())])
+
+
+def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
+    """The records that a core's worlds hold, world by world, oldest first; see `Batch.trial_records`."""
+    if not core.record_capacity:
+        raise ConfigError("this batch holds no records; make it with trial_records=n, the finished trials that a world "
+                          "can hold")
+    most = core.num_agents * core.record_capacity
+    head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, lib.drv_metric_count()), np.float32)
+    copied, lost, message = ffi.new("int64_t *"), ffi.new("int64_t *"), per_thread.message
+    check(lib.drv_batch_trial_records(
+        core.handle, clear, most, ffi.cast("drv_trial_record *", head.ctypes.data),
+        ffi.cast("float *", figures.ctypes.data), copied, lost, message), message)
+    if lost[0]:
+        warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
+                      f"{core.record_capacity} finished trials; take them more often, or hold more", RuntimeWarning,
+                      stacklevel=3)
+    records = np.zeros(copied[0], record_dtype())
+    for name, _ in HEAD:
+        records[name] = head[name][: copied[0]]
+    for index, name in enumerate(metric_names()):
+        records[name] = figures[: copied[0], index]
+    return records
+
+
+def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
+                  ) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
+    """The figures of docs/metrics.md over some trial records, each agent with equal weight.
+
+    Args:
+        records: of `Batch.trial_records`, of one batch; any selection of them.
+        by: None; or "scene" or "world": one report per scene or world that has records.
+
+    Returns:
+        Figures by name; with `by`, these by the index of the scene or world. An agent's value is the mean over its
+        trial indices of the mean over its records of each; a figure is the mean over the agents that have records, and
+        `n` their number.
+
+    Raises:
+        ConfigError: `records` has other fields, or `by` is none of the above.
+    """
+    if not isinstance(records, np.ndarray) or records.dtype != record_dtype():
+        raise ConfigError(f"records is {shown(records)}; it must be an array of Batch.trial_records")
+    if by is None:
+        return _report(records)
+    if by not in GROUPS:
+        raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
+    return {int(index): _report(records[records[by] == index]) for index in np.unique(records[by])}
+
+
+def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
+    # One place per agent and trial index that has records, agents first.
+    pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
+    place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
+    means = {name: np.bincount(place, records[name].astype(np.float64), len(pairs)) / np.maximum(count, 1)
+             for name in metric_names()}
+    agents, owner = np.unique(pairs[:, 0], return_inverse=True)
+
+    report = {"trials": Figure(float(len(records)), len(records))}
+    for name, values in means.items():
+        report[name] = _mean(np.bincount(owner, values, len(agents)) / np.maximum(np.bincount(owner), 1))
+    trials = np.unique(pairs[:, 1]).tolist()
+    for trial in trials:
+        for short, name in PER_TRIAL.items():
+            report[f"trial_{trial}_{short}"] = _mean(means[name][pairs[:, 1] == trial])
+    for trial in trials:
+        if trial > 0 and 0 in trials:
+            score = np.full((len(agents), 2), np.nan)
+            for column, index in enumerate((0, trial)):
+                chosen = pairs[:, 1] == index
+                score[owner[chosen], column] = means["score"][chosen]
+            gain = score[:, 1] - score[:, 0]
+            report[f"ada_delta_trial_{trial}_minus_0"] = _mean(gain[~np.isnan(gain)])
+    return report
+
+
+def _mean(values: np.ndarray) -> Figure:
+    return Figure(float(values.mean()) if len(values) else float("nan"), len(values))
