@@ -102,8 +102,8 @@ class Batch(ReadableWorlds):
         part_count = checked_int("parts", parts, 1, min(num_worlds, lib.DRV_PART_LIMIT))
         roles = tuple(assign_roles(scene, config) for scene in resolve_scenes(scenes, config.agents_per_world))
         capacity = checked_int("trial_records", trial_records, 0, lib.DRV_RECORD_LIMIT)
-        self._open(NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, capacity, arrays),
-                   seed)
+        native = NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, capacity, arrays)
+        self._open(native, seed)
 
     def _open(self, core: NativeBatch, seed: int) -> None:
         super().__init__(core, lib.DRV_WHOLE_BATCH, seed)
@@ -173,8 +173,8 @@ class Batch(ReadableWorlds):
         """Takes the records of finished trials: one per agent and trial, world by world, oldest first.
 
         A world's trial enters with all its agents in the step that ends it; trials that a reset cut, or that began with
-        an age, do not enter. Where a world held as many as it can, later ones are lost, which a `RuntimeWarning` reports
-        with their number.
+        an age, do not enter. A world that holds `trial_records` trials drops later ones; a `RuntimeWarning` then
+        reports the number of lost records.
 
         Returns:
             (n,) structured array with the fields episode, world, scene, trial, agent (indices in this batch), outcome

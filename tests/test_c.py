@@ -133,7 +133,8 @@ def test_what_runs_in_a_step_names_no_allocator(tmp_path):
         pytest.skip("no C compiler and nm here")
     assert len(build_core.step_sources()) > 8
     for source in build_core.step_sources():
-        command = [compilers[0], *build_core.core_flags(), *build_core.INCLUDES, "-c", source, "-o", tmp_path / "part.o"]
+        command = [compilers[0], *build_core.core_flags(), *build_core.INCLUDES, "-c", source,
+                   "-o", tmp_path / "part.o"]
         subprocess.run(command, check=True, capture_output=True)
         wanted = subprocess.run(["nm", "-u", tmp_path / "part.o"], check=True, capture_output=True, text=True).stdout
         assert not re.search(r"\b(malloc|calloc|realloc|free|aligned_alloc|mmap|strdup)\b", wanted), source

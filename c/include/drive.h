@@ -450,9 +450,9 @@ typedef struct drv_trial_record {
     int32_t outcome; /* drv_outcome */
 } drv_trial_record;
 
-/* Copies up to `capacity` records with their figures, world by world, oldest first, and reports how many were copied and
- * how many records were not kept because a world held record_capacity trials already. `clear` drops what was copied, and
- * sets `lost` to 0. */
+/* Copies up to `capacity` records with their figures, world by world, oldest first. Writes to `copied` the number of
+ * copied records, and to `lost` the number of records that were dropped because the world already held record_capacity
+ * trials. `clear` removes the copied records and sets the loss count to 0. */
 drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
                                    float *figures, int64_t *copied, int64_t *lost, char *message);
 /* The number of agents' trials in the averages, as value and as n. */

@@ -43,8 +43,8 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         scenes: as for `Batch`.
         path: an existing file is replaced.
         policy: "lane" is rule-based; "random" draws actions; "replay" shows the log: all vehicles but one agent replay
-            it or are static; that agent is rule-based and stops at its goal, whatever happens. Or a function of the batch
-            that returns actions for all agents.
+            it or are static; that agent is rule-based and stops at its goal, whatever happens. Or a function of the
+            batch that returns actions for all agents.
         agents: as `DriveConfig.agents_per_world`; not for "replay".
         trials: number of trials of the episode.
         seed: of the episode and of the random policy.

@@ -103,7 +103,8 @@ def test_what_does_not_fit_is_counted_and_reported():
     batch = make(trial_records=1)
     batch.reset()
     play(batch, 60)
-    with pytest.warns(RuntimeWarning, match=r"^\d+ trial records were lost: each world holds those of trial_records=1 "):
+    lost = r"^\d+ trial records were lost: each world holds those of trial_records=1 "
+    with pytest.warns(RuntimeWarning, match=lost):
         records = batch.trial_records()
     assert (records["episode"] == 0).all() and (records["trial"] == 0).all()  # the oldest are kept
     assert len(batch.trial_records()) == 0  # and the loss is reported once

@@ -194,8 +194,8 @@ TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
         const drv_action_dimension *dimension = &space.dimension[i];
         for (int32_t bin = 0; bin < dimension->bins; bin++) {
             const drv_control control = drv_discrete_control(&config, i == 0 ? bin : 3, i == 1 ? bin : 6);
-            CHECK((i == 0 ? control.acceleration_mps2 : control.steering_rad) == dimension->share[bin] * dimension->limit,
-                  "%s bin %d", dimension->name, bin);
+            const float found = i == 0 ? control.acceleration_mps2 : control.steering_rad;
+            CHECK(found == dimension->share[bin] * dimension->limit, "%s bin %d", dimension->name, bin);
         }
     }
     CHECK(space.count == space.dimension[0].bins * space.dimension[1].bins, "%d actions", space.count);

@@ -47,7 +47,8 @@ TEST(a_world_is_had_once_and_by_whoever_claimed_it) {
         taken += wanted;
         refused += !wanted;
         if (wanted) continue;
-        CHECK(drv_ownership_from_flight(&ownership, number, &found) == (state == IN_FLIGHT), "part %d in state %d", number, state);
+        CHECK(drv_ownership_from_flight(&ownership, number, &found) == (state == IN_FLIGHT),
+              "part %d in state %d", number, state);
         if (state == IN_FLIGHT) book.state[number] = IN_CALL;
         taken_up += state == IN_FLIGHT;
     }

@@ -60,7 +60,8 @@ static void must_equal(const batch_play *found, const batch_play *wanted, const 
                  agents * (size_t)wanted->needs.observation_bytes) == 0, "%s: observations differ", about);
     CHECK(memcmp(found->arrays.rewards, wanted->arrays.rewards, agents * sizeof(float)) == 0, "%s: rewards differ",
           about);
-    CHECK(memcmp(found->arrays.code, wanted->arrays.code, agents * sizeof(uint16_t)) == 0, "%s: channels differ", about);
+    CHECK(memcmp(found->arrays.code, wanted->arrays.code, agents * sizeof(uint16_t)) == 0, "%s: channels differ",
+          about);
 }
 
 /* A batch driven by whole steps. */

@@ -58,7 +58,8 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
     const drv_point middle = {edges->middle_x_m[edge], edges->middle_y_m[edge]};
     const drv_point along = {edges->along_x[edge], edges->along_y[edge]};
     for (int32_t piece = 0; piece < pieces; piece++)
-        if (drv_swept_box_overlaps_segment(in_piece(way, piece, pieces), path, middle, along, edges->half_length_m[edge]))
+        if (drv_swept_box_overlaps_segment(in_piece(way, piece, pieces), path, middle, along,
+                                           edges->half_length_m[edge]))
             return true;
     return false;
 }

@@ -82,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const int32_t roads = next(&from) % (ROADS + 1), points = roads ? roads + next(&from) % POINTS : 0;
     const int32_t log = frames * log_replays;
     drv_scene_input in = {.name = "fuzzed", .dt_s = number(&from, 1e-4f, 2.0f), .trial_steps = PLAY_TRIAL_STEPS,
-                          .num_agents = agents, .log_replay_count = log_replays, .vehicle_count = vehicles, .frame_count = frames,
-                          .road_count = roads, .point_count = points};
+                          .num_agents = agents, .log_replay_count = log_replays, .vehicle_count = vehicles,
+                          .frame_count = frames, .road_count = roads, .point_count = points};
     spoil_count(&from, &in);
     uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
     int32_t *const start = starts(&from, roads, points);

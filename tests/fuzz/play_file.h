@@ -20,8 +20,8 @@ static inline int file_valid(const drv_file *file, const uint8_t *bytes, int64_t
     return bits[i / 8] >> (i % 8) & 1;
 }
 
-/* Who plays which part: the first objects on the map at frame 0 are agents, the others that ever come are log-replay vehicles.
- * Returns how many agents there are; `order` is agents, then log-replay vehicles. */
+/* Assigns roles: the first objects on the map at frame 0 are agents, the others that are ever valid are log-replay
+ * vehicles. Returns the number of agents; `order` lists agents, then log-replay vehicles. */
 static inline int32_t role_objects(const drv_file *file, const uint8_t *bytes, int32_t *order, int32_t *log_replays) {
     int32_t agents = 0;
     for (int32_t i = 0; i < file->object_count && agents < PLAY_AGENTS; i++)

@@ -80,7 +80,8 @@ static inline void play_check(const drv_config *config, const drv_arrays *arrays
     for (int32_t agent = 0; agent < needs->num_agents; agent++) {
         MUST(isfinite(arrays->rewards[agent]), "reward %d is %g", agent, (double)arrays->rewards[agent]);
         MUST(!(arrays->terminations[agent] && arrays->truncations[agent]), "agent %d has both flags", agent);
-        MUST(arrays->invalid_step[agent] == 0 || arrays->rewards[agent] == 0.0f, "agent %d was paid for nothing", agent);
+        MUST(arrays->invalid_step[agent] == 0 || arrays->rewards[agent] == 0.0f,
+             "agent %d has a reward for an invalid step", agent);
     }
 }
 

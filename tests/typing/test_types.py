@@ -43,5 +43,6 @@ def test_typed_user_code_runs(tmp_path):
 def test_wrong_user_code_is_rejected():
     wanted = {number: line.partition("# want: ")[2]
               for number, line in enumerate((HERE / "wrong_code.py").read_text().splitlines(), 1) if "# want: " in line}
-    found = re.findall(r"wrong_code\.py:(\d+): error: .*\[([a-z-]+)\]$", strict_mypy(HERE / "wrong_code.py"), re.MULTILINE)
+    output = strict_mypy(HERE / "wrong_code.py")
+    found = re.findall(r"wrong_code\.py:(\d+): error: .*\[([a-z-]+)\]$", output, re.MULTILINE)
     assert {int(number): code for number, code in found} == wanted

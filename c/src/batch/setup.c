@@ -140,8 +140,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         return drv_fail(message, DRV_ERROR_MEMORY,
                         "%d worlds of %d agents with max_trials %d and trial_records %d need %.3g bytes of state and "
                         "%lld agents; at most %.3g bytes and %d agents are allowed",
-                        setup->num_worlds, sizes.agents, sizes.max_trials, sizes.record_capacity, bytes, (long long)agents,
-                        (double)block_limit_bytes, INT32_MAX);
+                        setup->num_worlds, sizes.agents, sizes.max_trials, sizes.record_capacity, bytes,
+                        (long long)agents, (double)block_limit_bytes, INT32_MAX);
     *out = (drv_batch_needs){
         .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->num_worlds,
         .num_agents = (int32_t)agents,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "step/isa.h"
+#include "platform/isa.h"
 
 static const float drv_pi = 3.14159265358979f;
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "math/geometry.h"
-#include "step/isa.h"
+#include "platform/isa.h"
 
 typedef struct drv_grid {
     float left_m, bottom_m, cell_m;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "step/isa.h"
+#include "platform/isa.h"
 #include "math/vector.h"
 
 /* What was chosen, in ascending order. */

@@ -3,7 +3,7 @@
 #define DRV_DYNAMICS_H
 
 #include "drive.h"
-#include "step/isa.h"
+#include "platform/isa.h"
 
 typedef struct drv_motion {
     float x_m, y_m, heading_rad, speed_mps;

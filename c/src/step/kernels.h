@@ -14,8 +14,8 @@ typedef struct drv_kernels {
     void (*rewind)(drv_world *world, drv_scratch *scratch);
     void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
     drv_phase *observe_write;
-    void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
-                         void *out);
+    void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
+                           drv_observation_type type, void *out);
 } drv_kernels;
 
 /* One table per instruction set of the build; only the first is there on every processor. */

@@ -1,5 +1,5 @@
-/* What does a trial leave in the report? When the trial of a world ends, each of its agents gives its figures of it, to one
- * moving average per figure and trial index, seeded by the first, and to a record where the world holds records. */
+/* What does a trial add to the report? When the trial of a world ends, the figures of each agent enter one moving average
+ * per figure and trial index, seeded by the first trial, and a record where the world holds records. */
 #include "step/metrics.h"
 
 #include <string.h>

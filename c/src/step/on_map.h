@@ -2,7 +2,7 @@
 #ifndef DRV_ON_MAP_H
 #define DRV_ON_MAP_H
 
-#include "step/isa.h"
+#include "platform/isa.h"
 #include "step/state.h"
 
 /* Writes the vehicles on the map, in ascending order, and their positions to scratch->on_map. Most vehicles of a log

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "step/isa.h"
+#include "platform/isa.h"
 #include "step/state.h"
 
 /* X(name, meaning) in the order of a step; drv_trial_restart takes the place of those before drv_observe_write in the
@@ -34,16 +34,19 @@ enum {
 };
 
 /* Parts that others call. */
-DRV_STEP_API void drv_traffic_begin(drv_world *world);                       /* every vehicle at its start */
-DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);  /* what overlaps already is no event */
-DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);  /* state of the next inner trial, no channel */
+/* Puts every vehicle at its start. */
+DRV_STEP_API void drv_traffic_begin(drv_world *world);
+/* Stores the overlaps at the start, which are no onsets. */
+DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
+/* Sets the state to the start of the next inner trial; writes no channel. */
+DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
 /* Opens the episode that `episode` counts, its clock `age_steps` on. */
 DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
 DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* The observations of the chosen agents of a world in a type with all its features, each at its place from `out` on. */
-DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
-                      void *out);
+DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
+                                     drv_observation_type type, void *out);
 
 #endif

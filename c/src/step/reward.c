@@ -1,4 +1,5 @@
-/* What is the step worth? Named terms, each a weight times a fact of the step; agents that did not act get exactly 0. */
+/* What reward does each agent get? A sum of named terms, each a weight times a fact of the step; exactly 0 for agents
+ * that did not act. */
 #include <math.h>
 
 #include "step/phases.h"

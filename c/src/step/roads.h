@@ -2,7 +2,7 @@
 #ifndef DRV_ROADS_H
 #define DRV_ROADS_H
 
-#include "step/isa.h"
+#include "platform/isa.h"
 #include "math/k_nearest.h"
 #include "step/state.h"
 

@@ -4,7 +4,7 @@
 
 #include "math/geometry.h"
 #include "math/grid.h"
-#include "step/isa.h"
+#include "platform/isa.h"
 
 /* The way of a box through a step: straight, while it turns evenly. */
 typedef struct drv_sweep {
