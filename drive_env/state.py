@@ -1,7 +1,7 @@
 """The state of a batch as plain arrays, and the checks that arrays from elsewhere must pass.
 
-The core trusts its state: an index out of range would make it read or write outside of its memory. So every integer has
-a range here, every float must be finite, and slots that a scene leaves empty must be marked absent.
+The core trusts its state, so every array has a range, of `state_ranges`; slots that a scene leaves empty must be marked
+absent, and the direction of a vehicle must be that of its heading.
 """
 
 from __future__ import annotations
@@ -18,14 +18,7 @@ from .binding import lib
 from .errors import CallError, shown
 from .native_batch import NativeBatch
 from .roles import Roles
-
-FLAG, ANY = (0, 1), (-np.inf, np.inf)
-
-LONGEST = 1 << 62
-"""Far above any count of episodes or trials, far below where int64 overflows."""
-
-ABSENT = 3
-"""`status` of a slot for which the scene has no agent."""
+from .state_ranges import ABSENT, ANY, FLAG, check_directions, ranges
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
@@ -58,23 +51,6 @@ def load_state(core: NativeBatch, given: Any, seeds: list[int]) -> list[int]:
     return found["seed"].tolist()
 
 
-def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
-    """The lowest and highest value of every integer array of the core's state, by its name."""
-    steps = (0, max(roles.trial_steps for roles in core.roles))
-    vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
-    flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
-             "goal_spent", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
-    return {
-        "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
-        "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
-        "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
-        "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
-        "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
-        "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
-        "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
-        "record_outcome": (0, 5), **dict.fromkeys(flags, FLAG)}
-
-
 def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The given arrays, each with the name, type, shape and range of the batch's own.
 
@@ -98,6 +74,8 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
         raise CallError(f"state['state/id'] is {given['state/id'].ravel().tolist()[:8]}; it must be the world_ids of "
                         f"this batch, {core.world_ids.tolist()[:8]}")
     _check_absent(core, given)
+    check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")},
+                     given["state/episode"][:, 0] >= 0)
     return dict(given)
 
 
@@ -112,7 +90,7 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise CallError(f"state[{name!r}] has {array[~np.isfinite(array)][0]}; every entry must be finite")
-    elif limit is not ANY and array.size and not limit[0] <= array.min() <= array.max() <= limit[1]:
+    if limit is not ANY and array.size and not limit[0] <= array.min() <= array.max() <= limit[1]:
         worst = array.min() if array.min() < limit[0] else array.max()
         raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
 

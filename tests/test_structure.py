@@ -17,7 +17,7 @@ LAYERS = (
     ("roles",),
     ("native",),
     ("action_space", "index_observations", "layout", "native_batch", "spaces"),
-    ("reports", "state", "sub_batch", "trial_records", "world_range", "world_state"),
+    ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
     ("drivers",),
     ("playing",),

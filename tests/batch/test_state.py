@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from drive_env import Batch, CallError, DriveConfig, generate_scene
-from drive_env.state import ranges
+from drive_env.state_ranges import ranges
 
 SCENES = [generate_scene("intersection", seed=0, agents=6), generate_scene("town", seed=1, agents=9)]
 
@@ -73,11 +73,13 @@ def test_a_batch_before_its_first_reset_is_restored_as_one():
         used.step(used.actions)
 
 
-def test_every_integer_of_the_core_s_state_has_a_range():
-    """Every array of the core is checked as an index unless its range is listed."""
+def test_every_array_of_the_core_s_state_has_a_range():
+    """Floats have finite ranges: an absurd one, turned into an index, would be outside of the core's memory."""
     batch = make()
-    integers = {name for name, array in batch._core.state.items() if array.dtype.kind in "iu"}
-    assert set(ranges(batch._core)) == integers
+    limits = ranges(batch._core)
+    assert set(limits) == set(batch._core.state)
+    for name, array in batch._core.state.items():
+        assert array.dtype.kind != "f" or np.isfinite(np.array(limits[name], array.dtype)).all(), name
 
 
 def test_the_ranges_hold_in_play():
@@ -88,6 +90,49 @@ def test_the_ranges_hold_in_play():
         batch.load_state_dict(batch.state_dict())
         met = {name: found or getattr(batch, name).any() for name, found in met.items()}
     assert all(met.values())
+
+
+def extremes(batch, state, rng):
+    """The state with a random part of some arrays at the ends of their ranges, the directions those of the headings."""
+    limits = ranges(batch._core)
+    for name in rng.choice([name for name in batch._core.state if name not in KEPT], 12, replace=False):
+        array, (low, high) = state[f"state/{name}"], limits[name] if name != "episode" else (0, limits[name][1])
+        ends = np.array([low, high, (low + high) // 2 if array.dtype.kind in "iu" else rng.uniform(low, high)])
+        inside = np.clip(ends.astype(array.dtype), np.array(low, array.dtype), np.array(high, array.dtype))
+        state[f"state/{name}"] = np.where(rng.random(array.shape) < 0.4, rng.choice(inside, array.shape), array)
+    for name, function in (("cos_heading", np.cos), ("sin_heading", np.sin)):
+        state[f"state/{name}"] = function(state["state/heading_rad"])
+    return state
+
+
+KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping")
+"""Bound to the scene of the world; other tests damage them."""
+
+
+@pytest.mark.parametrize("observation_type", ["float32", "float16", "index"])
+@pytest.mark.parametrize("road_selection", ["exact", "near"])
+def test_a_batch_steps_on_from_any_state_that_it_accepts(observation_type, road_selection):
+    rng = np.random.default_rng(0)
+    for round_ in range(12):
+        batch = Batch(SCENES, num_worlds=3, seed=round_, threads=1, trial_records=2, config=CONFIG.replace(
+            observation_type=observation_type, road_selection=road_selection,
+            on_collision=("stop", "remove", "ignore")[round_ % 3], reward={"progress_per_m": round_ % 2}))
+        batch.reset()
+        play(batch, round_, seed=round_)
+        batch.load_state_dict(extremes(batch, batch.state_dict(), rng))
+        play(batch, 30, seed=round_)
+        assert np.isfinite(batch.rewards).all() and (np.abs(batch.float_observations()) <= 1).all()
+
+
+def test_an_absurd_heading_and_a_direction_of_another_are_refused():
+    batch = opened()
+    good = batch.state_dict()
+    for name, value, sentence in (("heading_rad", 1e30, "from -3.14"), ("cos_heading", 0.5, "within 0.001 of"),
+                                  ("sin_heading", -0.9, "within 0.001 of")):
+        wrong = good[f"state/{name}"].copy()
+        wrong[1, 0] = value
+        with pytest.raises(CallError, match=rf"^state\['state/{name}'\] has .*must be {sentence}"):
+            batch.load_state_dict(good | {f"state/{name}": wrong})
 
 
 def damages(array):
@@ -119,8 +164,9 @@ def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_c
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():
         kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)
-        low, high = limits.get(name, (-np.inf, np.inf))
-        wrong = [np.nan, np.inf, -np.inf] if array.dtype.kind == "f" else [
+        low, high = limits[name]
+        beyond = [low - 0.01 * (high - low), high + 0.01 * (high - low), kind.min, kind.max]
+        wrong = [np.nan, np.inf, -np.inf, *beyond] if array.dtype.kind == "f" else [
             value for value in (low - 1, high + 1, kind.min, kind.max)
             if kind.min <= value <= kind.max and not low <= value <= high]
         for value in wrong:

@@ -1,0 +1,97 @@
+"""Which values can an array of the core's state hold? A range for every array, by its name.
+
+The core trusts its state: an index out of range would make it read or write outside of its memory, and a float far
+outside would become such an index.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .binding import lib
+from .errors import CallError
+from .native_batch import NativeBatch
+from .scenes.validate import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
+
+FLAG, ANY = (0, 1), (-np.inf, np.inf)
+
+LONGEST = 1 << 62
+"""Far above any count of episodes or trials, far below where int64 overflows."""
+
+ABSENT = 3
+"""`status` of a slot for which the scene has no agent."""
+
+ROUNDING = 1.001
+"""Largest share by which float32 arithmetic of one step can miss a limit."""
+
+SUM_ROUNDING = 2.0
+"""The same for a sum over all steps of a trial."""
+
+DIRECTION_ERROR = 1e-3
+"""By which `cos_heading` and `sin_heading` may differ from those of `heading_rad`; the core's differ by 1e-7."""
+
+
+def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
+    """The lowest and highest value of every array of the core's state, by its name."""
+    return _integer_ranges(core) | _float_ranges(core)
+
+
+def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
+    steps = (0, max(roles.trial_steps for roles in core.roles))
+    vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
+    flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
+             "goal_spent", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
+    return {
+        "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
+        "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
+        "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
+        "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
+        "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
+        "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
+        "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
+        "record_outcome": (0, 5), **dict.fromkeys(flags, FLAG)}
+
+
+def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
+    config = core.config
+    # Where an agent can be at the end of a trial: it starts on the map and may leave it.
+    steps = max(roles.trial_steps for roles in core.roles)
+    trial_s = max(roles.trial_steps * roles.dt_s for roles in core.roles)
+    distance_m = SUM_ROUNDING * trial_s * max(config.max_speed_mps, -config.min_speed_mps)
+    far_m = COORDINATE_LIMIT_M + distance_m
+    # A change of speed takes at least the shortest step; a wheelbase is at least half the shortest length.
+    change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
+    turn_radps = SPEED_LIMIT_MPS * math.tan(config.max_steering_rad) / (SIZE_RANGE_M[0] / 2)
+    # No fact of a step that a term weighs exceeds the difference of two distances within the map.
+    step_reward = 8 * far_m * sum(map(abs, config.reward.to_dict().values()))
+    trial_reward = SUM_ROUNDING * steps * step_reward
+    figure = max(1.0, steps, distance_m, SPEED_LIMIT_MPS, trial_reward)
+
+    places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
+    return {
+        **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
+        **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
+        **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
+        "steering_rad": _both(config.max_steering_rad), "acceleration_mps2": _both(change_mps2),
+        "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
+        "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
+        "average": _both(figure), "record_figures": _both(figure)}
+
+
+def _both(limit: float) -> tuple[float, float]:
+    return -ROUNDING * limit, ROUNDING * limit
+
+
+def check_directions(state: dict[str, Any], played: np.ndarray) -> None:
+    """Raises a CallError unless `cos_heading` and `sin_heading` are those of `heading_rad` in every world played."""
+    heading_rad = state["heading_rad"]
+    for name, function in (("cos_heading", np.cos), ("sin_heading", np.sin)):
+        wrong = (np.abs(state[name] - function(heading_rad)) > DIRECTION_ERROR) & played[:, None]
+        if wrong.any():
+            at = tuple(int(index) for index in np.argwhere(wrong)[0])
+            raise CallError(f"state['state/{name}'] has {state[name][at]:g} in world {at[0]} at index {at[1]}, where "
+                            f"heading_rad is {heading_rad[at]:g}; it must be within {DIRECTION_ERROR:g} of "
+                            f"{function(heading_rad[at]):g}")
