@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import math
 from itertools import pairwise
@@ -464,13 +465,16 @@ def test_another_seed_number_of_agents_or_parameter_is_another_scene():
                     for name, seed, agents, parameters in asked}) == len(asked)
 
 
-def test_arrays_of_a_generated_scene_are_read_only():
-    for array in arrays_of(generate_scene("town", agents=4)):
-        while array is not None:
-            assert not array.flags.writeable
-            with pytest.raises(ValueError, match="read-only"):
-                array[...] = 0
-            array = array.base
+@pytest.mark.parametrize("name", ["town", "intersection"])
+def test_what_a_user_does_to_a_scene_reaches_no_other(name):
+    scene, before = generate_scene(name, agents=4), bytes_of(generate_scene(name, agents=4))
+    other = generate_scene(name, agents=4)
+    for array in arrays_of(scene):
+        address = ctypes.c_uint8 * array.nbytes
+        ctypes.memset(address.from_address(array.ctypes.data), 1, array.nbytes)  # as torch.from_numpy can write
+    vars(scene.objects)["x_m"] = np.zeros(3)
+    assert bytes_of(scene)[4] != before[4]
+    assert bytes_of(other) == bytes_of(generate_scene(name, agents=4)) == before
 
 
 def test_every_call_returns_its_own_report():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SceneError, checked_int
-from ..scene import Report, Scene
+from ..scene import Scene
 from ..validate import validate_scene
 from . import intersection, town
 from .parameters import fill_parameters
@@ -28,8 +29,8 @@ CACHED_SCENES = 256
 def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any) -> Scene:
     """A scene with `agents` vehicles on lane centres, each with a goal that is reachable in the lane graph.
 
-    The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes, so the
-    arrays are shared and read-only.
+    The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes; every
+    call returns arrays of its own.
 
     Args:
         name: a key of `GENERATORS`.
@@ -53,18 +54,14 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
         scene = _generated(name, seed, agents, tuple(chosen.items()))
     except SceneError as error:
         raise SceneError(f"{source}: {error}") from None
-    return dataclasses.replace(scene, source=source, report=Report())  # reports are mutable
+    # Copied: a read-only array can be made writeable again, and torch.from_numpy ignores the flag.
+    return dataclasses.replace(copy.deepcopy(scene), source=source)
 
 
 @lru_cache(maxsize=CACHED_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
-    """The validated scene of checked arguments, with read-only arrays."""
+    """The validated scene of checked arguments, which never leaves this module."""
     roads, lanes, objects = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
-    scene = validate_scene(Scene(
+    return validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
         objects=objects, roads=roads, lanes=lanes))
-    for array in (scene.origin_m, *(array for part in (objects, roads, lanes) for array in vars(part).values())):
-        while array is not None:  # also the array that it is a view of, or the view could be made writeable again
-            array.flags.writeable = False
-            array = array.base
-    return scene
