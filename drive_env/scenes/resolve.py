@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import SceneError
 from .generate import GENERATORS, generate_scene
+from .generate.parameters import fill_parameters
 from .load import scenes_of
 from .readers.source import Source, read_source
 from .scene import Scene
@@ -55,12 +56,15 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         raise SceneError("scenes is an empty list; it must hold at least one scene")
     if agents is None:
         agents = max(agents_per_world or 0, LEAST_AGENTS)
+    chosen = dict(parameters or {})
     found: list[Scene] = []
     for source in sources:
         if isinstance(source, Scene):
             found.append(validate_scene(source))
         elif is_generator(source):
-            found += [generate_scene(source, seed=seed, agents=agents, **(parameters or {})) for seed in seeds]
+            # Checked before they become keywords, where `seed` or `agents` would collide with those of the call.
+            fill_parameters(source, GENERATORS[source].PARAMETERS, chosen)
+            found += [generate_scene(source, seed=seed, agents=agents, **chosen) for seed in seeds]
         elif isinstance(source, (str, os.PathLike)):
             for file in files_of(source):
                 found += scenes_of(find_source(file))

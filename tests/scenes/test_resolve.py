@@ -85,6 +85,13 @@ def test_seeds_agents_and_parameters_are_those_of_the_arguments():
     assert scene.source == generate_scene("intersection", seed=1, arm_length_m=90.0).source
 
 
+@pytest.mark.parametrize("parameters", [{"seed": 1}, {"agents": 4}, {"name": "town"}, {1: 2}])
+def test_a_parameter_that_a_generator_does_not_have_is_an_error_with_those_it_has(parameters):
+    name, = parameters
+    with pytest.raises(SceneError, match=f"intersection has no parameter {name!r}; it has .*arm_length_m"):
+        resolve_scenes("intersection", parameters=parameters)
+
+
 def test_a_scene_made_by_hand_is_validated():
     with pytest.raises(SceneError, match="dt_s is 0"):
         resolve_scenes([changed(small_scene(), dt_s=0.0)])
