@@ -14,6 +14,10 @@ from drive_env import DriveConfig
 
 from .plain import plain
 
+SEED_LIMIT = 2**63 - 1
+"""The largest `run.seed`: half of the range of the core and torch, so that seeds derived from it, by adding updates and
+multiples of a rank's stride, stay in that range."""
+
 
 def _check(name: str, value, fits: bool, allowed: str) -> None:
     if not fits:
@@ -195,8 +199,9 @@ class RunConfig(_Plain):
 
     def __post_init__(self):
         super().__post_init__()
-        for name in ("checkpoint_updates", "evaluate_updates", "seed"):
+        for name in ("checkpoint_updates", "evaluate_updates"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
+        _check("seed", self.seed, 0 <= self.seed <= SEED_LIMIT, f"from 0 to {SEED_LIMIT}")
         _check("keep_checkpoints", self.keep_checkpoints, self.keep_checkpoints >= 1, "1 or more")
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")

@@ -139,7 +139,7 @@ def main() -> None:
             env = replace(config.env, scenes=scenes or config.env.scenes,
                           scene_count=scene_count or config.env.scene_count)
             found = scenes_of(env)
-            with Batch(found[:1], config=env.drive) as batch:
+            with Batch(found[:1], config=env.drive, seed=seed) as batch:
                 check_fits(checkpoint, batch)
         except ValueError as error:  # from checkpoint or scenes; the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")

@@ -82,6 +82,15 @@ def test_metrics_by_bin_sum_to_the_whole(run):
         assert line["parity_gap"] < 1e-4 and line["grad_norm"] > 0
 
 
+def test_the_largest_seed_trains_and_resumes(tmp_path):
+    """On resuming, and on every rank, numbers are added to it."""
+    config = tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"seed": 2**63 - 1})
+    ppo.train(config)
+    lines = ppo.train(config.changed(ppo={"agent_steps": 1000}, run={"resume": True})).lines
+    assert lines[-1]["agent_steps"] >= 1000
+    torch.manual_seed(config.run.seed + 10**9 + 1000 * ppo.RANK_SEED_STRIDE)
+
+
 def test_the_same_seed_gives_the_same_run(run, tmp_path):
     config, result, _ = run
     again = ppo.train(config.changed(run={"folder": str(tmp_path / "again")}))
@@ -239,7 +248,8 @@ def test_every_switch_trains(tmp_path, parts):
     (lambda: PPOConfig(gamma=1.5), "gamma is 1.5; it must be from 0 to 1"),
     (lambda: PPOConfig(clip=0.0), "clip is 0.0; it must be above 0"),
     (lambda: RunConfig(minutes=0.0), "minutes is 0.0; it must be above 0"),
-    (lambda: RunConfig(seed=-1), "seed is -1; it must be 0 or more"),
+    (lambda: RunConfig(seed=-1), "seed is -1; it must be from 0 to 9223372036854775807"),
+    (lambda: RunConfig(seed=2**63), "seed is 9223372036854775808; it must be from 0 to 9223372036854775807"),
 ])
 def test_a_value_out_of_range_is_an_error(make, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -341,3 +351,6 @@ def test_the_command_evaluates_a_checkpoint_on_other_scenes(run, of_run):
     wrong = subprocess.run([*command[:3], "nowhere"], cwd=ROOT, capture_output=True, text=True, timeout=300,
                            check=False)
     assert wrong.returncode == 1 and "baselines.evaluate: 'nowhere' is no checkpoint" in wrong.stderr
+    wrong = subprocess.run([*command, "--seed", "-1"], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                           check=False)
+    assert wrong.returncode == 1 and wrong.stderr.startswith("baselines.evaluate: seed is -1; it must be")
