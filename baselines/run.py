@@ -21,10 +21,10 @@ from .tools import checkpoint
 from .tools.curves import draw_curves
 from .tools.dist import Ranks, join
 from .tools.interrupts import Interrupted, Interrupts
-from .tools.log import Log
+from .tools.log import Log, check_loggers
 from .tools.log_file import LOG, read_lines
 from .tools.metrics import with_counts
-from .tools.run_folder import claimed
+from .tools.run_folder import Claim, claimed
 
 
 @dataclass
@@ -45,8 +45,8 @@ def open_run(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | 
     """
     with Interrupts() as interrupts:
         ranks = join(config.run.device)
-        with claimed(config.run, ranks) as resumed:
-            run = Run(config, ranks, resumed, interrupts, on_update)
+        with claimed(config.run, ranks) as claim:
+            run = Run(config, ranks, claim, interrupts, on_update)
             try:
                 yield run
             finally:
@@ -57,44 +57,48 @@ class Run:
     """One run of the training loop, new or resumed.
 
     Args:
-        resumed: the checkpoint to resume from; None: a new run.
+        claim: on the run's folder, with the checkpoint to resume from, if any.
 
     Attributes:
         counters: "update", "agent_steps" (in the loss mask) and "env_steps" (all), over all ranks.
         scenes: of the config. seed: of this part of the run. done: whether no further update is to be made.
     """
 
-    def __init__(self, config: TrainConfig, ranks: Ranks, resumed: Path | None, interrupts: Interrupts,
+    def __init__(self, config: TrainConfig, ranks: Ranks, claim: Claim, interrupts: Interrupts,
                  on_update: Callable[[dict[str, Any]], None] | None):
         self.config, self.ranks = config, ranks
         self.done = False
         if config.run.torch_threads:
             torch.set_num_threads(config.run.torch_threads)
         self.scenes = scenes_of(config.env)
-        self.counters = (checkpoint.resumable(resumed, config) if resumed
+        self.counters = (checkpoint.resumable(claim.resumed, config) if claim.resumed
                          else {"update": 0, "agent_steps": 0, "env_steps": 0})
         # Where the state of the rollout is not restored, the worlds must differ from those at the start of the run.
         self.seed = config.run.seed + self.counters["update"]
-        self._resumed, self._interrupts, self._on_update = resumed, interrupts, on_update
-        self._checkpoint, self._signal = resumed, 0
+        self._claim, self._interrupts, self._on_update = claim, interrupts, on_update
+        self._checkpoint, self._signal = claim.resumed, 0
         self._log: Log | None = None
         self._collector: Collector | None = None
 
     def begin(self, policy: Policy, optimizer: torch.optim.Optimizer, collector: Collector) -> None:
-        """Restores the checkpoint, opens the log, and evaluates a random policy before a new run.
+        """Restores the checkpoint, clears the folder, opens the log, and evaluates a random policy before a new run.
+
+        The caller has made batches and policy, so that a config that does not fit costs no old run.
 
         Raises:
             CheckpointError: the checkpoint does not fit the batches or the policy.
         """
         self._policy, self._optimizer, self._collector = policy, optimizer, collector
-        if self._resumed:
-            checkpoint.check_fits(self._resumed, collector.batches[0])
-            checkpoint.load_weights(self._resumed, policy, optimizer)
-            checkpoint.load_rollout(self._resumed, collector, self.ranks)
-        run = self.config.run
+        run, resumed = self.config.run, self._claim.resumed
+        if resumed:
+            checkpoint.check_fits(resumed, collector.batches[0])
+            checkpoint.load_weights(resumed, policy, optimizer)
+            checkpoint.load_rollout(resumed, collector, self.ranks)
+        self.ranks.on_main(lambda: check_loggers(run.tensorboard, run.wandb))
+        self.ranks.on_main(self._claim.prepare)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         run.progress, self.config.ppo.agent_steps, self.config.to_dict())
-        if self.ranks.is_main and not self._resumed:
+        if self.ranks.is_main and not resumed:
             self._evaluate("random_policy", random_policy(run.seed))
         self._started = time.perf_counter()
         self._interrupts.defer()

@@ -26,8 +26,7 @@ class Log:
         if mute:
             return
         # Missing packages are reported before a file is touched.
-        tensorboard_module = _import("torch.utils.tensorboard", "tensorboard") if tensorboard else None
-        wandb_module = _import("wandb", "wandb") if wandb else None
+        tensorboard_module, wandb_module = check_loggers(tensorboard, wandb)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / LOG
         if dropped := begin_at(path, resumed):
@@ -67,6 +66,16 @@ class Log:
                 part.close()
         if self._wandb:
             self._wandb.finish()
+
+
+def check_loggers(tensorboard: bool, wandb: bool) -> tuple[Any, Any]:
+    """The modules of TensorBoard and W&B, None for one that is not wanted.
+
+    Raises:
+        ImportError: a package that is wanted is missing.
+    """
+    return (_import("torch.utils.tensorboard", "tensorboard") if tensorboard else None,
+            _import("wandb", "wandb") if wandb else None)
 
 
 def report(text: str) -> None:

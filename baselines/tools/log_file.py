@@ -80,6 +80,6 @@ def _parsed(path: Path, number: int, text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise LogError(f"{where} is damaged: {error}") from None
     for name, kind in FIELDS.items():
-        if not isinstance(line, dict) or not isinstance(line.get(name), kind):
+        if not isinstance(line, dict) or type(line.get(name)) is not kind:  # True is an int to isinstance
             raise LogError(f"{where} is damaged: it has no {name!r} of type {kind.__name__}")
     return line

@@ -8,6 +8,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -21,7 +22,9 @@ from .log_file import LOG, read_lines
 LOCK, HOLDER = ".lock", ".lock.holder"
 """The locked file, and the file that names its holder: on some systems a locked file cannot be read."""
 
-WRITTEN = re.compile(r"\.?update-\d{8}(\.unfinished)?|curves\.png|events\.out\.tfevents\..*|metrics(\.\d+)?\.jsonl")
+CHECKPOINT = r"update-(?:[0-9]{8}|[1-9][0-9]{8,})"
+WRITTEN = re.compile(rf"{CHECKPOINT}|\.{CHECKPOINT}\.unfinished|curves\.png|events\.out\.tfevents\..*"
+                     r"|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
 """Names of the files that a run writes."""
 
 
@@ -29,9 +32,37 @@ class FolderError(ValueError):
     """The folder is locked, or contains a run that would be lost."""
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A locked folder, and what is to be done in it before the run writes; nothing is done before `prepare`.
+
+    Attributes:
+        resumed: the checkpoint to resume from; None: a new run.
+        deleted: files and folders of an old run, the log last, so that an interrupted deletion still leaves a run.
+        renamed: old and new path of the log of a run without a checkpoint.
+    """
+
+    resumed: Path | None = None
+    deleted: tuple[Path, ...] = ()
+    renamed: tuple[Path, Path] | None = None
+
+    def prepare(self) -> None:
+        """Deletes the old run, or renames its log; the main rank calls it, after every check of the new run."""
+        for path in self.deleted:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        if self.renamed:
+            old, new = self.renamed
+            old.rename(new)
+            report(f"folder {str(old.parent)!r} has no checkpoint to resume from; its log is renamed to {new.name}, a "
+                   "new run starts")
+
+
 @contextmanager
-def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Path | None]:
-    """Locks the run's folder for this process and its ranks; yields the checkpoint to resume from, if any.
+def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
+    """Locks the run's folder for this process and its ranks, and decides what becomes of the run that it contains.
 
     Every rank calls it. The operating system releases the lock when the process ends, even if it is killed.
 
@@ -43,11 +74,12 @@ def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Path | None]:
         yield ranks.on_main(lambda: _claim(Path(run.folder), run, held))
 
 
-def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Path | None:
+def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Claim:
     folder.mkdir(parents=True, exist_ok=True)
     _lock(folder, held)
     if run.overwrite:
-        _clear(folder)
+        written = [path for path in folder.iterdir() if WRITTEN.fullmatch(path.name)]
+        return Claim(deleted=tuple(sorted(written, key=lambda path: path.name == LOG)))
     found = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
     if found and not run.resume:
         raise FolderError(f"folder {str(folder)!r} contains a run up to {found.name}; --run.resume continues it, "
@@ -55,16 +87,13 @@ def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Path | None:
     log = folder / LOG
     last = max((line["update"] for line in read_lines(log)), default=0)
     if found or not last:
-        return found
+        return Claim(found)
     if not run.resume:
         raise FolderError(f"folder {str(folder)!r} contains the log of a run up to update {last}, without a checkpoint;"
                           " --run.overwrite deletes it, another --run.folder leaves it unchanged")
     # A script that restarts a run with --run.resume must also get past a crash before the first checkpoint.
     renamed = next(path for n in range(1, 1 << 30) if not (path := log.with_stem(f"{log.stem}.{n}")).exists())
-    log.rename(renamed)
-    report(f"folder {str(folder)!r} has no checkpoint to resume from; its log is renamed to {renamed.name}, a new run "
-           "starts")
-    return None
+    return Claim(renamed=(log, renamed))
 
 
 def _lock(folder: Path, held: ExitStack) -> None:
@@ -77,13 +106,3 @@ def _lock(folder: Path, held: ExitStack) -> None:
                           "--run.folder") from None
     holder.write_text(f"process {os.getpid()} on host {socket.gethostname()!r}")
     held.callback(holder.unlink, missing_ok=True)
-
-
-def _clear(folder: Path) -> None:
-    """Deletes the files of a run, its log last, so that an interrupted deletion still leaves a run."""
-    for path in sorted(filter(lambda path: WRITTEN.fullmatch(path.name), folder.iterdir()),
-                       key=lambda path: path.name == LOG):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()

@@ -89,6 +89,32 @@ def test_a_run_is_overwritten_on_request_alone_and_no_other_file_with_it(run):
     assert (folder / "notes.txt").read_text() == "mine" and not list(folder.glob(".update-*"))
 
 
+@pytest.mark.parametrize("parts", [
+    {"env": {"scenes": ("nowhere.bin",)}}, {"env": {"env_groups": 4}}, {"ppo": {"minibatches": 5}},
+    {"env": {"scene_parameters": {"seed": 1}}}, {"run": {"wandb": True}}], ids=str)
+@pytest.mark.parametrize("choice", ["overwrite", "resume"])
+def test_a_config_that_does_not_fit_leaves_the_old_run_unchanged(run, monkeypatch, parts, choice):
+    """Also where the log without a checkpoint would be renamed."""
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    folder = Path(run.run.folder)
+    if choice == "resume":
+        shutil.rmtree(checkpoint.newest(folder))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises((ValueError, ImportError)):
+        train(run.changed(run={choice: True}).changed(**parts))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_every_file_that_a_run_writes_is_overwritten_and_none_of_a_similar_name(run):
+    folder = Path(run.run.folder)
+    written = ["update-123456789", ".update-123456789.unfinished", ".metrics.jsonl.unfinished", "metrics.2.jsonl"]
+    others = ["update-0000012", "update-000000012", "update-00000001.old", "metrics.json"]
+    for name in (*written, *others):
+        (folder / name).mkdir()
+    train(run.changed(run={"overwrite": True}, ppo={"agent_steps": 500}))
+    assert [name for name in (*written, *others) if (folder / name).exists()] == others
+
+
 def test_a_log_without_a_checkpoint_is_never_lost(run, capsys):
     folder = Path(run.run.folder)
     shutil.rmtree(checkpoint.newest(folder))
@@ -157,7 +183,8 @@ def test_a_last_line_without_its_end_of_line_is_kept(tmp_path):
 
 @pytest.mark.parametrize("text, sentence", [
     ('{"kind": "upd', "line 2 of '.*metrics.jsonl' is damaged: "), ("[1]", "damaged: it has no 'kind' of type str"),
-    ('{"kind": "update", "update": null}', "line 2 of .* is damaged: it has no 'update' of type int")])
+    ('{"kind": "update", "update": null}', "line 2 of .* is damaged: it has no 'update' of type int"),
+    ('{"kind": "update", "update": true, "agent_steps": 10}', "line 2 of .* it has no 'update' of type int")])
 def test_a_damaged_line_is_named(run, text, sentence):
     log = Path(run.run.folder) / "metrics.jsonl"
     lines = log.read_text().splitlines()
