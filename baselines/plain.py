@@ -1,4 +1,4 @@
-"""Which plain value does a field get? numpy scalars, paths and lists become what JSON can hold, by its type."""
+"""Which plain value does a field get? Scalars of numpy and torch, paths and lists become what JSON can hold, by its type."""
 
 from __future__ import annotations
 
@@ -59,10 +59,22 @@ def _fitted_to_one(value: Any, kinds: tuple) -> Any:
 def _unwrapped(value: Any) -> Any:
     """Python's number or list for a scalar or a one-dimensional array of numpy, torch or the like."""
     dimensions = getattr(value, "ndim", None)
-    if dimensions == 0 and hasattr(value, "item"):
-        # np.float32(0.1) becomes 0.1, not the double with its exact value, 0.10000000149.
-        return float(str(value)) if isinstance(value, np.floating) else value.item()
-    return value.tolist() if dimensions == 1 and hasattr(value, "tolist") else value
+    if dimensions == 1:
+        return [_unwrapped(part) for part in value]
+    return _number(value) if dimensions == 0 and hasattr(value, "item") else value
+
+
+def _number(scalar: Any) -> Any:
+    """As `DriveConfig` does: of the fewest digits that its precision tells apart, np.float32(0.1) as 0.1."""
+    number = scalar.item()
+    if isinstance(number, np.floating):  # a long double, which has no Python number of its own
+        number = float(number)
+    if not isinstance(number, float):
+        return number
+    at_its_precision = getattr(scalar, "new_tensor", None) or scalar.dtype.type
+    with np.errstate(over="ignore"):  # fewer digits may round the largest number up
+        shorter = (float(f"{number:.{digits}e}") for digits in range(17))
+        return next((short for short in shorter if float(at_its_precision(short)) == number), number)
 
 
 def _words(kind: Any) -> str:

@@ -76,13 +76,21 @@ def outside_text(value: float, low: float, high: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A numpy scalar as the Python number of the fewest digits in its precision, float32(0.1) as 0.1; or `value`."""
+    """A scalar of numpy, torch or the like as a Python number, of the fewest digits that its precision tells apart.
+
+    float32(0.1) is 0.1, not the double 0.10000000149. Any other value is returned as it is.
+    """
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
         return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind == "f":
-        scalar: Any = np.asarray(value)[()]
-        return float(np.format_float_scientific(scalar))  # independent of numpy's print options
-    return value.item()
+    number = value.item()
+    if isinstance(number, np.floating):  # a long double, which has no Python number of its own
+        number = float(number)
+    if not isinstance(number, float):
+        return number
+    at_its_precision = getattr(value, "new_tensor", None) or value.dtype.type
+    with np.errstate(over="ignore"):  # fewer digits may round the largest number up
+        shorter = (float(f"{number:.{digits}e}") for digits in range(17))
+        return next((short for short in shorter if float(at_its_precision(short)) == number), number)
 
 
 def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:

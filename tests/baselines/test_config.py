@@ -74,6 +74,38 @@ def test_a_run_with_odd_values_is_saved_and_resumed(tmp_path):
     assert checkpoint.load_policy(result.checkpoint)[1].env == config.env
 
 
+SCALARS = {"float16": np.float16, "float32": np.float32, "float64": np.float64, "longdouble": np.longdouble,
+           "0-d float32": lambda number: np.array(number, np.float32),
+           "torch float32": lambda number: torch.tensor(number),
+           "torch float64": lambda number: torch.tensor(number, dtype=torch.float64),
+           "torch float16": lambda number: torch.tensor(number, dtype=torch.float16),
+           "torch bfloat16": lambda number: torch.tensor(number, dtype=torch.bfloat16)}
+
+
+@pytest.mark.parametrize("make", SCALARS.values(), ids=SCALARS)
+@pytest.mark.parametrize("number", [0.1, 0.001, 1.0, 1.5])
+def test_a_scalar_of_any_precision_is_the_number_that_it_was_made_from(make, number):
+    """In the trainer's fields, in those of the env, and in arrays."""
+    scalar = make(number)
+    assert PPOConfig(learning_rate=scalar).learning_rate == number
+    assert DriveConfig(dt_s=scalar).dt_s == number
+    assert EnvConfig(scene_parameters={"a": [scalar, scalar]}).scene_parameters == {"a": (number, number)}
+    if hasattr(scalar, "reshape"):
+        assert EnvConfig(scene_parameters={"a": scalar.reshape(1)}).scene_parameters == {"a": (number,)}
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "bfloat16"])
+def test_a_scalar_survives_a_config_to_the_bit(kind):
+    """Of random bits, and of the largest number, which fewer digits would round up."""
+    dtype = getattr(torch, kind)
+    bits = torch.randint(-2**15, 2**15, (300,), generator=torch.manual_seed(1)).to(torch.int16)
+    scalars = [*bits.view(torch.bfloat16 if kind == "bfloat16" else torch.float16), torch.finfo(dtype).max]
+    for scalar in (torch.as_tensor(scalar).to(dtype) for scalar in scalars):
+        if scalar.isfinite():
+            kept = EnvConfig(scene_parameters={"a": scalar}).scene_parameters["a"]
+            assert torch.tensor(kept, dtype=torch.float64).to(dtype) == scalar and float(f"{kept:.8e}") == kept
+
+
 def test_a_config_copies_the_dict_that_it_is_made_from():
     parameters = {"arm_length_m": 60.0}
     config = EnvConfig(scene_parameters=parameters)
