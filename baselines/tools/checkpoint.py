@@ -1,4 +1,4 @@
-"""What does a checkpoint contain, and how is it written and read? Weights, optimiser, config, and their meaning.
+"""What does a checkpoint contain, and how is it read? Weights, optimiser, config, and their meaning.
 
 A checkpoint is a folder:
 
@@ -7,24 +7,20 @@ A checkpoint is a folder:
     optimizer.safetensors   the optimiser's moments
     rank-0.safetensors ...  batches, KV cache and random state of each rank (on CPUs)
 
-It is written under a temporary name and renamed, so that it is complete or absent. Its files are data: reading them
-executes no code.
+Its files are data: reading them executes no code.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from drive_env import Batch, CallError
@@ -32,18 +28,12 @@ from drive_env import Batch, CallError
 from ..config import TrainConfig
 from ..policy.model import Policy
 from ..rollout.collector import Collector
-from .checkpoint_config import (
-    FROZEN,
-    OPTIMIZER,
-    SCHEMA,
-    WEIGHTS,
-    config_from_json,
-    rank_file,
-    read_about,
-    update_of,
-)
-from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors, sha256
-from .checkpoint_semantics import action_semantics, layout_hash, layout_of, semantics, space_of
+from .checkpoint_config import FROZEN, OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, config_from_json, rank_file, read_about
+from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors
+from .checkpoint_folder import checkpoints, named, newest, update_of
+from .checkpoint_semantics import action_semantics, layout_hash, layout_of, space_of
+from .checkpoint_values import check_values, moment_ranges, rollout_ranges
+from .checkpoint_writing import save
 from .dist import Ranks
 
 __all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoints", "config_from_json",
@@ -51,89 +41,8 @@ __all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkp
 
 T = TypeVar("T", bound=Callable[..., Any])
 
-RANDOM = "random"
-"""The state of torch's random number generator, in the file of a rank."""
 
-
-# ---- writing ----
-
-
-def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.optim.Optimizer, counters: dict[str, int],
-         collector: Collector, ranks: Ranks, keep: int) -> Path:
-    """Writes the checkpoint of an update and deletes all but the newest `keep`; every rank calls it."""
-    name = f"update-{counters['update']:08d}"
-    place, temporary = folder / name, folder / f".{name}.unfinished"
-
-    # The main rank writes weights and optimiser, then every rank its rollout.
-    if ranks.is_main:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        save_file(_plain(policy.state_dict()), temporary / WEIGHTS)
-        save_file(_plain(_optimizer_tensors(optimizer)), temporary / OPTIMIZER)
-    ranks.barrier()
-    if ranks.device.type == "cpu":
-        state = collector.state() | {RANDOM: torch.get_rng_state()}
-        save_file(_plain(state), temporary / rank_file(ranks.rank))
-    ranks.barrier()
-
-    # config.json is last, since it has the hashes of all other files; the rename makes the checkpoint appear at once.
-    if ranks.is_main:
-        batch = collector.batches[0]
-        about = {"schema": SCHEMA, "config": config.to_dict(), "counters": counters,
-                 "semantics": semantics(config, batch.observation_layout(), batch.single_action_space),
-                 "ranks": ranks.count, "precision": policy.precision,
-                 "files": {file.name: sha256(file) for file in sorted(temporary.iterdir())}}
-        (temporary / "config.json").write_text(json.dumps(about, indent=1))
-        for file in temporary.iterdir():
-            _flush(file)
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(temporary, place)
-        _flush(folder)
-        for old in checkpoints(folder)[:-keep]:
-            shutil.rmtree(old)
-    ranks.barrier()
-    return place
-
-
-def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    return {f"{index}.{name}": torch.as_tensor(value)
-            for index, state in optimizer.state_dict()["state"].items() for name, value in state.items()}
-
-
-# ---- finding ----
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first: every folder with the name of one, whole or damaged."""
-    folder = Path(folder)
-    found = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
-    return sorted((path for path in found if update_of(path) is not None), key=update_of)
-
-
-def newest(folder: Path) -> Path:
-    """The newest checkpoint in a folder."""
-    found = checkpoints(folder)
-    if not found:
-        raise CheckpointError(f"there is no checkpoint in {os.fspath(folder)!r}")
-    return found[-1]
-
-
-def named(place: Path) -> Path:
-    """The checkpoint at a path of a user: the path itself, or the newest one if it is the folder of a run."""
-    own = (Path(place) / "config.json").is_file()
-    return place if own or not checkpoints(place) else newest(place)
+# ---- damage ----
 
 
 def suggests_another(read: T) -> T:
@@ -178,6 +87,7 @@ def _weights(place: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
     if layers > len(tensors):  # checked first: building a policy of so many would take forever
         raise damaged(place, f"{WEIGHTS} has {len(tensors)} tensors; config.model.layers is {layers}")
     check_tensors(place, WEIGHTS, tensors, _policy(place, found, "meta").state_dict())
+    check_values(place, WEIGHTS, tensors)
     return tensors
 
 
@@ -260,9 +170,12 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # they do not change results
     for part in ("model", "env"):
         for name, was, now in _differences(part, getattr(then, part), getattr(config, part)):
-            raise CheckpointError(f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; "
-                                  "to resume they must be equal")
+            raise _unequal(place, name, was, now)
     return found["counters"]
+
+
+def _unequal(place: Path, name: str, was: Any, now: Any) -> CheckpointError:
+    return CheckpointError(f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; to resume they must be equal")
 
 
 @suggests_another
@@ -275,8 +188,10 @@ def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) 
     files = read_about(place)["files"]
     weights = read_tensors(place, WEIGHTS, files[WEIGHTS])
     check_tensors(place, WEIGHTS, weights, policy.state_dict())
+    check_values(place, WEIGHTS, weights)
     tensors = read_tensors(place, OPTIMIZER, files[OPTIMIZER])
     check_tensors(place, OPTIMIZER, tensors, _expected_moments(tensors, optimizer))
+    check_values(place, OPTIMIZER, tensors, moment_ranges(tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         index, _, name = key.partition(".")
@@ -302,18 +217,17 @@ def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
         another number of ranks.
 
     Raises:
-        CheckpointError: the file is damaged, or was written with other scenes.
+        CheckpointError: the file is damaged, or was written with other scenes or settings of the rollout.
     """
     found, name = read_about(place), rank_file(ranks.rank)
     if ranks.device.type != "cpu" or name not in found["files"] or found["ranks"] != ranks.count:
         return False
     tensors = read_tensors(place, name, found["files"][name])
     own = collector.state()
+    _check_settings(place, found, collector)
+    _check_scenes(place, tensors, own)
     check_tensors(place, name, tensors, own | {RANDOM: torch.get_rng_state()})
-    for key in own:
-        if key.endswith("/scenes") and not torch.equal(own[key], tensors[key]):
-            raise CheckpointError(f"{os.fspath(place)!r} was written with other scenes than this config now has; "
-                                  "to resume they must be equal")
+    check_values(place, name, tensors, rollout_ranges(tensors, collector, found["counters"]["env_steps"]))
     try:
         collector.load(tensors)
     except CallError as error:
@@ -323,3 +237,23 @@ def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
     except RuntimeError as error:
         raise damaged(place, f"{name}: {RANDOM!r} is no state of torch's random number generator: {error}") from None
     return True
+
+
+def _check_settings(place: Path, found: Mapping[str, Any], collector: Collector) -> None:
+    """A CheckpointError where a setting differs that the shape of a rollout's state depends on."""
+    then = config_from_json(found["config"], found["schema"], place).ppo
+    for name, was, now in (
+            ("ppo.rollout_steps", then.rollout_steps, collector.rollout_steps),
+            ("ppo.recompute_context", then.recompute_context, collector.history is not None),
+            ("run.precision", found["precision"], collector.policy.precision)):
+        if was != now:
+            raise _unequal(place, name, was, now)
+
+
+def _check_scenes(place: Path, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+    """A CheckpointError where hashes of scenes differ; checked before shapes, which depend on scenes."""
+    for key in own:
+        if key.endswith("/scenes") and key in tensors and tensors[key].dtype == own[key].dtype \
+                and tensors[key].shape == own[key].shape and not torch.equal(own[key], tensors[key]):
+            raise CheckpointError(f"{os.fspath(place)!r} was written with other scenes than this config now has; "
+                                  "to resume they must be equal")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..config import TrainConfig
 from .checkpoint_files import DamagedError, damaged, printable, read_json, shown, unknown
+from .checkpoint_folder import update_of
 from .checkpoint_semantics import check_semantics
 
 SCHEMA = 1
@@ -32,19 +33,13 @@ PRECISIONS = ("float32", "bfloat16")
 
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
 
-NAME = re.compile(r"update-([0-9]{8,})")
-"""The name of a checkpoint in the folder of its run."""
+RANDOM = "random"
+"""The state of torch's random number generator, in the file of a rank."""
 
 
 def rank_file(rank: int) -> str:
     """The file of a rank."""
     return f"rank-{rank}.safetensors"
-
-
-def update_of(place: Path) -> int | None:
-    """The update in the name of a checkpoint's folder; None for folders of other names."""
-    found = NAME.fullmatch(place.name)
-    return int(found[1]) if found and f"update-{int(found[1]):08d}" == place.name else None
 
 
 def read_about(place: Path) -> dict[str, Any]:

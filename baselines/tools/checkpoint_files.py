@@ -53,10 +53,19 @@ def sha256(path: Path) -> str:
 def read_json(place: Path, name: str) -> Any:
     """The contents of a JSON file of a checkpoint."""
     try:
-        return json.loads((place / name).read_text(encoding="utf-8"))
+        return json.loads((place / name).read_text(encoding="utf-8"), object_pairs_hook=_unique)
     except (OSError, ValueError, RecursionError) as error:
         raise DamagedError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {name} cannot be "
-                           f"read: {_reason(error)}") from None
+                           f"read: {reason(error)}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that occurs twice JSON does not define which value counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key in found if [name for name, _ in pairs].count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} occurs twice in an object")
+    return found
 
 
 def read_tensors(place: Path, name: str, digest: str) -> dict[str, Tensor]:
@@ -68,14 +77,14 @@ def read_tensors(place: Path, name: str, digest: str) -> dict[str, Tensor]:
     try:
         data = (place / name).read_bytes()
     except OSError as error:
-        raise damaged(place, f"{name} cannot be read: {_reason(error)}") from None
+        raise damaged(place, f"{name} cannot be read: {reason(error)}") from None
     if (now := hashlib.sha256(data).hexdigest()) != digest:
         raise damaged(place, f"{name}, {len(data)} bytes, has the SHA-256 {now[:12]}...; config.json says "
                              f"{digest[:12]}...")
     try:
         return load(data)
     except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {_reason(error)}") from None
+        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {reason(error)}") from None
 
 
 def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -95,5 +104,6 @@ def _signature(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why a file cannot be read or written, without a line break."""
     return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)

@@ -79,6 +79,18 @@ class Ranks:
             raise outcome[1]
         return outcome[0]
 
+    def on_all(self, call: Callable[[], None]) -> None:
+        """Calls a function on every rank; if it raises on any, every rank raises the first one's exception."""
+        errors: list[Exception | None] = [None] * self.count
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  as above
+            errors[self.rank] = error
+        if self.count > 1:
+            dist.all_gather_object(errors, errors[self.rank])
+        for error in filter(None, errors):
+            raise error
+
     def barrier(self) -> None:
         """Blocks until every rank has called it."""
         if self.count > 1:

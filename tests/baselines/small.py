@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
@@ -50,6 +52,17 @@ def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, 
 def clone(buffer):
     """A copy that the next rollout does not overwrite."""
     return buffer.select(torch.arange(len(buffer.first)))
+
+
+@contextmanager
+def files_end_at(size):
+    """As on a full disk: a write beyond this size stops there, or fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def tiny_config(folder, **parts) -> TrainConfig:

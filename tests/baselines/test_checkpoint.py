@@ -2,18 +2,21 @@
 
 import dataclasses
 import json
+import re
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import tiny_config
+from small import files_end_at, tiny_config
 
 from baselines.config import ModelConfig, TrainConfig
 from baselines.ppo import train
 from baselines.tools import checkpoint
+from baselines.tools.log_file import read_lines
 from drive_env import Batch, DriveConfig, generate_scene, save_scene
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
@@ -64,6 +67,9 @@ def test_resuming_continues_bit_for_bit(tmp_path):
 @pytest.mark.parametrize("parts, sentence", [
     ({"env": {"drive": {"reward": {"goal": 2.0}}}}, "has env.drive.reward.goal 1.0, this config 2.0; to resume they"),
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to resume they must be equal"),
+    ({"ppo": {"rollout_steps": 8}}, "has ppo.rollout_steps 16, this config 8; to resume they must be equal$"),
+    ({"ppo": {"recompute_context": True}}, "has ppo.recompute_context False, this config True; to resume they must be"),
+    ({"run": {"precision": "bfloat16"}}, "has run.precision 'float32', this config 'bfloat16'; to resume they must be"),
     ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to resume they must be equal")])
 def test_a_config_that_cannot_resume_is_an_error(run, parts, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
@@ -96,19 +102,40 @@ def test_only_the_newest_checkpoints_remain(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [path.name for path in found]
 
 
-def test_an_interrupted_write_leaves_the_old_checkpoint(run, tmp_path, monkeypatch):
-    """No folder with the name of a checkpoint is ever incomplete."""
+@pytest.mark.parametrize("room", [20_000, 60_000, 200_000])
+def test_a_full_disk_leaves_the_earlier_checkpoint_and_the_log_whole(tmp_path, room):
+    """Whichever file is the first that does not fit: one sentence, and no half folder."""
     config = tiny_config(tmp_path, ppo={"agent_steps": 500})
     first = train(config).checkpoint
-
-    def breaks(*_):
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(checkpoint, "save_file", breaks)
-    with pytest.raises(OSError, match="the disk is full"):
-        train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
-    assert checkpoint.newest(tmp_path) == first
+    with ExitStack() as full, pytest.raises(OSError) as error:
+        train(config.changed(ppo={"agent_steps": 900}, run={"resume": True}),
+              lambda _: full.enter_context(files_end_at(room)))
+    sentence = str(error.value)
+    assert sentence.startswith(f"checkpoint '{tmp_path}/update-0000000") and sentence.count("\n") == 0
+    assert re.search("cannot be written: .*(too large|os error 27).*; earlier checkpoints are unchanged$", sentence)
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == [first]
     checkpoint.load_policy(first)
+    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")][-2:] == ["update", "evaluation"]
+
+
+def test_a_checkpoint_that_is_a_link_is_unlinked_where_it_is_the_oldest(run, tmp_path):
+    """What it points to is unchanged."""
+    shutil.copytree(run[0].run.folder, tmp_path / "run")
+    place = checkpoint.newest(tmp_path / "run")
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    result = train(run[0].changed(ppo={"agent_steps": 1500}, run={
+        "resume": True, "folder": str(tmp_path / "run"), "keep_checkpoints": 1}))
+    assert checkpoint.checkpoints(tmp_path / "run") == [result.checkpoint] and not place.is_symlink()
+    checkpoint.load_policy(tmp_path / "elsewhere")
+
+
+def test_a_link_in_the_place_of_a_new_checkpoint_is_replaced(tmp_path):
+    config = tiny_config(tmp_path, ppo={"agent_steps": 500})
+    (tmp_path / "elsewhere").mkdir()
+    result = train(config, lambda line: (tmp_path / f"update-{line['update']:08d}").symlink_to(tmp_path / "elsewhere"))
+    assert not result.checkpoint.is_symlink() and not list((tmp_path / "elsewhere").iterdir())
+    checkpoint.load_policy(result.checkpoint)
 
 
 def altered(place, folder, change):
@@ -171,6 +198,16 @@ def test_an_unknown_version_key_or_encoding_is_an_error(run, tmp_path, change, s
         checkpoint.load_policy(altered(run[1].checkpoint, tmp_path, change))
 
 
+@pytest.mark.parametrize("key", ["counters", "schema"])
+def test_a_key_that_occurs_twice_is_an_error(run, tmp_path, key):
+    """Which of the values counts is not defined."""
+    copy = altered(run[1].checkpoint, tmp_path, lambda about: None)
+    text = (copy / "config.json").read_text()
+    (copy / "config.json").write_text(f'{{"{key}": 1, {text[1:]}')
+    with pytest.raises(checkpoint.CheckpointError, match=f"config.json .*the key '{key}' occurs twice"):
+        checkpoint.load_policy(copy)
+
+
 def test_a_folder_without_a_checkpoint_is_an_error(tmp_path):
     with pytest.raises(checkpoint.CheckpointError, match="there is no checkpoint in"):
         checkpoint.newest(tmp_path)
@@ -220,14 +257,16 @@ def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
         "update-00000001", "update-99999999", "update-100000000"]
 
 
-def test_another_scene_of_the_same_name_cannot_resume(tmp_path):
+@pytest.mark.parametrize("agents", [6, 5, 8])
+def test_another_scene_of_the_same_name_cannot_resume(tmp_path, agents):
     """A scene file was changed between save and resume: the state of a world belongs to its scene."""
     path = tmp_path / "scene.drv"
     save_scene(generate_scene("intersection", seed=0, agents=6), path)
-    config = tiny_config(tmp_path / "run", env={"scenes": (str(path),)}, ppo={"agent_steps": 500})
+    config = tiny_config(tmp_path / "run", env={"scenes": (str(path),)}, ppo={"agent_steps": 500, "minibatches": 1})
     train(config)
-    save_scene(generate_scene("intersection", seed=1, agents=6), path)
-    with pytest.raises(checkpoint.CheckpointError, match="was written with other scenes than this config now has"):
+    save_scene(generate_scene("intersection", seed=1, agents=agents), path)
+    with pytest.raises(checkpoint.CheckpointError, match="was written with other scenes than this config now has; to "
+                                                         "resume they must be equal$"):
         train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
 
 

@@ -194,6 +194,29 @@ def test_an_impossible_value_is_an_error_even_where_the_hash_fits(run, key, valu
     assert resume(newest)
 
 
+@pytest.mark.parametrize("file, key, value", [
+    ("rank-0.safetensors", "group0.previous_actions", 91), ("rank-0.safetensors", "group0.previous_actions", -1),
+    ("rank-0.safetensors", "group0.clock", 10**9), ("rank-0.safetensors", "group0.clock", -1),
+    ("rank-0.safetensors", "cache.written", 10**9), ("rank-0.safetensors", "cache.written", -1),
+    ("rank-0.safetensors", "cache.position", 2**62), ("rank-0.safetensors", "cache.position", -1),
+    ("rank-0.safetensors", "cache.keys", math.nan), ("rank-0.safetensors", "cache.values", math.inf),
+    ("optimizer.safetensors", "0.step", -1), ("optimizer.safetensors", "0.step", math.nan),
+    ("optimizer.safetensors", "0.exp_avg", math.nan), ("optimizer.safetensors", "0.exp_avg_sq", -1),
+    ("optimizer.safetensors", "0.exp_avg_sq", math.inf), ("weights.safetensors", "actor.linear.bias", math.nan)])
+def test_a_value_that_no_training_leads_to_is_an_error_even_where_the_hash_fits(run, file, key, value):
+    """One entry is enough."""
+    newest, resume = run[1:]
+    with Damage(newest / "config.json"), Damage(newest / file):
+        tensors = load_file(newest / file)
+        tensors[key].view(-1)[-1] = value
+        save_file(tensors, newest / file)
+        rehashed(newest, file)
+        error_of(resume, newest, file, repr(key), "; it must be from " if math.isfinite(value) else "must be finite")
+        if file == "weights.safetensors":
+            error_of(checkpoint.load_policy, newest, file, repr(key))
+    assert resume(newest)
+
+
 def places(value, path=()):
     """The path of everything in a JSON value, objects and lists too."""
     if path:

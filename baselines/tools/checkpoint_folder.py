@@ -1,0 +1,48 @@
+"""Which checkpoints does a run's folder contain?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from .checkpoint_files import CheckpointError
+
+NAME = re.compile(r"update-([0-9]{8,})")
+"""The name of a checkpoint in the folder of its run."""
+
+
+def update_of(place: Path) -> int | None:
+    """The update in the name of a checkpoint's folder; None for folders of other names."""
+    found = NAME.fullmatch(place.name)
+    return int(found[1]) if found and f"update-{int(found[1]):08d}" == place.name else None
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints in a folder, oldest first: every folder with the name of one, whole or damaged."""
+    folder = Path(folder)
+    found = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+    return sorted((path for path in found if update_of(path) is not None), key=update_of)
+
+
+def newest(folder: Path) -> Path:
+    """The newest checkpoint in a folder."""
+    found = checkpoints(folder)
+    if not found:
+        raise CheckpointError(f"there is no checkpoint in {os.fspath(folder)!r}")
+    return found[-1]
+
+
+def named(place: Path) -> Path:
+    """The checkpoint at a path of a user: the path itself, or the newest one if it is the folder of a run."""
+    own = (Path(place) / "config.json").is_file()
+    return place if own or not checkpoints(place) else newest(place)
+
+
+def delete(path: Path) -> None:
+    """Deletes a file, or a folder with its contents; of a link the link alone. No-op where there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
