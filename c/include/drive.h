@@ -25,7 +25,7 @@ enum {
     /* Floats of what a slot shows, and of a record in the tables of index observations. */
     DRV_RECORD_FLOATS = 8,
     DRV_METRIC_SCORE = 0,
-    /* In the place of a part's index: all worlds. */
+    /* In place of a part's index: all worlds. */
     DRV_WHOLE_BATCH = -1,
     DRV_PART_LIMIT = 16,
     DRV_WORLD_LIMIT = 1 << 20,
@@ -213,7 +213,7 @@ typedef struct drv_file_field {
 /* A kind of section: one array of a scene. */
 typedef struct drv_file_kind {
     int32_t code;
-    const char *name; /* the array's place in a Scene */
+    const char *name; /* path of the array in a Scene */
     const char *type;
     const char *rows; /* how many, in words */
     const char *columns; /* "": it has one dimension */

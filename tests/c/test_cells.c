@@ -59,7 +59,7 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
         uint64_t used = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) {
             make_list(list, cell);
-            drv_cells_keep(cells, cell, list);
+            drv_cells_store(cells, cell, list);
             used += units(cell);
             const drv_cell_list *found = drv_cells_find(cells, cell);
             CHECK((found != NULL) == (used <= cells->units), "cell %lld with room %llu", (long long)cell,
@@ -77,14 +77,14 @@ TEST(the_first_list_stays_and_none_can_be_kept) {
     drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
     drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
     make_list(list, 5);
-    drv_cells_keep(cells, 5, list);
+    drv_cells_store(cells, 5, list);
     make_list(list, 6);
-    drv_cells_keep(cells, 5, list);
+    drv_cells_store(cells, 5, list);
     check_list(drv_cells_find(cells, 5), 5);
-    drv_cells_keep(cells, 7, NULL);
-    drv_cells_keep(cells, 7, list);
+    drv_cells_store(cells, 7, NULL);
+    drv_cells_store(cells, 7, list);
     CHECK(drv_cells_find(cells, 7) == NULL, "kept after it was said that there is none");
-    CHECK(!drv_cells_count(cells, 7, 1) && !drv_cells_count(cells, 5, 1),
+    CHECK(!drv_cells_count_visit(cells, 7, 1) && !drv_cells_count_visit(cells, 5, 1),
           "a list is asked for where there is an answer");
     free(list);
     drv_cells_free(cells);
@@ -94,9 +94,10 @@ TEST(the_first_list_stays_and_none_can_be_kept) {
 TEST(visits_count_up_to_the_one_that_makes_a_list) {
     drv_scene *scene = empty_scene();
     drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
-    for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_cells_count(cells, 3, 8), "visit %d", visit);
-    CHECK(drv_cells_count(cells, 3, 8) && drv_cells_count(cells, 3, 8), "until a list is kept, every later visit asks");
-    CHECK(drv_cells_count(cells, 4, 1), "the first");
+    for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_cells_count_visit(cells, 3, 8), "visit %d", visit);
+    CHECK(drv_cells_count_visit(cells, 3, 8) && drv_cells_count_visit(cells, 3, 8),
+          "true for every later visit until a list is stored");
+    CHECK(drv_cells_count_visit(cells, 4, 1), "the first");
     CHECK(drv_cells_find(cells, 3) == NULL, "a count is no list");
     drv_cells_free(cells);
     free(scene);
@@ -109,9 +110,9 @@ static void *keep_all(void *context) {
         for (int64_t cell = 0; cell < CELLS; cell++) {
             const drv_cell_list *found = drv_cells_find(cells, cell);
             if (found) check_list(found, cell);
-            else if (drv_cells_count(cells, cell, 3)) {
+            else if (drv_cells_count_visit(cells, cell, 3)) {
                 make_list(list, cell);
-                drv_cells_keep(cells, cell, list);
+                drv_cells_store(cells, cell, list);
             }
         }
     free(list);

@@ -21,7 +21,7 @@ static bool has_v4(void) {
 /* Other processors have one set, and nothing to ask. */
 TEST(the_sets_are_those_that_the_compiler_finds) {
 #if defined(__x86_64__)
-    const drv_cpu cpu = drv_cpu_ask();
+    const drv_cpu cpu = drv_cpu_detect();
     CHECK(cpu.v3 == has_v3(), "%d, not %d", cpu.v3, has_v3());
     CHECK(cpu.v4 == has_v4(), "%d, not %d", cpu.v4, has_v4());
 #endif

@@ -14,7 +14,7 @@ static int32_t offered(const drv_kernels **sets) {
     int32_t count = 0;
     sets[count++] = &drv_kernels_baseline;
 #if defined(DRV_X86_64_LEVELS)
-    const drv_cpu cpu = drv_cpu_ask();
+    const drv_cpu cpu = drv_cpu_detect();
     if (cpu.v3) sets[count++] = &drv_kernels_v3;
     if (cpu.v4) sets[count++] = &drv_kernels_v4;
 #endif

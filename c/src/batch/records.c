@@ -5,26 +5,26 @@
 #include "step/metrics.h"
 
 /* Records of the agents of one finished trial that a world holds. */
-static int32_t agents_in(const drv_world *world, int32_t place) {
-    return world->scenes[world->record_scene[place]]->num_agents;
+static int32_t agents_in(const drv_world *world, int32_t index) {
+    return world->scenes[world->record_scene[index]]->num_agents;
 }
 
 static int64_t records_in(const drv_world *world) {
     int64_t count = 0;
-    for (int32_t place = 0; place < *world->record_count; place++) count += agents_in(world, place);
+    for (int32_t index = 0; index < *world->record_count; index++) count += agents_in(world, index);
     return count;
 }
 
 static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_record *records, float *figures) {
     int64_t copied = 0;
-    for (int32_t place = 0; place < *world->record_count; place++) {
-        const int64_t first = (int64_t)place * world->sizes.agents;
-        const int32_t agents = agents_in(world, place);
+    for (int32_t index = 0; index < *world->record_count; index++) {
+        const int64_t first = (int64_t)index * world->sizes.agents;
+        const int32_t agents = agents_in(world, index);
         for (int32_t agent = 0; agent < agents; agent++, copied++)
-            records[copied] = (drv_trial_record){.episode = world->record_episode[place],
+            records[copied] = (drv_trial_record){.episode = world->record_episode[index],
                                                  .world = number,
-                                                 .scene = world->record_scene[place],
-                                                 .trial = world->record_trial[place],
+                                                 .scene = world->record_scene[index],
+                                                 .trial = world->record_trial[index],
                                                  .agent = number * world->sizes.agents + agent,
                                                  .outcome = world->record_outcome[first + agent]};
         memcpy(figures + (copied - agents) * METRIC_COUNT, world->record_figures + first * METRIC_COUNT,

@@ -73,7 +73,7 @@ static void add_adaptation(const drv_world *world, int32_t trial, mean *to) {
 
 static int64_t trials_of(const drv_world *world) {
     int64_t sum = 0;
-    for (int32_t place = 0; place < world->sizes.agents * world->sizes.max_trials; place++) sum += world->trials[place];
+    for (int32_t index = 0; index < world->sizes.agents * world->sizes.max_trials; index++) sum += world->trials[index];
     return sum;
 }
 

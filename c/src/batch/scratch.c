@@ -18,8 +18,8 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     used += drv_round_up_to_line((uint64_t)(bytes))
     CUT(world, batch->world_bytes);
     CUT(distance2, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
-    CUT(room, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
-    CUT(name, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(buffer, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(segment, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(first, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(vehicle_block, batch->sizes.vehicles * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
@@ -27,7 +27,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
     CUT(observation, batch->needs.observation_size * (int64_t)sizeof(float));
     CUT(on_map.vehicle, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
-    CUT(on_map.place, batch->sizes.agents * (int64_t)sizeof(int32_t));
+    CUT(on_map.index, batch->sizes.agents * (int64_t)sizeof(int32_t));
     CUT(on_map.x_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(on_map.y_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.agents);

@@ -1,10 +1,11 @@
-/* Which lanes does a mask pick? AVX2 can shuffle eight lanes but not compress them. */
+/* Which elements does a mask select? The shuffles of compress_store: AVX2 can permute eight elements, not compress
+ * them. */
 #ifndef DRV_COMPRESS_TABLE_H
 #define DRV_COMPRESS_TABLE_H
 
 #include <stdint.h>
 
-/* A mask of eight bits as bytes: the numbers of its set bits, ascending; then zeros. Put together from two halves. */
+/* For each mask of eight bits, as bytes: the indices of its set bits, ascending; then zeros. Composed of two halves. */
 #define LOW_0 0x0u
 #define LOW_1 0x0u
 #define LOW_2 0x1u
@@ -21,7 +22,7 @@
 #define LOW_D 0x030200u
 #define LOW_E 0x030201u
 #define LOW_F 0x03020100u
-/* The same with four more in every byte: the lanes of the upper half. */
+/* The same plus four in every byte: the elements of the upper half. */
 #define HIGH_0 0x0ull
 #define HIGH_1 0x4ull
 #define HIGH_2 0x5ull

@@ -1,22 +1,22 @@
-/* Where are things in the plane? */
+/* How are points, boxes and segments placed in the plane? */
 #include "math/geometry.h"
 
 static float dot(drv_point a, drv_point b) { return a.x * b.x + a.y * b.y; }
 static drv_point minus(drv_point a, drv_point b) { return (drv_point){a.x - b.x, a.y - b.y}; }
 static drv_point left_of(drv_point a) { return (drv_point){-a.y, a.x}; }
 
-/* Half the projection that a box throws on an axis. */
+/* Half the length of the box's projection on an axis. */
 static float projection_radius(drv_box box, drv_point axis) {
     return box.half_length_m * fabsf(dot(box.ahead, axis)) +
            box.half_width_m * fabsf(dot(left_of(box.ahead), axis));
 }
 
-typedef struct span {
-    float enter, leave; /* as shares of the path, inside [0, 1] where not empty */
-} span;
+typedef struct time_interval {
+    float enter, leave; /* as fractions of the path, inside [0, 1] unless empty */
+} time_interval;
 
-/* Narrows `time` to when a gap of `offset` that changes by `rate` is within `reach`. */
-static span narrowed(span time, float offset, float rate, float reach) {
+/* Intersects `time` with the interval in which |offset + time * rate| <= reach. */
+static time_interval narrowed(time_interval time, float offset, float rate, float reach) {
     if (rate == 0.0f) {
         if (fabsf(offset) > reach) time.enter = 2.0f;
         return time;
@@ -38,7 +38,7 @@ bool drv_boxes_overlap(drv_box a, drv_box b) {
 bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
     drv_point gap = minus(a.centre, b.centre);
     const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
-    span time = {0.0f, 1.0f};
+    time_interval time = {0.0f, 1.0f};
     for (int i = 0; i < 4; i++)
         time = narrowed(time, dot(gap, axes[i]), dot(path, axes[i]),
                         projection_radius(a, axes[i]) + projection_radius(b, axes[i]));
@@ -46,10 +46,10 @@ bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
 }
 
 bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
-                                  float half_length_m) {
+                                    float half_length_m) {
     drv_point gap = minus(box.centre, middle);
     drv_point side = left_of(box.ahead), across = left_of(along);
-    span time = {0.0f, 1.0f};
+    time_interval time = {0.0f, 1.0f};
     time = narrowed(time, dot(gap, box.ahead), dot(path, box.ahead),
                     box.half_length_m + half_length_m * fabsf(dot(along, box.ahead)));
     if (time.enter > time.leave) return false;

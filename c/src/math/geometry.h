@@ -1,4 +1,5 @@
-/* Where are things in the plane? Pure functions of values; nothing here knows about vehicles or trials. */
+/* How are points, boxes and segments placed in the plane? Pure functions of values, independent of vehicles and
+ * trials. */
 #ifndef DRV_GEOMETRY_H
 #define DRV_GEOMETRY_H
 
@@ -20,7 +21,7 @@ typedef struct drv_box {
     float half_length_m, half_width_m;
 } drv_box;
 
-/* An angle brought into [-pi, pi), as far as float32 can say it. */
+/* Wraps an angle to [-pi, pi), to float32 precision. */
 static inline float drv_wrap_angle(float angle_rad) {
     const float turn = 2.0f * drv_pi;
     float turns = angle_rad / turn;
@@ -29,10 +30,10 @@ static inline float drv_wrap_angle(float angle_rad) {
     return wrapped < -drv_pi ? wrapped + turn : wrapped;
 }
 
-/* (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.
+/* Returns (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.
  *
- * libm's differ between platforms; this one is the same everywhere. Reduction by pi/2 in three parts and the minimax
- * polynomials of Cephes (Moshier 1992). */
+ * The results of libm differ between platforms; these are the same everywhere. Reduction by pi/2 in three parts and the
+ * minimax polynomials of Cephes (Moshier 1992). */
 static inline drv_point drv_direction(float angle_rad) {
     float quarters = angle_rad * 0.636619772f;
     int32_t quarter = (int32_t)(quarters + (quarters >= 0.0f ? 0.5f : -0.5f));
@@ -52,19 +53,19 @@ static inline drv_point drv_direction(float angle_rad) {
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {
-    return drv_smaller(high, drv_larger(low, value)); /* in this order -0 stays -0, by one instruction each */
+    return drv_smaller(high, drv_larger(low, value)); /* this order preserves -0 and compiles to one instruction each */
 }
 
 /* Whether two boxes share a point. */
 DRV_STEP_API bool drv_boxes_overlap(drv_box a, drv_box b);
 
-/* Whether `a`, moving by `path` with its heading held, shares a point with `b` on the way. `path` is a's motion
- * relative to b's. Exact for held headings: each separating axis gives an interval of time. */
+/* Swept overlap: whether `a`, translated by `path` with constant heading, shares a point with `b` at any time. `path`
+ * is the motion of `a` relative to `b`. Exact for constant headings: each separating axis gives an interval of time. */
 DRV_STEP_API bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);
 
 /* The same against the segment of centre `middle`, unit direction `along` and half length `half_length_m`. */
 DRV_STEP_API bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
-                                  float half_length_m);
+                                                 float half_length_m);
 
 /* Squared distance from `point` to the segment from `from` to `to`. */
 DRV_STEP_API float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to);

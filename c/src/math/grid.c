@@ -1,4 +1,4 @@
-/* What is near this point? */
+/* Which road segments are near a point? */
 #include "math/grid.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 
-/* Segments that are sorted for a cell, beyond 16 a slot: a map has a few thousand in all. */
+/* Most segments that are sorted for one cell, beyond 16 per slot: a map has a few thousand in all. */
 enum { sorted_limit = 8192 };
 
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
@@ -20,14 +20,14 @@ drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m
     }
 }
 
-/* Index of the cell column or row, cut to the grid; safe for any finite coordinate. */
-static int32_t slot(float offset_m, float cell_m, int32_t count) {
+/* Index of the cell column or row, clipped to the grid; safe for any finite coordinate. */
+static int32_t clipped_index(float offset_m, float cell_m, int32_t count) {
     return (int32_t)drv_clip(offset_m / cell_m, 0.0f, (float)(count - 1));
 }
 
 int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m) {
-    return slot(y_m - grid->bottom_m, grid->cell_m, grid->rows) * grid->columns +
-           slot(x_m - grid->left_m, grid->cell_m, grid->columns);
+    return clipped_index(y_m - grid->bottom_m, grid->cell_m, grid->rows) * grid->columns +
+           clipped_index(x_m - grid->left_m, grid->cell_m, grid->columns);
 }
 
 bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
@@ -38,10 +38,10 @@ bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m) {
     float dx = x_m - grid->left_m, dy = y_m - grid->bottom_m;
     return (drv_window){
-        slot(dx - reach_m, grid->cell_m, grid->columns),
-        slot(dx + reach_m, grid->cell_m, grid->columns),
-        slot(dy - reach_m, grid->cell_m, grid->rows),
-        slot(dy + reach_m, grid->cell_m, grid->rows),
+        clipped_index(dx - reach_m, grid->cell_m, grid->columns),
+        clipped_index(dx + reach_m, grid->cell_m, grid->columns),
+        clipped_index(dy - reach_m, grid->cell_m, grid->rows),
+        clipped_index(dy + reach_m, grid->cell_m, grid->rows),
     };
 }
 
@@ -58,7 +58,8 @@ drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float 
     return (drv_reach){cell_reach_m[cell], offset_m, most_m};
 }
 
-/* How many segments stand in the cells within `ring` of a cell; and their distances to its centre. */
+/* Writes the squared distances from the centre of a cell to all segments within `ring` cells, and returns their
+ * number. */
 static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
                       float *distance2) {
     drv_point centre = drv_grid_middle(grid, cell);
@@ -90,13 +91,13 @@ void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, 
     int32_t ring = 0;
     const int32_t last_ring = (int32_t)drv_smaller(limit_m / grid->cell_m, 1e6f) + 1;
     for (int32_t cell = 0; cell < grid->columns * grid->rows; cell++) {
-        /* Neighbours need nearly the same ring, so the search starts from the last answer. */
+        /* Neighbouring cells need nearly the same ring, so the search starts from the last result. */
         while (ring > 0 && count_in_ring(grid, segments, cell, ring - 1) >= wanted) ring--;
         while (ring < last_ring && count_in_ring(grid, segments, cell, ring) < wanted) ring++;
         cell_reach_m[cell] = limit_m;
         if (wanted <= 0) cell_reach_m[cell] = 0.0f;
         if (wanted <= 0 || ring >= last_ring) continue;
-        /* So dense a place is not worth sorting for every cell around it: the ring itself is a bound. */
+        /* Too many segments to sort for every cell: the ring itself gives an upper bound. */
         if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + sorted_limit) {
             cell_reach_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
             continue;

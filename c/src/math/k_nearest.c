@@ -1,19 +1,20 @@
-/* Which are the nearest of many? */
+/* Which of many candidates are the k nearest? */
 #include "math/k_nearest.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* After so many rounds a bracket is sorted instead of being narrowed further: its values are nearly equal. */
+/* After so many rounds the values of a bracket are nearly equal: they are sorted instead of narrowed further. */
 enum { round_limit = 20 };
 
-/* So few in question are compared each with each. */
+/* Up to so many values are ranked by comparing each with each. */
 enum { few = 16 };
 
 _Static_assert(few % DRV_WIDTH == 0 && (int)few <= (int)DRV_SIMD_PAD,
-               "they fill whole blocks, in the room behind an array");
+               "they fill whole blocks, inside the padding behind an array");
 
-/* `below` values are at most `low`, fewer than wanted; `inside`, as many as wanted or more, are at most `high`. */
+/* Brackets the threshold: `below` values, fewer than wanted, are <= low; `inside` values, at least as many as wanted,
+ * are <= high. */
 typedef struct bracket {
     float low, high;
     int32_t below, inside;
@@ -40,10 +41,11 @@ float drv_select_rank(float *values, int32_t count, int32_t rank) {
     return values[rank];
 }
 
-/* Until few are in question, or the bracket cannot be split, or it is not worth it. */
+/* Narrows the bracket until few values are left in it, it cannot be split, or the rounds are used up. */
 static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
     for (int32_t round = 0; range.inside > wanted && range.inside - range.below > few && round < round_limit; round++) {
-        /* Squared distances spread evenly over an area, so counts grow nearly linearly; halving guards the rest. */
+        /* Interpolates: segments spread evenly over an area, so counts grow nearly linearly with the squared distance.
+         * Every fourth round halves, which bounds the rounds for other distributions. */
         const int32_t between = range.inside - range.below, rank = wanted - range.below;
         const float share = (round & 3) == 3 || rank >= between ? 0.5f : (float)rank / (float)between;
         float middle = range.low + share * (range.high - range.low);
@@ -67,24 +69,25 @@ int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept) {
     return found;
 }
 
-/* The values of a bracket, to `room`; returns how many. */
-static int32_t gather_between(drv_candidates candidates, bracket range, float *room) {
+/* Writes the values inside a bracket to `buffer`; returns their number. */
+static int32_t gather_between(drv_candidates candidates, bracket range, float *buffer) {
     int32_t found = 0;
     for (int32_t block = 0; block < candidates.blocks; block++) {
         const drv_floats values = drv_load(candidates.distance2 + block * DRV_WIDTH);
         const uint32_t bits = drv_movemask_le(values, range.high) & ~drv_movemask_le(values, range.low);
-        found += drv_compress_store(room + found, (drv_ints)values, bits);
+        found += drv_compress_store(buffer + found, (drv_ints)values, bits);
     }
     return found;
 }
 
-/* The `rank`-th smallest (from 1) of a few values, with room for `few`: the least that has so many at most as large. */
+/* Returns the `rank`-th smallest (from 1) of up to `few` values: the smallest with at least `rank` values <= it. Pads
+ * `values` to `few`. */
 static float select_of_few(float *values, int32_t count, int32_t rank) {
     for (int32_t i = count; i < few; i++) values[i] = INFINITY;
     drv_floats least = drv_splat(INFINITY);
     for (int32_t i = 0; i < few; i += DRV_WIDTH) {
         const drv_floats some = drv_load(values + i);
-        drv_ints missing = (drv_ints){0} + rank; /* to as many at most as large as are wanted */
+        drv_ints missing = (drv_ints){0} + rank; /* rank minus the number of values <= each */
         for (int32_t k = 0; k < few; k++) missing += drv_mask_le(drv_splat(values[k]), some);
         const drv_ints less = (missing <= 0) & (drv_ints)(some < least);
         least = (drv_floats)((less & (drv_ints)some) | (~less & (drv_ints)least));
@@ -107,7 +110,7 @@ static int32_t keep_below(drv_candidates candidates, float limit, int32_t ties, 
     return found;
 }
 
-int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept) {
+int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer, int32_t *kept) {
     float *values = candidates.distance2;
     const int32_t count = candidates.blocks * DRV_WIDTH;
     if (wanted <= 0) return 0;
@@ -125,13 +128,13 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     if (range.inside == 0) range.inside = drv_count_le(values, count, bounds.high);
     range = narrow(values, count, wanted, range);
     if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
-    const int32_t between = gather_between(candidates, range, room), rank = wanted - range.below;
+    const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;
     const float threshold =
-        between <= few ? select_of_few(room, between, rank) : drv_select_rank(room, between, rank - 1);
+        between <= few ? select_of_few(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
     int32_t smaller = 0, equal = 0;
     for (int32_t i = 0; i < between; i++) {
-        smaller += room[i] < threshold;
-        equal += room[i] == threshold;
+        smaller += buffer[i] < threshold;
+        equal += buffer[i] == threshold;
     }
     if (smaller + equal == rank) return drv_all_within(candidates, threshold, kept);
     return keep_below(candidates, threshold, rank - smaller, kept);

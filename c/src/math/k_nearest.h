@@ -1,43 +1,45 @@
-/* Which are the nearest of many? */
-#ifndef DRV_NEAREST_H
-#define DRV_NEAREST_H
+/* Which of many candidates are the k nearest? */
+#ifndef DRV_K_NEAREST_H
+#define DRV_K_NEAREST_H
 
 #include <stdint.h>
 
-#include "platform/isa.h"
 #include "math/vector.h"
+#include "platform/isa.h"
 
-/* What was chosen, in ascending order. */
+/* The indices of the selected candidates, ascending. */
 typedef struct drv_selection {
-    const int32_t *name;
+    const int32_t *index;
     int32_t count;
 } drv_selection;
 
-/* What is chosen from: squared distances by blocks of DRV_WIDTH, and what the first of each block is called; the others
- * of a block are called by the numbers that follow. Names ascend. What is nothing is infinitely far. `distance2` has
- * DRV_SIMD_PAD entries of room behind the last block, which are overwritten. */
+/* The candidates of a search: squared distances in blocks of DRV_WIDTH, and the index of the first candidate of each
+ * block; the indices in a block are consecutive. Indices ascend. Padding is at an infinite distance. `distance2` has
+ * DRV_SIMD_PAD more entries behind the last block, which are overwritten. */
 typedef struct drv_candidates {
     float *distance2;
     const int32_t *first;
     int32_t blocks;
 } drv_candidates;
 
-/* Where the threshold lies: none above `high`, which is finite, is wanted. The guesses are a hint, the lower first:
- * good ones, which have it closely between them, save time, bad ones cost some. There are none where the lower is not
- * above 0. */
+/* Bounds of the squared distance of the k-th nearest. No candidate above `high`, which is finite, is selected. The
+ * guesses are a hint, ignored where low_guess <= 0: they save time if they bracket the result tightly, and cost some if
+ * not. */
 typedef struct drv_bounds {
     float low_guess, high_guess, high;
 } drv_bounds;
 
-/* Keeps the `wanted` nearest of those within `bounds.high`, ties by order, and writes their names in ascending order
- * to `kept`, which has DRV_SIMD_PAD entries of room behind the last one. Returns how many. `room` is as long as
- * `distance2`. */
-DRV_STEP_API int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *room, int32_t *kept);
+/* Selects the `wanted` nearest candidates within `bounds.high`, of equally near ones those of lower index. Writes their
+ * indices, ascending, to `kept`, which has DRV_SIMD_PAD more entries than needed, and returns their number. `buffer` is
+ * scratch as long as `distance2`. */
+DRV_STEP_API int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer,
+                                   int32_t *kept);
 
-/* The names of all within `high`; `kept` has DRV_SIMD_PAD entries of room behind the last one. */
+/* Writes the indices of all candidates within `high` to `kept`, which has DRV_SIMD_PAD more entries than needed;
+ * returns their number. */
 DRV_STEP_API int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept);
 
-/* The `rank`-th smallest (from 0) of values[0 .. count), whose order it changes. */
+/* Returns the `rank`-th smallest (from 0) of values[0 .. count), and reorders them. */
 DRV_STEP_API float drv_select_rank(float *values, int32_t count, int32_t rank);
 
 #endif

@@ -1,7 +1,7 @@
-/* What is the random number for this purpose?
+/* Which random number belongs to a purpose? A counter-based generator.
  *
- * One pure function of (seed, world, episode, purpose, index): no state to keep, copy or share, so a world draws the
- * same whatever plays beside it. */
+ * A pure function of (seed, world, episode, purpose, index): there is no state to store, copy or share, so the numbers
+ * of a world do not depend on the other worlds. */
 #ifndef DRV_RANDOM_H
 #define DRV_RANDOM_H
 
@@ -18,7 +18,7 @@ static inline uint64_t drv_mix(uint64_t value) {
 
 static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t episode, drv_purpose purpose,
                                        uint32_t index) {
-    /* 2^64 / golden ratio: keeps the all-zero input away from the fixed point of drv_mix. */
+    /* 2^64 / golden ratio: maps the all-zero input away from 0, the fixed point of drv_mix. */
     const uint64_t step = 0x9e3779b97f4a7c15u;
     uint64_t bits = drv_mix(seed + step);
     bits = drv_mix(bits + step * ((uint64_t)world_id + 1));
@@ -26,7 +26,7 @@ static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t 
     return drv_mix(bits + step * ((((uint64_t)purpose) << 32) + index + 1));
 }
 
-/* A whole number in 0 .. count - 1; the bias of at most count / 2^32 is beyond any test's reach. */
+/* Returns an integer in 0 .. count - 1. The bias of at most count / 2^32 is too small to detect. */
 static inline uint32_t drv_random_below(uint64_t bits, uint32_t count) {
     return (uint32_t)(((bits >> 32) * count) >> 32);
 }

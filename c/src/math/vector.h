@@ -1,7 +1,6 @@
-/* Many floats at once, for the instruction set this is compiled for; every form gives the same bits.
+/* SIMD operations for the instruction set of the translation unit; every implementation gives the same bits.
  *
- * Arrays are read by blocks of DRV_WIDTH, and by two of them, so callers keep DRV_SIMD_PAD entries of room behind the last
- * one. */
+ * Arrays are read in blocks of DRV_WIDTH or two of them, so callers pad them by DRV_SIMD_PAD entries. */
 #ifndef DRV_VECTOR_H
 #define DRV_VECTOR_H
 
@@ -19,11 +18,11 @@
 
 enum { DRV_SIMD_PAD = 16 };
 
-/* ---- records: eight floats, of which the first four are a place and a direction ---- */
+/* ---- records: eight floats, of which the first four are a position and a direction ---- */
 
-/* How a record looks from somewhere: the place and the direction, less the origin, turn by
+/* Transform of a record into another frame: position and direction w, less the origin, are rotated by
  * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
- * and across are 0 and along is 1, so that these numbers stay as they are. */
+ * and across are 0 and along is 1, the identity. */
 typedef struct drv_view {
     float origin[DRV_RECORD_FLOATS], along[DRV_RECORD_FLOATS], across[DRV_RECORD_FLOATS];
 } drv_view;
@@ -34,9 +33,9 @@ static inline const float *drv_record(const float *records, int32_t index) {
 
 #if defined(__AVX2__)
 
-/* Writes the i-th chosen record at its place, as it looks from there, clipped to [-1, 1]; the values are finite. */
+/* Writes the i-th chosen record, transformed and clipped to [-1, 1], to slot i of `out`; the values are finite. */
 static inline void drv_transform8(const float *records, const int32_t *chosen, int32_t i, __m256 origin, __m256 along,
-                             __m256 across, float *out) {
+                                  __m256 across, float *out) {
     const __m256 one = _mm256_set1_ps(1.0f);
     const __m256 offset = _mm256_sub_ps(_mm256_loadu_ps(drv_record(records, chosen[i])), origin);
     const __m256 turned = _mm256_add_ps(_mm256_mul_ps(offset, along),
@@ -64,8 +63,8 @@ static inline drv_float4 drv_swap_pairs4(drv_float4 value) {
 #endif
 }
 
-/* Clipped to [-1, 1]; the values are finite. */
-static inline drv_float4 drv_limited4(drv_float4 value) {
+/* Clips to [-1, 1]; the values are finite. */
+static inline drv_float4 drv_clip4(drv_float4 value) {
     const drv_float4 one = {1.0f, 1.0f, 1.0f, 1.0f};
 #if defined(__SSE2__)
     return (drv_float4)_mm_max_ps(_mm_min_ps((__m128)value, (__m128)one), (__m128)-one);
@@ -78,9 +77,9 @@ static inline drv_float4 drv_limited4(drv_float4 value) {
 
 #endif
 
-/* Writes the chosen records as they look from `view`, one after the other. */
-static inline void drv_transform_records(const float *records, const int32_t *chosen, int32_t count, const drv_view *view,
-                                    float *out) {
+/* Writes the chosen records, transformed by `view`, to consecutive slots. */
+static inline void drv_transform_records(const float *records, const int32_t *chosen, int32_t count,
+                                         const drv_view *view, float *out) {
     int32_t i = 0;
 #if defined(__AVX2__)
     const __m256 origin = _mm256_loadu_ps(view->origin), along = _mm256_loadu_ps(view->along);
@@ -98,7 +97,7 @@ static inline void drv_transform_records(const float *records, const int32_t *ch
         const float *record = drv_record(records, chosen[i]);
         float *slot = out + (int64_t)i * DRV_RECORD_FLOATS;
         const drv_float4 offset = drv_load4(record) - origin;
-        const drv_float4 turned = drv_limited4(offset * along + drv_swap_pairs4(offset) * across);
+        const drv_float4 turned = drv_clip4(offset * along + drv_swap_pairs4(offset) * across);
         memcpy(slot, &turned, sizeof turned);
         memcpy(slot + 4, record + 4, 4 * sizeof(float));
     }
@@ -107,8 +106,7 @@ static inline void drv_transform_records(const float *records, const int32_t *ch
 
 /* ---- arrays ---- */
 
-/* So many numbers at once. Runs of candidates are short and begin anywhere: registers of 64 bytes would gain
- * nothing. */
+/* The SIMD width in elements. Runs of candidates are short and unaligned: 64-byte registers would gain nothing. */
 #if defined(__AVX2__)
 enum { DRV_WIDTH = 8 };
 #else
@@ -125,30 +123,29 @@ static inline drv_floats drv_load(const float *from) {
 
 static inline void drv_store(float *to, drv_floats values) { memcpy(to, &values, sizeof values); }
 
-/* One instruction, where a loop becomes one an entry. -0 stays -0. */
+/* Compiles to one broadcast, where a loop compiles to one insert per element. Preserves -0. */
 static inline drv_floats drv_splat(float value) { return value - (drv_floats){0}; }
 
-/* Their absolute values. */
 static inline drv_floats drv_abs(drv_floats values) { return (drv_floats)((drv_ints)values & 0x7fffffff); }
 
-/* Squared distances of DRV_WIDTH points to one. */
+/* Squared distances of DRV_WIDTH points to one point. */
 static inline drv_floats drv_squared_distances(const float *x, const float *y, drv_floats to_x, drv_floats to_y) {
     const drv_floats dx = drv_load(x) - to_x, dy = drv_load(y) - to_y;
     return dx * dx + dy * dy;
 }
 
-/* first, first + 1, ..: DRV_WIDTH of them. */
+/* (first, first + 1, .., first + DRV_WIDTH - 1). */
 static inline drv_ints drv_iota(int32_t first) {
-    static const int32_t lanes[DRV_SIMD_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const int32_t indices[DRV_SIMD_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     drv_ints numbers;
-    memcpy(&numbers, lanes, sizeof numbers);
+    memcpy(&numbers, indices, sizeof numbers);
     return numbers + first;
 }
 
 /* -1 where values[i] <= limit, else 0. */
 static inline drv_ints drv_mask_le(drv_floats values, drv_floats limit) {
 #if defined(__AVX2__)
-    return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ); /* a register, not a mask */
+    return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ); /* gives a vector, not a mask register */
 #else
     return (drv_ints)(values <= limit);
 #endif
@@ -160,7 +157,7 @@ static inline int32_t drv_sum(drv_ints values) {
     return sum;
 }
 
-/* How many of values[0 .. count) are at most `limit`; up to the next multiple of DRV_SIMD_PAD there are numbers above
+/* Returns how many of values[0 .. count) are <= limit. The padding up to the next multiple of DRV_SIMD_PAD is above
  * it. */
 static inline int32_t drv_count_le(const float *values, int32_t count, float limit) {
     const drv_floats most = drv_splat(limit);
@@ -172,9 +169,9 @@ static inline int32_t drv_count_le(const float *values, int32_t count, float lim
     return drv_sum(one + other);
 }
 
-/* The same for two limits in one go. */
+/* The same for two limits in one pass. */
 static inline void drv_count_le_each(const float *values, int32_t count, float low, float high, int32_t *at_low,
-                                          int32_t *at_high) {
+                                     int32_t *at_high) {
     const drv_floats lower = drv_splat(low), higher = drv_splat(high);
     drv_ints below_low = {0}, below_high = {0};
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
@@ -199,11 +196,11 @@ static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
 #endif
 }
 
-/* Appends at `to` the items whose bit is set; DRV_WIDTH may be written. Returns how many. */
+/* Stores the items whose bit is set, packed, and returns their number. Overwrites up to DRV_WIDTH entries of `to`. */
 static inline int32_t drv_compress_store(void *to, drv_ints items, uint32_t bits) {
 #if defined(__AVX2__)
-    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&drv_compress_table[bits]));
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32((__m256i)items, lanes));
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)&drv_compress_table[bits]);
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32((__m256i)items, _mm256_cvtepu8_epi32(bytes)));
     return __builtin_popcount(bits);
 #else
     int32_t count = 0;
@@ -216,7 +213,7 @@ static inline int32_t drv_compress_store(void *to, drv_ints items, uint32_t bits
 #endif
 }
 
-/* Floats as IEEE half floats, rounded to the nearest, ties to even; all are in [-1, 1]. */
+/* Converts floats in [-1, 1] to IEEE half floats, rounded to nearest, ties to even. */
 static inline void drv_store_halves(const float *from, int32_t count, uint16_t *to) {
     int32_t i = 0;
 #if defined(__F16C__)
@@ -228,7 +225,7 @@ static inline void drv_store_halves(const float *from, int32_t count, uint16_t *
         uint32_t bits;
         memcpy(&bits, from + i, sizeof bits);
         const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-        /* Below 2^-14 halves are multiples of 2^-24, the spacing of floats from 0.5 to 1: an addition rounds. */
+        /* Below 2^-14 halves are multiples of 2^-24, the spacing of floats in [0.5, 1): adding 0.5 rounds. */
         float magnitude, shifted;
         memcpy(&magnitude, &size, sizeof magnitude);
         shifted = magnitude + 0.5f;

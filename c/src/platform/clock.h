@@ -1,5 +1,5 @@
-/* What time is it? Read only to measure, when asked; never into state. C11 has no clock that cannot be set, so a time
- * measured while somebody sets it is wrong. */
+/* What time is it? Only for the optional timing of phases; no state depends on it. C11 has no monotonic clock, so an
+ * interval during which the system clock is set is wrong. */
 #ifndef DRV_CLOCK_H
 #define DRV_CLOCK_H
 

@@ -1,4 +1,4 @@
-/* How does a call say what went wrong? */
+/* How does a call report an error? */
 #include "platform/error.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* How does the processor round while the core computes?
+/* Which floating-point environment does the core compute in?
  *
- * A library built with -ffast-math makes the thread that loads it flush tiny numbers to zero, others leave another
- * rounding mode or traps behind. Whatever computes does so between these two calls: to the nearest, ties to even, tiny
- * numbers kept, no traps. The caller gets its own mode back, its exception flags untouched. */
+ * Loading a library built with -ffast-math makes the thread flush denormals to zero; other libraries leave another
+ * rounding mode or unmasked traps. All computation therefore runs between these two calls: round to nearest, ties to
+ * even, denormals kept, no traps. The second call restores the caller's environment, exception flags included. */
 #ifndef DRV_FP_ENV_H
 #define DRV_FP_ENV_H
 
@@ -12,7 +12,7 @@
 typedef unsigned int drv_fp_env;
 
 static inline drv_fp_env drv_fp_env_begin(void) {
-    /* What a process starts with: all exceptions masked, nothing else set. */
+    /* The default MXCSR of a process: all exceptions masked, nothing else set. */
     const drv_fp_env standard = 0x1f80, callers = _mm_getcsr();
     _mm_setcsr(standard);
     return callers;

@@ -1,7 +1,7 @@
-/* Where do large things lie in memory? At the start of a cache line, scenes side by side.
+/* How are large objects allocated? Aligned to cache lines; scenes share slabs.
  *
- * Records are read by 32 bytes, and half of them would lie across two lines where malloc puts them. Hundreds of scenes
- * in play are on few pages if they stand side by side, and on fewer where the system has large ones to give. */
+ * Records are loaded 32 bytes at a time, and half of them would straddle two lines at malloc's alignment. Scenes in
+ * shared slabs occupy fewer pages, and fewer still where the system provides large pages. */
 #ifndef DRV_MEMORY_H
 #define DRV_MEMORY_H
 
@@ -13,18 +13,18 @@ static inline uint64_t drv_round_up_to_line(uint64_t bytes) {
     return (bytes + DRV_CACHE_LINE - 1) / DRV_CACHE_LINE * DRV_CACHE_LINE;
 }
 
-/* Zeros, from the start of a cache line on, 2 MB and more on large pages where the system has them; NULL where there is
- * no memory. */
+/* Returns zeroed memory aligned to a cache line, from 2 MB on in large pages where the system has them; NULL if out of
+ * memory. */
 void *drv_memory_acquire(uint64_t bytes);
 
-/* The same on the open slab, beside what else stands there, if it is not too large for one. Nothing of a slab goes
- * before the last thing on it is given back, so this is for what comes and goes together. */
+/* The same from the open slab, unless `bytes` are too many for one. A slab is freed with its last allocation, so this
+ * is for objects of similar lifetime. */
 void *drv_memory_acquire_shared(uint64_t bytes);
 
-/* Closes the open slab: what is shelved next comes and goes with other things. */
+/* Closes the open slab: later allocations go to another one and do not extend its lifetime. */
 void drv_memory_close_slab(void);
 
-/* Gives back what was taken; NULL is nothing. Any thread may, at any time. */
+/* Releases acquired memory; no-op on NULL. Safe from any thread at any time. */
 void drv_memory_release(void *memory);
 
 #endif

@@ -1,11 +1,10 @@
-/* Which thread steps which world?
+/* Which thread steps which world? A thread pool with work stealing.
  *
- * Several rounds of work may be under way at a time, each in a queue of its own. The items of a round are dealt to the
- * threads in slices, the same ones every round, so that a core finds in its cache what it wrote there the last time;
- * who is through with its own slice helps with the others. One 64-bit ticket a slice holds the round, where the slice
- * ends and which item is next, so a claim is one atomic addition and cannot mistake one round for another. A round is
- * over when all its items are done, not when all threads are back: a thread that sleeps or was taken off its core holds
- * nothing up. */
+ * Several rounds of work may run at a time, each in its own queue. The items of a round are divided into one slice per
+ * thread, the same ones every round, so that a core finds in its cache what it wrote in the last round; a thread that
+ * has finished its own slice steals from the others. One 64-bit ticket per slice holds the round, the end of the slice
+ * and the next item, so a claim is one atomic addition and cannot confuse two rounds. A round ends when all its items
+ * are done, not when all threads have returned: a thread that sleeps or was preempted does not delay it. */
 #include "platform/thread.h"
 
 #include "platform/pool.h"
@@ -19,33 +18,33 @@
 enum {
     index_bits = 24,
     end_bits = 24,
-    /* Some 12 to 25 us of looking into slices for the next round before a worker sleeps; waking one costs as much. */
-    looks_before_sleep = 20000,
-    /* The caller spins this long for the last items before it lets others have its core. */
+    /* A worker polls the slices for some 12 to 25 us before it sleeps, about the cost of waking it: spin then block. */
+    polls_before_sleep = 20000,
+    /* The caller spins this many times for the last items before it yields its core. */
     spins_before_yield = 1000
 };
 
 static const uint64_t index_mask = ((uint64_t)1 << index_bits) - 1;
 
-/* Apart by two cache lines, so that a thread at its own slice shares none. */
+/* Padded by two cache lines against false sharing. */
 typedef struct slice {
     _Atomic uint64_t ticket;
-    uint8_t apart[128];
+    uint8_t padding[128];
 } slice;
 
-/* One round at a time. */
+/* Holds one round at a time. */
 typedef struct queue {
     _Atomic int32_t done;
     int32_t count; /* of items in this round */
     drv_job *job;
     void *context;
-    slice *slices; /* one a thread, the first the caller's; while it is elsewhere, that is the others' to share */
-    uint8_t apart[128];
+    slice *slices; /* one per thread, the caller's first; others steal from that while the caller is elsewhere */
+    uint8_t padding[128];
 } queue;
 
 typedef struct worker {
     drv_pool *pool;
-    int32_t number, slice; /* the slice it begins with */
+    int32_t number, slice; /* `slice`: the one it starts with */
     drv_thread thread;
 } worker;
 
@@ -53,7 +52,7 @@ struct drv_pool {
     int32_t threads, queue_count;
     queue *queues;
     slice *slices; /* of all queues */
-    _Atomic int32_t started; /* of the workers; written under the lock */
+    _Atomic int32_t started; /* number of workers; written under the lock */
     worker *workers;
     _Atomic int32_t sleepers;
     atomic_bool stopping;
@@ -66,7 +65,7 @@ static int32_t end_of(uint64_t ticket) { return (int32_t)(ticket >> index_bits &
 static uint64_t round_of(uint64_t ticket) { return ticket >> (index_bits + end_bits); }
 static bool has_items(uint64_t ticket) { return next_of(ticket) < end_of(ticket); }
 
-/* Threads beside the callers': where nobody calls, at least one must work. */
+/* Number of workers beside the callers; at least one, for rounds whose caller is not in the pool. */
 static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 : 1; }
 
 /* Claims and runs items of a slice until none of that round is left. */
@@ -81,8 +80,8 @@ static void work_on_slice(queue *own, slice *from, uint64_t round, int32_t numbe
     }
 }
 
-/* The same for a queue, beginning with a thread's own slice. Who still looks for more when the next round begins goes
- * back, so as to begin that with its own too. */
+/* The same for all slices of a queue, the thread's own first. A thread that is still scanning when the next round
+ * begins returns, so that it starts that round with its own slice too. */
 static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t number) {
     first_slice %= pool->threads;
     const uint64_t round = round_of(atomic_load_explicit(&own->slices[first_slice].ticket, memory_order_relaxed));
@@ -90,13 +89,13 @@ static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t 
         work_on_slice(own, &own->slices[(first_slice + i) % pool->threads], round, number);
 }
 
-static bool has_work(const drv_pool *pool, queue *asked) {
+static bool has_work(const drv_pool *pool, queue *of) {
     for (int32_t i = 0; i < pool->threads; i++)
-        if (has_items(atomic_load(&asked->slices[i].ticket))) return true;
+        if (has_items(atomic_load(&of->slices[i].ticket))) return true;
     return false;
 }
 
-/* A queue that has work, the one after `last` first, so that none is passed over for ever; NULL where none has. */
+/* Returns a queue that has work, or NULL. Scans round-robin from the one after `last`, so that no queue starves. */
 static queue *queue_with_work(drv_pool *pool, int32_t last) {
     for (int32_t i = 1; i <= pool->queue_count; i++) {
         queue *found = &pool->queues[(last + i) % pool->queue_count];
@@ -116,17 +115,17 @@ static void sleep_until_work(drv_pool *pool) {
 static DRV_THREAD_MAIN(worker_main, argument) {
     const worker *own = argument;
     drv_pool *pool = own->pool;
-    drv_fp_env_begin(); /* for good: this thread has no caller */
-    int32_t last = 0, looks = 0;
+    drv_fp_env_begin(); /* never ended: this thread has no caller's environment to restore */
+    int32_t last = 0, polls = 0;
     while (!atomic_load_explicit(&pool->stopping, memory_order_relaxed)) {
         queue *found = queue_with_work(pool, last);
         if (found) {
             work(pool, found, own->slice, own->number);
             last = (int32_t)(found - pool->queues);
-            looks = 0;
-        } else if ((looks += pool->queue_count * pool->threads) > looks_before_sleep) {
+            polls = 0;
+        } else if ((polls += pool->queue_count * pool->threads) > polls_before_sleep) {
             sleep_until_work(pool);
-            looks = 0;
+            polls = 0;
         }
     }
     return DRV_THREAD_OVER;
@@ -143,10 +142,10 @@ static bool start_worker(drv_pool *pool) {
     return true;
 }
 
-/* Fewer run, and a round takes longer, where the system gives no more threads. */
+/* Where the system refuses more threads, fewer run and a round takes longer. */
 static void start_workers(drv_pool *pool, int32_t wanted) {
     if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted) return;
-    const drv_signals callers = drv_signals_keep_off();
+    const drv_signals callers = drv_signals_block();
     drv_lock_acquire(&pool->lock);
     while (atomic_load(&pool->started) < wanted && start_worker(pool)) {}
     drv_lock_release(&pool->lock);
@@ -165,21 +164,21 @@ static void begin(drv_pool *pool) {
 
 drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
     drv_pool *pool = calloc(1, sizeof *pool);
-    queue *places = calloc((size_t)queues, sizeof *places);
+    queue *all_queues = calloc((size_t)queues, sizeof *all_queues);
     slice *slices = calloc((size_t)queues * (size_t)threads, sizeof *slices);
     worker *workers = calloc((size_t)worker_limit(threads), sizeof *workers);
-    if (!pool || !places || !slices || !workers) {
+    if (!pool || !all_queues || !slices || !workers) {
         free(pool);
-        free(places);
+        free(all_queues);
         free(slices);
         free(workers);
         return NULL;
     }
     pool->threads = threads;
     pool->queue_count = queues;
-    pool->queues = places;
+    pool->queues = all_queues;
     pool->slices = slices;
-    for (int32_t i = 0; i < queues; i++) places[i].slices = slices + i * threads;
+    for (int32_t i = 0; i < queues; i++) all_queues[i].slices = slices + i * threads;
     pool->workers = workers;
     begin(pool);
     return pool;
@@ -206,12 +205,12 @@ void drv_pool_yield(void) { drv_thread_yield(); }
 
 void drv_pool_forked(drv_pool *pool) { begin(pool); }
 
-/* The first item of a slice: they are as equal as items are whole. */
+/* Returns the first item of a slice. Slices differ by at most one item. */
 static int32_t slice_begin(const drv_pool *pool, int32_t count, int32_t index) {
     return (int32_t)((int64_t)count * index / pool->threads);
 }
 
-/* Offers the items to all workers. */
+/* Publishes the items to all workers and wakes sleeping ones. */
 static void offer(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
     own->job = job;
     own->context = context;

@@ -1,6 +1,6 @@
-/* What are a thread, a lock and a wait here? The same few words for POSIX systems and for Windows.
+/* Threads, mutexes and condition variables: one interface for POSIX and Windows.
  *
- * To be included first: it says which of the system's names are wanted. */
+ * Include it first: it defines the feature-test macros of the system headers. */
 #ifndef DRV_THREAD_H
 #define DRV_THREAD_H
 
@@ -17,14 +17,14 @@ typedef HANDLE drv_thread;
 typedef SRWLOCK drv_lock;
 typedef CONDITION_VARIABLE drv_wake;
 
-/* A thread's first function: `static DRV_THREAD_MAIN(name, argument) { ...; return DRV_THREAD_OVER; }`. */
+/* Defines a thread's entry function: `static DRV_THREAD_MAIN(name, argument) { ...; return DRV_THREAD_OVER; }`. */
 #define DRV_THREAD_MAIN(name, argument) unsigned __stdcall name(void *argument)
 #define DRV_THREAD_OVER 0
 
 typedef unsigned(__stdcall *drv_thread_main)(void *argument);
 
 static inline bool drv_thread_start(drv_thread *thread, drv_thread_main run, void *argument) {
-    /* Not CreateThread, which leaves the C library without its data for the thread. */
+    /* Not CreateThread, which does not initialise the C library's per-thread data. */
     *thread = (HANDLE)_beginthreadex(NULL, 0, run, argument, 0, NULL);
     return *thread != NULL;
 }
@@ -48,9 +48,9 @@ static inline void drv_wake_await(drv_wake *wake, drv_lock *lock) {
 }
 static inline void drv_wake_all(drv_wake *wake) { WakeAllConditionVariable(wake); }
 
-/* Windows sends no signals to threads. */
+/* Windows delivers no signals to threads. */
 typedef int drv_signals;
-static inline drv_signals drv_signals_keep_off(void) { return 0; }
+static inline drv_signals drv_signals_block(void) { return 0; }
 static inline void drv_signals_restore(drv_signals callers) { (void)callers; }
 
 #else
@@ -90,9 +90,9 @@ static inline void drv_wake_all(drv_wake *wake) { pthread_cond_broadcast(wake); 
 
 typedef sigset_t drv_signals;
 
-/* Threads started from now on get no signals that are sent to the process, which are for the program's own threads;
- * only a thread's own faults reach it. Returns what the calling thread got before. */
-static inline drv_signals drv_signals_keep_off(void) {
+/* Blocks signals, so that threads started from now on inherit the mask: signals of the process go to the program's own
+ * threads, and only a worker's own faults reach it. Returns the calling thread's previous mask. */
+static inline drv_signals drv_signals_block(void) {
     const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     sigset_t blocked, callers;
     sigfillset(&blocked);

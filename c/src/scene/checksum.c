@@ -10,10 +10,10 @@ void drv_checksum_prepare(drv_checksum *checksum) {
         for (int bit = 0; bit < 8; bit++) rest = (rest >> 1) ^ (rest & 1u ? polynomial : 0u);
         checksum->change[0][byte] = rest;
     }
-    for (int place = 1; place < 8; place++)
+    for (int row = 1; row < 8; row++)
         for (uint32_t byte = 0; byte < 256; byte++) {
-            const uint32_t nearer = checksum->change[place - 1][byte];
-            checksum->change[place][byte] = (nearer >> 8) ^ checksum->change[0][nearer & 255u];
+            const uint32_t nearer = checksum->change[row - 1][byte];
+            checksum->change[row][byte] = (nearer >> 8) ^ checksum->change[0][nearer & 255u];
         }
 }
 

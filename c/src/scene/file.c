@@ -26,18 +26,18 @@ typedef struct reader {
 
 /* ---- places, for sentences ---- */
 
-typedef struct place {
+typedef struct location {
     char text[160];
-} place;
+} location;
 
-static place section_place(const reader *in, drv_file_part part) {
-    place where;
+static location section_location(const reader *in, drv_file_part part) {
+    location where;
     snprintf(where.text, sizeof where.text, "section %s at byte %llu", drv_file_kind_of(part).name,
              (unsigned long long)in->file->sections[part].offset);
     return where;
 }
 
-static place element_place(const reader *in, drv_file_part part, int64_t index, size_t element_bytes) {
+static location element_location(const reader *in, drv_file_part part, int64_t index, size_t element_bytes) {
     const drv_file_section section = in->file->sections[part];
     const unsigned long long at = section.offset + (uint64_t)index * element_bytes;
     char element[48];
@@ -45,15 +45,15 @@ static place element_place(const reader *in, drv_file_part part, int64_t index, 
         snprintf(element, sizeof element, "[%lld, %lld]", (long long)(index / section.columns),
                  (long long)(index % section.columns));
     else snprintf(element, sizeof element, "[%lld]", (long long)index);
-    place where;
+    location where;
     snprintf(where.text, sizeof where.text, "section %s at byte %llu: element %s at byte %llu",
              drv_file_kind_of(part).name, (unsigned long long)section.offset, element, at);
     return where;
 }
 
 /* A section by its name, or by its code where this version has no name for it. */
-static place section_name(uint32_t code, drv_file_part part) {
-    place where;
+static location section_name(uint32_t code, drv_file_part part) {
+    location where;
     if (part < FILE_SECTION_COUNT) snprintf(where.text, sizeof where.text, "section %s", drv_file_kind_of(part).name);
     else snprintf(where.text, sizeof where.text, "section of code %lu", (unsigned long)code);
     return where;
@@ -197,7 +197,7 @@ static drv_status check_bytes(const reader *in, const drv_file_entry *entry, uin
                               uint64_t *end) {
     const uint64_t mask = DRV_FILE_ALIGNMENT_BYTES - 1;
     const uint64_t wanted = (*end + mask) & ~mask;
-    const place name = section_name(entry->code, part);
+    const location name = section_name(entry->code, part);
     if (entry->offset != wanted)
         return REFUSE(in, "table: offset at byte %llu of %s is %llu; it must be %llu",
                       (unsigned long long)(at + offsetof(drv_file_entry, offset)), name.text,
@@ -285,7 +285,7 @@ static drv_status check_floats(const reader *in, drv_file_part part, float low, 
     for (int64_t i = 0; i < count; i++) outside |= !(values[i] >= low) | !(values[i] <= high);
     for (int64_t i = 0; outside && i < count; i++)
         if (!(values[i] >= low && values[i] <= high))
-            return REFUSE(in, "%s is %.9g; it must be %g to %g", element_place(in, part, i, sizeof *values).text,
+            return REFUSE(in, "%s is %.9g; it must be %g to %g", element_location(in, part, i, sizeof *values).text,
                           (double)values[i], (double)low, (double)high);
     return DRV_OK;
 }
@@ -295,7 +295,7 @@ static drv_status check_codes(const reader *in, drv_file_part part, int low, int
     const int64_t count = elements(in, part);
     for (int64_t i = 0; i < count; i++)
         if (codes[i] < low || codes[i] > high)
-            return REFUSE(in, "%s is %d; it must be %d to %d", element_place(in, part, i, sizeof *codes).text, codes[i],
+            return REFUSE(in, "%s is %d; it must be %d to %d", element_location(in, part, i, sizeof *codes).text, codes[i],
                           low, high);
     return DRV_OK;
 }
@@ -313,14 +313,14 @@ static drv_status check_once(const reader *in, drv_file_part part) {
     int64_t *sorted = malloc((size_t)count * sizeof *sorted);
     if (!sorted)
         return drv_fail(in->message, DRV_ERROR_MEMORY, "%s: no memory to compare its %lld elements",
-                        section_place(in, part).text, (long long)count);
+                        section_location(in, part).text, (long long)count);
     memcpy(sorted, octets(in, part), (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, by_number);
     drv_status status = DRV_OK;
     for (int64_t i = 1; status == DRV_OK && i < count; i++)
         if (sorted[i] == sorted[i - 1])
             status = REFUSE(in, "%s: %lld stands in it more than once; each must stand once",
-                            section_place(in, part).text, (long long)sorted[i]);
+                            section_location(in, part).text, (long long)sorted[i]);
     free(sorted);
     return status;
 }
@@ -330,13 +330,13 @@ static drv_status check_starts(const reader *in, drv_file_part part, int32_t tot
     const int32_t *start = integers(in, part);
     const int64_t last = elements(in, part) - 1;
     if (start[0] != 0)
-        return REFUSE(in, "%s is %d; it must be 0", element_place(in, part, 0, sizeof *start).text, start[0]);
+        return REFUSE(in, "%s is %d; it must be 0", element_location(in, part, 0, sizeof *start).text, start[0]);
     for (int64_t i = 0; i < last; i++)
         if (start[i + 1] < (int64_t)start[i] + fewest)
             return REFUSE(in, "%s is %d after %d; it must be at least %d above it",
-                          element_place(in, part, i + 1, sizeof *start).text, start[i + 1], start[i], fewest);
+                          element_location(in, part, i + 1, sizeof *start).text, start[i + 1], start[i], fewest);
     if (start[last] != total)
-        return REFUSE(in, "%s is %d; it must be %d", element_place(in, part, last, sizeof *start).text, start[last],
+        return REFUSE(in, "%s is %d; it must be %d", element_location(in, part, last, sizeof *start).text, start[last],
                       total);
     return DRV_OK;
 }
@@ -347,7 +347,7 @@ static drv_status check_only_lanes_lead(const reader *in) {
     for (int64_t i = 0; i < in->file->road_count; i++)
         if (start[i + 1] > start[i] && kind[i] != DRV_ROAD_LANE)
             return REFUSE(in, "%s is %d after %d, so road %lld of kind %d leads on; only lanes, kind %d, may",
-                          element_place(in, FILE_LINK_START, i + 1, sizeof *start).text, start[i + 1], start[i],
+                          element_location(in, FILE_LINK_START, i + 1, sizeof *start).text, start[i + 1], start[i],
                           (long long)i, kind[i], DRV_ROAD_LANE);
     return DRV_OK;
 }
@@ -356,7 +356,7 @@ static drv_status check_indices(const reader *in, drv_file_part part, int32_t co
     const int32_t *index = integers(in, part);
     for (int64_t i = 0; i < elements(in, part); i++)
         if (index[i] < 0 || index[i] >= count)
-            return REFUSE(in, "%s is %d; it must be an index below %d", element_place(in, part, i, sizeof *index).text,
+            return REFUSE(in, "%s is %d; it must be an index below %d", element_location(in, part, i, sizeof *index).text,
                           index[i], count);
     return DRV_OK;
 }
@@ -369,7 +369,7 @@ static drv_status check_lanes(const reader *in, drv_file_part part) {
     for (int64_t i = 0; i < elements(in, part); i++)
         if (kind[index[i]] != DRV_ROAD_LANE)
             return REFUSE(in, "%s is road %d of kind %d; it must be a lane, kind %d",
-                          element_place(in, part, i, sizeof *index).text, index[i], kind[index[i]], DRV_ROAD_LANE);
+                          element_location(in, part, i, sizeof *index).text, index[i], kind[index[i]], DRV_ROAD_LANE);
     return DRV_OK;
 }
 
@@ -377,7 +377,7 @@ static drv_status check_last_bits(const reader *in, drv_file_part part) {
     const int64_t bits = (int64_t)in->file->frame_count * in->file->object_count, last = elements(in, part) - 1;
     const uint8_t *valid = octets(in, part);
     if (bits % 8 != 0 && valid[last] >> (bits % 8) != 0)
-        return REFUSE(in, "%s is %d; bits from %d on must be 0", element_place(in, part, last, 1).text, valid[last],
+        return REFUSE(in, "%s is %d; bits from %d on must be 0", element_location(in, part, last, 1).text, valid[last],
                       (int)(bits % 8));
     return DRV_OK;
 }
@@ -421,7 +421,7 @@ static drv_status check_tracks(const reader *in) {
         for (int64_t i = 0; i < count; i++)
             if (values[i] != 0.0f && !is_valid(valid, i))
                 return REFUSE(in, "%s is %g where objects.valid is 0; it must be 0 there",
-                              element_place(in, tracks[track], i, sizeof *values).text, (double)values[i]);
+                              element_location(in, tracks[track], i, sizeof *values).text, (double)values[i]);
     }
     const float *vx_mps = floats(in, FILE_TRACK_VX), *vy_mps = floats(in, FILE_TRACK_VY);
     for (int64_t i = 0; i < count; i++) {
@@ -429,7 +429,7 @@ static drv_status check_tracks(const reader *in) {
         const float speed_mps = (float)sqrt(vx * vx + vy * vy); /* as hypotf rounds it */
         if (speed_mps > (float)DRV_SPEED_LIMIT_MPS) /* the range of each section checks the components alone */
             return REFUSE(in, "%s is %.9g, with %.9g across a speed of %.9g m/s; it must be at most %g",
-                          element_place(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
+                          element_location(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
                           (double)DRV_SPEED_LIMIT_MPS);
     }
     return DRV_OK;

@@ -1,4 +1,4 @@
-/* What stands where in a scene file? The lists of file_layout.h as tables. */
+/* What is the layout of a scene file? The lists of file_layout.h as tables. */
 #include "scene/file_layout.h"
 
 static const uint8_t magic[DRV_FILE_MAGIC_BYTES] = {0x89, 'D', 'R', 'V', '\r', '\n', 0x1a, '\n'};
@@ -42,7 +42,7 @@ static const char *const rule_texts[] = {
 static const drv_file_form forms[] = {FILE_SECTIONS(X)};
 #undef X
 
-/* What follows from the form is filled in where it is asked for. */
+/* drv_file_kind_of fills in rows, columns and rule. */
 #define X(symbol, code, name, type, rows, columns, unit, low, high, rule, meaning) \
     {code, name, type, "", "", unit, "", meaning, low, high},
 static const drv_file_kind kinds[] = {FILE_SECTIONS(X)};

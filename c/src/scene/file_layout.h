@@ -1,16 +1,16 @@
-/* What stands where in a scene file, `.drv`?
+/* What is the layout of a scene file, `.drv`?
  *
- * The three lists below are the only place where the format's numbers stand: the reader goes through them, and Python
- * asks for them to write files and to fill the tables of docs/scenes.md. All numbers are little-endian. */
+ * The three lists below are the only definition of the format: the reader iterates over them, and Python queries them
+ * to write files and to generate the tables of docs/scenes.md. All numbers are little-endian. */
 #ifndef DRV_FILE_LAYOUT_H
 #define DRV_FILE_LAYOUT_H
 
 #include "drive.h"
 
-/* X(C type, name, numpy type, unit, lowest, highest, meaning). Types stand so that none needs a gap before it. */
+/* X(C type, name, numpy type, unit, lowest, highest, meaning). Fields are ordered so that the struct has no padding. */
 #define FILE_HEADER(X)                                                                                                \
-    X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: no text, and spoilt by whatever mends line ends")    \
-    X(uint16_t, major, "u2", "", 1, 1, "a reader refuses majors it does not know")                                    \
+    X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: binary, and damaged by any conversion of line ends") \
+    X(uint16_t, major, "u2", "", 1, 1, "a reader refuses unknown major versions")                                     \
     X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
     X(uint32_t, section_count, "u4", "sections", 25, 4096, "entries of the table behind the header")                  \
     X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
@@ -23,14 +23,14 @@
     X(uint32_t, point_count, "u4", "points", 0, 16777216, "points of all polylines")                                  \
     X(uint32_t, link_count, "u4", "links", 0, 16777216, "pairs of a lane and one it leads into")                      \
     X(uint32_t, predicted_count, "u4", "objects", 0, 65535, "objects the source names as tracks to predict")          \
-    X(uint32_t, interest_count, "u4", "objects", 0, 65535, "objects the source says act on each other")               \
+    X(uint32_t, interest_count, "u4", "objects", 0, 65535, "objects that interact according to the source")           \
     X(int32_t, sdc, "i4", "", -1, 65534, "index of the recording object; -1 unknown")                                 \
     X(uint32_t, generated, "u4", "", 0, 1, "1 if a generator made the scene")                                         \
     X(uint32_t, metadata_bytes, "u4", "bytes", 2, 65536, "length of the metadata")                                    \
     X(uint32_t, table_crc, "u4", "", 0, 4294967295.0, "CRC-32 of the table of sections")                              \
     X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of the header before this field")
 
-/* One entry of the table of sections; the same columns. */
+/* One entry of the table of sections; columns as above. */
 #define FILE_ENTRY(X)                                                                                                 \
     X(uint32_t, code, "u4", "", 0, 4294967295.0, "what the section is; codes rise from entry to entry")               \
     X(uint32_t, element_bytes, "u4", "bytes", 1, 4096, "size of one element")                                         \
@@ -45,12 +45,12 @@ typedef struct drv_file_header { FILE_HEADER(X) } drv_file_header;
 typedef struct drv_file_entry { FILE_ENTRY(X) } drv_file_entry;
 #undef X
 
-_Static_assert(sizeof(drv_file_header) == DRV_FILE_HEADER_BYTES, "the header has no gaps");
-_Static_assert(sizeof(drv_file_entry) == DRV_FILE_ENTRY_BYTES, "an entry has no gaps");
+_Static_assert(sizeof(drv_file_header) == DRV_FILE_HEADER_BYTES, "the header has no padding");
+_Static_assert(sizeof(drv_file_entry) == DRV_FILE_ENTRY_BYTES, "an entry has no padding");
 
-/* How long a section is along one side. */
+/* The length of a section along one axis. */
 typedef enum drv_extent {
-    EXTENT_NONE, /* it has no such side */
+    EXTENT_NONE, /* no such axis */
     EXTENT_PAIR,
     EXTENT_OBJECTS,
     EXTENT_FRAMES,
@@ -64,7 +64,7 @@ typedef enum drv_extent {
     EXTENT_METADATA
 } drv_extent;
 
-/* What must be true of a section's numbers beside their range. */
+/* Condition on the values of a section beyond their range. */
 typedef enum drv_rule {
     RULE_NONE,
     RULE_ONCE,
@@ -75,8 +75,8 @@ typedef enum drv_rule {
     RULE_BITS
 } drv_rule;
 
-/* X(symbol, code, name, numpy type, rows, columns, unit, lowest, highest, rule, meaning). Both ends of a range are
- * allowed; a range from 0 to 0 is none. The name is the array's place in a Scene. */
+/* X(symbol, code, name, numpy type, rows, columns, unit, lowest, highest, rule, meaning). Ranges
+ * include both ends; a range from 0 to 0 means none. The name is the path of the array in a Scene. */
 #define FILE_SECTIONS(X)                                                                                              \
     X(FILE_METADATA, 1, "metadata", "u1", EXTENT_METADATA, EXTENT_NONE,                                               \
       "", 0, 0, RULE_NONE, "JSON in UTF-8")                                                                           \
@@ -91,9 +91,9 @@ typedef enum drv_rule {
     X(FILE_OBJECT_HEIGHT, 20, "objects.height_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
       "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true height")                                                          \
     X(FILE_OBJECT_GOAL, 21, "objects.goal_m", "f4", EXTENT_OBJECTS, EXTENT_PAIR,                                      \
-      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "where it wants to be, x then y")              \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "goal position, x then y")                     \
     X(FILE_OBJECT_EXPERT, 22, "objects.marked_expert", "u1", EXTENT_OBJECTS, EXTENT_NONE,                             \
-      "", 0, 1, RULE_NONE, "1 if the source asks that its log be replayed")                                           \
+      "", 0, 1, RULE_NONE, "1 if the source marks it for log replay")                                                 \
     X(FILE_TRACK_X, 32, "objects.x_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "centre; 0 where it is not valid")             \
     X(FILE_TRACK_Y, 33, "objects.y_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                           \
@@ -107,7 +107,7 @@ typedef enum drv_rule {
     X(FILE_TRACK_VALID, 37, "objects.valid", "u1", EXTENT_VALID, EXTENT_NONE,                                         \
       "", 0, 0, RULE_BITS, "object o at frame f is on the map: bit i % 8 of byte i / 8, i = f * objects + o")         \
     X(FILE_ROAD_ID, 48, "roads.id", "i8", EXTENT_ROADS, EXTENT_NONE,                                                  \
-      "", 0, 0, RULE_NONE, "as in the source, or made up")                                                            \
+      "", 0, 0, RULE_NONE, "as in the source, or imputed")                                                            \
     X(FILE_ROAD_KIND, 49, "roads.kind", "u1", EXTENT_ROADS, EXTENT_NONE,                                              \
       "code", 1, 7, RULE_NONE, "kind of road")                                                                        \
     X(FILE_ROAD_START, 50, "roads.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
@@ -129,7 +129,7 @@ typedef enum drv_rule {
     X(FILE_INTEREST, 81, "objects_of_interest", "i4", EXTENT_INTEREST, EXTENT_NONE,                                   \
       "", 0, 0, RULE_OBJECT, "object index")
 
-/* Any finite float64. Pi as float32 writes it, which lies above pi. */
+/* The largest finite float64; and pi rounded to float32, which is above pi. */
 #define FILE_FINITE 1.7976931348623157e308
 #define FILE_PI 3.1415927410125732
 
@@ -137,7 +137,7 @@ typedef enum drv_rule {
 typedef enum drv_file_part { FILE_SECTIONS(X) FILE_SECTION_COUNT } drv_file_part;
 #undef X
 
-/* How long a section is, and what must be true of its numbers beside their range. */
+/* Shape of a section, and the condition on its values beyond their range. */
 typedef struct drv_file_form {
     drv_extent rows, columns;
     drv_rule rule;
@@ -145,9 +145,9 @@ typedef struct drv_file_form {
 
 drv_file_kind drv_file_kind_of(drv_file_part part);
 drv_file_form drv_file_form_of(drv_file_part part);
-/* By the header's counts; 1 for EXTENT_NONE. */
+/* Returns the length for the header's counts; 1 for EXTENT_NONE. */
 int64_t drv_file_extent(const drv_file_header *header, drv_extent extent);
 
-_Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "drive.h says how many sections there are");
+_Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "drive.h has the number of sections");
 
 #endif

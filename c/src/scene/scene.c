@@ -1,67 +1,67 @@
-/* What is fixed? Checks the parts of a scene, splits its roads into segments and sorts them into the grid. */
+/* How is a scene created? Validates its input, splits the roads into segments and sorts them into the grid. */
 #include "scene/scene.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/error.h"
 #include "math/geometry.h"
-#include "platform/memory.h"
-#include "platform/fp_env.h"
 #include "math/vector.h"
+#include "platform/error.h"
+#include "platform/fp_env.h"
+#include "platform/memory.h"
 
-/* One walk over all arrays of a scene serves to size its block and to lay it out. */
+/* Block of all arrays of a scene. The same code first measures it, then lays it out. */
 typedef struct arena {
-    uint8_t *base; /* NULL while sizing */
+    uint8_t *base; /* NULL while measuring */
     uint64_t used;
 } arena;
 
-static void *take(arena *block, int64_t count, size_t item_bytes) {
-    void *place = block->base ? block->base + block->used : NULL;
+static void *carve(arena *block, int64_t count, size_t item_bytes) {
+    void *memory = block->base ? block->base + block->used : NULL;
     uint64_t bytes = (uint64_t)(count > 0 ? count : 0) * item_bytes;
     block->used += drv_round_up_to_line(bytes);
-    return place;
+    return memory;
 }
 
-#define TAKE(block, field, count) ((field) = take((block), (int64_t)(count), sizeof *(field)))
+#define CARVE(block, field, count) ((field) = carve((block), (int64_t)(count), sizeof *(field)))
 
 static void lay_out_segments(drv_segments *segments, arena *block, int32_t count, int32_t cell_count) {
     segments->count = count;
-    TAKE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
-    TAKE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
-    TAKE(block, segments->along_x, count + DRV_SIMD_PAD);
-    TAKE(block, segments->along_y, count + DRV_SIMD_PAD);
-    TAKE(block, segments->half_length_m, count + DRV_SIMD_PAD);
-    TAKE(block, segments->cell_start, (int64_t)cell_count + 1);
+    CARVE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
+    CARVE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
+    CARVE(block, segments->along_x, count + DRV_SIMD_PAD);
+    CARVE(block, segments->along_y, count + DRV_SIMD_PAD);
+    CARVE(block, segments->half_length_m, count + DRV_SIMD_PAD);
+    CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 
 static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32_t edge_count) {
     const int64_t log = (int64_t)scene->frame_count * scene->log_replay_count;
     const int32_t cells = scene->grid.columns * scene->grid.rows;
-    TAKE(block, scene->kind, scene->vehicle_count);
-    TAKE(block, scene->controller, scene->vehicle_count);
-    TAKE(block, scene->length_m, scene->vehicle_count);
-    TAKE(block, scene->width_m, scene->vehicle_count);
-    TAKE(block, scene->radius_m, scene->vehicle_count);
-    TAKE(block, scene->start_x_m, scene->vehicle_count);
-    TAKE(block, scene->start_y_m, scene->vehicle_count);
-    TAKE(block, scene->start_heading_rad, scene->vehicle_count);
-    TAKE(block, scene->start_speed_mps, scene->vehicle_count);
-    TAKE(block, scene->goal_x_m, scene->num_agents);
-    TAKE(block, scene->goal_y_m, scene->num_agents);
-    TAKE(block, scene->log_x_m, log);
-    TAKE(block, scene->log_y_m, log);
-    TAKE(block, scene->log_heading_rad, log);
-    TAKE(block, scene->log_cos_heading, log);
-    TAKE(block, scene->log_sin_heading, log);
-    TAKE(block, scene->log_speed_mps, log);
-    TAKE(block, scene->log_valid, log);
-    TAKE(block, scene->road_kind, scene->road_count);
-    TAKE(block, scene->road_width_m, scene->road_count);
-    TAKE(block, scene->road_speed_limit_mps, scene->road_count);
+    CARVE(block, scene->kind, scene->vehicle_count);
+    CARVE(block, scene->controller, scene->vehicle_count);
+    CARVE(block, scene->length_m, scene->vehicle_count);
+    CARVE(block, scene->width_m, scene->vehicle_count);
+    CARVE(block, scene->radius_m, scene->vehicle_count);
+    CARVE(block, scene->start_x_m, scene->vehicle_count);
+    CARVE(block, scene->start_y_m, scene->vehicle_count);
+    CARVE(block, scene->start_heading_rad, scene->vehicle_count);
+    CARVE(block, scene->start_speed_mps, scene->vehicle_count);
+    CARVE(block, scene->goal_x_m, scene->num_agents);
+    CARVE(block, scene->goal_y_m, scene->num_agents);
+    CARVE(block, scene->log_x_m, log);
+    CARVE(block, scene->log_y_m, log);
+    CARVE(block, scene->log_heading_rad, log);
+    CARVE(block, scene->log_cos_heading, log);
+    CARVE(block, scene->log_sin_heading, log);
+    CARVE(block, scene->log_speed_mps, log);
+    CARVE(block, scene->log_valid, log);
+    CARVE(block, scene->road_kind, scene->road_count);
+    CARVE(block, scene->road_width_m, scene->road_count);
+    CARVE(block, scene->road_speed_limit_mps, scene->road_count);
     lay_out_segments(&scene->segments, block, segment_count, cells);
-    TAKE(block, scene->segment_road, segment_count);
+    CARVE(block, scene->segment_road, segment_count);
     lay_out_segments(&scene->edges, block, edge_count, cells);
 }
 
@@ -129,7 +129,7 @@ static drv_status check_input(const drv_scene_input *in, char *message) {
     check_codes(&check, "kind of vehicle", in->kind, vehicles, DRV_OBJECT_VEHICLE, DRV_OBJECT_OTHER);
     check_values(&check, "length_m of vehicle", in->length_m, vehicles, 0.01f, size_limit_m, NULL);
     check_values(&check, "width_m of vehicle", in->width_m, vehicles, 0.01f, size_limit_m, NULL);
-    /* Agents, then static vehicles: the start of a log-replay vehicle is frame 0 of its log. */
+    /* Log-replay vehicles, in between, have no start: they begin at frame 0 of their log. */
     const int64_t statics_first = agents + in->log_replay_count, static_vehicles = vehicles - statics_first;
     const struct {
         const char *what;
@@ -171,7 +171,7 @@ typedef struct segment {
     int32_t road, cell, order;
 } segment;
 
-/* Writes the pieces of all roads in file order to `out` (or only counts, where it is NULL). */
+/* Writes the segments of all roads to `out`, in file order, unless it is NULL; returns their number. */
 static int64_t split_roads(const drv_scene_input *in, segment *out) {
     int64_t count = 0;
     for (int32_t road = 0; road < in->road_count; road++) {
@@ -194,7 +194,7 @@ static int64_t split_roads(const drv_scene_input *in, segment *out) {
                                        road, 0, (int32_t)count};
             }
         }
-        if (count == before) { /* a single place, such as a stop sign */
+        if (count == before) { /* a single point, such as a stop sign */
             if (out)
                 out[count] = (segment){{in->point_x_m[first], in->point_y_m[first]}, {0.0f, 0.0f}, 0.0f, road, 0,
                                        (int32_t)count};
@@ -222,7 +222,7 @@ static drv_grid cover(const segment *pieces, int64_t count) {
     return drv_grid_cover(left, bottom, right, top, drv_cell_m, DRV_CELL_LIMIT);
 }
 
-/* Copies the sorted pieces (all, or edges only) into their arrays. */
+/* Copies the sorted segments (all, or edges only) to their arrays. */
 static void fill_segments(drv_segments *segments, const segment *pieces, int64_t count, const uint8_t *road_kind,
                           bool edges_only, int32_t cell_count) {
     int32_t filled = 0, cell = 0;
@@ -238,14 +238,14 @@ static void fill_segments(drv_segments *segments, const segment *pieces, int64_t
         filled++;
     }
     while (cell < cell_count) segments->cell_start[++cell] = filled;
-    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) segments->middle_x_m[filled + i] = INFINITY; /* what is nothing is far */
+    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) segments->middle_x_m[filled + i] = INFINITY; /* padding */
 }
 
 static void copy(void *to, const void *from, int64_t count, size_t item_bytes) {
     if (count > 0) memcpy(to, from, (size_t)count * item_bytes);
 }
 
-/* Speed along the heading; a vehicle that rolls backwards has a negative one. */
+/* Speed along the heading; negative for a vehicle that rolls backwards. */
 static float forward_speed(float vx_mps, float vy_mps, float heading_rad) {
     drv_point ahead = drv_direction(heading_rad);
     return vx_mps * ahead.x + vy_mps * ahead.y;
@@ -269,7 +269,7 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
         scene->start_x_m[i] = replays ? 0.0f : in->start_x_m[i];
         scene->start_y_m[i] = replays ? 0.0f : in->start_y_m[i];
         scene->start_heading_rad[i] = replays ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
-        if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles stand, others follow their log */
+        if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles have no speed, others follow their log */
         scene->start_speed_mps[i] =
             forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
     }
@@ -313,7 +313,7 @@ static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t
     return scene;
 }
 
-/* Not inlined: no computation may move out from between the two ends of the rounding mode. */
+/* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
 __attribute__((noinline)) static drv_status create(const drv_scene_input *in, drv_scene **out, char *message) {
     *out = NULL;
     drv_status status = check_input(in, message);

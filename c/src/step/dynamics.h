@@ -34,7 +34,7 @@ typedef struct drv_motion_block {
     float acceleration_mps2[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
-/* What a model offers. Its inverse, from poses to controls, has its place here too. */
+/* The functions of a dynamics model. An inverse, from poses to controls, belongs here too. */
 typedef struct drv_dynamics_model {
     /* Moves every vehicle of the block by dt_s with its controls held. */
     void (*advance)(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);

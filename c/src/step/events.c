@@ -1,15 +1,15 @@
-/* What happened? Facts only: contacts, crossings of road edges, goals; what they mean is for trial.c to say.
+/* Which events occur in the step? Onsets of collisions, off-road and goals; trial.c applies the event responses.
  *
- * Everything is judged from the poses before and after the step and swept between them, so nothing tunnels at large
- * steps. A fact is the onset: what overlaps already, at the start or when it appears on the map, counts once it has
- * separated. */
+ * Continuous collision detection: the poses before and after the step, and the sweep between them, are tested, so
+ * nothing tunnels at large steps. An event is an onset: an overlap that exists at the start, or when a vehicle appears
+ * on the map, counts only after the two have separated. */
 #include <math.h>
 
 #include "math/geometry.h"
+#include "math/vector.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/sweep.h"
-#include "math/vector.h"
 
 static drv_sweep sweep_of(const drv_world *world, int32_t vehicle) {
     const drv_scene *scene = world->scene;
@@ -36,15 +36,15 @@ static drv_mover mover_of(const drv_world *world, int32_t vehicle) {
 
 /* ---- contacts ---- */
 
-/* How far from its centre now each vehicle on the map may have been felt during the step. */
+/* For each vehicle on the map, the radius about its centre at the end of the step that contains its sweep. */
 typedef struct reaches {
     const drv_on_map *on_map;
-    float *reach_m; /* by place */
+    float *reach_m; /* by index in on_map */
 } reaches;
 
 static reaches measure_reaches(const drv_world *world, drv_scratch *scratch) {
     drv_on_map_list(world, scratch);
-    const reaches all = {&scratch->on_map, scratch->room};
+    const reaches all = {&scratch->on_map, scratch->buffer};
     for (int32_t i = 0; i < all.on_map->count; i++) {
         const int32_t vehicle = all.on_map->vehicle[i];
         const float dx = world->x_m[vehicle] - world->previous_x_m[vehicle];
@@ -56,66 +56,67 @@ static reaches measure_reaches(const drv_world *world, drv_scratch *scratch) {
     return all;
 }
 
-/* Bit i: the one at place first + i is near enough to have met the one at `place`, which is not among them. */
-static uint64_t near_bits(reaches all, int32_t place, int32_t first) {
+/* Broad phase between vehicles. Bit i: the sweep of entry first + i of on_map may overlap that of entry `index`; the
+ * bit of `index` itself is 0. */
+static uint64_t near_bits(reaches all, int32_t index, int32_t first) {
     const drv_on_map *on_map = all.on_map;
     const int32_t left = on_map->count - first, count = left < 64 ? left : 64;
-    const drv_floats x_m = drv_splat(on_map->x_m[place]), y_m = drv_splat(on_map->y_m[place]);
-    const drv_floats own_m = drv_splat(all.reach_m[place]);
+    const drv_floats x_m = drv_splat(on_map->x_m[index]), y_m = drv_splat(on_map->y_m[index]);
+    const drv_floats own_m = drv_splat(all.reach_m[index]);
     uint64_t bits = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
         const drv_floats distance2 = drv_squared_distances(on_map->x_m + first + i, on_map->y_m + first + i, x_m, y_m);
         const drv_floats sum_m = own_m + drv_load(all.reach_m + first + i);
         bits |= (uint64_t)drv_movemask_le(distance2 - sum_m * sum_m, 0.0f) << i;
     }
-    if (place >= first && place < first + count) bits &= ~((uint64_t)1 << (place - first));
+    if (index >= first && index < first + count) bits &= ~((uint64_t)1 << (index - first));
     return bits;
 }
 
 static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
-/* Whether the agent overlaps the vehicle now; records the onset of a contact. */
+/* Returns whether the agent overlaps the vehicle at the end of the step; records the onset of a collision. */
 static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle,
                            bool overlapped_before) {
     const drv_mover other = mover_of(world, vehicle);
     const bool appeared = !world->previous_present[vehicle];
     if (!appeared && drv_separated_by_axes_of(own, &other)) return false;
-    const bool touches = drv_boxes_overlap(own->now, other.now);
-    if (appeared || overlapped_before || (!touches && !drv_sweeps_overlap(own, &other))) return touches;
+    const bool overlaps = drv_boxes_overlap(own->now, other.now);
+    if (appeared || overlapped_before || (!overlaps && !drv_sweeps_overlap(own, &other))) return overlaps;
     world->collision_onset[agent] = 1;
     if (world->collision_vehicle[agent] < 0) world->collision_vehicle[agent] = vehicle;
-    return touches;
+    return overlaps;
 }
 
 static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *own, reaches all) {
-    const int32_t place = all.on_map->place[agent];
+    const int32_t index = all.on_map->index[agent];
     uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
     int32_t word = 0;
-    uint64_t overlaps_now = 0; /* of the word; vehicles come in ascending order, so those before it are written */
+    uint64_t word_bits = 0; /* new bits of the current word; vehicles ascend, so earlier words are written */
     world->collision_onset[agent] = 0;
     world->collision_vehicle[agent] = -1;
     for (int32_t first = 0; first < all.on_map->count; first += 64)
-        for (uint64_t near = near_bits(all, place, first); near; near &= near - 1) {
+        for (uint64_t near = near_bits(all, index, first); near; near &= near - 1) {
             const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
-            for (; word < vehicle / 64; overlaps_now = 0) overlapping[word++] = overlaps_now;
+            for (; word < vehicle / 64; word_bits = 0) overlapping[word++] = word_bits;
             const bool overlapped_before = overlapping[word] >> (vehicle % 64) & 1u;
-            const bool touches = detect_contact(world, agent, own, vehicle, overlapped_before);
-            overlaps_now |= (uint64_t)touches << (vehicle % 64);
+            const bool overlaps = detect_contact(world, agent, own, vehicle, overlapped_before);
+            word_bits |= (uint64_t)overlaps << (vehicle % 64);
         }
-    for (; word < world->sizes.contact_words; overlaps_now = 0) overlapping[word++] = overlaps_now;
+    for (; word < world->sizes.contact_words; word_bits = 0) overlapping[word++] = word_bits;
 }
 
 /* ---- road edges ---- */
 
 typedef struct edge_facts {
-    bool over; /* the box meets an edge at its pose now */
-    bool met;  /* it does, or did on its way there; not looked for where `sweeps` is false */
+    bool overlaps; /* the box overlaps an edge at the end of the step */
+    bool swept_overlap; /* the same at any time of the step; not tested where `sweeps` is false */
 } edge_facts;
 
 static edge_facts find_edges(const drv_world *world, int32_t agent, const drv_mover *own, bool sweeps) {
     const drv_scene *scene = world->scene;
     const drv_segments *edges = &scene->edges;
-    const float path_m = sweeps ? drv_sweep_path_m(&own->way) : 0.0f;
+    const float path_m = sweeps ? drv_sweep_path_m(&own->sweep) : 0.0f;
     const drv_edge_query search = drv_edge_query_of(own, scene->radius_m[agent] + path_m);
     const drv_point at = own->now.centre;
     const drv_window window =
@@ -130,7 +131,8 @@ static edge_facts find_edges(const drv_world *world, int32_t agent, const drv_mo
             for (; near; near &= near - 1) {
                 const int32_t edge = first + lowest_bit(near);
                 if (drv_box_overlaps_edge(own->now, edges, edge)) return (edge_facts){true, true};
-                facts.met = facts.met || (sweeps && drv_sweep_overlaps_edge(&own->way, edges, edge));
+                facts.swept_overlap =
+                    facts.swept_overlap || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
             }
         }
     }
@@ -138,10 +140,10 @@ static edge_facts find_edges(const drv_world *world, int32_t agent, const drv_mo
 }
 
 static void detect_offroad(drv_world *world, int32_t agent, const drv_mover *own) {
-    const bool was_over = world->on_road_edge[agent];
-    const edge_facts facts = find_edges(world, agent, own, !was_over);
-    world->offroad_onset[agent] = !was_over && facts.met;
-    world->on_road_edge[agent] = facts.over;
+    const bool was_on_edge = world->on_road_edge[agent];
+    const edge_facts facts = find_edges(world, agent, own, !was_on_edge);
+    world->offroad_onset[agent] = !was_on_edge && facts.swept_overlap;
+    world->on_road_edge[agent] = facts.overlaps;
 }
 
 /* ---- goals ---- */
@@ -152,7 +154,7 @@ static bool within_goal(const drv_world *world, int32_t agent, drv_point from, d
     return drv_squared_distance_to_path(goal, from, to) <= radius_m * radius_m;
 }
 
-/* A goal is reached once a trial; an agent that starts inside it has to leave it first. */
+/* A goal counts once per trial; an agent that starts inside it must leave it first. */
 static void detect_goal(drv_world *world, int32_t agent) {
     const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
     const drv_point to = {world->x_m[agent], world->y_m[agent]};
@@ -180,20 +182,20 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         drv_point start = {world->x_m[agent], world->y_m[agent]};
         world->goal_spent[agent] = within_goal(world, agent, start, start);
         const drv_mover own = mover_of(world, agent);
-        world->on_road_edge[agent] = find_edges(world, agent, &own, false).over;
+        world->on_road_edge[agent] = find_edges(world, agent, &own, false).overlaps;
         for (int32_t first = 0; first < all.on_map->count; first += 64)
-            for (uint64_t near = near_bits(all, all.on_map->place[agent], first); near; near &= near - 1) {
+            for (uint64_t near = near_bits(all, all.on_map->index[agent], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
-                const bool touches = drv_boxes_overlap(own.now, box_now(world, vehicle));
+                const bool overlaps = drv_boxes_overlap(own.now, box_now(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
-                overlapping[vehicle / 64] |= (uint64_t)touches << (vehicle % 64);
+                overlapping[vehicle / 64] |= (uint64_t)overlaps << (vehicle % 64);
             }
     }
 }
 
 void drv_events_detect(drv_world *world, drv_scratch *scratch) {
     const reaches all = measure_reaches(world, scratch);
-    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* who drives is on the map */
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* driving agents are on the map */
         if (world->status[agent] != DRV_DRIVING) {
             world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
             continue;

@@ -1,5 +1,5 @@
-/* What does a trial add to the report? When the trial of a world ends, the figures of each agent enter one moving average
- * per figure and trial index, seeded by the first trial, and a record where the world holds records. */
+/* What does a trial add to the report? When the trial of a world ends, the figures of each agent enter one moving
+ * average per figure and trial index, seeded by the first trial, and a record where the world holds records. */
 #include "step/metrics.h"
 
 #include <string.h>
@@ -20,10 +20,10 @@ static void measure_trial(const drv_world *world, int32_t agent, float *figures)
 }
 
 static void average_figures(drv_world *world, int32_t agent, const float *figures) {
-    const int32_t place = agent * world->sizes.max_trials + *world->trial;
+    const int32_t index = agent * world->sizes.max_trials + *world->trial;
     const double keep = world->config->log_ema_alpha;
-    double *average = world->average + (int64_t)place * METRIC_COUNT;
-    const bool seeds = world->trials[place]++ == 0;
+    double *average = world->average + (int64_t)index * METRIC_COUNT;
+    const bool seeds = world->trials[index]++ == 0;
     for (int32_t metric = 0; metric < METRIC_COUNT; metric++) {
         const double value = (double)figures[metric];
         average[metric] = seeds ? value : keep * average[metric] + (1.0 - keep) * value;
@@ -31,17 +31,17 @@ static void average_figures(drv_world *world, int32_t agent, const float *figure
 }
 
 static void keep_record(drv_world *world, int32_t agent, const float *figures) {
-    const int64_t place = (int64_t)*world->record_count * world->sizes.agents + agent;
-    world->record_outcome[place] = world->outcome[agent];
-    memcpy(world->record_figures + place * METRIC_COUNT, figures, METRIC_COUNT * sizeof *figures);
+    const int64_t index = (int64_t)*world->record_count * world->sizes.agents + agent;
+    world->record_outcome[index] = world->outcome[agent];
+    memcpy(world->record_figures + index * METRIC_COUNT, figures, METRIC_COUNT * sizeof *figures);
 }
 
 /* The world holds one more finished trial. */
 static void close_record(drv_world *world) {
-    const int32_t place = (*world->record_count)++;
-    world->record_episode[place] = *world->episode;
-    world->record_scene[place] = *world->scene_index;
-    world->record_trial[place] = *world->trial;
+    const int32_t index = (*world->record_count)++;
+    world->record_episode[index] = *world->episode;
+    world->record_scene[index] = *world->scene_index;
+    world->record_trial[index] = *world->trial;
 }
 
 /* All agents of a world enter together, so that agents whose trial ended early never outweigh those that still drive:

@@ -98,27 +98,27 @@ static void write_records_on_map(const drv_world *world, const drv_on_map *on_ma
         write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
 }
 
-/* The k nearest vehicles of an agent, as places in scratch->on_map. */
+/* The k nearest vehicles of an agent, as indices in scratch->on_map. */
 static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const drv_on_map *on_map = &scratch->on_map;
-    const int32_t place = on_map->place[agent];
+    const int32_t own = on_map->index[agent];
     const int32_t blocks = (on_map->count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const drv_floats x_m = drv_splat(on_map->x_m[place]), y_m = drv_splat(on_map->y_m[place]);
+    const drv_floats x_m = drv_splat(on_map->x_m[own]), y_m = drv_splat(on_map->y_m[own]);
     float *distance2 = scratch->distance2;
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
         drv_store(distance2 + i, drv_squared_distances(on_map->x_m + i, on_map->y_m + i, x_m, y_m));
-    distance2[place] = INFINITY;
+    distance2[own] = INFINITY;
     const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
     const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
-    const int32_t count = drv_k_nearest(vehicles, config->partners, bounds, scratch->room, scratch->kept);
+    const int32_t count = drv_k_nearest(vehicles, config->partners, bounds, scratch->buffer, scratch->kept);
     return (drv_selection){scratch->kept, count};
 }
 
 static drv_selection choose_partner_vehicles(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_selection chosen = choose_partners(world, agent, scratch);
     for (int32_t slot = 0; slot < chosen.count; slot++)
-        scratch->kept[slot] = scratch->on_map.vehicle[chosen.name[slot]];
+        scratch->kept[slot] = scratch->on_map.vehicle[chosen.index[slot]];
     return (drv_selection){scratch->kept, chosen.count};
 }
 
@@ -156,7 +156,7 @@ static void write_set(const drv_world *world, int32_t agent, int32_t index, cons
     const drv_observation_set *set = &world->encoding->layout->set[index];
     const set_writer *writer = &set_writers[index];
     const drv_selection chosen = writer->choose(world, agent, scratch);
-    writer->transform(writer->records(world, scratch), chosen.name, chosen.count, view, out);
+    writer->transform(writer->records(world, scratch), chosen.index, chosen.count, view, out);
     const int32_t filled = chosen.count * set->record_floats, all = set->slots * set->record_floats;
     memset(out + filled, 0, (size_t)(all - filled) * sizeof *out);
 }
@@ -166,7 +166,7 @@ static void write_set_indices(const drv_world *world, int32_t agent, int32_t ind
                               uint16_t *out) {
     const int32_t slots = world->encoding->layout->set[index].slots;
     const drv_selection chosen = set_writers[index].choose_entries(world, agent, scratch);
-    for (int32_t slot = 0; slot < chosen.count; slot++) out[slot] = (uint16_t)(chosen.name[slot] + 1);
+    for (int32_t slot = 0; slot < chosen.count; slot++) out[slot] = (uint16_t)(chosen.index[slot] + 1);
     memset(out + chosen.count, 0, (size_t)(slots - chosen.count) * sizeof *out);
 }
 

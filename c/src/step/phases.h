@@ -1,4 +1,4 @@
-/* Which phases does a step have? Each stands in the file that answers its question. */
+/* Which phases does a step have? The first word of a phase names the file that defines it. */
 #ifndef DRV_PHASES_H
 #define DRV_PHASES_H
 
@@ -7,7 +7,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* X(name, meaning) in the order of a step; drv_trial_restart takes the place of those before drv_observe_write in the
+/* X(name, meaning) in the order of a step; drv_trial_restart replaces those before drv_observe_write in the
  * step that restarts a world. */
 #define DRV_PHASES(X)                                                                                       \
     X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                   \
@@ -33,7 +33,7 @@ enum {
     DRV_PHASE_COUNT
 };
 
-/* Parts that others call. */
+/* Entry points beside the phases. */
 /* Puts every vehicle at its start. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
 /* Stores the overlaps at the start, which are no onsets. */
@@ -45,7 +45,8 @@ DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch,
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
 DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
-/* The observations of the chosen agents of a world in a type with all its features, each at its place from `out` on. */
+/* Writes the observation vectors of the chosen agents of a world, in a type that has all features; that of agent i is the
+ * i-th of `out`. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                                      drv_observation_type type, void *out);
 

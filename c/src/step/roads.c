@@ -15,7 +15,7 @@
 static const float guess_share = 0.45f;
 
 /* The blocks of a sub-cell are made at this visit: making them costs about as much as they save in so many visits. */
-enum { worth_keeping = 8 };
+enum { worth_caching = 8 };
 
 /* The sub-cell of an agent outside of the grid. */
 enum { nowhere = -1 };
@@ -67,7 +67,7 @@ static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t 
     const float high_m = reach.likely_m + guess_share * reach.off_m, most_m = drv_smaller(reach.most_m, limit_m);
     const drv_bounds bounds = {low_m * low_m, high_m * high_m, most_m * most_m};
     const drv_candidates segments = measured(world->scene, first, blocks, from, scratch->distance2);
-    return drv_k_nearest(segments, world->config->roads, bounds, scratch->room, kept);
+    return drv_k_nearest(segments, world->config->roads, bounds, scratch->buffer, kept);
 }
 
 /* Writes the k nearest within `limit_m` of any point to `kept`, without a list of its sub-cell. */
@@ -80,7 +80,7 @@ static int32_t nearest_anywhere(const drv_world *world, drv_point from, float li
 }
 
 /* The segments of an agent at `ego`, without a list of its sub-cell. */
-static drv_selection seen_anywhere(const drv_world *world, drv_point ego, drv_scratch *scratch) {
+static drv_selection choose_anywhere(const drv_world *world, drv_point ego, drv_scratch *scratch) {
     const float view_m = world->config->view_radius_m;
     return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
 }
@@ -88,7 +88,7 @@ static drv_selection seen_anywhere(const drv_world *world, drv_point ego, drv_sc
 /* ---- sub-cells ---- */
 
 typedef struct sub_cell {
-    int64_t place; /* in world->cells */
+    int64_t index; /* in world->cells */
     drv_point middle;
     float corner_m; /* from the middle */
 } sub_cell;
@@ -126,20 +126,20 @@ static const drv_cell_list *blocks_around_cell(const drv_world *world, sub_cell 
     const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
     const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
     const drv_candidates segments = measured(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
-    const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->name);
-    list->count = blocks_of(scratch->name, count, scratch->name);
+    const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->segment);
+    list->count = blocks_of(scratch->segment, count, scratch->segment);
     if (list->count > drv_cells_items(world->config)) return NULL;
-    memcpy(list->item, scratch->name, (size_t)list->count * sizeof *list->item);
+    memcpy(list->item, scratch->segment, (size_t)list->count * sizeof *list->item);
     return list;
 }
 
 static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
-    const drv_cell_list *list = drv_cells_find(world->cells, cell.place);
-    if (!list && drv_cells_count(world->cells, cell.place, worth_keeping)) {
+    const drv_cell_list *list = drv_cells_find(world->cells, cell.index);
+    if (!list && drv_cells_count_visit(world->cells, cell.index, worth_caching)) {
         list = blocks_around_cell(world, cell, scratch);
-        drv_cells_keep(world->cells, cell.place, list);
+        drv_cells_store(world->cells, cell.index, list);
     }
-    if (!list) return seen_anywhere(world, ego, scratch);
+    if (!list) return choose_anywhere(world, ego, scratch);
     const float off_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
     const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
     const int32_t count = nearest_of(world, list->item, list->count, ego, reach, world->config->view_radius_m, scratch,
@@ -148,10 +148,10 @@ static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cel
 }
 
 static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
-    const drv_cell_list *list = drv_cells_find(world->cells, cell.place);
+    const drv_cell_list *list = drv_cells_find(world->cells, cell.index);
     if (!list) {
         list = nearest_to_middle(world, cell, scratch);
-        drv_cells_keep(world->cells, cell.place, list);
+        drv_cells_store(world->cells, cell.index, list);
     }
     if (!list->reaches_beyond) return (drv_selection){list->item, list->count};
     const float view2 = world->config->view_radius_m * world->config->view_radius_m;
@@ -166,7 +166,7 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell
 /* ---- agents ---- */
 
 /* Index in world->cells of a sub-cell of the current scene. */
-static int64_t place_of(const drv_world *world, int32_t cell) {
+static int64_t index_of(const drv_world *world, int32_t cell) {
     return world->cells->first_cell[*world->scene_index] + cell;
 }
 
@@ -175,7 +175,7 @@ static int64_t place_of(const drv_world *world, int32_t cell) {
 void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     if (world->config->roads == 0) return;
     const drv_grid grid = drv_cells_grid(world->scene);
-    const _Atomic uint32_t *cells = world->cells->cell + place_of(world, 0);
+    const _Atomic uint32_t *cells = world->cells->cell + index_of(world, 0);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         const float x_m = world->x_m[agent], y_m = world->y_m[agent];
         scratch->cell[agent] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
@@ -185,7 +185,7 @@ void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
 
 void drv_roads_expect(const drv_world *world, int32_t agent, const drv_scratch *scratch) {
     if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->cell[agent] == nowhere) return;
-    const char *list = (const char *)drv_cells_find(world->cells, place_of(world, scratch->cell[agent]));
+    const char *list = (const char *)drv_cells_find(world->cells, index_of(world, scratch->cell[agent]));
     if (!list) return;
     for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_CELL_UNIT);
 }
@@ -193,9 +193,9 @@ void drv_roads_expect(const drv_world *world, int32_t agent, const drv_scratch *
 drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_point ego = {world->x_m[agent], world->y_m[agent]};
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
-    if (scratch->cell[agent] == nowhere) return seen_anywhere(world, ego, scratch);
+    if (scratch->cell[agent] == nowhere) return choose_anywhere(world, ego, scratch);
     const drv_grid grid = drv_cells_grid(world->scene);
-    const sub_cell cell = {place_of(world, scratch->cell[agent]), drv_grid_middle(&grid, scratch->cell[agent]),
+    const sub_cell cell = {index_of(world, scratch->cell[agent]), drv_grid_middle(&grid, scratch->cell[agent]),
                              0.7072f * grid.cell_m};
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);

@@ -1,4 +1,4 @@
-/* What exists while time runs? Lays the arrays of DRV_STATE out in a block. */
+/* What is the mutable state of a world? Lays out the arrays of DRV_STATE in a block. */
 #include "step/state.h"
 
 #include "platform/memory.h"
@@ -15,7 +15,7 @@
 #define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * METRIC_COUNT)
 #define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT)
 
-/* Arrays begin on 32 bytes, so that a vector load never splits a line twice. */
+/* Arrays are aligned to 32 bytes, so that vector loads from their start cross no cache line. */
 static uint64_t padded(uint64_t bytes) { return (bytes + 31u) / 32u * 32u; }
 
 uint64_t drv_state_world_bytes(drv_sizes sizes) {
@@ -28,10 +28,10 @@ uint64_t drv_state_world_bytes(drv_sizes sizes) {
 
 void drv_state_attach(drv_world *world, void *world_block) {
     const drv_sizes sizes = world->sizes;
-    uint8_t *place = world_block;
+    uint8_t *next = world_block;
 #define X(type, letter, name, count, unit, phase) \
-    world->name = (type *)(void *)place;          \
-    place += padded((uint64_t)(count) * sizeof(type));
+    world->name = (type *)(void *)next;           \
+    next += padded((uint64_t)(count) * sizeof(type));
     DRV_STATE(X)
 #undef X
 }

@@ -1,21 +1,21 @@
-/* What exists while time runs? One line an array; everything else about the state's memory follows from this list.
+/* What is the mutable state of a world? One row per array; the memory layout follows from this list.
  *
- * The whole state is one block without pointers: worlds stand one after another, the arrays of a world together, so a
- * copy of the block is a copy of the batch. */
+ * The state of a batch is one block without pointers, world after world, each with its arrays, so a copy of the block
+ * is a copy of the batch. */
 #ifndef DRV_STATE_H
 #define DRV_STATE_H
 
-#include "view/cells.h"
-#include "view/encoding.h"
 #include "drive.h"
-#include "step/dynamics.h"
 #include "math/grid.h"
 #include "scene/scene.h"
+#include "step/dynamics.h"
+#include "view/cells.h"
+#include "view/encoding.h"
 
-/* What becomes of an agent. */
+/* Values of `status`. */
 enum { DRV_DRIVING = 0, DRV_STOPPED = 1, DRV_REMOVED = 2, DRV_ABSENT = 3 };
 
-/* What the next call does with a world. */
+/* Values of `pending`: what the next step does with a world. */
 enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 
 /* X(type, numpy type, name, elements of a world, unit or meaning, phases that change it)
@@ -23,16 +23,16 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
  * "create" and "reset" are drv_batch_create and drv_batch_reset; a reset also changes what trial_restart and
  * observe_write do. */
 #define DRV_STATE(X)                                                                                                 \
-    /* the world's clock and place in its stream */                                                                  \
+    /* the world's clock and its position in the stream of episodes */                                               \
     X(uint64_t, "u8", seed, 1, "", "create, reset")                                                                  \
     X(int64_t, "i8", id, 1, "", "create")                                                                            \
     X(int64_t, "i8", episode, 1, "", "create, reset, trial_restart")                                                 \
     X(int32_t, "i4", scene_index, 1, "", "trial_restart")                                                            \
     X(int32_t, "i4", trial, 1, "", "trial_restart")                                                                  \
     X(int32_t, "i4", clock_steps, 1, "steps driven in this trial", "trial_restart, trial_judge")                     \
-    X(int32_t, "i4", age_steps, 1, "steps that the clock had behind it at the start", "reset, trial_restart")        \
+    X(int32_t, "i4", age_steps, 1, "offset of the clock in a trial that starts late", "reset, trial_restart")        \
     X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_restart, trial_judge")     \
-    /* vehicles; agents are the first */                                                                               \
+    /* vehicles; agents are the first */                                                                             \
     X(float, "f4", x_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
     X(float, "f4", y_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
     X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "trial_restart, traffic_plan, dynamics_integrate")              \
@@ -52,7 +52,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "trial_restart, dynamics_integrate")                   \
-    /* agents: facts of the step, and what detects their onset */                                                    \
+    /* agents: events of the step, and the state that detects their onset */                                         \
     X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \
     X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle whose overlap began, else -1",                   \
       "trial_restart, events_detect")                                                                                \
@@ -61,7 +61,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
     X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
     X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start", "trial_restart, events_detect")      \
-    /* agents: verdicts */                                                                                           \
+    /* agents: status and outcome */                                                                                 \
     X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_restart, trial_judge")  \
     X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet",                           \
       "trial_restart, trial_judge")                                                                                  \
@@ -93,13 +93,14 @@ typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
 } drv_sizes;
 
-/* The core's own copy of what a caller asks for: bins or shares, one or two an agent; the other is NULL. */
+/* The core's copy of the caller's actions: bins or shares, one or two per agent; the other is NULL. */
 typedef struct drv_actions {
     int64_t *bin;
     float *share;
 } drv_actions;
 
-/* Everything a phase may touch of one world: what is fixed, its state, the caller's arrays from its first agent on. */
+/* All data of one world that phases access: its constants, its state, and the caller's arrays from its first agent
+ * on. */
 typedef struct drv_world {
     const drv_config *config;
     drv_scene *const *scenes;
@@ -110,41 +111,42 @@ typedef struct drv_world {
     const drv_encoding *encoding;
     drv_sizes sizes;
     drv_arrays out;
-    drv_actions actions; /* of the step that comes, from the world's first agent on */
+    drv_actions actions; /* of the next step, from the world's first agent on */
 #define X(type, letter, name, count, unit, phase) type *name;
     DRV_STATE(X)
 #undef X
 } drv_world;
 
-/* The vehicles of a world that are on the map, in ascending order: each has a place among them. */
+/* The vehicles of a world that are on the map, in ascending order. */
 typedef struct drv_on_map {
     int32_t count;
-    int32_t *vehicle, *place; /* of each place, the vehicle; of each agent that is there, the place */
+    int32_t *vehicle; /* the vehicle of each entry */
+    int32_t *index;   /* the entry of each agent that is on the map */
     float *x_m, *y_m;
 } drv_on_map;
 
-/* Room for one thread's searches. */
+/* Scratch memory of one thread. */
 typedef struct drv_scratch {
     float *distance2;       /* the larger of segments and vehicles, and twice DRV_SIMD_PAD */
-    float *room;            /* as many */
-    int32_t *name;          /* segments and DRV_SIMD_PAD */
-    int32_t *vehicle_block; /* the first place in on_map of each block: 0, DRV_WIDTH, .. */
-    int32_t *kept;          /* slots and DRV_SIMD_PAD */
-    float *vehicle_record;  /* vehicles x 8, by place in on_map */
-    drv_cell_list *list;    /* the longest that is kept */
+    float *buffer;          /* the same, for k-nearest */
+    int32_t *segment;       /* indices of segments; segments and DRV_SIMD_PAD */
+    int32_t *vehicle_block; /* the first index in on_map of each block: 0, DRV_WIDTH, .. */
+    int32_t *kept;          /* selected indices; slots and DRV_SIMD_PAD */
+    float *vehicle_record;  /* vehicles x 8, by index in on_map */
+    drv_cell_list *list;    /* of the largest capacity */
     int32_t *first;         /* of each block of segments */
-    float *observation;       /* one observation vector */
-    drv_on_map on_map;      /* since drv_on_map_list; vehicles and DRV_SIMD_PAD */
+    float *observation;     /* one observation vector */
+    drv_on_map on_map;      /* valid after drv_on_map_list; vehicles and DRV_SIMD_PAD */
     uint8_t *chosen;        /* agents */
-    int32_t *cell;          /* of each agent among the small cells of its scene, since drv_roads_locate */
-    void *world;            /* one world's state, for looking ahead */
+    int32_t *cell;          /* the sub-cell of each agent in its scene; valid after drv_roads_locate */
+    void *world;            /* a copy of one world's state, for drv_batch_restart_observations */
 } drv_scratch;
 
 /* Bytes of one world's state, a multiple of 64. */
 uint64_t drv_state_world_bytes(drv_sizes sizes);
-/* Points a world's members at its part of the block. */
+/* Sets the pointers of a world to its part of the block. */
 void drv_state_attach(drv_world *world, void *world_block);
-/* Describes array `index` (false past the end); `world_bytes` is its stride from world to world. */
+/* Describes array `index`; returns false past the end. */
 _Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out);
 
 #endif

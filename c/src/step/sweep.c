@@ -5,20 +5,21 @@
 
 #include "math/vector.h"
 
-/* A sweep holds the heading over pieces of the step in which turning moves no corner by more than this; the heading is
- * that of the piece's middle, so a corner is misplaced by half of it at most. End poses are always exact. */
+/* A sweep is divided into pieces of constant heading, in each of which turning moves no corner by more than this. The
+ * heading is that of the piece's middle, so the error of a corner is at most half of it. End poses are exact. */
 static const float piece_corner_m = 0.06f;
 
-/* What a step may misplace by rounding: 2 cm, and more where coordinates are so large that floats lie apart. */
+/* Bound on the rounding error of positions in a step: 2 cm, plus a term for the spacing of floats at large
+ * coordinates. */
 static float rounding_m(const drv_mover *own) {
     return 0.02f + 1e-6f * (fabsf(own->now.centre.x) + fabsf(own->now.centre.y));
 }
 
-/* How far from its centre a corner is, or a little more. */
+/* Upper bound on the distance of a corner from the centre. */
 static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
 
-/* Pieces of a step in which one box turns: about ten thousand for the largest box of a scene, 200 m by 200 m, that
- * turns about. Halving passes over nearly all of them. */
+/* Number of pieces of a sweep: about ten thousand for a half turn of the largest box of a scene, 200 m by 200 m.
+ * Bisection skips nearly all of them. */
 static int32_t piece_count(const drv_sweep *motion) {
     return (int32_t)(1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m);
 }
@@ -35,25 +36,25 @@ static drv_box box_in_piece(const drv_sweep *motion, int32_t piece, int32_t piec
 
 /* ---- two vehicles ---- */
 
-/* How much further along any axis a corner may have been on its way, since the box turned. */
+/* Upper bound on the displacement of a corner by the turn of the box, along any axis. */
 static float turned_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
 
-/* At most half of what the box covers of an axis at any time of the step, seen from where it is at the end. */
+/* Upper bound on the projection radius of the box on an axis at any time of the step. */
 static float projection_radius_m(const drv_mover *own, drv_point axis) {
     const drv_box now = own->now;
     const float ahead = fabsf(now.ahead.x * axis.x + now.ahead.y * axis.y);
     const float aside = fabsf(now.ahead.x * axis.y - now.ahead.y * axis.x);
-    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->way) + rounding_m(own);
+    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->sweep) + rounding_m(own);
 }
 
-/* Whether a gap that goes evenly from one value to the other stays wider than `reach_m`, on one side. */
+/* Whether an offset that changes linearly from one value to the other stays beyond `reach_m`, on one side. */
 static bool stays_wide(float from_m, float to_m, float reach_m) {
     return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
 }
 
 bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b) {
-    const drv_point from = {b->way.from.x - a->way.from.x, b->way.from.y - a->way.from.y};
-    const drv_point to = {b->way.to.x - a->way.to.x, b->way.to.y - a->way.to.y};
+    const drv_point from = {b->sweep.from.x - a->sweep.from.x, b->sweep.from.y - a->sweep.from.y};
+    const drv_point to = {b->sweep.to.x - a->sweep.to.x, b->sweep.to.y - a->sweep.to.y};
     const drv_point axes[2] = {{-a->now.ahead.y, a->now.ahead.x}, a->now.ahead};
     for (int32_t i = 0; i < 2; i++) {
         const float reach_m = projection_radius_m(a, axes[i]) + projection_radius_m(b, axes[i]);
@@ -63,7 +64,7 @@ bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b) {
     return false;
 }
 
-/* Some of the pieces of a step. */
+/* An interval of the step: pieces first .. end - 1 of `of`. */
 typedef struct interval {
     int32_t first, end, of;
 } interval;
@@ -75,25 +76,25 @@ static interval second_half(interval pieces) { return (interval){middle_piece(pi
 static drv_mover on_interval(const drv_sweep *motion, interval pieces) {
     const float begin = (float)pieces.first / (float)pieces.of, end = (float)pieces.end / (float)pieces.of;
     const drv_point path = {motion->to.x - motion->from.x, motion->to.y - motion->from.y};
-    drv_sweep way = *motion;
-    way.from = (drv_point){motion->from.x + begin * path.x, motion->from.y + begin * path.y};
-    way.to = (drv_point){motion->from.x + end * path.x, motion->from.y + end * path.y};
-    way.heading_from_rad += begin * motion->turn_rad;
-    way.turn_rad *= end - begin;
-    const drv_point ahead = drv_direction(way.heading_from_rad + way.turn_rad);
-    return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
+    drv_sweep sweep = *motion;
+    sweep.from = (drv_point){motion->from.x + begin * path.x, motion->from.y + begin * path.y};
+    sweep.to = (drv_point){motion->from.x + end * path.x, motion->from.y + end * path.y};
+    sweep.heading_from_rad += begin * motion->turn_rad;
+    sweep.turn_rad *= end - begin;
+    const drv_point ahead = drv_direction(sweep.heading_from_rad + sweep.turn_rad);
+    return (drv_mover){sweep, {sweep.to, ahead, sweep.half_length_m, sweep.half_width_m}};
 }
 
 static bool is_one(interval pieces) { return pieces.end - pieces.first == 1; }
 
-/* Whether it is not sure that they stay apart; of a single piece that costs as much as to look. */
+/* Broad phase on an interval. True for a single piece, whose narrow phase costs no more. */
 static bool may_overlap_on(const drv_sweep *a, const drv_sweep *b, interval pieces) {
     if (is_one(pieces)) return true;
     const drv_mover one = on_interval(a, pieces), other = on_interval(b, pieces);
     return !drv_separated_by_axes_of(&one, &other) && !drv_separated_by_axes_of(&other, &one);
 }
 
-/* Piece by piece, but of a half on which they surely stay apart no piece is looked at. */
+/* Bisects the interval and skips halves that the broad phase rules out; the narrow phase tests single pieces. */
 static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval pieces) {
     if (is_one(pieces)) {
         const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.of,
@@ -109,8 +110,8 @@ static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval
 
 bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b) {
     if (drv_separated_by_axes_of(b, a)) return false;
-    const int32_t of_a = piece_count(&a->way), of_b = piece_count(&b->way), pieces = of_a > of_b ? of_a : of_b;
-    return overlap_on_interval(&a->way, &b->way, (interval){0, pieces, pieces});
+    const int32_t of_a = piece_count(&a->sweep), of_b = piece_count(&b->sweep), pieces = of_a > of_b ? of_a : of_b;
+    return overlap_on_interval(&a->sweep, &b->sweep, (interval){0, pieces, pieces});
 }
 
 float drv_sweep_path_m(const drv_sweep *motion) {
@@ -127,22 +128,22 @@ static bool swept_box_overlaps_edge(drv_box box, drv_point path, const drv_segme
 }
 
 drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m) {
-    const drv_sweep *way = &own->way;
+    const drv_sweep *sweep = &own->sweep;
     const drv_box now = own->now;
-    const drv_point half_back = {0.5f * (way->from.x - way->to.x), 0.5f * (way->from.y - way->to.y)};
+    const drv_point half_back = {0.5f * (sweep->from.x - sweep->to.x), 0.5f * (sweep->from.y - sweep->to.y)};
     return (drv_edge_query){
         .box = now,
         .half_back = half_back,
         .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
         .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
         .reach_m = reach_m + rounding_m(own),
-        .turned_m = turned_m(&own->way) + rounding_m(own),
+        .turned_m = turned_m(&own->sweep) + rounding_m(own),
     };
 }
 
-/* By how much the gap between two things, seen along an axis, stays wider than what they cover of it. `half_m` is half
- * of what the gap changes by, `middle_m` what it is half way. */
-static drv_floats spare_m(drv_floats middle_m, drv_floats half_m, drv_floats cover_m) {
+/* Lower bound on the separation of two shapes along an axis during the step: their offset is `middle_m` at half time
+ * and changes by 2 * `half_m`; `cover_m` is the sum of their projection radii. */
+static drv_floats separation_m(drv_floats middle_m, drv_floats half_m, drv_floats cover_m) {
     return drv_abs(middle_m) - drv_abs(half_m) - cover_m;
 }
 
@@ -158,14 +159,17 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
     const drv_floats parallel = drv_abs(ahead_x * along_x + ahead_y * along_y);
     const drv_floats across = drv_abs(ahead_y * along_x - ahead_x * along_y);
 
+    /* distance of the middles against the sum of the reaches */
     const drv_floats beyond = x_m * x_m + y_m * y_m - near_m * near_m;
+    /* separation along the edge's normal */
     const drv_floats half_line_m = drv_splat(own->half_back.y) * along_x - drv_splat(own->half_back.x) * along_y;
-    const drv_floats line_m = spare_m(y_m * along_x - x_m * along_y + half_line_m, half_line_m,
+    const drv_floats line_m = separation_m(y_m * along_x - x_m * along_y + half_line_m, half_line_m,
                                       box_length_m * across + box_width_m * parallel + turned_m);
+    /* separation along the two axes of the box */
     const drv_floats half_ahead_m = drv_splat(own->half_back_ahead_m), half_aside_m = drv_splat(own->half_back_aside_m);
-    const drv_floats ahead_m = spare_m(x_m * ahead_x + y_m * ahead_y + half_ahead_m, half_ahead_m,
+    const drv_floats ahead_m = separation_m(x_m * ahead_x + y_m * ahead_y + half_ahead_m, half_ahead_m,
                                        box_length_m + half_length_m * parallel + turned_m);
-    const drv_floats aside_m = spare_m(y_m * ahead_x - x_m * ahead_y + half_aside_m, half_aside_m,
+    const drv_floats aside_m = separation_m(y_m * ahead_x - x_m * ahead_y + half_aside_m, half_aside_m,
                                        box_width_m + half_length_m * across + turned_m);
     return drv_movemask_le(beyond, 0.0f) & drv_movemask_le(line_m, 0.0f) & drv_movemask_le(ahead_m, 0.0f) &
            drv_movemask_le(aside_m, 0.0f);
@@ -174,11 +178,11 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
 static bool may_overlap_edge_on(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
     if (is_one(pieces)) return true;
     const drv_mover part = on_interval(motion, pieces);
-    const drv_edge_query search = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.way));
-    return drv_edge_broad_phase_bits(edges, edge, &search) & 1u; /* the others' bits are not asked for */
+    const drv_edge_query search = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.sweep));
+    return drv_edge_broad_phase_bits(edges, edge, &search) & 1u; /* the bits of the edges behind it are ignored */
 }
 
-/* By bisection, as for two vehicles. */
+/* Bisects, as overlap_on_interval. */
 static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge,
                                       interval pieces) {
     if (is_one(pieces)) {

@@ -6,40 +6,41 @@
 #include "math/grid.h"
 #include "platform/isa.h"
 
-/* The way of a box through a step: straight, while it turns evenly. */
+/* The motion of a box in a step: its centre moves on a line, its heading changes at a constant rate. */
 typedef struct drv_sweep {
     drv_point from, to;
     float heading_from_rad, turn_rad, half_length_m, half_width_m;
 } drv_sweep;
 
-/* A vehicle in a step: its way, and where it is at the end. */
+/* A vehicle in a step: its sweep, and its box at the end of the step. */
 typedef struct drv_mover {
-    drv_sweep way;
+    drv_sweep sweep;
     drv_box now;
 } drv_mover;
 
 DRV_STEP_API float drv_sweep_path_m(const drv_sweep *motion);
 
-/* Broad phase: whether an axis of `a` at its end pose separates the two sweeps. */
+/* Broad phase: whether an axis of the end pose of `a` separates the two sweeps. */
 DRV_STEP_API bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b);
-/* Narrow phase, for two that no axis of `a` separates. */
+/* Narrow phase: swept overlap of two vehicles that no axis of `a` separates. */
 DRV_STEP_API bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b);
 
-/* What the broad phase rules an edge out by: the box at its end pose, the sweep's reach from there, and its start. */
+/* Query of the broad phase for edges: the box at its end pose, half of the way back to its start, and the bounds
+ * below. */
 typedef struct drv_edge_query {
     drv_box box;
-    drv_point half_back;                        /* half way from now to before */
-    float half_back_ahead_m, half_back_aside_m; /* the same along the box's own axes */
-    float reach_m, turned_m;                    /* turned: how much further a corner may have been on its way */
+    drv_point half_back;                        /* half of the vector from the end to the start */
+    float half_back_ahead_m, half_back_aside_m; /* the same along the axes of the box */
+    float reach_m, turned_m;                    /* turned: bound on the displacement of a corner by the turn */
 } drv_edge_query;
 
-/* `reach_m`: from its centre now to the farthest that the box covers on its way. */
+/* `reach_m`: radius about the centre at the end of the step that contains the sweep. */
 DRV_STEP_API drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m);
 
-/* Bit i, of DRV_WIDTH: the sweep may meet edge first + i. The others are surely clear of it, by their distance, by the
- * edge's line or by an axis of the box. */
+/* Broad phase. Bit i, of DRV_WIDTH: the sweep may overlap edge first + i. Edges are ruled out by their distance, by
+ * their normal or by an axis of the box. */
 DRV_STEP_API uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own);
-/* Narrow phase, for an edge that the broad phase did not rule out. */
+/* Narrow phase: swept overlap with an edge that the broad phase did not rule out. */
 DRV_STEP_API bool drv_sweep_overlaps_edge(const drv_sweep *motion, const drv_segments *edges, int32_t edge);
 DRV_STEP_API bool drv_box_overlaps_edge(drv_box box, const drv_segments *edges, int32_t edge);
 

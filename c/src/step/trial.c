@@ -1,7 +1,8 @@
-/* What does it mean? Clocks, verdicts, restarts; and the channels, of which this file is the only writer. */
+/* How do events end trials and episodes? Clocks, event responses, restarts; and the channels, which only this file
+ * writes. */
 #include "math/geometry.h"
-#include "step/phases.h"
 #include "math/random.h"
+#include "step/phases.h"
 
 /* ---- channels ---- */
 
@@ -12,8 +13,8 @@ static uint16_t code_of(const drv_arrays *out, int32_t agent) {
                       out->outcome[agent] << DRV_CODE_OUTCOME_SHIFT);
 }
 
-/* Says what describes the observation that comes next. */
-static void announce_state(drv_world *world, int32_t agent, bool first) {
+/* Writes the channels that describe the next observation. */
+static void write_state_channels(drv_world *world, int32_t agent, bool first) {
     drv_arrays *out = &world->out;
     const uint8_t status = world->status[agent];
     out->first[agent] = first;
@@ -24,8 +25,8 @@ static void announce_state(drv_world *world, int32_t agent, bool first) {
     out->code[agent] = code_of(out, agent);
 }
 
-/* Says that no action counted: after a restart, or (no step at all) after a reset. */
-static void announce_start(drv_world *world, bool first, bool is_step) {
+/* Writes the channels of a call in which no action took effect: a step that restarts, or (no step) a reset. */
+static void write_start_channels(drv_world *world, bool first, bool is_step) {
     drv_arrays *out = &world->out;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         out->rewards[agent] = 0.0f;
@@ -33,7 +34,7 @@ static void announce_start(drv_world *world, bool first, bool is_step) {
         out->trial_ended[agent] = out->truncation[agent] = 0;
         out->invalid_step[agent] = is_step;
         out->outcome[agent] = 0;
-        announce_state(world, agent, first);
+        write_state_channels(world, agent, first);
     }
     *out->scene_index = *world->scene_index;
 }
@@ -92,7 +93,7 @@ static void open_episode(drv_world *world, drv_scratch *scratch) {
 void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps) {
     open_episode(world, scratch);
     *world->age_steps = age_steps;
-    announce_start(world, true, false);
+    write_start_channels(world, true, false);
 }
 
 void drv_trial_restart(drv_world *world, drv_scratch *scratch) {
@@ -103,17 +104,18 @@ void drv_trial_restart(drv_world *world, drv_scratch *scratch) {
     } else {
         drv_trial_rewind(world, scratch);
     }
-    announce_start(world, new_episode, true);
+    write_start_channels(world, new_episode, true);
 }
 
-/* ---- verdicts ---- */
+/* ---- event responses ---- */
 
 static int32_t stronger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-/* Books the facts of a driving agent and decides whether they end its trial. */
+/* Records the events of a driving agent; the strongest response of the config decides whether they end its trial. */
 static void judge_agent(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
-    const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent], goal_onset = world->goal_onset[agent];
+    const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent];
+    const bool goal_onset = world->goal_onset[agent];
     world->steps_driven[agent]++;
     world->had_collision[agent] |= collision_onset;
     world->had_offroad[agent] |= offroad_onset;
@@ -123,14 +125,14 @@ static void judge_agent(drv_world *world, int32_t agent) {
     const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
     const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
     const int32_t on_goal = goal_onset ? config->on_goal : DRV_IGNORE;
-    const int32_t verdict = stronger(on_collision, stronger(on_offroad, on_goal));
-    if (verdict == DRV_IGNORE) return;
+    const int32_t response = stronger(on_collision, stronger(on_offroad, on_goal));
+    if (response == DRV_IGNORE) return;
     world->outcome[agent] = on_collision != DRV_IGNORE ? DRV_OUTCOME_COLLISION
                           : on_offroad != DRV_IGNORE ? DRV_OUTCOME_OFFROAD
                                                      : DRV_OUTCOME_GOAL;
     world->recorded[agent] = 1;
-    world->status[agent] = verdict == DRV_REMOVE ? DRV_REMOVED : DRV_STOPPED;
-    world->present[agent] = verdict != DRV_REMOVE;
+    world->status[agent] = response == DRV_REMOVE ? DRV_REMOVED : DRV_STOPPED;
+    world->present[agent] = response != DRV_REMOVE;
     world->speed_mps[agent] = world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
 }
 
@@ -138,10 +140,11 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     drv_arrays *out = &world->out;
     const drv_config *config = world->config;
-    const int32_t with_vehicle = world->scene->num_agents;
+    const int32_t agents = world->scene->num_agents;
     const bool last_trial = *world->trial + 1 == config->max_trials;
     int32_t driving = 0, stopped = 0;
 
+    /* advance the clock and apply the responses */
     ++*world->clock_steps;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool acted = world->status[agent] == DRV_DRIVING;
@@ -152,24 +155,26 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
         stopped += world->status[agent] == DRV_STOPPED;
     }
 
+    /* decide whether the trial ends */
     const bool out_of_time = *world->clock_steps + *world->age_steps >= world->scene->trial_steps;
-    /* A quotient, not a product: 7 of 10 stopped meets a limit of 0.7 exactly. */
+    /* A quotient, not a product, so that 7 of 10 stopped agents meet a limit of 0.7 exactly. */
     const bool share_filled = config->stopped_share_limit > 0.0f &&
-                              (float)stopped / (float)with_vehicle >= config->stopped_share_limit;
+                              (float)stopped / (float)agents >= config->stopped_share_limit;
     const bool trial_ends = driving == 0 || out_of_time || share_filled;
     if (trial_ends) *world->pending = last_trial ? DRV_OPENS_EPISODE : DRV_OPENS_TRIAL;
 
+    /* write the channels; agents that still drive at the end of the trial time out */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
-        const bool cut = trial_ends && world->status[agent] == DRV_DRIVING;
+        const bool timed_out = trial_ends && world->status[agent] == DRV_DRIVING;
         out->terminations[agent] = last_trial && world->recorded[agent];
-        out->truncations[agent] = last_trial && cut;
+        out->truncations[agent] = last_trial && timed_out;
         out->trial_ended[agent] = trial_ends;
-        out->truncation[agent] = cut;
-        if (cut) {
+        out->truncation[agent] = timed_out;
+        if (timed_out) {
             world->outcome[agent] = DRV_OUTCOME_TIMEOUT;
             world->recorded[agent] = 1;
         }
         out->outcome[agent] = world->recorded[agent] ? world->outcome[agent] : DRV_OUTCOME_NONE;
-        announce_state(world, agent, false);
+        write_state_channels(world, agent, false);
     }
 }

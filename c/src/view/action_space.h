@@ -9,7 +9,7 @@ enum { DRV_ACCELERATION_BINS = 7, DRV_STEERING_BINS = 13, DRV_ALL_BINS = DRV_ACC
 
 _Static_assert((int)DRV_STEERING_BINS <= (int)DRV_ACTION_BIN_LIMIT &&
                    (int)DRV_ACCELERATION_BINS <= (int)DRV_ACTION_BIN_LIMIT,
-               "drv_action_dimension has room for every bin");
+               "drv_action_dimension holds every bin");
 
 /* Share of the limit that a bin stands for: evenly spaced from -1 to 1. */
 static inline float drv_bin_share(int32_t bin, int32_t bins) {

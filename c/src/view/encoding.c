@@ -105,7 +105,7 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
     drv_encoding *encodings = drv_memory_acquire(used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
-    uint8_t *place = (uint8_t *)encodings + arrays_begin;
+    uint8_t *next = (uint8_t *)encodings + arrays_begin;
     *layout = drv_layout_of(config);
     for (int32_t i = 0; i < scene_count; i++) {
         if (first[i] != i) {
@@ -113,10 +113,10 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
             continue;
         }
         encodings[i].layout = layout;
-        encodings[i].record = (float *)(void *)place;
-        place += record_bytes(scenes[i]);
-        encodings[i].cell_reach_m = (float *)(void *)place;
-        place += reach_bytes(scenes[i]);
+        encodings[i].record = (float *)(void *)next;
+        next += record_bytes(scenes[i]);
+        encodings[i].cell_reach_m = (float *)(void *)next;
+        next += reach_bytes(scenes[i]);
     }
     return encodings;
 }
