@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # before the imports, which take seconds
+    from .tools.interrupts import ExitOnInterrupt
+
+    ExitOnInterrupt("baselines.evaluate").install()
+
 import sys
 import warnings
 from collections.abc import Callable

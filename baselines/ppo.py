@@ -22,6 +22,11 @@ What differs from CleanRL's PPO, and why:
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # before the imports, which take seconds
+    from .tools.interrupts import ExitOnInterrupt
+
+    ExitOnInterrupt("baselines.ppo").install()
+
 import sys
 import time
 from collections.abc import Callable

@@ -8,6 +8,11 @@ keys on the horizontal one. Weights of masked steps are checked to be exactly 0.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # before the imports, which take seconds
+    from .interrupts import ExitOnInterrupt
+
+    ExitOnInterrupt("baselines.tools.inspect").install()
+
 import json
 import sys
 from dataclasses import dataclass, field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -17,11 +18,31 @@ class Interrupted(KeyboardInterrupt):
         """The exit code that shells use for this signal."""
 
 
+class ExitOnInterrupt:
+    """The handler of Ctrl-C of a command outside of a run, such as during its imports: one line and exit code 130.
+
+    It exits without an exception, which an import inside of a C extension would replace by another one.
+    """
+
+    def __init__(self, command: str):
+        self._command = command
+
+    def install(self) -> None:
+        """Replaces Python's own handler; another one, or an ignored SIGINT, stays."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        os.write(2, f"{self._command}: interrupted\n".encode())  # `print` is not reentrant
+        os._exit(128 + number)
+
+
 class Interrupts:
     """Handles SIGINT and SIGTERM during a run. A signal raises `Interrupted` at once, or, after `defer`, sets `signal`;
     a second one always raises.
 
-    Only default handlers are replaced: those of the caller, and an ignored SIGINT, stay, as all do in a thread.
+    Only default handlers and those of commands are replaced: those of other callers, and an ignored SIGINT, stay, as
+    all do in a thread.
     """
 
     def __init__(self):
@@ -32,8 +53,9 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         default = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
         main = threading.current_thread() is threading.main_thread()
-        self._replaced = {number: handler for number, handler in default.items()
-                          if main and signal.getsignal(number) == handler}
+        found = {number: signal.getsignal(number) for number in default}
+        self._replaced = {number: handler for number, handler in found.items()
+                          if main and (handler == default[number] or isinstance(handler, ExitOnInterrupt))}
         for number in self._replaced:
             signal.signal(number, self._handle)
         return self

@@ -316,6 +316,25 @@ def test_without_the_extra_a_command_is_one_sentence(tmp_path, command):
     assert done.stderr == 'baselines needs tyro; install it in the checkout with: pip install -e ".[train]"\n'
 
 
+IMPORT_INTERRUPTED = """
+import signal, sys
+class Finder:
+    def find_spec(name, *_):
+        if name == "torch.nn":
+            signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Finder)
+"""
+
+
+@pytest.mark.parametrize("command", ["ppo", "evaluate", "tools.inspect"])
+def test_a_command_interrupted_during_its_imports_prints_one_line(tmp_path, command):
+    (tmp_path / "sitecustomize.py").write_text(IMPORT_INTERRUPTED)
+    done = subprocess.run([sys.executable, "-m", f"baselines.{command}"], cwd=ROOT, capture_output=True, text=True,
+                          timeout=240, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", f"baselines.{command}: interrupted\n")
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_fits_one_and_two_env_groups(name):
     config = PRESETS[name]
