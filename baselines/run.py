@@ -97,7 +97,7 @@ class Run:
         self.ranks.on_main(lambda: check_loggers(run.tensorboard, run.wandb))
         self.ranks.on_main(self._claim.prepare)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
-                        run.progress, self.config.ppo.agent_steps, self.config.to_dict())
+                        run.progress, self.config.ppo.agent_steps, self.config.to_dict(), self._claim.check)
         if self.ranks.is_main and not resumed:
             self._evaluate("random_policy", random_policy(run.seed))
         self._started = time.perf_counter()
@@ -105,11 +105,18 @@ class Run:
         self.done = self._limit_reached()
 
     def after_update(self, metrics: dict[str, Any]) -> None:
-        """Logs the metrics of an update; evaluates and saves where it is due; decides whether the run is done."""
+        """Logs the metrics of an update; evaluates and saves where it is due; decides whether the run is done.
+
+        Raises:
+            FolderError: the folder was deleted or replaced.
+        """
         run, ranks, update = self.config.run, self.ranks, self.counters["update"]
-        # All ranks stop after the same update: limits and signals of one stop all.
-        stop = torch.tensor([self._limit_reached(), self._interrupts.signal], dtype=torch.float32, device=ranks.device)
-        finished, self._signal = map(int, ranks.max(stop).tolist())
+        # All ranks stop after the same update: limits and signals of one stop all, as does a lost folder.
+        stop = torch.tensor([self._limit_reached(), self._interrupts.signal, ranks.is_main and self._claim.lock.lost()],
+                            dtype=torch.float32, device=ranks.device)
+        finished, self._signal, lost = map(int, ranks.max(stop).tolist())
+        if lost:
+            raise self._claim.lock.error()
         self.done = bool(finished or self._signal)
         if ranks.is_main:
             self._log.write("update", self.counters, metrics)
@@ -119,6 +126,7 @@ class Run:
                 runner = PolicyRunner(self._policy, ranks.device)
                 self._interrupts.run_interruptible(lambda: self._evaluate("evaluation", runner))
         if self.done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
+            ranks.on_main(self._claim.check)
             self._checkpoint = checkpoint.save(Path(run.folder), self.config, self._policy, self._optimizer,
                                                self.counters, self._collector, ranks, run.keep_checkpoints)
 
@@ -127,8 +135,10 @@ class Run:
 
         Raises:
             Interrupted: a signal ended it.
+            FolderError: the folder was deleted or replaced.
         """
         self.close()
+        self.ranks.on_main(self._claim.check)
         folder = Path(self.config.run.folder)
         lines, curves = read_lines(folder / LOG), folder / "curves.png"
         if self.ranks.is_main:
@@ -162,12 +172,12 @@ class Run:
             with eager:
                 report = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
                                   self.config.env.threads)
-            self._log.write(kind, self.counters, with_counts(report))
+            metrics = with_counts(report)
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
-            self._log.write(kind, self.counters, {"error": f"{type(error).__name__}: {error}",
-                                                  "traceback": traceback.format_exc()})
+            metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         finally:
             torch.set_rng_state(random_state)
+        self._log.write(kind, self.counters, metrics)
 
 
 def compiles(config: TrainConfig, device: torch.device) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,13 @@ class Log:
     Args:
         folder: of the run. mute: writes nothing, as on other ranks than the main one.
         resumed: the update to resume after; later lines are dropped.
+        check: raises an error where the folder may no longer be written to; called before each line.
     """
 
     def __init__(self, folder: Path, mute: bool, resumed: int = 0, tensorboard: bool = False, wandb: bool = False,
-                 progress: bool = True, total_steps: int = 0, config: dict | None = None):
+                 progress: bool = True, total_steps: int = 0, config: dict | None = None,
+                 check: Callable[[], None] = lambda: None):
+        self._check = check
         self._mute, self._file, self._tensorboard, self._wandb, self._progress = mute, None, None, None, None
         if mute:
             return
@@ -47,6 +50,7 @@ class Log:
         """
         if self._mute:
             return
+        self._check()
         line = {"kind": kind, **counters, **{name: _finite(value) for name, value in metrics.items()}}
         append(self._file, line)
         if "error" in line:

@@ -57,7 +57,11 @@ def append(file: BinaryIO, line: Mapping[str, Any]) -> None:
         OSError: the disk is full.
     """
     text = json.dumps(line).encode() + b"\n"
-    if file.write(text) != len(text):
+    try:
+        written = file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from None  # which file it is
+    if written != len(text):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from ..config import RunConfig
 from . import checkpoint
+from .checkpoint_folder import delete
 from .dist import Ranks
 from .log import report
 from .log_file import LOG, read_lines
@@ -33,26 +33,56 @@ class FolderError(ValueError):
 
 
 @dataclass(frozen=True)
+class Lock:
+    """The lock file that this run holds open, so that no other file has its inode as long as the run lasts."""
+
+    path: Path
+    device: int
+    inode: int
+
+    @staticmethod
+    def of(path: Path) -> Lock:
+        found = path.stat()
+        return Lock(path, found.st_dev, found.st_ino)
+
+    def lost(self) -> bool:
+        """Whether the folder was deleted or replaced: its files are those of nobody, or of another run."""
+        try:
+            return Lock.of(self.path) != self
+        except OSError:
+            return True
+
+    def error(self) -> FolderError:
+        return FolderError(f"folder {str(self.path.parent)!r} was deleted or replaced while this run trained in it; "
+                           "the run ends and writes nothing more")
+
+
+@dataclass(frozen=True)
 class Claim:
     """A locked folder, and what is to be done in it before the run writes; nothing is done before `prepare`.
 
     Attributes:
+        lock: of the folder.
         resumed: the checkpoint to resume from; None: a new run.
         deleted: files and folders of an old run, the log last, so that an interrupted deletion still leaves a run.
         renamed: old and new path of the log of a run without a checkpoint.
     """
 
+    lock: Lock
     resumed: Path | None = None
     deleted: tuple[Path, ...] = ()
     renamed: tuple[Path, Path] | None = None
 
+    def check(self) -> None:
+        """A FolderError if the folder was deleted or replaced; the main rank calls it before the run writes."""
+        if self.lock.lost():
+            raise self.lock.error()
+
     def prepare(self) -> None:
         """Deletes the old run, or renames its log; the main rank calls it, after every check of the new run."""
+        self.check()
         for path in self.deleted:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+            delete(path)
         if self.renamed:
             old, new = self.renamed
             old.rename(new)
@@ -76,10 +106,10 @@ def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
 
 def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Claim:
     folder.mkdir(parents=True, exist_ok=True)
-    _lock(folder, held)
+    lock = _lock(folder, held)
     if run.overwrite:
         written = [path for path in folder.iterdir() if WRITTEN.fullmatch(path.name)]
-        return Claim(deleted=tuple(sorted(written, key=lambda path: path.name == LOG)))
+        return Claim(lock, deleted=tuple(sorted(written, key=lambda path: path.name == LOG)))
     found = checkpoint.newest(folder) if checkpoint.checkpoints(folder) else None
     if found and not run.resume:
         raise FolderError(f"folder {str(folder)!r} contains a run up to {found.name}; --run.resume continues it, "
@@ -87,16 +117,16 @@ def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Claim:
     log = folder / LOG
     last = max((line["update"] for line in read_lines(log)), default=0)
     if found or not last:
-        return Claim(found)
+        return Claim(lock, found)
     if not run.resume:
         raise FolderError(f"folder {str(folder)!r} contains the log of a run up to update {last}, without a checkpoint;"
                           " --run.overwrite deletes it, another --run.folder leaves it unchanged")
     # A script that restarts a run with --run.resume must also get past a crash before the first checkpoint.
     renamed = next(path for n in range(1, 1 << 30) if not (path := log.with_stem(f"{log.stem}.{n}")).exists())
-    return Claim(renamed=(log, renamed))
+    return Claim(lock, renamed=(log, renamed))
 
 
-def _lock(folder: Path, held: ExitStack) -> None:
+def _lock(folder: Path, held: ExitStack) -> Lock:
     holder = folder / HOLDER
     try:
         held.enter_context(FileLock(folder / LOCK, timeout=0))
@@ -105,4 +135,6 @@ def _lock(folder: Path, held: ExitStack) -> None:
         raise FolderError(f"folder {str(folder)!r} is in use by {process}; wait until it ends, or choose another "
                           "--run.folder") from None
     holder.write_text(f"process {os.getpid()} on host {socket.gethostname()!r}")
-    held.callback(holder.unlink, missing_ok=True)
+    lock = Lock.of(folder / LOCK)
+    held.callback(lambda: lock.lost() or holder.unlink(missing_ok=True))
+    return lock

@@ -2,20 +2,19 @@
 
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, tiny_config
+from small import ALONE, files_end_at, tiny_config
 
 from baselines import run as run_module
 from baselines.config import RunConfig
@@ -138,18 +137,55 @@ def test_a_run_that_ended_before_its_first_update_blocks_no_other(tmp_path, monk
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
 
 
+# ---- a folder that is lost ----
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+LOST = "folder '.*' was deleted or replaced while this run trained in it; the run ends and writes nothing more$"
+
+
+@pytest.mark.parametrize("run", [{}, {"checkpoint_updates": 1}, {"evaluate_updates": 1}], ids=str)
+@pytest.mark.parametrize("update", [1, 2])
+def test_a_run_whose_folder_is_deleted_ends_and_leaves_none(tmp_path, run, update):
+    """Whatever it would write next: a line, an evaluation or a checkpoint."""
+    folder = tmp_path / "run"
+    with pytest.raises(FolderError, match=LOST):
+        train(tiny_config(folder, run=run), lambda line: line["update"] == update and shutil.rmtree(folder))
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("checkpoint_updates", [0, 1])
+def test_a_run_whose_folder_is_replaced_writes_nothing_into_the_other_run(tmp_path, checkpoint_updates):
+    """Nor does it delete the file that names the holder of the other's lock."""
+    folder, found = tmp_path / "run", {}
+    config = tiny_config(folder, run={"checkpoint_updates": checkpoint_updates})
+    with ExitStack() as other, pytest.raises(FolderError, match=LOST):
+        def replace(line):
+            if line["update"] == 1:
+                folder.rename(tmp_path / "moved")
+                train(config.changed(run={"seed": 7}, ppo={"agent_steps": 500}))
+                other.enter_context(claimed(RunConfig(folder=folder, resume=True), ALONE))
+                found.update(contents(folder))
+
+        try:
+            train(config, replace)
+        finally:
+            assert contents(folder) == found and folder / ".lock.holder" in found
+    assert [line["kind"] for line in read_lines(tmp_path / "moved" / "metrics.jsonl")] == ["random_policy", "update"]
+
+
+def test_a_folder_deleted_after_the_last_checkpoint_gets_no_curves(tmp_path, monkeypatch):
+    folder, save = tmp_path / "run", checkpoint.save
+    monkeypatch.setattr(checkpoint, "save", lambda *arguments: (save(*arguments), shutil.rmtree(folder)))
+    with pytest.raises(FolderError, match=LOST):
+        train(tiny_config(folder, ppo={"agent_steps": 500}))
+    assert not folder.exists()
+
+
 # ---- the log ----
-
-
-@contextmanager
-def files_end_at(size):
-    """As on a full disk: a write beyond this size stops there, or fails."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def line(update, **figures):
@@ -205,11 +241,12 @@ def test_a_full_disk_leaves_the_old_log_whole(tmp_path):
     assert begin_at(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
 
 
-def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path):
+@pytest.mark.parametrize("room", [0, 7])
+def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path, room):
     path = tmp_path / "metrics.jsonl"
     write(path, line(1), line(2))
     with path.open("ab", buffering=0) as file:
-        with files_end_at(path.stat().st_size + 7), pytest.raises(OSError, match="No space left"):
+        with files_end_at(path.stat().st_size + room), pytest.raises(OSError, match=r"(space|large).*metrics\.jsonl"):
             append(file, line(3))
     assert read_lines(path) == [line(1), line(2)]
 
