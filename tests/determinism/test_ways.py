@@ -47,6 +47,8 @@ def test_one_changed_bit_is_found(monkeypatch):
     assert found() == []
     for part, arrays in enumerate(looks[40][:3]):
         for array in arrays:
+            if array[2].size == 0:  # state of trial records, which this batch does not hold
+                continue
             world = array[2].copy()
             array[2].reshape(-1).view(np.uint8)[0] ^= 1
             assert found() == [f"world 2: {('shown', 'told', 'state')[part]}"]
