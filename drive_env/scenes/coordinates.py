@@ -27,8 +27,8 @@ def near(values_m, place):
     Raises:
         SceneError: names the farthest coordinate: a faulty one has moved the origin away from the others.
     """
-    far_m = np.abs(values_m)
-    if not (far_m <= COORDINATE_LIMIT_M).all():
+    if not -COORDINATE_LIMIT_M <= values_m.min(initial=0.0) <= values_m.max(initial=0.0) <= COORDINATE_LIMIT_M:
+        far_m = np.abs(values_m)
         # np.argmax treats NaN as the largest.
         at = tuple(int(index) for index in np.unravel_index(np.argmax(far_m), far_m.shape))
         raise SceneError(f"{place(at)} is "

@@ -32,6 +32,12 @@ Points of real maps are closer than a segment is long."""
 SQUARE_M = 10.0
 """Side of the squares in which road segments are counted; the core splits longer segments."""
 
+SQUARES_ACROSS = int(2 * COORDINATE_LIMIT_M / SQUARE_M) + 1
+"""Squares in a line through the space of coordinates; the index of a square fits int32."""
+
+BLOCK_SEGMENTS = 1 << 17
+"""Segments whose squares are computed at a time, so that temporary arrays stay small."""
+
 CROWD_LIMIT = 10_000
 """Segments in one square. The densest real maps have about 200; each agent scans all segments near it in every step."""
 
@@ -132,32 +138,57 @@ def _check_roads(roads):
 
 def _check_crowds(roads):
     """Limits the segments of at most `SQUARE_M` into which the roads are split, in total and in one square."""
-    # Total, from the lengths between neighbouring points of a road.
-    at_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
-    step_m = np.diff(at_m, axis=0)
-    inside = np.ones(len(step_m), bool)
-    inside[roads.start[1:-1] - 1] = False
     # A road of one point and a repeated point count as a segment each: a slightly high count does no harm.
-    alone = np.flatnonzero(np.diff(roads.start) == 1)
-    pieces = np.ceil(np.hypot(step_m[:, 0], step_m[:, 1]) / SQUARE_M).astype(np.int64)[inside].clip(1)
-    total = int(pieces.sum()) + len(alone)
-    limit = min(POINT_LIMIT, max(SEGMENT_LIMIT, SEGMENTS_PER_POINT * len(at_m)))
+    pieces = _pieces_of_steps(roads)
+    alone = roads.start[:-1][np.diff(roads.start) == 1]
+    total, points = int(pieces.sum(dtype=np.int64)) + len(alone), len(roads.x_m)
+    limit = min(POINT_LIMIT, max(SEGMENT_LIMIT, SEGMENTS_PER_POINT * points))
     if total > limit:
-        raise SceneError(f"its roads have {total} segments of at most {SQUARE_M:g} m, from {len(at_m)} points; "
+        raise SceneError(f"its roads have {total} segments of at most {SQUARE_M:g} m, from {points} points; "
                          f"at most {limit} are allowed")
     if total <= CROWD_LIMIT:
         return
-    # Segments by square, from their middles.
-    share = (np.arange(total - len(alone)) - np.repeat(np.cumsum(pieces) - pieces, pieces) + 0.5)
-    share /= np.repeat(pieces, pieces)
-    middle_m = np.repeat(at_m[:-1][inside], pieces, axis=0) + share[:, None] * np.repeat(step_m[inside], pieces, axis=0)
-    square = np.floor(np.concatenate([middle_m, at_m[roads.start[alone]]]) / SQUARE_M).astype(np.int64)
-    keys, counts = np.unique(square[:, 0] * 2**32 + square[:, 1], return_counts=True)
-    if counts.max() > CROWD_LIMIT:
-        column, row = divmod(int(keys[np.argmax(counts)]) + 2**31, 2**32)
-        raise SceneError(f"its roads have {counts.max()} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M:g}, {(row - 2**31) * SQUARE_M:g}) m; at most {CROWD_LIMIT} are "
-                         "allowed")
+    ends = np.cumsum(pieces, dtype=np.int32)
+    # Sorted, the squares of a crowd are equal over more than the limit.
+    squares = np.concatenate([np.empty(total - len(alone), np.int32), _squares(roads.x_m[alone], roads.y_m[alone])])
+    for first in range(0, total - len(alone), BLOCK_SEGMENTS):
+        block = squares[first : min(first + BLOCK_SEGMENTS, total - len(alone))]
+        block[:] = _squares(*_middles_m(roads, pieces, ends, first, len(block)))
+    squares.sort()
+    crowded = squares[CROWD_LIMIT:][squares[CROWD_LIMIT:] == squares[:-CROWD_LIMIT]]
+    if len(crowded):
+        found, counts = np.unique(crowded, return_counts=True)
+        column, row = divmod(int(found[np.argmax(counts)]), SQUARES_ACROSS)
+        raise SceneError(f"its roads have {counts.max() + CROWD_LIMIT} segments in the square of {SQUARE_M:g} m at "
+                         f"({column * SQUARE_M - COORDINATE_LIMIT_M:g}, {row * SQUARE_M - COORDINATE_LIMIT_M:g}) m; at "
+                         f"most {CROWD_LIMIT} are allowed")
+
+
+def _pieces_of_steps(roads):
+    """(p - 1,) int32, segments between every point and the next; 0 where a road ends."""
+    if len(roads.x_m) < 2:
+        return np.zeros(0, np.int32)
+    step_m = np.subtract(roads.x_m[1:], roads.x_m[:-1], dtype=np.float64)
+    np.hypot(step_m, np.subtract(roads.y_m[1:], roads.y_m[:-1], dtype=np.float64), out=step_m)
+    step_m /= SQUARE_M
+    pieces = np.ceil(step_m, out=step_m).astype(np.int32).clip(1)
+    pieces[roads.start[1:-1] - 1] = 0
+    return pieces
+
+
+def _middles_m(roads, pieces, ends, first, count):
+    """x and y of the middles of so many segments in a row."""
+    segment = np.arange(first, first + count)
+    step = np.searchsorted(ends, segment, side="right")
+    share = (segment - ends[step] + pieces[step] + 0.5) / pieces[step]
+    return tuple(at_m[step] + share * (at_m[step + 1].astype(np.float64) - at_m[step])
+                 for at_m in (roads.x_m, roads.y_m))
+
+
+def _squares(x_m, y_m):
+    """(n,) int32, the index of the square of every place."""
+    column, row = (np.floor((at_m + COORDINATE_LIMIT_M) / SQUARE_M).astype(np.int32) for at_m in (x_m, y_m))
+    return column * SQUARES_ACROSS + row
 
 
 def _check_lanes(lanes, roads):

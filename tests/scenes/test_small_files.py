@@ -17,6 +17,7 @@ from small_scene import changed, small_scene
 from drive_env.errors import SceneError
 from drive_env.scenes import json_text, load_scene
 from drive_env.scenes.readers import source
+from drive_env.scenes.readers.drv import write
 from drive_env.scenes.readers.drv.write import drv_bytes
 
 SMALL_FILE_BYTES = 900_000
@@ -46,7 +47,7 @@ def long_drv():
     scene = small_scene()
     names = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
     return drv_bytes(changed(scene, objects={
-        name: np.zeros((780_000, 1), getattr(scene.objects, name).dtype) for name in names}))
+        name: np.zeros((400_000, 1), getattr(scene.objects, name).dtype) for name in names}))
 
 
 ONE_POINT = '{"type":"lane","geometry":[{"x":1.5,"y":1.5}]}'
@@ -72,7 +73,7 @@ BOMBS = {
     "as long roads as may be": lambda: file_bytes(
         [object_bytes()], [road_bytes(4, [(0, 10 * y), (40_000, 10 * y)]) for y in range(131)]),
     "a long log": long_drv, "a long log, cut": lambda: long_drv()[:-8],
-    "states": lambda: file_bytes([object_bytes(frames=100, valid=[1] * 100)] * 4900
+    "states": lambda: file_bytes([object_bytes(frames=100, valid=[1] * 100)] * 2550
                                  + [object_bytes(frames=100, valid=[1] * 100, x=1e8)], []),
 }
 
@@ -92,6 +93,78 @@ def test_a_small_file_takes_little_memory(tmp_path, name):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < MEMORY_BYTES
+
+
+LARGEST_BYTES = source.BINARY_SHARE * (SMALL_FILE_BYTES - 1)
+"""Of a binary format, decompressed from a small file."""
+
+
+def padded(content):
+    """A gzip member just below the size of a small file: the rest is a file name in its header."""
+    packed = gzip.compress(content, 6)
+    name = b"a" * (SMALL_FILE_BYTES - 2 - len(packed)) + b"\0"
+    return packed[:3] + b"\x08" + packed[4:10] + name + packed[10:]
+
+
+def serpentine(count):
+    """Points 39 m apart, of four segments each, the most per point that may be; 10 m from one line to the next."""
+    line, place = np.divmod(np.arange(count), 2400)
+    return np.where(line % 2, 2399 - place, place) * 39.0 - 46_800, line * 10.0
+
+
+def laps(count):
+    """The same 1,200 points again and again."""
+    return tuple(np.resize(values, count) for values in serpentine(1200))
+
+
+def same_point(count):
+    return np.zeros(count), np.zeros(count)
+
+
+def points_bin(places, roads):
+    """A `.bin` of the largest size allowed with points by `places`, on so many roads."""
+    points = (LARGEST_BYTES - 1000 - 36 * roads) // 12 // roads
+    xyz = np.zeros((3, roads, points), "<f4")
+    xyz[0].flat, xyz[1].flat = places(roads * points)
+    return struct.pack("<ii", 1, roads) + object_bytes() + b"".join(
+        struct.pack("<ii", 4, points) + xyz[:, road].tobytes() + bytes(28) for road in range(roads))
+
+
+def points_drv(places, roads):
+    points = (LARGEST_BYTES - 5000 - 30 * roads) // 8 // roads
+    x_m, y_m = (at_m.astype(np.float32) for at_m in places(roads * points))
+    zeros = np.zeros(roads, np.float32)
+    return drv_bytes(changed(
+        small_scene(), lanes=dict(start=np.zeros(roads + 1, np.int32), successor=np.zeros(0, np.int32)), roads=dict(
+            id=np.arange(roads), kind=np.ones(roads, np.uint8), start=np.arange(roads + 1, dtype=np.int32) * points,
+            x_m=x_m, y_m=y_m, width_m=zeros, speed_limit_mps=zeros)))
+
+
+@pytest.mark.parametrize("written", [points_bin, points_drv])
+@pytest.mark.parametrize(("places", "roads"), [
+    (serpentine, 1), (serpentine, 10), (same_point, 10), (same_point, 39_000), (laps, 39_000), (laps, 99_000)])
+def test_a_small_file_of_as_many_points_as_may_be_takes_little_memory(tmp_path, monkeypatch, written, places, roads):
+    monkeypatch.setattr(write, "validate_scene", lambda scene: scene)  # what a hostile writer would leave out
+    path = tmp_path / "bomb"
+    path.write_bytes(padded(written(places, roads)))
+    assert path.stat().st_size < SMALL_FILE_BYTES
+    tracemalloc.start()
+    try:
+        load_scene(path)
+    except SceneError as error:
+        assert "segments" in str(error) or "lanes start" in str(error)  # it is read to its end
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < MEMORY_BYTES
+
+
+@pytest.mark.parametrize("name", ["pufferdrive/map_000.bin", "pufferdrive/map_942.bin"])
+def test_a_real_binary_file_is_far_below_the_limit(name):
+    data = sample(name).read_bytes()
+    for copies in (1, 11, 50):
+        packed = len(gzip.compress(data, 9)) * copies
+        assert 1.4 * copies * len(data) < max(source.BINARY_BYTES, source.BINARY_SHARE * packed)
 
 
 @pytest.mark.parametrize("unit", [

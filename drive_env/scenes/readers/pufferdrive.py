@@ -211,7 +211,8 @@ def _offset(raw_m, origin_m):
     # Convert finite values only: a signalling NaN would raise a floating-point flag.
     values_m = np.full(raw_m.shape, np.nan)
     np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
-    return values_m - origin_m
+    values_m -= origin_m
+    return values_m
 
 
 def _copied(column):

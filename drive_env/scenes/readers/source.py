@@ -7,14 +7,18 @@ import stat
 import zlib
 
 from ...errors import SceneError
-from ..json_text import looks_like_json, parsed_bytes_at_most
+from ..json_text import HEAD_BYTES, looks_like_json, parsed_bytes_at_most
 from ..metadata import as_text
 
 FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; larger files are not read into memory."""
 
 DECOMPRESSED_BYTES, DECOMPRESSED_SHARE = 16 * 2**20, 32
-"""Limit of decompressed bytes: the larger of a constant and a multiple of the file; real JSON shrinks to a fifth."""
+"""Limit of decompressed JSON: the larger of a constant and a multiple of the file; real JSON shrinks to a fifth."""
+
+BINARY_BYTES, BINARY_SHARE = 8 * 2**20, 12
+"""The same for binary formats, whose scenes take up to nine times their bytes while they are read and checked; real
+files shrink to between a half and an eighth."""
 
 PARSED_BYTES, PARSED_SHARE = 90 * 10**6, 96
 """Limit of the memory of parsed JSON from a compressed file, likewise; real files take 55 times their size."""
@@ -89,10 +93,12 @@ def decompressed(name: str, data: bytes) -> bytes:
     """
     if not data.startswith(GZIP_MAGIC):
         return data
-    # Decompress up to one byte beyond the limit.
-    member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    limit = min(FILE_LIMIT_BYTES, max(DECOMPRESSED_BYTES, DECOMPRESSED_SHARE * len(data)))
+    # Decompress up to one byte beyond the limit of what it begins like.
+    head, member = (zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) for _ in range(2))
     try:
+        is_json = looks_like_json(head.decompress(data, HEAD_BYTES))
+        least, share = (DECOMPRESSED_BYTES, DECOMPRESSED_SHARE) if is_json else (BINARY_BYTES, BINARY_SHARE)
+        limit = min(FILE_LIMIT_BYTES, max(least, share * len(data)))
         content = member.decompress(data, limit + 1)
     except zlib.error as error:
         raise SceneError(f"{name}: it cannot be decompressed: {error}") from None
