@@ -175,7 +175,8 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
 
 
 def _unequal(place: Path, name: str, was: Any, now: Any) -> CheckpointError:
-    return CheckpointError(f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; to resume they must be equal")
+    return CheckpointError(
+        f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; to resume they must be equal")
 
 
 @suggests_another
