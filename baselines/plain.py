@@ -1,4 +1,4 @@
-"""Which plain value does a field get? Scalars of numpy and torch, paths and lists become what JSON can hold, by its type."""
+"""Which plain value does a field get? Scalars of numpy and torch, paths and lists become JSON values, by its type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 /* What may be called from outside the core?
  *
- * Every public declaration stands here or expands from drive/lists.h; the Python binding is this header, preprocessed
+ * Every public declaration is here or expands from drive/lists.h; the Python binding is this header, preprocessed
  * with DRV_BINDING defined. Units are SI and stand in the names. Angles are radians counter-clockwise from +x.
  *
  * Words: a *world* is a running copy of a *scene*; an *agent* is a controlled vehicle of a world, and the agents of all
@@ -62,10 +62,10 @@ typedef enum drv_status {
 typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
 typedef enum drv_dynamics { DRV_BICYCLE = 0 } drv_dynamics;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
-/* What an observation is: floats, half floats, or an index observation, from which the floats can be rebuilt (see
- * drv_observation_place). */
+/* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
+ * rebuilt (see drv_observation_place). */
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
-/* Which road segments an agent sees: the nearest to it, or to the middle of the small cell it is in. */
+/* Which road segments an agent observes: the nearest to it, or to the middle of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
@@ -302,7 +302,7 @@ typedef struct drv_worlds {
     int32_t count;
 } drv_worlds;
 
-/* One array of the state block, for those who look without touching. Element (world, i) stands at
+/* Describes one array of the state block, for reading. Element (world, i) is at byte
  * offset + world * world_stride + i * item_bytes. */
 typedef struct drv_state_field {
     const char *name;
@@ -345,8 +345,8 @@ typedef struct drv_action_space {
     drv_action_dimension dimension[DRV_ACTION_DIMENSIONS];
 } drv_action_space;
 
-/* A set of an observation: slots, each of which shows one thing by a record of so many floats. In an index observation
- * a slot is a uint16: the thing's entry in the table of the set, whose entry 0 is zeros and stands for an empty slot.
+/* A set of an observation: slots, each with the record of one vehicle or segment. In an index observation a slot is a
+ * uint16: an entry in the table of the set, whose entry 0 is all zeros and denotes an empty slot.
  * The table of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
 typedef struct drv_observation_set {
     const char *name; /* its features are called name/... */
@@ -442,7 +442,7 @@ const char *drv_metric_name(int32_t metric); /* "" past the end */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean over agents that have both of score in trial `trial` minus score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
-/* One agent's part of a finished trial. Its figures stand apart, drv_metric_count floats per record. */
+/* One agent's part of a finished trial. Its figures are in a separate array, drv_metric_count floats per record. */
 typedef struct drv_trial_record {
     int64_t episode;
     int32_t world, scene, trial;

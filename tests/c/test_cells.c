@@ -1,4 +1,4 @@
-/* Is what is kept of a cell what was to be kept, and nothing when there is no room? Also by several threads at once. */
+/* Does the road cache return the lists that were stored, and none beyond its capacity? Also with several threads. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static uint64_t units(int64_t cell) {
     return (bytes + DRV_CELL_UNIT - 1) / DRV_CELL_UNIT;
 }
 
-TEST(small_cells_are_half_as_wide_and_every_scene_has_its_own) {
+TEST(sub_cells_are_half_as_wide_and_every_scene_has_its_own) {
     drv_scene *scenes[2] = {empty_scene(), empty_scene()};
     const drv_grid grid = drv_cells_grid(scenes[0]);
     CHECK(grid.left_m == -3.0f && grid.bottom_m == 7.0f && grid.cell_m == 2.5f, "%g", (double)grid.cell_m);
@@ -54,16 +54,16 @@ TEST(small_cells_are_half_as_wide_and_every_scene_has_its_own) {
 TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
     drv_scene *scene = empty_scene();
     drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
-    for (uint64_t room = 0; room <= 40; room++) {
-        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, room * DRV_CELL_UNIT);
+    for (uint64_t capacity = 0; capacity <= 40; capacity++) {
+        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, capacity * DRV_CELL_UNIT);
         uint64_t used = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) {
             make_list(list, cell);
             drv_cells_store(cells, cell, list);
             used += units(cell);
             const drv_cell_list *found = drv_cells_find(cells, cell);
-            CHECK((found != NULL) == (used <= cells->units), "cell %lld with room %llu", (long long)cell,
-                  (unsigned long long)room);
+            CHECK((found != NULL) == (used <= cells->units), "cell %lld with capacity %llu", (long long)cell,
+                  (unsigned long long)capacity);
             if (found) check_list(found, cell);
         }
         drv_cells_free(cells);
@@ -123,15 +123,15 @@ TEST(threads_find_whole_lists_or_none) {
     drv_scene *scene = empty_scene();
     uint64_t wanted = 0;
     for (int64_t cell = 0; cell < CELLS; cell++) wanted += units(cell);
-    for (uint64_t room = 8; room <= 1024; room *= 4) {
-        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, room * DRV_CELL_UNIT);
+    for (uint64_t capacity = 8; capacity <= 1024; capacity *= 4) {
+        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, capacity * DRV_CELL_UNIT);
         pthread_t threads[4];
         for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cells);
         for (int32_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
         int32_t kept = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_cells_find(cells, cell) != NULL;
-        CHECK(kept > 0 && (kept == CELLS) == (room >= wanted), "%d with room %llu of %llu", kept,
-              (unsigned long long)room, (unsigned long long)wanted);
+        CHECK(kept > 0 && (kept == CELLS) == (capacity >= wanted), "%d with capacity %llu of %llu", kept,
+              (unsigned long long)capacity, (unsigned long long)wanted);
         drv_cells_free(cells);
     }
     free(scene);

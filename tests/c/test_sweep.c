@@ -83,7 +83,7 @@ static drv_mover mover_on(drv_sweep way) {
     return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
 }
 
-static drv_point some_place(dice *die) {
+static drv_point some_point(dice *die) {
     const float far_m = dice_below(die, 4) ? 100.0f : dice_below(die, 2) ? 50000.0f : 5e6f;
     return (drv_point){far_m * (float)dice_between(die, -1, 1), far_m * (float)dice_between(die, -1, 1)};
 }
@@ -92,7 +92,7 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
     dice die = {71};
     int32_t met = 0, apart = 0, ruled_out = 0;
     for (int32_t i = 0; i < 40000; i++) {
-        const drv_point around = some_place(&die);
+        const drv_point around = some_point(&die);
         const drv_sweep a = some_sweep(&die, around), b = some_sweep(&die, around);
         const bool meet = meet_on_some_piece(&a, &b, pieces_of_both(&a, &b));
         const drv_mover one = mover_on(a), other = mover_on(b);
@@ -111,12 +111,12 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
     dice die = {72};
     int32_t met = 0, apart = 0, ruled_out = 0;
     for (int32_t i = 0; i < 6000; i++) {
-        const drv_point around = some_place(&die);
+        const drv_point around = some_point(&die);
         const drv_sweep way = some_sweep(&die, around);
         const drv_mover own = mover_on(way);
-        some_edges room = {0};
-        fill_edges(&room, &die, around, 15.0);
-        const drv_segments edges = segments_of(&room);
+        some_edges stored = {0};
+        fill_edges(&stored, &die, around, 15.0);
+        const drv_segments edges = segments_of(&stored);
         const float reach_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
         const drv_edge_query search = drv_edge_query_of(&own, reach_m);
         for (int32_t edge = 0; edge < EDGES; edge++) {
@@ -222,10 +222,10 @@ TEST(a_sweep_of_the_largest_vehicles_is_off_by_3_cm_at_most) {
 
 TEST(a_sweep_of_the_largest_vehicles_over_an_edge_is_off_by_3_cm_at_most) {
     dice die = {74};
-    some_edges room = {0};
-    const drv_segments edges = segments_of(&room);
+    some_edges stored = {0};
+    const drv_segments edges = segments_of(&stored);
     for (int32_t i = 0; i < 30; i++) {
-        fill_edges(&room, &die, (drv_point){0.0f, 0.0f}, 80.0);
+        fill_edges(&stored, &die, (drv_point){0.0f, 0.0f}, 80.0);
         const drv_point aside = drv_direction((float)dice_between(&die, -3.1, 3.1));
         const drv_sweep none = {{0.0f, 0.0f}, {0.0f, 0.0f}, 0.0f, 0.0f, 0.0f, 0.0f};
         const passage one = {some_huge_sweep(&die), none, &edges, aside};

@@ -295,8 +295,8 @@ static drv_status check_codes(const reader *in, drv_file_part part, int low, int
     const int64_t count = elements(in, part);
     for (int64_t i = 0; i < count; i++)
         if (codes[i] < low || codes[i] > high)
-            return REFUSE(in, "%s is %d; it must be %d to %d", element_location(in, part, i, sizeof *codes).text, codes[i],
-                          low, high);
+            return REFUSE(in, "%s is %d; it must be %d to %d", element_location(in, part, i, sizeof *codes).text,
+                          codes[i], low, high);
     return DRV_OK;
 }
 
@@ -356,8 +356,8 @@ static drv_status check_indices(const reader *in, drv_file_part part, int32_t co
     const int32_t *index = integers(in, part);
     for (int64_t i = 0; i < elements(in, part); i++)
         if (index[i] < 0 || index[i] >= count)
-            return REFUSE(in, "%s is %d; it must be an index below %d", element_location(in, part, i, sizeof *index).text,
-                          index[i], count);
+            return REFUSE(in, "%s is %d; it must be an index below %d",
+                          element_location(in, part, i, sizeof *index).text, index[i], count);
     return DRV_OK;
 }
 

@@ -45,8 +45,8 @@ DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch,
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
 DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
-/* Writes the observation vectors of the chosen agents of a world, in a type that has all features; that of agent i is the
- * i-th of `out`. */
+/* Writes the observation vectors of the chosen agents of a world, that of agent i to the i-th of `out`. `type` is one
+ * of the float types. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                                      drv_observation_type type, void *out);
 

@@ -1,4 +1,4 @@
-/* Where does a number stand in an observation, and how is it scaled? */
+/* At which offset of an observation is a number, and how is it scaled? */
 #include "view/layout.h"
 
 #include <stddef.h>
@@ -142,7 +142,7 @@ float drv_position_scale(const drv_config *config) {
     return scale;
 }
 
-/* Writes the features of one record, which stands at `offset` and is repeated in so many slots. */
+/* Writes the features of a record that begins at `offset` and is repeated in `slots` slots. */
 static int32_t report_features(const drv_config *config, const feature *features, int32_t count, int32_t offset,
                                int32_t slots, drv_feature *out, int32_t capacity, int32_t written) {
     for (int32_t i = 0; i < count; i++, written++)

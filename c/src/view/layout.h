@@ -1,4 +1,4 @@
-/* Where does a number stand in an observation, and how is it scaled?
+/* At which offset of an observation is a number, and how is it scaled?
  *
  * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles,
  * the nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols,

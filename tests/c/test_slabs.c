@@ -1,6 +1,6 @@
-/* Is what was taken one's own, empty and at the start of a line?
+/* Is acquired memory exclusive, zeroed and aligned to a cache line?
  *
- * Under the address sanitizer nothing shares a slab; shelves are tried under the thread sanitizer and memcheck. */
+ * Under the address sanitizer no slab is shared; the thread sanitizer and memcheck test shared slabs. */
 #include <pthread.h>
 
 #include "check.h"
@@ -45,12 +45,12 @@ static void *trade(void *seed) {
     return NULL;
 }
 
-TEST(what_is_taken_is_empty_and_nobody_elses) {
+TEST(acquired_memory_is_zeroed_and_exclusive) {
     uint64_t seed = 7;
     trade(&seed);
 }
 
-TEST(threads_take_and_give_at_once) {
+TEST(threads_acquire_and_release_concurrently) {
     pthread_t threads[THREADS];
     uint64_t seeds[THREADS];
     for (uint64_t i = 0; i < THREADS; i++) {
@@ -60,7 +60,7 @@ TEST(threads_take_and_give_at_once) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
-TEST(large_things_are_empty_too) {
+TEST(large_allocations_are_zeroed_too) {
     uint8_t *one = drv_memory_acquire(LARGE), *other = drv_memory_acquire_shared(LARGE);
     CHECK(one && other && all_are(one, LARGE, 0), "%p", (void *)one);
     memset(one, 1, LARGE);
@@ -70,8 +70,8 @@ TEST(large_things_are_empty_too) {
     drv_memory_release(one);
 }
 
-/* From below a large page to beyond one and a small page of any size, by lines: all that was asked for is there. */
-TEST(large_things_end_where_they_were_asked_to) {
+/* From below a large page to beyond one and a small page of any size, by lines: all requested bytes are there. */
+TEST(large_allocations_are_usable_to_their_last_byte) {
     enum { PAGE = 2 << 20, FROM = PAGE - 4 * DRV_CACHE_LINE, TO = PAGE + (1 << 17) };
     for (uint64_t bytes = FROM; bytes <= TO; bytes += DRV_CACHE_LINE) {
         uint8_t *memory = drv_memory_acquire(bytes);
@@ -89,7 +89,7 @@ TEST(large_things_end_where_they_were_asked_to) {
     }
 }
 
-TEST(what_cannot_be_is_refused) {
+TEST(impossible_sizes_are_refused) {
     for (uint64_t less = 0; less < 3 * DRV_CACHE_LINE; less++)
         CHECK(!drv_memory_acquire(UINT64_MAX - less) && !drv_memory_acquire_shared(UINT64_MAX - less),
               "%llu less than there can be", (unsigned long long)less);
