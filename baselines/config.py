@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from pathlib import PurePath
 from typing import Any, Literal, get_type_hints
 
 from drive_env import DriveConfig
@@ -47,9 +46,13 @@ def _kinds(config: type) -> dict[str, Any]:
 
 
 def _explicit_path(source):
-    """A path object without a folder gets `./`: as a bare string it could be the name of a generator."""
-    bare = isinstance(source, PurePath) and not os.path.dirname(source)
-    return os.path.join(os.curdir, source) if bare else source
+    """An os.PathLike without a folder gets `./`: as a bare string it could be the name of a generator."""
+    try:
+        path = os.fspath(source) if isinstance(source, os.PathLike) else None
+    except TypeError:  # its __fspath__ returns no path; the check of the field raises the error
+        return source
+    bare = isinstance(path, str) and not os.path.dirname(path)
+    return os.path.join(os.curdir, path) if bare else source
 
 
 @dataclass(frozen=True)

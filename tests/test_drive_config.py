@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -170,6 +171,22 @@ def test_a_spec_survives_json_and_makes_the_env():
         plays.append(play)
         each.close()
     assert plays[0] == plays[1]
+
+
+def test_a_spec_keeps_what_json_can_hold_of_its_arguments():
+    """As docs/config.md describes it: a `DriveConfig` and a list survive, a tuple becomes a list, a path raises."""
+    name = "drive_env/Drive-v0"
+    env = gymnasium.make(name, scenes=["intersection"], config=DriveConfig(dt_s=np.float32(0.1)))
+    assert EnvSpec.from_json(env.spec.to_json()) == env.spec
+    env.close()
+    env = gymnasium.make(name, scenes=("intersection",))
+    spec = EnvSpec.from_json(env.spec.to_json())
+    assert spec.kwargs["scenes"] == ["intersection"] and spec != env.spec
+    gymnasium.make(spec).close()
+    env.close()
+    for arguments in ({"scenes": Path("town")}, {"scenes": "town", "config": {"dt_s": np.float32(0.1)}}):
+        with pytest.raises(TypeError, match="not JSON serializable"):
+            EnvSpec(name, kwargs=arguments).to_json()
 
 
 def test_a_vector_env_s_spec_survives_json():

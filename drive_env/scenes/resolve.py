@@ -76,7 +76,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
 
 def is_generator(source: Any) -> bool:
     """Whether a source means a generator and not a path."""
-    return isinstance(source, str) and source in GENERATORS
+    return isinstance(source, str) and not isinstance(source, os.PathLike) and source in GENERATORS
 
 
 def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:

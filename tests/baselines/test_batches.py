@@ -15,6 +15,17 @@ from baselines.rollout.batches import scenes_of
 from drive_env import Batch, SceneError, generate_scene, save_scene
 
 
+class TownPath:
+    """A path that is neither a str nor a pathlib.Path."""
+
+    def __fspath__(self):
+        return "town"
+
+
+class TownText(TownPath, str):
+    """Both a str and an os.PathLike: any os.PathLike is a path."""
+
+
 def names_of(*scenes, **options):
     return [scene.name for scene in scenes_of(replace(BUSY, scenes=scenes, **options))]
 
@@ -30,6 +41,7 @@ def test_the_name_of_a_generator_is_the_generator_even_where_a_file_has_it(tmp_p
     assert names_of("./town") == ["intersection/7"] * 2 == [scene.name for scene in Batch("./town").scenes]
     assert names_of("./intersection") == names_of(str(tmp_path / "intersection")) == ["intersection/7"]
     assert names_of(Path("town")) == ["intersection/7"] * 2 and names_of(Path("town/a.drv")) == ["intersection/7"]
+    assert names_of(TownPath()) == names_of(TownText("town")) == ["intersection/7"] * 2
     assert names_of("town", "./town", scene_count=1) == ["town/0", "intersection/7", "intersection/7"]
 
 

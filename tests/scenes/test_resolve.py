@@ -14,6 +14,17 @@ from drive_env.errors import SceneError
 from drive_env.scenes import resolve_scenes
 
 
+class TownPath:
+    """A path that is neither a str nor a pathlib.Path."""
+
+    def __fspath__(self):
+        return "town"
+
+
+class TownText(TownPath, str):
+    """Both a str and an os.PathLike: any os.PathLike is a path."""
+
+
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "small.bin"
@@ -73,7 +84,8 @@ def test_a_generators_name_means_the_generator_even_if_there_is_such_a_path(
     for apis in (lambda source: resolve_scenes(source, seeds=range(2)), lambda source: Batch(source).scenes[:2],
                  lambda source: parallel_env(source).batch.scenes[:2]):
         assert [scene.name for scene in apis("town")] == ["town/0", "town/1"]
-        for source, read in (("./town", f"./{file}"), (Path("town"), file), (tmp_path / "town", tmp_path / file)):
+        for source, read in (("./town", f"./{file}"), (Path("town"), file), (tmp_path / "town", tmp_path / file),
+                             (TownPath(), file), (TownText("town"), file)):
             assert [scene.source for scene in apis(source)] == [str(read)]
 
 
