@@ -33,6 +33,10 @@ else:  # hidden from type checkers, which would accept every name otherwise
             from .replay import record
 
             return record
+        if name == "drivers":
+            from . import drivers
+
+            return drivers
         raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
 
 

@@ -23,7 +23,7 @@ from .roles import assign_roles
 from .scenes import Report, Scenes, resolve_scenes
 from .state import load_state, saved_state
 from .sub_batch import BatchPart
-from .trial_records import held_records, trial_metrics
+from .trial_records import check_group, held_records, trial_metrics
 from .world_state import ReadableWorlds
 
 if TYPE_CHECKING:
@@ -167,6 +167,7 @@ class Batch(ReadableWorlds):
         self._check_open()
         if by is None:
             return reports.metrics_report(self._core)
+        check_group(by)
         return trial_metrics(held_records(self._core, clear=False), by)
 
     def trial_records(self) -> npt.NDArray[np.void]:

@@ -47,6 +47,12 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
     return records
 
 
+def check_group(by: object) -> None:
+    """A `ConfigError` where trial records cannot be grouped by `by`."""
+    if by not in GROUPS:
+        raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
+
+
 def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
                   ) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
     """The figures of docs/metrics.md over some trial records, each agent with equal weight.
@@ -67,8 +73,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
         raise ConfigError(f"records is {shown(records)}; it must be an array of Batch.trial_records")
     if by is None:
         return _report(records)
-    if by not in GROUPS:
-        raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
+    check_group(by)
     return {int(index): _report(records[records[by] == index]) for index in np.unique(records[by])}
 
 
