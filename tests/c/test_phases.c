@@ -84,8 +84,8 @@ static void begin_play(play *on, drv_config config) {
     for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene(i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
-                                   .record_capacity = 3, .scene_count = SCENES, .scenes = on->scenes, .world_ids = ids, .seed = 3,
-                                   .thread_count = 1};
+                                   .record_capacity = 3, .scene_count = SCENES, .scenes = on->scenes,
+                                   .world_ids = ids, .seed = 3, .thread_count = 1};
     drv_batch_needs needs;
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);

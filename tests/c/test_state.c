@@ -23,7 +23,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
                   (long long)end);
             CHECK(field.offset % 32 == 0 && (int64_t)field.world_stride == world_bytes, "%s", field.name);
             const int no_records = all[i].record_capacity == 0 && strncmp(field.name, "record", 6) == 0;
-            CHECK((field.count > 0 || no_records) && field.name[0] && field.phases[0], "%s: %d", field.name, field.count);
+            CHECK(field.count > 0 || no_records, "%s: %d", field.name, field.count);
+            CHECK(field.name[0] && field.phases[0], "%s", field.name);
             end = (int64_t)field.offset + bytes_of(&field);
         }
         CHECK(end <= world_bytes && world_bytes < end + 128, "they end at %lld of %lld", (long long)end,
