@@ -20,8 +20,8 @@ RUNS = [
     ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
     ("sb3_ppo.py", ["--steps", "500", "--api", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("sb3_ppo.py", ["--steps", "500", "--api", "all-agents"], ("stable_baselines3",), r"steps 2048, mean return"),
-    ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agents"),
-    ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, \d+ episodes"),
+    ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agent episodes"),
+    ("supersuit_sb3.py", ["--steps", "2000"], ("supersuit", "stable_baselines3"), r"steps 2048, \d+ agent episodes"),
     ("torchrl_rollout.py", ["--steps", "130"], ("torchrl",), r"steps 1040: .* count; .*\n.*'offroad': \d+"),
     ("rllib_ppo.py", ["--steps", "300", "--batch", "200"], ("ray",), r"steps 400, agent-steps \d+, mean return"),
 ]

@@ -232,7 +232,7 @@ def test_attributes_and_methods_of_single_envs():
     with pytest.raises(AttributeError, match="no attribute 'speed'"):
         env.get_attr("speed")
     for name in ("trial_index", "render_mode", "batch"):
-        with pytest.raises(AttributeError, match=f"{name} is the world's own"):
+        with pytest.raises(AttributeError, match=f"{name} belongs to the world"):
             env.set_attr(name, 1)
 
 
@@ -271,7 +271,7 @@ def test_a_pickled_adapter_goes_on_bit_for_bit():
 
 
 @pytest.mark.parametrize("settings, complaint", [
-    ({"worlds": 0}, "worlds is 0"), ({"agents": "some"}, "agents is 'some'"), ({"agents": ["ego"]}, "agents is"),
+    ({"num_worlds": 0}, "num_worlds is 0"), ({"agents": "some"}, "agents is 'some'"), ({"agents": ["ego"]}, "agents is"),
     ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "agents='all'"),
     ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is a int"),
 ])
