@@ -271,7 +271,8 @@ def test_a_pickled_adapter_goes_on_bit_for_bit():
 
 
 @pytest.mark.parametrize("settings, complaint", [
-    ({"num_worlds": 0}, "num_worlds is 0"), ({"agents": "some"}, "agents is 'some'"), ({"agents": ["ego"]}, "agents is"),
+    ({"num_worlds": 0}, "num_worlds is 0"), ({"agents": "some"}, "agents is 'some'"),
+    ({"agents": ["ego"]}, "agents is"),
     ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "agents='all'"),
     ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is a int"),
 ])
