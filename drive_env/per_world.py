@@ -39,14 +39,7 @@ def checked_world_ids(world_ids: Any, num_worlds: int) -> npt.NDArray[np.int64]:
     """
     if world_ids is None:
         return np.arange(num_worlds, dtype=np.int64)
-    found = _as_array("world_ids", world_ids, ConfigError)
-    if not np.issubdtype(found.dtype, np.integer) or found.shape != (num_worlds,):
-        raise ConfigError(f"world_ids is {found.dtype} of shape {found.shape}; "
-                          f"it must be whole numbers of shape ({num_worlds},)")
-    if found.min() < 0 or found.max() > np.iinfo(np.int64).max:
-        worst = found.min() if found.min() < 0 else found.max()
-        raise ConfigError(f"world_ids has {worst}; ids must be 0 to 2**63 - 1")
-    return np.ascontiguousarray(found, np.int64)
+    return _whole_numbers("world_ids", world_ids, num_worlds, np.int64, "ids must be 0 to 2**63 - 1", ConfigError)
 
 
 def checked_mask(worlds: Any, num_worlds: int) -> npt.NDArray[np.bool_] | None:
@@ -71,14 +64,8 @@ def checked_ages(ages: Any, num_worlds: int) -> npt.NDArray[np.int32] | None:
     """
     if ages is None:
         return None
-    found = _as_array("initial_ages", ages, CallError)
-    if not np.issubdtype(found.dtype, np.integer) or found.shape != (num_worlds,):
-        raise CallError(f"initial_ages is {found.dtype} of shape {found.shape}; "
-                        f"it must be whole numbers of shape ({num_worlds},)")
-    if found.min() < 0 or found.max() > np.iinfo(np.int32).max:
-        worst = found.min() if found.min() < 0 else found.max()
-        raise CallError(f"initial_ages has {worst}; every entry must be 0 or more and below the trial's steps")
-    return np.ascontiguousarray(found, np.int32)
+    return _whole_numbers("initial_ages", ages, num_worlds, np.int32,
+                          "every entry must be 0 or more and below the trial's steps", CallError)
 
 
 def _as_array(name: str, values: Any, error: type[Exception]) -> np.ndarray:
@@ -86,3 +73,16 @@ def _as_array(name: str, values: Any, error: type[Exception]) -> np.ndarray:
         return np.asarray(values)
     except ValueError:  # ragged
         raise error(f"{name} is {shown(values)}; it must form an array") from None
+
+
+def _whole_numbers(name: str, values: npt.ArrayLike, num_worlds: int, dtype: Any, allowed: str,
+                   error: type[Exception]) -> npt.NDArray[Any]:
+    """One number from 0 to the dtype's highest per world; `error`, with the range in words, where they are not."""
+    found = _as_array(name, values, error)
+    if not np.issubdtype(found.dtype, np.integer) or found.shape != (num_worlds,):
+        raise error(f"{name} is {found.dtype} of shape {found.shape}; "
+                    f"it must be whole numbers of shape ({num_worlds},)")
+    if found.min() < 0 or found.max() > np.iinfo(dtype).max:
+        worst = found.min() if found.min() < 0 else found.max()
+        raise error(f"{name} has {worst}; {allowed}")
+    return np.ascontiguousarray(found, dtype)
