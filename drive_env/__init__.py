@@ -8,7 +8,8 @@ from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
 from .batch import OUTCOMES, Batch
 from .config import DriveConfig, RewardConfig
-from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError
+from .errors import (
+    ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError, UnknownNameError)
 from .layout import Feature
 from .reports import Figure
 from .roles import Frames, Roles
@@ -43,6 +44,6 @@ else:  # hidden from type checkers, which would accept every name otherwise
 __all__ = [
     "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig", "DriveError",
     "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
-    "RewardConfig", "Roles", "Scene", "SceneError", "aec_env", "generate_scene", "load_scene", "parallel_env", "record",
-    "resolve_scenes", "save_scene", "trial_metrics",
+    "RewardConfig", "Roles", "Scene", "SceneError", "UnknownNameError", "aec_env", "generate_scene", "load_scene",
+    "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

@@ -46,6 +46,12 @@ class MissingExtraError(DriveError, ImportError):
     """A package of an extra is not installed."""
 
 
+class UnknownNameError(DriveError, KeyError):
+    """A report has no entry of that name; the message lists the names that it has."""
+
+    __str__ = Exception.__str__  # a KeyError shows the repr of its message
+
+
 def printable(text: str) -> str:
     """The text with control sequences and other unprintable characters written as escapes."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

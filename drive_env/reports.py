@@ -8,6 +8,7 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
+from .errors import UnknownNameError, shown
 from .native_batch import NativeBatch
 from .roles import Roles
 from .scenes import Report
@@ -20,6 +21,13 @@ class Figure(NamedTuple):
     n: int
 
 
+class Metrics(dict[str, Figure]):
+    """Figures by name: a dict whose error for a missing name lists the names that there are."""
+
+    def __missing__(self, name: object) -> Figure:
+        raise UnknownNameError(f"metrics has no {shown(name)}; it has {', '.join(self)}")
+
+
 PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroad": "offroad", "length": "trial_length"}
 """Metrics that a report also gives for each trial index: `trial_0_length` is `trial_length` of trials of index 0."""
 
@@ -29,10 +37,10 @@ def metric_names() -> list[str]:
     return [ffi.string(lib.drv_metric_name(metric)).decode() for metric in range(lib.drv_metric_count())]
 
 
-def metrics_report(core: NativeBatch) -> dict[str, Figure]:
+def metrics_report(core: NativeBatch) -> Metrics:
     """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0."""
     names = metric_names()
-    report = {"trials": _figure(core, lib.drv_batch_trials)}
+    report = Metrics(trials=_figure(core, lib.drv_batch_trials))
     for metric, name in enumerate(names):
         report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
     for trial in range(core.config.max_trials):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .binding import check, ffi, lib, per_thread
 from .errors import ConfigError, shown
 from .native_batch import NativeBatch
-from .reports import PER_TRIAL, Figure, metric_names
+from .reports import PER_TRIAL, Figure, Metrics, metric_names
 
 GROUPS = ("scene", "world")
 """Fields of a record that `trial_metrics` can group by."""
@@ -77,7 +77,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
     return {int(index): _report(records[records[by] == index]) for index in np.unique(records[by])}
 
 
-def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
+def _report(records: npt.NDArray[np.void]) -> Metrics:
     # One place per agent and trial index that has records, agents first.
     pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
     place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
@@ -85,7 +85,7 @@ def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
              for name in metric_names()}
     agents, owner = np.unique(pairs[:, 0], return_inverse=True)
 
-    report = {"trials": Figure(float(len(records)), len(records))}
+    report = Metrics(trials=Figure(float(len(records)), len(records)))
     for name, values in means.items():
         report[name] = _mean(np.bincount(owner, values, len(agents)) / np.maximum(np.bincount(owner), 1))
     trials = np.unique(pairs[:, 1]).tolist()

@@ -1,9 +1,15 @@
-"""Which trials enter the metrics? All agents of a trial or none."""
+"""Which trials enter the metrics? All agents of a trial or none. And which names have the figures?"""
 
+import json
+import pickle
+
+import pytest
 from staged import (
     coasting_stage,
 )
 from staged_batch import make_batch, step
+
+import drive_env
 
 
 def test_a_report_holds_all_agents_of_a_trial_or_none_whenever_it_is_read():
@@ -46,3 +52,22 @@ def test_a_trial_that_reset_cuts_enters_no_metric_even_of_agents_that_had_ended(
     step(batch, 4)
     batch.reset()
     assert batch.metrics() == report, "what entered before stays"
+
+
+def test_a_figure_of_an_unknown_name_is_an_error_that_lists_the_names():
+    batch = drive_env.Batch(coasting_stage([{}]).scene(), config={"trial_steps": 2}, trial_records=1)
+    batch.reset()
+    step(batch, 2)
+    for report in (batch.metrics(), batch.metrics(by="world")[0]):
+        with pytest.raises(drive_env.UnknownNameError) as error:
+            report["success"]
+        assert isinstance(error.value, (drive_env.DriveError, KeyError))
+        assert str(error.value) == f"metrics has no 'success'; it has {', '.join(report)}"
+        assert report.get("success") is None and "success" not in report and "score" in report
+
+
+def test_a_report_is_a_dict_for_pickle_and_json():
+    batch = make_batch(coasting_stage([{}]), trial_steps=2)
+    report = batch.metrics()
+    assert isinstance(report, dict) and pickle.loads(pickle.dumps(report)).keys() == report.keys()
+    assert json.loads(json.dumps(report)).keys() == report.keys()
