@@ -148,6 +148,6 @@ drv_file_form drv_file_form_of(drv_file_part part);
 /* Returns the length for the header's counts; 1 for EXTENT_NONE. */
 int64_t drv_file_extent(const drv_file_header *header, drv_extent extent);
 
-_Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "drive.h has the number of sections");
+_Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "the public header has the number of sections");
 
 #endif

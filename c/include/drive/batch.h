@@ -1,0 +1,194 @@
+/* How is a batch of worlds created, called and read? */
+#ifndef DRIVE_BATCH_H
+#define DRIVE_BATCH_H
+
+#ifndef DRV_BINDING
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#include "drive/config.h"
+#include "drive/lists.h"
+#include "drive/scene.h"
+#include "drive/status.h"
+
+enum {
+    DRV_METRIC_SCORE = 0,
+    /* In place of a part's index: all worlds. */
+    DRV_WHOLE_BATCH = -1
+};
+
+/* How an agent's trial ended. DRV_OUTCOME_OTHER is kept for causes that are none of the named ones. */
+typedef enum drv_outcome {
+    DRV_OUTCOME_NONE = 0,
+    DRV_OUTCOME_GOAL = 1,
+    DRV_OUTCOME_COLLISION = 2,
+    DRV_OUTCOME_OFFROAD = 3,
+    DRV_OUTCOME_TIMEOUT = 4,
+    DRV_OUTCOME_OTHER = 5
+} drv_outcome;
+
+/* Bits of the per-agent summary code, one uint16 an agent; `outcome` sits above them, see DRV_CODE_OUTCOME_SHIFT. */
+enum {
+    DRV_CODE_TRIAL_ENDED = 1,
+    DRV_CODE_TRUNCATION = 2,
+    DRV_CODE_REMOVED = 4,
+    DRV_CODE_INVALID_STEP = 8,
+    DRV_CODE_STOPPED = 16,
+    DRV_CODE_FIRST = 32,
+    DRV_CODE_OUTCOME_SHIFT = 6
+};
+
+/* Sizes that a batch needs from its caller. */
+typedef struct drv_batch_needs {
+    uint64_t block_bytes; /* state: one block, 64-byte aligned, no pointers in it */
+    int32_t num_agents;
+    int32_t agents_per_world;
+    int32_t vehicles_per_world;
+    int32_t observation_size;  /* floats of an agent */
+    int32_t observation_bytes; /* of an agent */
+    int32_t action_width;      /* numbers of an agent */
+} drv_batch_needs;
+
+typedef struct drv_batch_setup {
+    drv_config config;
+    int32_t num_worlds;
+    int32_t agents_per_world;
+    int32_t scene_count;
+    drv_scene *const *scenes;
+    const int64_t *world_ids; /* num_worlds */
+    uint64_t seed;
+    int32_t thread_count; /* the caller's own thread included */
+    int32_t record_capacity; /* finished trials whose records a world holds until they are taken; 0: it holds none */
+    int32_t part_count;   /* parts that can be called apart, at most one a world; 0: only the whole batch is called */
+    const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
+} drv_batch_setup;
+
+/* The caller's arrays, bound once; drv_array_fields returns their shapes. Flags are 0 or 1. */
+typedef struct drv_arrays {
+#define X(type, name, letter, per, shape, phases, meaning) type *name;
+    DRV_ARRAYS(X)
+#undef X
+} drv_arrays;
+
+/* One array of drv_arrays: (entries, columns, depth) numbers, one entry per agent or per world. */
+typedef struct drv_array_field {
+    const char *name;
+    const char *type;   /* numpy's letter and size */
+    const char *phases; /* that change it */
+    const char *meaning;
+    int32_t per_world; /* 0: one entry per agent */
+    int32_t columns;   /* 0: the array has one dimension */
+    int32_t depth;     /* 0: it has no third dimension */
+    int32_t offset;    /* of the pointer in drv_arrays */
+} drv_array_field;
+
+typedef struct drv_batch drv_batch;
+
+/* Consecutive worlds of a batch. */
+typedef struct drv_worlds {
+    int32_t first;
+    int32_t count;
+} drv_worlds;
+
+/* Describes one array of the state block, for reading. Element (world, i) is at byte
+ * offset + world * world_stride + i * item_bytes. */
+typedef struct drv_state_field {
+    const char *name;
+    const char *type; /* numpy's letter and size, such as "f4" */
+    const char *unit;  /* or what it means, where it has none */
+    const char *phases; /* that change it; also "create" and "reset" */
+    uint64_t offset;
+    uint64_t world_stride;
+    int32_t count; /* elements of one world */
+} drv_state_field;
+
+/* The moving averages of one figure over the agents that have data. */
+typedef struct drv_figure {
+    double value; /* NaN while n is 0 */
+    int64_t n;
+} drv_figure;
+
+/* Writes up to `capacity` of the arrays that a batch of this config has and returns how many there are. */
+int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,
+                         int32_t capacity);
+
+/* Checks the setup and returns the memory it needs. */
+drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
+/* Makes a batch in the caller's block, which is cleared and must outlive it. Retains each scene. */
+drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
+                            char *message);
+/* Copy the state of one world (world_stride bytes), or the whole block and every array, all of one moment. The arrays
+ * of `arrays` are as long as the bound ones. */
+drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
+drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
+/* Waits for calls in progress and steps in flight, then ends the threads and releases the scenes; later calls return an
+ * error. */
+void drv_batch_close(drv_batch *batch);
+void drv_batch_free(drv_batch *batch); /* closes the batch first, where it is open */
+void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
+
+/* A call works on the whole batch (DRV_WHOLE_BATCH) or on one of its parts, the worlds of drv_batch_part: its arrays
+ * have one entry per world or agent of these, and its messages number them from 0. Several threads may call different
+ * parts at once; where two calls would share a world, the second returns an error and changes nothing. Calls without
+ * `part` work on the whole batch. */
+drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
+/* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
+ * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
+drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds, const uint8_t *worlds,
+                           const int32_t *ages, char *message);
+/* Steps every world. `actions` are copied into the bound array once they passed the checks; NULL uses that array as it
+ * is. Changes nothing unless it returns DRV_OK. */
+drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, char *message);
+/* Starts the same step: returns once the actions are copied, and leaves the step in flight to thread_count - 1 threads,
+ * at least one. Until drv_batch_wait the arrays of these worlds must not be read, the bound actions may be written, and
+ * every other call returns an error. */
+drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
+/* Ends the step in flight, from any thread, which steps some of the remaining worlds itself. */
+drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
+/* Writes the observation of each waiting agent at its next inner restart, zeros elsewhere: observation_size floats per
+ * agent, or half floats where observations are. */
+drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);
+/* The pool's threads do not survive a fork; the child calls this before its first step. If another thread was in a call
+ * at the fork, or a step was in flight, the child's copy is half written, and all calls but close return an error. */
+void drv_batch_forked(drv_batch *batch);
+
+/* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. They hold whole trials of a world:
+ * all its agents enter in the step that ends the trial, and a trial that a reset cuts enters nothing. */
+int32_t drv_metric_count(void);
+const char *drv_metric_name(int32_t metric); /* "" past the end */
+/* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of an agent. */
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
+/* Mean, over the agents that have both, of the score in trial `trial` minus the score in trial 0. */
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
+
+/* One agent's part of a finished trial. Its figures are in a separate array, drv_metric_count floats per record. */
+typedef struct drv_trial_record {
+    int64_t episode;
+    int32_t world, scene, trial;
+    int32_t agent; /* of the batch */
+    int32_t outcome; /* drv_outcome */
+} drv_trial_record;
+
+/* Copies up to `capacity` records with their figures, world by world, oldest first. Writes to `copied` the number of
+ * copied records, and to `lost` the number of records that were dropped because the world already held record_capacity
+ * trials. `clear` removes the copied records and sets the loss count to 0. */
+drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
+                                   float *figures, int64_t *copied, int64_t *lost, char *message);
+/* The number of agents' trials in the averages, as value and as n. */
+drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
+
+/* The instruction set of the step that this batch runs: "baseline", "v3" or "v4" (x86-64 levels). All give the same
+ * bytes. */
+const char *drv_batch_instruction_set(const drv_batch *batch);
+
+int32_t drv_phase_count(void);
+const char *drv_phase_name(int32_t phase); /* "" past the end */
+/* Writes the nanoseconds spent in each phase since timing was switched on, summed over threads, to `phase_ns`
+ * (drv_phase_count of them); then restarts timing, or stops it where `on` is 0. */
+drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns, char *message);
+
+/* Writes up to `capacity` arrays of the state block and returns how many there are. */
+int32_t drv_batch_state_fields(const drv_batch *batch, drv_state_field *out, int32_t capacity);
+
+#endif

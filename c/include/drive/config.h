@@ -1,0 +1,57 @@
+/* Which settings do the worlds of a batch share? */
+#ifndef DRIVE_CONFIG_H
+#define DRIVE_CONFIG_H
+
+#ifndef DRV_BINDING
+#include <stdint.h>
+#endif
+
+#include "drive/limits.h"
+#include "drive/lists.h"
+
+/* The terms of the reward, in the order of every table of them. */
+typedef enum drv_term {
+#define X(symbol, name, weight, when) DRV_TERM_##symbol,
+    DRV_REWARD_TERMS(X)
+#undef X
+    DRV_TERM_COUNT
+} drv_term;
+
+typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
+typedef enum drv_dynamics { DRV_BICYCLE = 0 } drv_dynamics;
+typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
+/* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
+ * rebuilt (see drv_observation_place). */
+typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
+/* Which road segments an agent observes: the nearest to it, or to the middle of its sub-cell. */
+typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
+typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
+typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
+typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
+
+/* What every world of a batch shares: the settings, then the weight of each reward term. drv_batch_plan checks the
+ * ranges, which drv_config_fields returns. */
+typedef struct drv_config {
+#define X(type, name, letter, low, high, none, choices) type name;
+    DRV_CONFIG(X)
+#undef X
+#define X(symbol, name, weight, when) float weight;
+    DRV_REWARD_TERMS(X)
+#undef X
+} drv_config;
+
+/* One member of drv_config. */
+typedef struct drv_config_field {
+    const char *name;
+    const char *type;    /* numpy's letter and size */
+    const char *choices; /* names of the codes of an enum, from 0; else "" */
+    double low;          /* both ends are allowed */
+    double high;
+    double none; /* what stands for no value; NaN where there must be one */
+    int32_t offset;
+} drv_config_field;
+
+/* Writes up to `capacity` members of drv_config and returns how many there are. */
+int32_t drv_config_fields(drv_config_field *out, int32_t capacity);
+
+#endif

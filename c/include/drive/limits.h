@@ -1,0 +1,26 @@
+/* Within which limits do scenes, configs and batches work? Python reads these numbers from here. */
+#ifndef DRIVE_LIMITS_H
+#define DRIVE_LIMITS_H
+
+#ifndef DRV_BINDING
+#include <stdint.h>
+#endif
+
+enum {
+    /* Parts that can be called apart, worlds, and threads of a batch. */
+    DRV_PART_LIMIT = 16,
+    DRV_WORLD_LIMIT = 1 << 20,
+    DRV_THREAD_LIMIT = 1024,
+    /* Finished trials whose records a world may hold. */
+    DRV_RECORD_LIMIT = 1000000,
+    /* Partners, and roads, of one agent. */
+    DRV_SLOT_LIMIT = 4096,
+    /* Float32 coordinates beyond this are off by more than 4 mm. */
+    DRV_COORDINATE_LIMIT_M = 50000,
+    /* Faster than any road vehicle; what logs hold beyond it is noise. */
+    DRV_SPEED_LIMIT_MPS = 200,
+    /* Longest and widest object of a scene. */
+    DRV_SIZE_LIMIT_M = 200
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* What is a scene made of? Vehicles with starts, goals and logs, and the map; independent of any observation config. */
+#ifndef DRIVE_SCENE_H
+#define DRIVE_SCENE_H
+
+#ifndef DRV_BINDING
+#include <stdint.h>
+#endif
+
+#include "drive/config.h"
+#include "drive/status.h"
+
+typedef enum drv_object_kind {
+    DRV_OBJECT_VEHICLE = 1,
+    DRV_OBJECT_PEDESTRIAN = 2,
+    DRV_OBJECT_CYCLIST = 3,
+    DRV_OBJECT_OTHER = 4
+} drv_object_kind;
+
+/* What moves a vehicle. */
+typedef enum drv_controller {
+    DRV_CONTROLLER_NONE = 0, /* there is no vehicle */
+    DRV_CONTROLLER_AGENT = 1,
+    DRV_CONTROLLER_LOG = 2,
+    DRV_CONTROLLER_STATIC = 3,
+    DRV_CONTROLLER_RULE = 4 /* reserved for rule-based vehicles */
+} drv_controller;
+
+typedef enum drv_road_kind {
+    DRV_ROAD_LANE = 1,
+    DRV_ROAD_LINE = 2,
+    DRV_ROAD_EDGE = 3,
+    DRV_ROAD_CROSSWALK = 4,
+    DRV_ROAD_STOP_SIGN = 5,
+    DRV_ROAD_SPEED_BUMP = 6,
+    DRV_ROAD_DRIVEWAY = 7
+} drv_road_kind;
+
+/* The arrays of a scene, which drv_scene_create copies. Vehicles are in the order agents, log-replay vehicles, static
+ * vehicles. Every trial starts at frame 0. */
+typedef struct drv_scene_input {
+    const char *name;
+    float dt_s;
+    int32_t trial_steps;
+    int32_t num_agents;
+    int32_t log_replay_count;
+    int32_t vehicle_count;
+    int32_t frame_count;
+    const uint8_t *kind;          /* vehicle_count, drv_object_kind */
+    const float *length_m;        /* vehicle_count */
+    const float *width_m;         /* vehicle_count */
+    const float *start_x_m;       /* vehicle_count; start_* of log-replay vehicles are not read */
+    const float *start_y_m;
+    const float *start_heading_rad;
+    const float *start_vx_mps; /* the speed along the heading is kept */
+    const float *start_vy_mps;
+    const float *goal_x_m;        /* num_agents */
+    const float *goal_y_m;
+    const float *log_x_m;         /* frame_count x log_replay_count */
+    const float *log_y_m;
+    const float *log_heading_rad;
+    const float *log_vx_mps;
+    const float *log_vy_mps;
+    const uint8_t *log_valid;
+    int32_t road_count;
+    int32_t point_count;
+    const int32_t *road_start;    /* road_count + 1 */
+    const uint8_t *road_kind;     /* road_count, drv_road_kind */
+    const float *road_width_m;    /* road_count, 0 unknown */
+    const float *road_speed_limit_mps; /* road_count, 0 unknown */
+    const float *point_x_m;       /* point_count */
+    const float *point_y_m;
+} drv_scene_input;
+
+/* Immutable, checked and reference-counted; threads may share it. */
+typedef struct drv_scene drv_scene;
+
+/* Sizes of a loaded scene. */
+typedef struct drv_scene_facts {
+    int32_t segment_count;
+    int32_t edge_segment_count;
+    int32_t cell_count;
+    float cell_size_m;
+    uint64_t bytes;
+} drv_scene_facts;
+
+/* Checks every count and number of the input, splits long segments, builds the grid. Batches of any config may share
+ * the scene. */
+drv_status drv_scene_create(const drv_scene_input *input, drv_scene **out, char *message);
+void drv_scene_release(drv_scene *scene);
+drv_scene_facts drv_scene_describe(const drv_scene *scene);
+
+/* The two below take a config that drv_batch_plan accepts.
+ *
+ * Writes the records that index observations refer to: 1 + segment_count of DRV_RECORD_FLOATS floats, in the scene's
+ * frame; the first is zeros. */
+void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out);
+/* Counts the agents whose start speed is clipped to the config's limits. */
+int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config);
+
+#endif
