@@ -77,7 +77,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
     return {int(index): _report(records[records[by] == index]) for index in np.unique(records[by])}
 
 
-def _report(records: npt.NDArray[np.void]) -> Metrics:
+def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
     # One place per agent and trial index that has records, agents first.
     pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
     place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
