@@ -18,8 +18,10 @@ CONCEPTS = {
     # Declared in the core's list, written by one phase, declared for type checkers.
     "channel": (r"trial_index", 3, ()),
     "metric": (r"MEAN_SPEED|METRIC_MEAN_SPEED|mean_speed_mps", 1, ()),
-    # Declared with its weight, computed, a field of RewardConfig.
-    "reward term": (r"(\w+_)?(PROGRESS|progress_per_m|progress_m)", 3, ()),
+    # Declared with its weight, computed from a fact, a field of RewardConfig.
+    "reward term": (r"(\w+_)?(PROGRESS|progress_per_m)", 3, ()),
+    # A state array, its computation, its range; reward terms and metrics only read it.
+    "measure": (r"progress_m", 3, (STEP / "reward.c",)),
     # Declared and called; the file that defines it says `drv_` before its name.
     "phase": (r"metrics_add", 2, ()),
     # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.

@@ -1,7 +1,6 @@
 /* How does a vehicle move? Gathers the agents' motion into blocks, advances them by the config's model, scatters it. */
 #include "step/dynamics.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "step/actions.h"
@@ -52,7 +51,6 @@ static void write_motion(drv_world *world, const block_vehicles *moved, const dr
         world->steering_rad[vehicle] = block->steering_rad[i];
         world->acceleration_mps2[vehicle] = block->acceleration_mps2[i];
         world->yaw_rate_radps[vehicle] = block->yaw_rate_radps[i];
-        world->distance_m[vehicle] += fabsf(block->speed_mps[i]) * world->scene->dt_s;
     }
 }
 

@@ -14,6 +14,7 @@
     X(traffic_plan, "keeps the poses of the step before and moves log-replay vehicles to their next frame") \
     X(dynamics_integrate, "moves the agents that drive")                                                    \
     X(events_detect, "detects the facts of the step from the poses before and after it")                    \
+    X(measures_take, "measures the continuous facts of the step: metres driven, progress towards the goal")  \
     X(trial_judge, "decides what the facts mean for agents, trial and episode; writes the channels")        \
     X(reward_score, "rewards the facts")                                                                    \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                      \
@@ -38,6 +39,8 @@ enum {
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
 /* Stores the overlaps at the start, which are no onsets. */
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
+/* Sets the measures of a trial to 0. */
+DRV_STEP_API void drv_measures_begin(drv_world *world);
 /* Sets the state to the start of the next inner trial; writes no channel. */
 DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
 /* Opens the episode that `episode` counts, its clock `age_steps` on. */

@@ -48,10 +48,9 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
     X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "trial_restart, traffic_plan")             \
     X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
-    /* agents: goals and progress */                                                                                 \
+    /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
-    X(float, "f4", distance_m, DRV_AGENTS, "m in this trial", "trial_restart, dynamics_integrate")                   \
     /* agents: events of the step, and the state that detects their onset */                                         \
     X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \
     X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle whose overlap began, else -1",                   \
@@ -61,6 +60,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
     X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
     X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start", "trial_restart, events_detect")      \
+    /* agents: measures, the continuous facts */                                                                     \
+    X(float, "f4", distance_m, DRV_AGENTS, "m driven in this trial", "trial_restart, measures_take")                 \
+    X(float, "f4", progress_m, DRV_AGENTS, "m by which the goal came nearer in the step, 0 once it was reached",     \
+      "trial_restart, measures_take")                                                                                \
     /* agents: status and outcome */                                                                                 \
     X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_restart, trial_judge")  \
     X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet",                           \

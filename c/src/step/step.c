@@ -31,6 +31,7 @@ void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
         RUN(traffic_plan);
         RUN(dynamics_integrate);
         RUN(events_detect);
+        RUN(measures_take);
         RUN(trial_judge);
         RUN(reward_score);
         RUN(metrics_add);

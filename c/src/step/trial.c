@@ -55,10 +55,10 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->recorded[agent] = 0;
         world->steps_driven[agent] = 0;
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
-        world->distance_m[agent] = 0.0f;
         for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
             world->trial_reward[agent * DRV_TERM_COUNT + term] = 0.0f;
     }
+    drv_measures_begin(world);
     drv_events_begin(world, scratch);
 }
 
