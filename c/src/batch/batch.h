@@ -10,7 +10,7 @@
 #include "platform/fp_env.h"
 #include "platform/pool.h"
 #include "step/kernels.h"
-#include "view/cells.h"
+#include "view/road_cache.h"
 
 /* What an array has one entry per. */
 enum { AGENTS = 0, WORLDS = 1 };
@@ -48,7 +48,7 @@ struct drv_batch {
     int32_t num_worlds, scene_count;
     drv_scene **scenes;
     drv_encoding *encodings; /* one per scene */
-    drv_cells *cells;
+    drv_road_cache *road_cache;
     drv_sizes sizes;
     drv_batch_needs needs;
     uint8_t *block;

@@ -37,9 +37,10 @@ static bool acquire_all(drv_batch *batch, const drv_batch_setup *setup) {
     if (!batch->pool || !batch->scenes) return false;
     batch->encodings = drv_encodings_create(batch->scenes, batch->scene_count, &batch->config);
     if (batch->config.roads > 0)
-        batch->cells = drv_cells_create(batch->scenes, batch->scene_count, drv_cells_items(&batch->config),
-                                        (uint64_t)batch->config.road_memory_mib << 20);
-    return batch->encodings && (batch->cells || batch->config.roads == 0) && drv_batch_make_scratch(batch) &&
+        batch->road_cache = drv_road_cache_create(batch->scenes, batch->scene_count,
+                                                  drv_road_cache_items(&batch->config),
+                                                  (uint64_t)batch->config.road_memory_mib << 20);
+    return batch->encodings && (batch->road_cache || batch->config.roads == 0) && drv_batch_make_scratch(batch) &&
            make_actions(batch);
 }
 
@@ -102,7 +103,7 @@ static void release_all(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
     drv_encodings_free(batch->encodings);
-    drv_cells_free(batch->cells);
+    drv_road_cache_free(batch->road_cache);
     free(batch->scenes);
     free(batch->workers);
     drv_memory_release(batch->scratch_block);

@@ -24,14 +24,14 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(vehicle_block, batch->sizes.vehicles * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
-    CUT(list, drv_cell_list_bytes(drv_cells_items(&batch->config)));
+    CUT(list, drv_road_list_bytes(drv_road_cache_items(&batch->config)));
     CUT(observation, batch->needs.observation_size * (int64_t)sizeof(float));
     CUT(on_map.vehicle, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(on_map.index, batch->sizes.agents * (int64_t)sizeof(int32_t));
     CUT(on_map.x_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(on_map.y_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.agents);
-    CUT(cell, batch->sizes.agents * (int64_t)sizeof(int32_t));
+    CUT(sub_cell, batch->sizes.agents * (int64_t)sizeof(int32_t));
 #undef CUT
     return used;
 }

@@ -38,7 +38,7 @@ drv_world drv_batch_world_in(const drv_batch *batch, int32_t number, void *world
                        .scenes = batch->scenes,
                        .scene_count = batch->scene_count,
                        .encodings = batch->encodings,
-                       .cells = batch->cells,
+                       .road_cache = batch->road_cache,
                        .sizes = batch->sizes,
                        .actions = drv_batch_actions(batch, number)};
     drv_state_attach(&world, world_block);

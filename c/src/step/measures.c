@@ -1,5 +1,5 @@
-/* Which continuous facts does a step have? Metres driven, and metres by which the goal came nearer, from the poses before
- * and after the step. */
+/* Which continuous facts does a step have? Metres driven, and metres by which the goal came nearer, from the poses
+ * before and after the step. */
 #include <math.h>
 
 #include "step/phases.h"

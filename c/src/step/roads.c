@@ -88,7 +88,7 @@ static drv_selection choose_anywhere(const drv_world *world, drv_point ego, drv_
 /* ---- sub-cells ---- */
 
 typedef struct sub_cell {
-    int64_t index; /* in world->cells */
+    int64_t index; /* in world->road_cache */
     drv_point middle;
     float corner_m; /* from the middle */
 } sub_cell;
@@ -104,8 +104,8 @@ static drv_point middle_of(const drv_scene *scene, int32_t segment) {
 
 /* Writes the k nearest to the sub-cell's middle, within the view of any agent in it, to scratch->list, and the distance
  * of the farthest. */
-static drv_cell_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
-    drv_cell_list *list = scratch->list;
+static drv_road_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
+    drv_road_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
     /* Reaches were measured up to the view radius alone. They bound what is beyond it too: a sub-cell's middle is as
      * far from the middle of its grid cell as its own corners are from it. */
@@ -121,23 +121,23 @@ static drv_cell_list *nearest_to_middle(const drv_world *world, sub_cell cell, d
 
 /* Writes the blocks that hold the k nearest of every point of the sub-cell, by the triangle inequality, to
  * scratch->list; NULL where they exceed the capacity of a cached list. */
-static const drv_cell_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
-    drv_cell_list *list = nearest_to_middle(world, cell, scratch);
+static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
+    drv_road_list *list = nearest_to_middle(world, cell, scratch);
     const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
     const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
     const drv_candidates segments = measured(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
     const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->segment);
     list->count = blocks_of(scratch->segment, count, scratch->segment);
-    if (list->count > drv_cells_items(world->config)) return NULL;
+    if (list->count > drv_road_cache_items(world->config)) return NULL;
     memcpy(list->item, scratch->segment, (size_t)list->count * sizeof *list->item);
     return list;
 }
 
 static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
-    const drv_cell_list *list = drv_cells_find(world->cells, cell.index);
-    if (!list && drv_cells_count_visit(world->cells, cell.index, worth_caching)) {
+    const drv_road_list *list = drv_road_cache_find(world->road_cache, cell.index);
+    if (!list && drv_road_cache_count_visit(world->road_cache, cell.index, worth_caching)) {
         list = blocks_around_cell(world, cell, scratch);
-        drv_cells_store(world->cells, cell.index, list);
+        drv_road_cache_store(world->road_cache, cell.index, list);
     }
     if (!list) return choose_anywhere(world, ego, scratch);
     const float off_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
@@ -148,10 +148,10 @@ static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cel
 }
 
 static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
-    const drv_cell_list *list = drv_cells_find(world->cells, cell.index);
+    const drv_road_list *list = drv_road_cache_find(world->road_cache, cell.index);
     if (!list) {
         list = nearest_to_middle(world, cell, scratch);
-        drv_cells_store(world->cells, cell.index, list);
+        drv_road_cache_store(world->road_cache, cell.index, list);
     }
     if (!list->reaches_beyond) return (drv_selection){list->item, list->count};
     const float view2 = world->config->view_radius_m * world->config->view_radius_m;
@@ -165,37 +165,37 @@ static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell
 
 /* ---- agents ---- */
 
-/* Index in world->cells of a sub-cell of the current scene. */
+/* Index in world->road_cache of a sub-cell of the current scene. */
 static int64_t index_of(const drv_world *world, int32_t cell) {
-    return world->cells->first_cell[*world->scene_index] + cell;
+    return world->road_cache->first_sub_cell[*world->scene_index] + cell;
 }
 
 /* All sub-cells are located first, and an agent's list is prefetched while the agent before it is written: with many
  * scenes in play neither is in cache. */
 void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     if (world->config->roads == 0) return;
-    const drv_grid grid = drv_cells_grid(world->scene);
-    const _Atomic uint32_t *cells = world->cells->cell + index_of(world, 0);
+    const drv_grid grid = drv_road_cache_grid(world->scene);
+    const _Atomic uint32_t *entries = world->road_cache->entry + index_of(world, 0);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         const float x_m = world->x_m[agent], y_m = world->y_m[agent];
-        scratch->cell[agent] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
-        if (scratch->cell[agent] != nowhere) __builtin_prefetch((const void *)(cells + scratch->cell[agent]));
+        scratch->sub_cell[agent] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
+        if (scratch->sub_cell[agent] != nowhere) __builtin_prefetch((const void *)(entries + scratch->sub_cell[agent]));
     }
 }
 
 void drv_roads_expect(const drv_world *world, int32_t agent, const drv_scratch *scratch) {
-    if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->cell[agent] == nowhere) return;
-    const char *list = (const char *)drv_cells_find(world->cells, index_of(world, scratch->cell[agent]));
+    if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->sub_cell[agent] == nowhere) return;
+    const char *list = (const char *)drv_road_cache_find(world->road_cache, index_of(world, scratch->sub_cell[agent]));
     if (!list) return;
-    for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_CELL_UNIT);
+    for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_ROAD_LIST_UNIT);
 }
 
 drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_point ego = {world->x_m[agent], world->y_m[agent]};
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
-    if (scratch->cell[agent] == nowhere) return choose_anywhere(world, ego, scratch);
-    const drv_grid grid = drv_cells_grid(world->scene);
-    const sub_cell cell = {index_of(world, scratch->cell[agent]), drv_grid_middle(&grid, scratch->cell[agent]),
+    if (scratch->sub_cell[agent] == nowhere) return choose_anywhere(world, ego, scratch);
+    const drv_grid grid = drv_road_cache_grid(world->scene);
+    const sub_cell cell = {index_of(world, scratch->sub_cell[agent]), drv_grid_middle(&grid, scratch->sub_cell[agent]),
                              0.7072f * grid.cell_m};
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);

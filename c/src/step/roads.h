@@ -6,7 +6,7 @@
 #include "math/k_nearest.h"
 #include "step/state.h"
 
-/* Writes the sub-cell of every agent of a world to scratch->cell. */
+/* Writes the sub-cell of every agent of a world to scratch->sub_cell. */
 DRV_STEP_API void drv_roads_locate(const drv_world *world, drv_scratch *scratch);
 
 /* Prefetches the list of a located agent's sub-cell; no-op past the last agent. */

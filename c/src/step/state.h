@@ -9,7 +9,7 @@
 #include "math/grid.h"
 #include "scene/scene.h"
 #include "step/dynamics.h"
-#include "view/cells.h"
+#include "view/road_cache.h"
 #include "view/encoding.h"
 
 /* Values of `status`. */
@@ -108,7 +108,7 @@ typedef struct drv_world {
     const drv_config *config;
     drv_scene *const *scenes;
     int32_t scene_count;
-    drv_cells *cells;
+    drv_road_cache *road_cache;
     const drv_encoding *encodings; /* of each scene */
     const drv_scene *scene;
     const drv_encoding *encoding;
@@ -136,12 +136,12 @@ typedef struct drv_scratch {
     int32_t *vehicle_block; /* the first index in on_map of each block: 0, DRV_WIDTH, .. */
     int32_t *kept;          /* selected indices; slots and DRV_SIMD_PAD */
     float *vehicle_record;  /* vehicles x 8, by index in on_map */
-    drv_cell_list *list;    /* of the largest capacity */
+    drv_road_list *list;    /* of the largest capacity */
     int32_t *first;         /* of each block of segments */
     float *observation;     /* one observation vector */
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles and DRV_SIMD_PAD */
     uint8_t *chosen;        /* agents */
-    int32_t *cell;          /* the sub-cell of each agent in its scene; valid after drv_roads_locate */
+    int32_t *sub_cell;      /* the sub-cell of each agent in its scene; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */
 } drv_scratch;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/cells.h"
+#include "view/road_cache.h"
 #include "check.h"
 
 enum { COLUMNS = 6, ROWS = 4, CELLS = 4 * COLUMNS * ROWS, ITEMS = 20 };
@@ -16,15 +16,15 @@ static drv_scene *empty_scene(void) {
 }
 
 /* A list that follows from its cell, as lists do. */
-static void make_list(drv_cell_list *list, int64_t cell) {
+static void make_list(drv_road_list *list, int64_t cell) {
     list->count = (int32_t)(cell % ITEMS);
     list->reaches_beyond = cell % 3 == 0;
     list->likely_m = (float)cell;
     for (int32_t i = 0; i < list->count; i++) list->item[i] = (int32_t)(cell * 100) + i;
 }
 
-static void check_list(const drv_cell_list *found, int64_t cell) {
-    drv_cell_list *wanted = malloc((size_t)drv_cell_list_bytes(ITEMS));
+static void check_list(const drv_road_list *found, int64_t cell) {
+    drv_road_list *wanted = malloc((size_t)drv_road_list_bytes(ITEMS));
     make_list(wanted, cell);
     CHECK(found->count == wanted->count && found->reaches_beyond == wanted->reaches_beyond, "cell %lld",
           (long long)cell);
@@ -35,38 +35,39 @@ static void check_list(const drv_cell_list *found, int64_t cell) {
 }
 
 static uint64_t units(int64_t cell) {
-    const uint64_t bytes = sizeof(drv_cell_list) + (uint64_t)(cell % ITEMS) * sizeof(int32_t);
-    return (bytes + DRV_CELL_UNIT - 1) / DRV_CELL_UNIT;
+    const uint64_t bytes = sizeof(drv_road_list) + (uint64_t)(cell % ITEMS) * sizeof(int32_t);
+    return (bytes + DRV_ROAD_LIST_UNIT - 1) / DRV_ROAD_LIST_UNIT;
 }
 
 TEST(sub_cells_are_half_as_wide_and_every_scene_has_its_own) {
     drv_scene *scenes[2] = {empty_scene(), empty_scene()};
-    const drv_grid grid = drv_cells_grid(scenes[0]);
+    const drv_grid grid = drv_road_cache_grid(scenes[0]);
     CHECK(grid.left_m == -3.0f && grid.bottom_m == 7.0f && grid.cell_m == 2.5f, "%g", (double)grid.cell_m);
     CHECK(grid.columns == 2 * COLUMNS && grid.rows == 2 * ROWS, "%d, %d", grid.columns, grid.rows);
-    drv_cells *cells = drv_cells_create(scenes, 2, ITEMS, 1 << 20);
-    CHECK(cells->first_cell[0] == 0 && cells->first_cell[1] == CELLS, "%lld", (long long)cells->first_cell[1]);
-    drv_cells_free(cells);
+    drv_road_cache *cache = drv_road_cache_create(scenes, 2, ITEMS, 1 << 20);
+    CHECK(cache->first_sub_cell[0] == 0 && cache->first_sub_cell[1] == CELLS, "%lld",
+          (long long)cache->first_sub_cell[1]);
+    drv_road_cache_free(cache);
     free(scenes[0]);
     free(scenes[1]);
 }
 
 TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
     drv_scene *scene = empty_scene();
-    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     for (uint64_t capacity = 0; capacity <= 40; capacity++) {
-        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, capacity * DRV_CELL_UNIT);
+        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT);
         uint64_t used = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) {
             make_list(list, cell);
-            drv_cells_store(cells, cell, list);
+            drv_road_cache_store(cache, cell, list);
             used += units(cell);
-            const drv_cell_list *found = drv_cells_find(cells, cell);
-            CHECK((found != NULL) == (used <= cells->units), "cell %lld with capacity %llu", (long long)cell,
+            const drv_road_list *found = drv_road_cache_find(cache, cell);
+            CHECK((found != NULL) == (used <= cache->units), "cell %lld with capacity %llu", (long long)cell,
                   (unsigned long long)capacity);
             if (found) check_list(found, cell);
         }
-        drv_cells_free(cells);
+        drv_road_cache_free(cache);
     }
     free(list);
     free(scene);
@@ -74,45 +75,45 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
 
 TEST(the_first_list_stays_and_none_can_be_kept) {
     drv_scene *scene = empty_scene();
-    drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
-    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20);
+    drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     make_list(list, 5);
-    drv_cells_store(cells, 5, list);
+    drv_road_cache_store(cache, 5, list);
     make_list(list, 6);
-    drv_cells_store(cells, 5, list);
-    check_list(drv_cells_find(cells, 5), 5);
-    drv_cells_store(cells, 7, NULL);
-    drv_cells_store(cells, 7, list);
-    CHECK(drv_cells_find(cells, 7) == NULL, "kept after it was said that there is none");
-    CHECK(!drv_cells_count_visit(cells, 7, 1) && !drv_cells_count_visit(cells, 5, 1),
+    drv_road_cache_store(cache, 5, list);
+    check_list(drv_road_cache_find(cache, 5), 5);
+    drv_road_cache_store(cache, 7, NULL);
+    drv_road_cache_store(cache, 7, list);
+    CHECK(drv_road_cache_find(cache, 7) == NULL, "kept after it was said that there is none");
+    CHECK(!drv_road_cache_count_visit(cache, 7, 1) && !drv_road_cache_count_visit(cache, 5, 1),
           "a list is asked for where there is an answer");
     free(list);
-    drv_cells_free(cells);
+    drv_road_cache_free(cache);
     free(scene);
 }
 
 TEST(visits_count_up_to_the_one_that_makes_a_list) {
     drv_scene *scene = empty_scene();
-    drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, 1 << 20);
-    for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_cells_count_visit(cells, 3, 8), "visit %d", visit);
-    CHECK(drv_cells_count_visit(cells, 3, 8) && drv_cells_count_visit(cells, 3, 8),
+    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20);
+    for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_road_cache_count_visit(cache, 3, 8), "visit %d", visit);
+    CHECK(drv_road_cache_count_visit(cache, 3, 8) && drv_road_cache_count_visit(cache, 3, 8),
           "true for every later visit until a list is stored");
-    CHECK(drv_cells_count_visit(cells, 4, 1), "the first");
-    CHECK(drv_cells_find(cells, 3) == NULL, "a count is no list");
-    drv_cells_free(cells);
+    CHECK(drv_road_cache_count_visit(cache, 4, 1), "the first");
+    CHECK(drv_road_cache_find(cache, 3) == NULL, "a count is no list");
+    drv_road_cache_free(cache);
     free(scene);
 }
 
 static void *keep_all(void *context) {
-    drv_cells *cells = context;
-    drv_cell_list *list = malloc((size_t)drv_cell_list_bytes(ITEMS));
+    drv_road_cache *cache = context;
+    drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     for (int32_t round = 0; round < 20; round++)
         for (int64_t cell = 0; cell < CELLS; cell++) {
-            const drv_cell_list *found = drv_cells_find(cells, cell);
+            const drv_road_list *found = drv_road_cache_find(cache, cell);
             if (found) check_list(found, cell);
-            else if (drv_cells_count_visit(cells, cell, 3)) {
+            else if (drv_road_cache_count_visit(cache, cell, 3)) {
                 make_list(list, cell);
-                drv_cells_store(cells, cell, list);
+                drv_road_cache_store(cache, cell, list);
             }
         }
     free(list);
@@ -124,15 +125,15 @@ TEST(threads_find_whole_lists_or_none) {
     uint64_t wanted = 0;
     for (int64_t cell = 0; cell < CELLS; cell++) wanted += units(cell);
     for (uint64_t capacity = 8; capacity <= 1024; capacity *= 4) {
-        drv_cells *cells = drv_cells_create(&scene, 1, ITEMS, capacity * DRV_CELL_UNIT);
+        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT);
         pthread_t threads[4];
-        for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cells);
+        for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cache);
         for (int32_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
         int32_t kept = 0;
-        for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_cells_find(cells, cell) != NULL;
+        for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_road_cache_find(cache, cell) != NULL;
         CHECK(kept > 0 && (kept == CELLS) == (capacity >= wanted), "%d with capacity %llu of %llu", kept,
               (unsigned long long)capacity, (unsigned long long)wanted);
-        drv_cells_free(cells);
+        drv_road_cache_free(cache);
     }
     free(scene);
 }
