@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_type_hints
 
-from drive_env import DriveConfig
+from drive_env import ConfigError, DriveConfig, check_names
 
 from .plain import plain
 
@@ -20,12 +20,17 @@ multiples of a rank's stride, stay in that range."""
 
 def _check(name: str, value, fits: bool, allowed: str) -> None:
     if not fits:
-        raise ValueError(f"{name} is {value!r}; it must be {allowed}")
+        raise ConfigError(f"{name} is {value!r}; it must be {allowed}")
 
 
 @dataclass(frozen=True)
 class _Plain:
     """Converts the values of its fields to plain data of their annotated types (plain.py)."""
+
+    def __new__(cls, *values, **choices):
+        """Rejects unknown names, which the constructor that `dataclass` writes would answer with a TypeError."""
+        check_names(cls.__name__, choices, _paths(cls))
+        return super().__new__(cls)
 
     def __post_init__(self):
         for name, kind in _kinds(type(self)).items():
@@ -35,14 +40,24 @@ class _Plain:
             elif isinstance(value, Mapping):
                 value = _changed(name, kind(), value)
             elif not isinstance(value, kind):
-                raise ValueError(f"{name} is {value!r}; it must be of type {kind.__name__}, or a dict of its fields")
+                raise ConfigError(f"{name} is {value!r}; it must be of type {kind.__name__}, or a dict of its fields")
             object.__setattr__(self, name, value)
 
 
 @cache
 def _kinds(config: type) -> dict[str, Any]:
     """The annotated type of every field, by name."""
-    return get_type_hints(config)
+    hints = get_type_hints(config)
+    return {one.name: hints[one.name] for one in fields(config)}
+
+
+@cache
+def _paths(config: type) -> dict[str, str]:
+    """The path of every field, nested ones included, by its name; a field of the config itself goes first."""
+    nested = {leaf: f"{name}.{path}" for name, kind in _kinds(config).items() if is_dataclass(kind)
+              for leaf, path in _paths(kind).items()}
+    own = {one.name: one.name for one in fields(config)}
+    return own | nested | own
 
 
 def _explicit_path(source):
@@ -224,7 +239,7 @@ class TrainConfig(_Plain):
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
 
         Raises:
-            ValueError: there is no such field, or a value does not fit.
+            ConfigError: there is no such field, or a value does not fit.
         """
         return _changed("config", self, parts)
 
@@ -237,20 +252,20 @@ class TrainConfig(_Plain):
         """The config of such a dict; missing fields get today's defaults.
 
         Raises:
-            ValueError: there is no such field, or a value does not fit.
+            ConfigError: there is no such field, or a value does not fit.
         """
         return _changed("config", TrainConfig(), found)
 
 
 def _changed(name: str, config, changes: Mapping[str, Any]):
     """A copy with these fields changed; a dict as the value of a nested config changes fields of it."""
-    known = [one.name for one in fields(config)]
     if not isinstance(changes, Mapping):
-        raise ValueError(f"{name} is {changes!r}; it must be a dict of its fields")
+        raise ConfigError(f"{name} is {changes!r}; it must be a dict of its fields")
+    if isinstance(config, DriveConfig):
+        return config.replace(**{str(key): value for key, value in changes.items()})
+    check_names(type(config).__name__, changes, _paths(type(config)))
     found = {}
     for key, value in changes.items():
-        if key not in known:
-            raise ValueError(f"{name} has no {key}; it has {', '.join(known)}")
         was = getattr(config, key)
         found[key] = _changed(key, was, value) if isinstance(value, Mapping) and is_dataclass(was) else value
     return replace(config, **found)

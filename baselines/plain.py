@@ -10,6 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
+from drive_env import ConfigError
+
 WORDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a string", NoneType: "None"}
 
 
@@ -17,12 +19,12 @@ def plain(name: str, value: Any, kind: Any) -> Any:
     """The value as bool, int, float, str, None, or tuples and dicts of these, according to the annotation `kind`.
 
     Raises:
-        ValueError: the value is of another type.
+        ConfigError: the value is of another type.
     """
     try:
         return _fitted(value, kind)
     except (TypeError, OverflowError):
-        raise ValueError(f"{name} is {value!r}; it must be {_words(kind)}") from None
+        raise ConfigError(f"{name} is {value!r}; it must be {_words(kind)}") from None
 
 
 def _fitted(value: Any, kind: Any) -> Any:

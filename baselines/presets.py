@@ -25,7 +25,7 @@ TOWN = TrainConfig(
 SMALL = TrainConfig(
     env=EnvConfig(
         num_worlds=16, scene_agents=8, drive=DriveConfig(
-            dt_s=0.2, trial_steps=100, partners=3, roads=16, goal_radius_m=4.0,
+            dt_s=0.2, trial_steps=100, observation={"partners": 3, "roads": 16}, goal_radius_m=4.0,
             reward=RewardConfig(collision=-0.2, progress_per_m=0.02))),
     model=ModelConfig(width=64, layers=1, heads=2, object_width=32, context=16),
     ppo=PPOConfig(agent_steps=400_000, rollout_steps=32, epochs=3, gamma=0.99, learning_rate=1e-3, entropy_weight=0.01),

@@ -116,19 +116,21 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
         if isa != best.instruction_set:
             with contextlib.suppress(Exception), instruction_set(isa):
                 cases.append(of_batch(f"the same, {isa} instructions", batch()))
-    more = batch(partners=63, roads=200)
+    more = batch(observation={"partners": 63, "roads": 200})
     larger = of_reference(more)
     larger.name = "reference, 63 + 200"
     many = copies(scene, 400)
-    cases += [of_batch("near roads", batch(road_selection="near")),
-              of_batch("float16 observations", batch(observation_type="float16")),
-              of_batch("index observations", batch(observation_type="index")),
-              of_batch("index observations, near roads", batch(observation_type="index", road_selection="near")),
+    cases += [of_batch("near roads", batch(observation={"road_selection": "near"})),
+              of_batch("float16 observations", batch(observation={"type": "float16"})),
+              of_batch("index observations", batch(observation={"type": "index"})),
+              of_batch("index observations, near roads",
+                       batch(observation={"type": "index", "road_selection": "near"})),
               larger, of_batch("63 + 200 slots", more),
-              of_batch("63 + 200 slots, near roads", batch(partners=63, roads=200, road_selection="near")),
+              of_batch("63 + 200 slots, near roads",
+                       batch(observation={"partners": 63, "roads": 200, "road_selection": "near"})),
               of_batch("400 distinct scenes, 400 worlds", batch(scenes=many, num_worlds=400, scene_order="cycle")),
               of_batch("400 distinct scenes, near roads",
-                       batch(scenes=many, num_worlds=400, scene_order="cycle", road_selection="near"))]
+                       batch(scenes=many, num_worlds=400, scene_order="cycle", observation={"road_selection": "near"}))]
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
     rates = in_turn(cases, seconds)
@@ -169,10 +171,12 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
             [1, 4, 16, 64, 256, 1024, 4096], seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
         "road slots": sweep(
-            lambda roads: Batch([scene], num_worlds=64, config=GOES_ON.replace(roads=roads), threads=1),
+            lambda roads: Batch([scene], num_worlds=64, threads=1,
+                                config=GOES_ON.replace(observation={"roads": roads})),
             [0, 16, 32, 64, 128, 256], seconds),
         "partner slots": sweep(
-            lambda partners: Batch([scene], num_worlds=64, config=GOES_ON.replace(partners=partners), threads=1),
+            lambda partners: Batch([scene], num_worlds=64, threads=1,
+                                   config=GOES_ON.replace(observation={"partners": partners})),
             [0, 8, 16, 31, 63], seconds),
         "threads, 64 worlds": sweep(
             lambda count: Batch([scene], num_worlds=64, config=GOES_ON, threads=count), threads, seconds),
@@ -195,7 +199,8 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, minus the time of the core's phases."""
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
-    batch = Batch([small], num_worlds=1, config=GOES_ON.replace(partners=0, roads=0), seed=0, threads=1)
+    config = GOES_ON.replace(observation={"partners": 0, "roads": 0})
+    batch = Batch([small], num_worlds=1, config=config, seed=0, threads=1)
     batch.reset()
     foreign = batch.actions.copy()
 

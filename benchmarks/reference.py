@@ -46,7 +46,8 @@ class Reference:
                       for array in (start, log, segments, self.observations, self.rewards)]
         self._handle = self._lib.reference_open(
             batch.num_worlds, roles.num_agents, roles.log_replay_count, len(roles.objects), len(roles.frames.valid),
-            roles.trial_steps, config.partners, config.roads, roles.dt_s, *self._buffers[:3], len(segments),
+            roles.trial_steps, config.observation.partners, config.observation.roads, roles.dt_s, *self._buffers[:3],
+            len(segments),
             *self._buffers[3:])
 
     def step(self, actions: np.ndarray) -> None:

@@ -32,7 +32,7 @@ from drive_env import DriveConfig
 from drive_env.machine import processor
 
 ALWAYS_DRIVING = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore",
-                             observation_type="float16")
+                             observation={"type": "float16"})
 """No agent waits except in restarts: one step in 201."""
 
 CASES = {
@@ -40,7 +40,7 @@ CASES = {
         env=EnvConfig(num_worlds=512, drive=ALWAYS_DRIVING), model=ModelConfig(context=402),
         ppo=PPOConfig(epochs=1, minibatches=16)),
     "towns": TrainConfig(
-        env=EnvConfig(num_worlds=512, drive=DriveConfig(max_trials=2, observation_type="float16")),
+        env=EnvConfig(num_worlds=512, drive=DriveConfig(max_trials=2, observation={"type": "float16"})),
         model=ModelConfig(context=402), ppo=PPOConfig(epochs=1, minibatches=16)),
     "deep": TrainConfig(
         env=EnvConfig(num_worlds=256, drive=ALWAYS_DRIVING.replace(max_trials=4)),

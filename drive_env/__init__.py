@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
 from .batch import OUTCOMES, Batch
-from .config import DriveConfig, RewardConfig
+from .config import DriveConfig, DynamicsConfig, ObservationConfig, RewardConfig
 from .errors import (
-    ActionError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError, UnknownNameError)
+    ActionError, ArgumentError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError,
+    UnknownNameError)
 from .layout import Feature
+from .names import check_names
 from .reports import Figure
 from .roles import Frames, Roles
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
@@ -42,8 +44,9 @@ else:  # hidden from type checkers, which would accept every name otherwise
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig", "DriveError",
-    "DriveMemoryError", "DriveParallelEnv", "Feature", "Figure", "Frames", "MissingExtraError", "Report",
-    "RewardConfig", "Roles", "Scene", "SceneError", "UnknownNameError", "aec_env", "generate_scene", "load_scene",
-    "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
+    "OUTCOMES", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig",
+    "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure", "Frames",
+    "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "Roles", "Scene", "SceneError",
+    "UnknownNameError", "aec_env", "check_names", "generate_scene", "load_scene", "parallel_env", "record",
+    "resolve_scenes", "save_scene", "trial_metrics",
 ]

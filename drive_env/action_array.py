@@ -1,4 +1,4 @@
-"""Actions of any array type as an array of the type and shape that the core reads."""
+"""Conversion of actions in any array type to the dtype and shape that the core reads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The given actions in the dtype of the bound array.
 
     Args:
-        given: anything that numpy makes an array of the bound one's shape.
-        bound: the actions that the core reads, int64 or float32.
+        given: anything that numpy converts to an array of the same shape as `bound`.
+        bound: the array of actions that the core reads, int64 or float32.
 
     Raises:
-        ActionError: they are ragged, masked, of another shape, or of a type that loses their meaning when cast.
+        ActionError: they are ragged, masked, of another shape, or of a dtype whose cast would change their meaning.
     """
     try:
         actions = np.asarray(given)
@@ -44,5 +44,5 @@ def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def can_cast(given: np.dtype[Any], bound: np.dtype[Any]) -> bool:
-    """Whether actions of one dtype keep their meaning in the other: bools are no numbers, floats no indices."""
+    """Whether a cast from one dtype to the other keeps the meaning: bools are not numbers, floats are not indices."""
     return given != np.bool_ and np.can_cast(given, bound, "same_kind")

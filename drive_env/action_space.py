@@ -20,8 +20,8 @@ class ActionDimension:
 
     Attributes:
         name, unit: of the quantity that it controls.
-        limit: the quantity at a share of 1; a continuous action is that share, in [-1, 1].
-        shares: (bins,) float32, the share of each bin of the discrete action types.
+        limit: the largest value of the quantity; a continuous action is a fraction of it, in [-1, 1].
+        shares: (bins,) float32, the fraction of the limit for each bin of the discrete action types.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ActionDimension:
 
 @lru_cache(maxsize=64)
 def action_dimensions(config: DriveConfig) -> tuple[ActionDimension, ...]:
-    """The numbers of an action in their order: acceleration, steering."""
+    """The numbers of an action, in order: acceleration, steering."""
     space = lib.drv_action_space_of(native_config(config))
     return tuple(ActionDimension(ffi.string(dimension.name).decode(), ffi.string(dimension.unit).decode(),
                                  dimension.limit, np.array(list(dimension.share)[: dimension.bins], np.float32))

@@ -1,4 +1,4 @@
-"""The arrays that a batch shares with the core: its table of them, and their memory."""
+"""The arrays that a batch shares with the core: the table of their names and shapes, and their memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .binding import ffi, lib, table, text
 from .errors import ConfigError, DriveMemoryError, shown
 
 ALIGNMENT_BYTES = 64
-"""A cache line: arrays begin on one, so that no two threads write to one line where arrays meet."""
+"""A cache line: every array begins on one, so that threads that write to different arrays never share a line."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ CHANNELS = tuple(shared.name for shared in shared_table(ffi.new("drv_config *"),
 
 
 def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndarray]:
-    """Arrays for every name of the table, all zeroed but the caller's actions.
+    """Arrays for every name of the table, zeroed except for the caller's actions.
 
     Args:
-        table: of `shared_table`.
-        given: arrays of the caller by name, unchecked, or None; all others become views of one new block.
+        table: from `shared_table`.
+        given: the caller's arrays by name, unchecked, or None; all other arrays become views of one new block.
 
     Raises:
         ConfigError: a given array has an unknown name, or a type, shape or layout that the core cannot write to.
-        DriveMemoryError: there is no memory for the block.
+        DriveMemoryError: the block cannot be allocated.
     """
     # The caller's arrays: known names, the form that the core writes, memory of their own.
     if given is not None and not isinstance(given, dict):
@@ -90,12 +90,12 @@ def aligned_block(size_bytes: int) -> np.ndarray:
     """(size_bytes,) uint8 zeros that begin on a cache line.
 
     Raises:
-        DriveMemoryError: there is no memory for them.
+        DriveMemoryError: they cannot be allocated.
     """
     try:
         block = np.zeros(size_bytes + ALIGNMENT_BYTES, np.uint8)
     except (MemoryError, ValueError):  # ValueError: above the largest size of any array
-        raise DriveMemoryError(f"no memory for {size_bytes} bytes of state and arrays; take fewer worlds") from None
+        raise DriveMemoryError(f"no memory for {size_bytes} bytes of state and arrays; use fewer worlds") from None
     start = -block.ctypes.data % ALIGNMENT_BYTES
     return block[start : start + size_bytes]
 

@@ -252,7 +252,7 @@ class Batch(ReadableWorlds):
         except IndexError:
             raise ConfigError(f"agents is {shown(agents)}; it must be an index, a slice or indices, from 0 to "
                               f"{self.num_agents - 1}") from None
-        if self.config.observation_type != "index":
+        if self.config.observation.type != "index":
             return self.observations[agents].astype(np.float32)
         flat = chosen.reshape(-1)
         world, table = self.world_of_agent[flat].astype(np.int64), self.scene_table()

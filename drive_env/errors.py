@@ -20,6 +20,10 @@ class ConfigError(DriveError, ValueError):
     """An argument or configuration value is out of its range, of a wrong type, or of an unknown name."""
 
 
+class ArgumentError(ConfigError, TypeError):
+    """An argument or field has an unknown name, or none where it needs one; a `TypeError`, as of any Python call."""
+
+
 class SceneError(DriveError, ValueError):
     """A scene or scene file is damaged, hostile, or cannot be played with this config.
 

@@ -1,8 +1,9 @@
 """How index observations become floats: slots that name vehicles and road segments, and the tables they point to.
 
-An observation vector of `DriveConfig(observation_type="index")` holds the agent's own features as floats and, for every
-slot, the number of the vehicle or road segment that it shows. `floats_of` rebuilds the float32 observations bit for bit
-from numpy arrays or torch tensors, so that a GPU can do it, which then receives some 400 bytes per agent, not 5,000.
+An observation vector of `DriveConfig(observation={"type": "index"})` holds the agent's own features as floats and, for
+every slot, the number of the vehicle or road segment that it shows. `floats_of` rebuilds the float32 observations bit
+for bit from numpy arrays or torch tensors, so that a GPU can do it, which then receives some 400 bytes per agent, not
+5,000.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
     """
     if not isinstance(config, DriveConfig):
         raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
-    if config.observation_type != "index":
-        raise ConfigError(f"observation_type is {config.observation_type!r}; it must be 'index'")
+    if config.observation.type != "index":
+        raise ConfigError(f"observation.type is {config.observation.type!r}; it must be 'index'")
     # Where each part lies, and whether the array has that form.
     place = lib.drv_index_observation(native_config(config))
     sets = {each.name: each for each in observation_sets(config)}
@@ -88,9 +89,9 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
               vehicle_table: Any, out: Any) -> Any:
     """Rebuilds float32 observations from index observations; returns `out`.
 
-    Bit-equal to the observations of the same batch with `observation_type="float32"` for every agent that acts in the
-    step. An agent that waits keeps the slots of its last observation, but they show the vehicles where they are now.
-    All arrays are numpy's, or all are tensors of one device.
+    Bit-equal to the observations of the same batch with `observation={"type": "float32"}` for every agent that acts in
+    the step. An agent that waits keeps the slots of its last observation, but they show the vehicles where they are
+    now. All arrays are numpy's, or all are tensors of one device.
 
     Args:
         config: the batch's.

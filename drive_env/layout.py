@@ -46,9 +46,9 @@ def observation_layout(config: DriveConfig) -> dict[str, Feature]:
 
 @dataclass(frozen=True)
 class ObservationSet:
-    """Slots of an observation that each show one thing by a record; the names of its features begin with `name/`.
+    """A set of slots in an observation, with one record per slot; the names of its features begin with `name/`.
 
-    `offset` is the index of its first float, `index_bytes` the byte at which its uint16 begin in index observations.
+    `offset` is the index of its first float, `index_bytes` the offset of its uint16 indices in index observations.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ObservationSet:
 
 
 def observation_sets(config: DriveConfig) -> list[ObservationSet]:
-    """The sets of an observation under this config, in their order; what comes before the first belongs to no slot."""
+    """The sets of an observation under this config, in order; the features before the first set have no slots."""
     entries = table(lib.drv_observation_sets, "drv_observation_set", native_config(config))
     return [ObservationSet(text(entry.name), entry.slots, entry.record_floats, entry.offset, entry.index_bytes)
             for entry in entries]

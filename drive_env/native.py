@@ -10,6 +10,7 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
+from .fields import flat_values
 from .roles import Roles
 
 __all__ = ["native_config", "native_scene"]
@@ -34,9 +35,8 @@ _MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices)
 
 
 def native_config(config: DriveConfig, restart: str = "auto"):
-    """The config as a drv_config pointer; members take the values of the fields of the same names."""
-    values = {**vars(config), "restart": restart,
-              **{f"reward_{name}": weight for name, weight in vars(config.reward).items()}}
+    """The config as a drv_config pointer."""
+    values = {**flat_values(config), "restart": restart}
     return ffi.new("drv_config *", {member.name: member.coded(values[member.name]) for member in _MEMBERS})
 
 

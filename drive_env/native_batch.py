@@ -72,7 +72,7 @@ class NativeBatch:
             config=native[0], num_worlds=num_worlds, agents_per_world=self.agents_per_world, scene_count=len(roles),
             scenes=scene_list, seed=seed, part_count=self.part_count, instruction_set=isa,
             record_capacity=self.record_capacity,
-            thread_count=min(threads, num_worlds + 1),  # one above the worlds: a caller may leave its step to others
+            thread_count=min(threads, num_worlds + 1),  # + 1: with `step_async` the calling thread steps no world
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
         needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message
         check(lib.drv_batch_plan(setup, needs, message), message)
@@ -85,7 +85,7 @@ class NativeBatch:
 
         for role, scene in zip(roles, self.scene_handles, strict=True):
             if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
-                # Set, not added: the roles of a batch that is opened again are reported once.
+                # Set, not added: a batch that is opened again must not count its start speeds twice.
                 role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
 
     def _bind(self, arrays: Any) -> None:
@@ -95,7 +95,7 @@ class NativeBatch:
         self._fields = _state_fields(self.handle)
         self.state = self.state_views(self.block)
 
-    def __del__(self, close=lib.drv_batch_close):  # bound here: at interpreter exit the module's names may be gone
+    def __del__(self, close=lib.drv_batch_close):  # bound here: at interpreter exit the module's globals may be None
         if self.handle:
             close(self.handle)
 
@@ -150,7 +150,7 @@ _alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """A forked child has none of the parent's threads; the core has to know before the next step."""
+    """Marks the batches of a forked child, which has none of the parent's threads, before their next call."""
     for batch in list(_alive):
         lib.drv_batch_forked(batch.handle)
 

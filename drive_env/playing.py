@@ -1,4 +1,4 @@
-"""Playing some trials of one world with a policy, for pictures, films and replays."""
+"""Stepping one world with a policy for some trials, for pictures, films and replays."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .errors import ConfigError, shown
 __all__ = ["Policy", "Progress"]
 
 Policy = str | Callable[[Batch], np.ndarray]
-"""A name, or a function from the batch to the actions of every agent; those of a restart step are not read."""
+"""A name, or a function from the batch to the actions of all agents; those of a restart step are not read."""
 
 Progress = Callable[[int, int], None]
-"""Called after every step with the steps done and the largest number there can be."""
+"""Called after every step with the number of steps done and the largest possible number."""
 
 POLICIES = ("lane", "random")
 """Names of the policies: `LaneDriver` and `RandomDriver`."""
 
 
 def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
-    """Rejects a policy that cannot be played.
+    """Rejects what is not a policy.
 
     Raises:
         ConfigError: it is neither a function nor one of the names `offered`.

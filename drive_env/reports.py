@@ -1,4 +1,4 @@
-"""Reports of a batch: its metrics, the time of its phases, and what a scene's start state holds."""
+"""Reports of a batch: metrics, the time of each phase, and events that hold in a scene's start state."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ STEPS_WITHOUT_A_LOG = 200
 """Steps of a trial where `trial_steps` is None and the scene has no log."""
 
 SAME_DT_TOLERANCE = 1e-7
-"""Time steps that differ by less than this share are equal: rounding to float32 alters one by 6e-8."""
+"""Time steps whose relative difference is less are equal: rounding to float32 changes one by up to 6e-8."""
 
 SIMPLE_RATIO_LIMIT = 100
-"""Largest denominator of a ratio that counts as chosen by hand, such as half a frame, or 0.07 s on frames of 0.1 s."""
+"""Largest denominator of a ratio that is taken as an exact fraction, such as half a frame, or 0.07 s on frames of 0.1 s."""
 
 SAME_FRAME_SHARE = 1e-6
-"""Share of a frame within which a time falls on that frame; products of float64 steps are off by less."""
+"""Times within this fraction of a frame from a frame are that frame; products of float64 steps have smaller errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Roles:
         frames: tracks of all objects of the scene from the start frame on.
         dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
-        report: the number of objects in each role, and the reasons why objects got none.
+        report: the number of objects in each role, and the reasons why the others have none.
     """
 
     scene: Scene
@@ -88,7 +88,7 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     frames = _frames_at(scene, config.start_step, dt_s, report)
     agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
 
-    # All others replay their logs or stand, if they are on the map at all.
+    # All others replay their logs or are static, if they are ever on the map.
     is_agent = np.zeros(objects.count, bool)
     is_agent[agents] = True
     has_log = objects.frame_count > 1 and config.others == "replay"
@@ -124,7 +124,7 @@ def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:
 
 def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report) -> np.ndarray:
     """Indices of the objects that `control` selects and that are valid at the start, ascending."""
-    # All, the vehicles that have somewhere to go, or those named.
+    # All objects, or the vehicles that are not at their goals, or those that `control` names.
     objects = scene.objects
     valid = frames.valid[0]
     if config.control == "all":
@@ -193,9 +193,9 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
 
 
 def _frames_per_step(ratio: float) -> tuple[float, float]:
-    """A ratio as frames per steps, in whole numbers where it is within the tolerance of a simple fraction.
+    """A ratio as numerator and denominator: whole numbers if it is within the tolerance of a simple fraction.
 
-    So a time step that was rounded does not drift off the frames.
+    This keeps the times of a rounded time step on the frames.
     """
     simple = Fraction(ratio).limit_denominator(SIMPLE_RATIO_LIMIT)
     if abs(simple - ratio) <= SAME_DT_TOLERANCE * ratio:
@@ -205,13 +205,13 @@ def _frames_per_step(ratio: float) -> tuple[float, float]:
 
 def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
     """The tracks from the start frame on at steps of `dt_s`, interpolated between frames where they do not coincide."""
-    # Without a log, or at its own time step, the tracks are taken as they are.
+    # Without a log, or at the log's own time step, the tracks are used unchanged.
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
         return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
 
-    # The frames on both sides of every step, and its place between them.
+    # The frames before and after every step, and its position between them.
     frames, steps = _frames_per_step(dt_s / scene.dt_s)
     count = int(np.floor((objects.frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
     place = start_step + np.arange(count) * frames / steps

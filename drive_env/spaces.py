@@ -13,9 +13,9 @@ from .config import DriveConfig
 
 def observation_space(config: DriveConfig, size: int) -> spaces.Box:
     """The space of observations of `size` entries: floats in [-1, 1], or the bytes of index observations."""
-    if config.observation_type == "index":
+    if config.observation.type == "index":
         return spaces.Box(0, 255, (size,), np.uint8)
-    return spaces.Box(-1.0, 1.0, (size,), np.dtype(config.observation_type))
+    return spaces.Box(-1.0, 1.0, (size,), np.dtype(config.observation.type))
 
 
 def action_space(config: DriveConfig) -> spaces.Space:

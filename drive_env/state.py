@@ -1,7 +1,7 @@
-"""The state of a batch as plain arrays, and the checks that arrays from elsewhere must pass.
+"""The state of a batch as plain arrays, and the checks of arrays that are loaded.
 
-The core trusts its state, so every array has a range, of `state_ranges`; slots that a scene leaves empty must be marked
-absent, and the direction of a vehicle must be that of its heading.
+The core does not check its state, so every array has a range (`state_ranges`); slots without an agent or vehicle must
+be marked absent, and the direction of a vehicle must be that of its heading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .state_ranges import ABSENT, ANY, FLAG, check_directions, ranges
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
-    """Copies of all arrays of a batch, of one moment, with `seeds` and a hash of the scenes; see `Batch.state_dict`."""
+    """Copies of all arrays of a batch at one time, with `seeds` and a hash of the scenes; see `Batch.state_dict`."""
     block, arrays = core.copy()
     return {"seed": np.array(seeds, np.uint64), "scenes": scenes_hash(core.roles),
             **{f"arrays/{name}": array for name, array in arrays.items()},
@@ -30,15 +30,15 @@ def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[An
 
 
 def load_state(core: NativeBatch, given: Any, seeds: list[int]) -> list[int]:
-    """Writes a saved state into a batch once all of it is checked.
+    """Writes a saved state into a batch after checking all of it.
 
     Args:
         core: the batch to write to.
-        given: of `saved_state`, unchecked.
-        seeds: those of this batch, as many as `given` must have.
+        given: a result of `saved_state`, unchecked.
+        seeds: the seeds of this batch; `given` must have as many.
 
     Returns:
-        The seeds that `given` has.
+        The seeds in `given`.
 
     Raises:
         CallError: an array does not fit, or the batch cannot be copied now; nothing has changed.
@@ -61,7 +61,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
         raise CallError(f"state is {shown(given)}; it must be a dict of numpy arrays by name")
     for name in given:
         if name not in own:
-            raise CallError(f"state has {shown(name)}, which the state of this batch has not")
+            raise CallError(f"state has {shown(name)}, which is not in the state of this batch")
     limits = {f"state/{name}": limit for name, limit in ranges(core).items()}
     for name, like in own.items():
         if name not in given:

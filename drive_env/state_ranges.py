@@ -60,11 +60,11 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     # Where an agent can be at the end of a trial: it starts on the map and may leave it.
     steps = max(roles.trial_steps for roles in core.roles)
     trial_s = max(roles.trial_steps * roles.dt_s for roles in core.roles)
-    distance_m = SUM_ROUNDING * trial_s * max(config.max_speed_mps, -config.min_speed_mps)
+    distance_m = SUM_ROUNDING * trial_s * max(config.dynamics.max_speed_mps, -config.dynamics.min_speed_mps)
     far_m = COORDINATE_LIMIT_M + distance_m
     # A change of speed takes at least the shortest step; a wheelbase is at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
-    turn_radps = SPEED_LIMIT_MPS * math.tan(config.max_steering_rad) / (SIZE_RANGE_M[0] / 2)
+    turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / (SIZE_RANGE_M[0] / 2)
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.
     step_reward = 8 * far_m * sum(map(abs, config.reward.to_dict().values()))
     trial_reward = SUM_ROUNDING * steps * step_reward
@@ -76,7 +76,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
-        "steering_rad": _both(config.max_steering_rad), "acceleration_mps2": _both(change_mps2),
+        "steering_rad": _both(config.dynamics.max_steering_rad), "acceleration_mps2": _both(change_mps2),
         "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
         "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
         "average": _both(figure), "record_figures": _both(figure)}

@@ -10,11 +10,11 @@ class BatchPart(WorldRange):
     """Consecutive worlds of a batch that can be called separately: `Batch(parts=2).parts` has two of them.
 
     Parts can be called in any order, with steps of several in flight at once, from one thread or from several; every
-    world plays as it does when the whole batch is called. A call that shares a world with a step in flight, or with a
-    call in another thread, is a `CallError` that changes nothing. Within the part worlds and agents count from 0.
+    world behaves as in calls of the whole batch. A call that shares a world with a step in flight, or with a call in
+    another thread, raises a `CallError` and changes nothing. Within a part, worlds and agents are numbered from 0.
 
-    A part can be used until its batch is closed, also after the last reference to the batch is dropped. It cannot be
-    copied: pickle the batch, whose copy has parts of its own.
+    A part can be used until its batch is closed, even if no other reference to the batch exists. It cannot be copied:
+    pickle the batch, whose copy has parts of its own.
 
     Attributes:
         world_slice, agent_slice: the part's worlds and agents as slices of the arrays of the batch.
@@ -35,7 +35,7 @@ class BatchPart(WorldRange):
 
 
 def check_is_whole(batch: WorldRange) -> None:
-    """Rejects a part where single worlds are read, which only the whole batch can do.
+    """Rejects a part where single worlds are read, which only the whole batch supports.
 
     Raises:
         ConfigError: `batch` is a part, or no `Batch` at all.
@@ -43,6 +43,6 @@ def check_is_whole(batch: WorldRange) -> None:
     if isinstance(batch, BatchPart):
         first, last = batch.world_slice.start, batch.world_slice.stop - 1
         raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, where these worlds "
-                          "have the same numbers")
+                          "have the same indices")
     if not isinstance(batch, WorldRange):
         raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")

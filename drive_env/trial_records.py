@@ -25,10 +25,10 @@ def record_dtype() -> np.dtype:
 
 
 def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
-    """The records that a core's worlds hold, world by world, oldest first; see `Batch.trial_records`."""
+    """The records that the worlds of a batch store, world by world, oldest first; see `Batch.trial_records`."""
     if not core.record_capacity:
-        raise ConfigError("this batch holds no records; make it with trial_records=n, the finished trials that a world "
-                          "can hold")
+        raise ConfigError("this batch stores no records; make it with trial_records=n, the number of finished trials "
+                          "that each world can store")
     most = core.num_agents * core.record_capacity
     head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, lib.drv_metric_count()), np.float32)
     copied, lost, message = ffi.new("int64_t *"), ffi.new("int64_t *"), per_thread.message
@@ -36,9 +36,9 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
         core.handle, clear, most, ffi.cast("drv_trial_record *", head.ctypes.data),
         ffi.cast("float *", figures.ctypes.data), copied, lost, message), message)
     if lost[0]:
-        warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
-                      f"{core.record_capacity} finished trials; take them more often, or hold more", RuntimeWarning,
-                      stacklevel=3)
+        warnings.warn(f"{lost[0]} trial records were lost: each world stores those of trial_records="
+                      f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
+                      RuntimeWarning, stacklevel=3)
     records = np.zeros(copied[0], record_dtype())
     for name, _ in HEAD:
         records[name] = head[name][: copied[0]]
@@ -48,23 +48,23 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
 
 
 def check_group(by: object) -> None:
-    """A `ConfigError` where trial records cannot be grouped by `by`."""
+    """Raises a `ConfigError` if trial records cannot be grouped by `by`."""
     if by not in GROUPS:
         raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
 
 
 def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
                   ) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
-    """The figures of docs/metrics.md over some trial records, each agent with equal weight.
+    """The metrics of docs/metrics.md over some trial records, each agent with equal weight.
 
     Args:
-        records: of `Batch.trial_records`, of one batch; any selection of them.
-        by: None; or "scene" or "world": one report per scene or world that has records.
+        records: any selection of the records of one batch, from `Batch.trial_records`.
+        by: None, or "scene" or "world" for one report per scene or world that has records.
 
     Returns:
-        Figures by name; with `by`, these by the index of the scene or world. An agent's value is the mean over its
-        trial indices of the mean over its records of each; a figure is the mean over the agents that have records, and
-        `n` their number.
+        `Figure` by metric; with `by`, one such dict by the index of each scene or world. The value of an agent is the
+        mean over its trial indices of the mean of its records with that index; a figure is the mean over the agents
+        that have records, and `n` is their number.
 
     Raises:
         ConfigError: `records` has other fields, or `by` is none of the above.
@@ -78,7 +78,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
 
 
 def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
-    # One place per agent and trial index that has records, agents first.
+    # One entry per pair of agent and trial index that has records, sorted by agent.
     pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
     place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
     means = {name: np.bincount(place, records[name].astype(np.float64), len(pairs)) / np.maximum(count, 1)

@@ -32,8 +32,8 @@ class _IndexObservationsOnly:
     def __get__(self, batch: WorldRange | None, owner: type) -> _IndexObservationsOnly:
         if batch is None:
             return self
-        raise AttributeError(f"a Batch has {self._name} with observation_type 'index' only; that of this one is "
-                             f"{batch.config.observation_type!r}")
+        raise AttributeError(f"a Batch has {self._name} with observation.type 'index' only; that of this one is "
+                             f"{batch.config.observation.type!r}")
 
 
 class WorldRange:
@@ -208,7 +208,7 @@ class WorldRange:
             DriveMemoryError: there is no memory for a new array.
         """
         self._check_open()
-        dtype = np.dtype(np.float16 if self.config.observation_type == "float16" else np.float32)
+        dtype = np.dtype(np.float16 if self.config.observation.type == "float16" else np.float32)
         shape = (self.num_agents, self.observation_size)
         if out is None:
             out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)

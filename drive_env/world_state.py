@@ -1,4 +1,4 @@
-"""Reading single worlds of a batch: their vehicles, the progress of their trials, the events of the last step."""
+"""Reading the state of single worlds of a batch: vehicles, progress of the trial, events of the last step."""
 
 from __future__ import annotations
 

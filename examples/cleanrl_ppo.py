@@ -21,8 +21,8 @@ from drive_env import DriveConfig, RewardConfig, generate_scene
 
 # Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 SCENES = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
-CONFIG = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
-                     on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
+CONFIG = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, observation={"partners": 3, "roads": 8},
+                     on_collision="ignore", on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
 
 
 def parse_args():

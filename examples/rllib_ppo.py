@@ -20,8 +20,8 @@ options = parser.parse_args()
 
 # Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
-config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
-                     on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
+config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, observation={"partners": 3, "roads": 8},
+                     on_collision="ignore", on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
 # The wrapper derives its spaces from the agents of the first reset, so every scene must fill all agents.
 register_env("drive", lambda _: ParallelPettingZooEnv(parallel_env(scenes, config)))
 

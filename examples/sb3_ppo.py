@@ -22,8 +22,8 @@ options = parser.parse_args()
 
 # Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
-config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
-                     on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
+config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, observation={"partners": 3, "roads": 8},
+                     on_collision="ignore", on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
 if options.api == "gymnasium":
     arguments = {"scenes": scenes, "config": config}
     env = make_vec_env("drive_env/Drive-v0", options.worlds, seed=0, env_kwargs=arguments)

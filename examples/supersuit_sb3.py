@@ -18,8 +18,8 @@ options = parser.parse_args()
 
 # Learnable in minutes on a laptop: small intersections, near goals, long steps, no penalty for collisions.
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
-config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, partners=3, roads=8, on_collision="ignore",
-                     on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
+config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, observation={"partners": 3, "roads": 8},
+                     on_collision="ignore", on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
 env = parallel_env(scenes, config)
 env = supersuit.black_death_v3(env)  # agents that are done stay, with observations and rewards of 0
 envs = supersuit.pettingzoo_env_to_vec_env_v1(env)

@@ -18,7 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=300)
 options = parser.parse_args()
 
-config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, partners=7, roads=32)
+config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, observation={"partners": 7, "roads": 32})
 env = parallel_env("town", config, finished="wait")
 env = supersuit.clip_reward_v0(env)
 env = supersuit.frame_stack_v1(env, 2)

@@ -18,7 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=300)
 options = parser.parse_args()
 
-config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, partners=7, roads=32)
+config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, observation={"partners": 7, "roads": 32})
 torch.manual_seed(0)
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="PettingZoo in TorchRL is tested using version")

@@ -8,7 +8,18 @@ import pytest
 from staged_sim import driver, stage
 
 import drive_env
-from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, DriveError, RewardConfig
+from drive_env import (
+    ActionError,
+    ArgumentError,
+    Batch,
+    CallError,
+    ConfigError,
+    DriveConfig,
+    DriveError,
+    DynamicsConfig,
+    ObservationConfig,
+    RewardConfig,
+)
 
 NOT_NUMBERS = (float("nan"), float("inf"), -float("inf"), True, False, "1", b"1", [1.0], (1.0,), {}, 1j,
                object())
@@ -33,6 +44,13 @@ def choice(*offered):
     return (*NOT_CHOICES, None), offered
 
 
+def group(kind, choices, wrong):
+    """Values for a field that nests configs of this kind; `wrong` is a wrong one for this field alone."""
+    other = RewardConfig if kind is ObservationConfig else ObservationConfig
+    bad = (None, 1.0, True, [tuple(choices.items())], wrong, DriveConfig(), kind, other())
+    return bad, (kind(), {}, choices, kind(**choices))
+
+
 EVENT_RESPONSES = choice("ignore", "stop", "remove")
 FIELDS = {
     "dt_s": number(0.001, 2.0, none=True),
@@ -43,30 +61,36 @@ FIELDS = {
     "control": ((*NOT_CHOICES[:-2], None, (), (1, 1), (1.0,), ("1",), (True,), (None,), [], [1, 1], object()),
                 ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
     "others": choice("replay", "static"),
-    "dynamics": choice("bicycle"),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
-    "max_acceleration_mps2": number(0.01, 50.0),
-    "max_steering_rad": number(0.01, 1.2),
-    "max_speed_mps": number(0.1, 150.0),
-    "min_speed_mps": number(-50.0, 0.0),
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
     "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
+    "scene_order": choice("random", "cycle"),
+    "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
+    "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
+    "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
+    "log_ema_alpha": number(0.0, 0.999999),
+}
+OBSERVATIONS = {
     "partners": count(0, 255),
     "roads": count(0, 1024),
     "road_selection": choice("exact", "near"),
     "road_memory_mib": count(0, 1_048_576),
-    "observation_type": choice("float32", "float16", "index"),
+    "type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
     "time_left": choice("off", "actor"),
-    "scene_order": choice("random", "cycle"),
-    "reward": ((None, 1.0, True, [("goal", 1.0)], "goal", DriveConfig, RewardConfig),
-               (RewardConfig(), {}, {"goal": 2.0})),
-    "log_ema_alpha": number(0.0, 0.999999),
+}
+DYNAMICS = {
+    "model": choice("bicycle"),
+    "max_acceleration_mps2": number(0.01, 50.0),
+    "max_steering_rad": number(0.01, 1.2),
+    "max_speed_mps": number(0.1, 150.0),
+    "min_speed_mps": number(-50.0, 0.0),
 }
 REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
-TABLES = {DriveConfig: FIELDS, RewardConfig: REWARDS}
+TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS}
+PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward."}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
          for kind, table in TABLES.items() for name in table]
 
@@ -89,21 +113,21 @@ def test_the_error_of_a_value_out_of_range_names_field_value_and_range(kind, nam
         with pytest.raises(ConfigError) as raised:
             kind(**{name: value})
         message = str(raised.value)
-        assert message.startswith(f"{name} is ") and "; it must be " in message, message
+        assert message.startswith(f"{PATHS[kind]}{name} is ") and "; it must be " in message, message
         assert shown(value) in message, message
         with pytest.raises(ConfigError):
             kind().replace(**{name: value})
     for value in good:
         kept = getattr(kind(**{name: value}), name)
-        value = RewardConfig(**value) if isinstance(value, dict) else value
+        value = type(kept)(**value) if isinstance(value, dict) else value
         assert kept == (tuple(value) if isinstance(value, list) else value)
         assert getattr(kind().replace(**{name: value}), name) == kept
 
 
 def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
     for make, parts in (
-        (lambda: DriveConfig(view_radius_m=0.5), ("0.5", "1", "1000")),
-        (lambda: DriveConfig(partners=256), ("256", "0", "255")),
+        (lambda: ObservationConfig(view_radius_m=0.5), ("0.5", "1", "1000")),
+        (lambda: DriveConfig(observation={"partners": 256}), ("observation.partners is 256", "0", "255")),
         (lambda: DriveConfig(on_goal="explode"), ("'explode'", "'ignore'", "'stop'", "'remove'")),
         (lambda: DriveConfig(dt_s=3), ("3", "0.001", "2", "None", "scene")),
         (lambda: DriveConfig(control="cars"), ("'cars'", "'vehicles'", "'sdc'", "ids")),
@@ -121,28 +145,35 @@ def test_a_config_is_frozen():
         DriveConfig().dt_s = 0.1
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_what_a_config_accepts_a_batch_can_be_made_of(name):
+def within(kind, choices):
+    """A DriveConfig with these choices of it, or of a config nested in it."""
+    group = PATHS[kind].rstrip(".")
+    return DriveConfig(**{group: choices} if group else choices)
+
+
+@pytest.mark.parametrize("kind, name", CASES)
+def test_what_a_config_accepts_a_batch_can_be_made_of(kind, name):
     scene = stage([driver(), driver(0.0, 10.0, id=5), driver(0.0, 20.0, id=2, kind="other")], sdc=0,
                   tracks=(1,), generated=True)
-    for value in FIELDS[name][1]:
+    for value in TABLES[kind][name][1]:
         if name == "start_step" and value:
             continue  # the scene has one frame
         if name == "agents_per_world" and value and value > 3:
             continue  # and three possible agents
         if name == "control" and isinstance(value, list):
             value = [5, 2]
-        with Batch(scenes=[scene], config=DriveConfig(**{name: value})) as batch:
+        with Batch(scenes=[scene], config=within(kind, {name: value})) as batch:
             batch.reset()
             batch.step(np.zeros_like(batch.actions))
 
 
 def test_a_number_of_thousands_of_digits_is_an_error_like_any_other():
-    with pytest.raises(ConfigError, match="partners"):
-        DriveConfig(partners=10**5000)
+    with pytest.raises(ConfigError, match="^observation.partners is "):
+        DriveConfig(observation={"partners": 10**5000})
 
 
 def test_errors_are_one_family_and_their_plain_kinds():
     for kind, plain in ((ConfigError, ValueError), (drive_env.SceneError, ValueError),
-                        (ActionError, ValueError), (CallError, RuntimeError)):
+                        (ActionError, ValueError), (CallError, RuntimeError), (ArgumentError, ConfigError),
+                        (ArgumentError, TypeError)):
         assert issubclass(kind, DriveError) and issubclass(kind, plain)

@@ -25,7 +25,16 @@ else:
     import tomllib
 
 import drive_env
-from drive_env import Batch, DriveConfig, DriveParallelEnv, RewardConfig, generate_scene, parallel_env
+from drive_env import (
+    Batch,
+    DriveConfig,
+    DriveParallelEnv,
+    DynamicsConfig,
+    ObservationConfig,
+    RewardConfig,
+    generate_scene,
+    parallel_env,
+)
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
@@ -72,7 +81,8 @@ def kinds_table():
 def config_table(config):
     rows = []
     for field in dataclasses.fields(config):
-        default = "`RewardConfig()`" if field.name == "reward" else code(repr(field.default))
+        nested = dataclasses.is_dataclass(field.default)
+        default = code(f"{type(field.default).__name__}()" if nested else repr(field.default))
         rows.append([code(field.name), default, field.metadata["unit"], field.metadata["check"].allowed,
                      field.metadata["meaning"]])
     return table(["field", "default", "unit", "allowed", "meaning"], rows)
@@ -230,6 +240,8 @@ TABLES = {
     ("docs/observation.md", "observation"): observation_table,
     ("docs/observation.md", "kinds"): kinds_table,
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),
+    ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
+    ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
@@ -369,8 +381,9 @@ def test_the_readme_has_every_command():
 
 
 def test_the_measured_observations_have_the_stated_sizes():
-    sizes = {"31 partners, 128 roads": DriveConfig(), "15 partners, 64 roads": DriveConfig(partners=15, roads=64),
-             "own state alone": DriveConfig(partners=0, roads=0)}
+    sizes = {"31 partners, 128 roads": DriveConfig(),
+             "15 partners, 64 roads": DriveConfig(observation={"partners": 15, "roads": 64}),
+             "own state alone": DriveConfig(observation={"partners": 0, "roads": 0})}
     text = (ROOT / "docs/performance.md").read_text()
     for words, config in sizes.items():
         last = list(observation_layout(config).values())

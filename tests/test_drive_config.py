@@ -10,13 +10,27 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 import drive_env
-from drive_env import Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
+from drive_env import (
+    ArgumentError,
+    Batch,
+    ConfigError,
+    DriveConfig,
+    DynamicsConfig,
+    ObservationConfig,
+    RewardConfig,
+    generate_scene,
+    parallel_env,
+)
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.errors import plain
 
 CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_goal="stop", goal_max_speed_mps=4,
-                     agents_per_world=1, reward=RewardConfig(goal=2.5, progress_per_m=0.01))
-PLAIN = (int, float, str, tuple, type(None), RewardConfig)
+                     agents_per_world=1, observation={"partners": 3}, dynamics={"min_speed_mps": -2},
+                     reward=RewardConfig(goal=2.5, progress_per_m=0.01))
+PLAIN = (int, float, str, tuple, type(None))
+NESTED = {"observation": ObservationConfig, "dynamics": DynamicsConfig, "reward": RewardConfig}
+FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
+          if field.name not in NESTED]
 
 
 def through_json(config):
@@ -34,14 +48,12 @@ def test_a_float_of_numpy_means_what_its_own_precision_writes(kind):
         assert RewardConfig(goal=-kind(text)).goal == -float(text)
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(DriveConfig)])
-def test_every_field_keeps_a_plain_value_for_a_scalar_of_numpy(field):
-    default = getattr(DriveConfig(), field)
-    value = {"control": "all", "reward": RewardConfig()}.get(field, 1 if default is None else default)
-    if field != "reward":
-        value = np.asarray(value)[()]
-        assert isinstance(value, np.generic)
-    kept = getattr(DriveConfig(**{field: value}), field)
+@pytest.mark.parametrize("kind, field", FIELDS)
+def test_every_field_keeps_a_plain_value_for_a_scalar_of_numpy(kind, field):
+    default = getattr(kind(), field)
+    value = np.asarray("all" if field == "control" else 1 if default is None else default)[()]
+    assert isinstance(value, np.generic)
+    kept = getattr(kind(**{field: value}), field)
     assert kept == value and type(kept) in PLAIN
 
 
@@ -61,8 +73,9 @@ def test_print_options_change_no_number():
 
 
 @pytest.mark.parametrize("bad", (
-    {"partners": np.float64(3)}, {"dt_s": np.bool_(True)}, {"dt_s": np.float64("nan")}, {"dt_s": np.float32("inf")},
-    {"dt_s": np.complex64(0.1)}, {"partners": np.array([3])}, {"on_goal": np.str_("go")}))
+    {"observation": {"partners": np.float64(3)}}, {"observation": {"partners": np.array([3])}},
+    {"dt_s": np.bool_(True)}, {"dt_s": np.float64("nan")}, {"dt_s": np.float32("inf")}, {"dt_s": np.complex64(0.1)},
+    {"on_goal": np.str_("go")}, {"dynamics": np.str_("unicycle")}))
 def test_numpy_makes_no_wrong_value_right(bad):
     with pytest.raises(ConfigError):
         DriveConfig(**bad)
@@ -85,7 +98,8 @@ def test_a_config_survives_json(config):
     for form in (config.to_dict(), through_json(config), dataclasses.asdict(config)):
         back = DriveConfig.from_dict(form)
         assert back == config and hash(back) == hash(config) and repr(back) == repr(config)
-    assert RewardConfig.from_dict(through_json(config.reward)) == config.reward
+    for name, kind in NESTED.items():
+        assert kind.from_dict(through_json(getattr(config, name))) == getattr(config, name)
 
 
 def test_a_field_that_is_not_named_is_the_default():
@@ -105,7 +119,7 @@ def test_a_config_equals_its_own_mapping_and_no_other():
     ({"nonsense": 2}, "^DriveConfig has no field 'nonsense'; it has dt_s, max_trials, .*, log_ema_alpha$"),
     ({3: 2}, "^DriveConfig has no field 3; it has dt_s"),
     ({"reward": {"goals": 1}}, r"^RewardConfig has no field 'goals'; did you mean goal\?$"),
-    ({"reward": {"goal": "much"}}, "^goal is 'much'; it must be a number in"),
+    ({"reward": {"goal": "much"}}, r"^reward\.goal is 'much'; it must be a number in"),
     ({"reward": [1]}, r"^reward is \[1\]; it must be a RewardConfig, or a mapping of its fields$"),
     ({"max_trials": 0}, "^max_trials is 0; it must be"),
     ([("max_trials", 2)], "^a DriveConfig cannot be made from .*; it must be a mapping$"),
@@ -122,6 +136,75 @@ def test_an_unknown_name_is_an_error_of_the_family_in_the_constructor_and_in_rep
         DriveConfig().replace(nonsense=1)
     with pytest.raises(ConfigError, match=r"^RewardConfig has no field 'off_road'; did you mean offroad\?$"):
         RewardConfig(off_road=-1.0)
+    with pytest.raises(TypeError, match=r"^DriveConfig has no field 'partner'; did you mean observation\.partners\?$"):
+        DriveConfig(partner=3)
+
+
+# ---- nested configs ----
+
+
+def flat(config):
+    """The values of all fields, nested ones included, by their paths."""
+    found = {}
+    for name, value in config.to_dict().items():
+        found |= {f"{name}.{field}": entry for field, entry in value.items()} if name in NESTED else {name: value}
+    return found
+
+
+@pytest.mark.parametrize("group", NESTED)
+def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
+    field = dataclasses.fields(NESTED[group])[-1].name
+    value = {"time_left": "actor", "min_speed_mps": -3.0, "progress_per_m": 0.5}[field]
+    config = DriveConfig(**{group: {field: value}})
+    assert config == DriveConfig(**{group: NESTED[group](**{field: value})})
+    assert flat(config) == flat(DriveConfig()) | {f"{group}.{field}": value}
+
+
+def test_a_string_for_dynamics_is_the_name_of_the_model():
+    assert DriveConfig(dynamics="bicycle") == DriveConfig(dynamics=DynamicsConfig(model="bicycle"))
+    assert DriveConfig(dynamics=np.str_("bicycle")) == DriveConfig.from_dict({"dynamics": "bicycle"}) == DriveConfig()
+    with pytest.raises(ConfigError, match=r"^dynamics\.model is 'unicycle'; it must be one of 'bicycle'$"):
+        DriveConfig(dynamics="unicycle")
+
+
+def test_replace_changes_the_fields_that_a_mapping_names_and_a_config_takes_the_place_of_the_group():
+    config = DriveConfig(observation={"partners": 3, "roads": 9}, dynamics={"max_speed_mps": 9.0})
+    assert config.replace(observation={"roads": 5}).observation == ObservationConfig(partners=3, roads=5)
+    assert config.replace(observation=ObservationConfig(roads=5)).observation == ObservationConfig(roads=5)
+    assert config.replace(dynamics="bicycle") == config.replace(dynamics={}) == config
+    for changes, sentence in (({"observation": {"road": 5}}, "^ObservationConfig has no field 'road'; did you mean"),
+                              ({"observation": {3: 5}}, "^ObservationConfig has no field 3; it has partners"),
+                              ({"observation": {"roads": -5}}, r"^observation\.roads is -5; it must be")):
+        with pytest.raises(ConfigError, match=sentence):
+            config.replace(**changes)
+
+
+@pytest.mark.parametrize("name, value, path", [
+    ("partners", 3, "a field of observation: DriveConfig(observation={'partners': 3})"),
+    ("observation_type", "float16", "the field type of observation: DriveConfig(observation={'type': 'float16'})"),
+    ("max_speed_mps", 9.0, "a field of dynamics: DriveConfig(dynamics={'max_speed_mps': 9.0})"),
+    ("goal", 1, "a field of reward: DriveConfig(reward={'goal': 1})"),
+    ("reward_goal", 1, "the field goal of reward: DriveConfig(reward={'goal': 1})"),
+])
+def test_the_error_of_a_name_that_is_nested_says_where(name, value, path):
+    for make in (DriveConfig, DriveConfig().replace, lambda **choices: DriveConfig.from_dict(choices)):
+        with pytest.raises(ArgumentError) as error:
+            make(**{name: value})
+        assert str(error.value) == f"{name} is {path}"
+
+
+def test_every_nested_field_is_found_by_its_own_name():
+    for name, kind in NESTED.items():
+        for field in dataclasses.fields(kind):
+            with pytest.raises(ArgumentError, match=f"^{field.name} is a field of {name}: "):
+                DriveConfig(**{field.name: field.default})
+
+
+def test_a_value_without_a_name_is_an_error():
+    """It would be the value of whichever field comes first."""
+    for kind in (DriveConfig, *NESTED.values()):
+        with pytest.raises(ArgumentError, match=f"^{kind.__name__} was given 2 without a name; its fields are"):
+            kind(2)
 
 
 SCENE = generate_scene("intersection", agents=4)

@@ -118,7 +118,7 @@ def test_every_field_is_documented(found):
 
 @pytest.mark.parametrize("adapter", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
 def test_the_error_of_an_adapter_names_both_observation_types_it_takes(adapter):
-    assert "float16 where `config.observation_type`" in adapter.__doc__
+    assert "float16 where `config.observation.type`" in adapter.__doc__
     for name, member in vars(adapter).items():
         told = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
         assert not re.search(r"observation[^.;]* float32", told), name

@@ -11,7 +11,8 @@ ROOT = Path(drive_env.__file__).parent
 
 LAYERS = (
     ("errors", "machine", "version"),
-    ("binding", "config"),
+    ("names",),
+    ("binding", "config", "fields"),
     ("action_array", "arrays", "per_world"),
     ("scenes",),
     ("roles",),

@@ -79,7 +79,7 @@ class Encoder(nn.Module):
         self.out = nn.Linear(object_width * (1 + len(self.sets)), width)
 
     def forward(self, observations: Tensor) -> Tensor:
-        observations = observations.float()  # half floats, if that is the config's observation_type
+        observations = observations.float()  # half floats, if that is the config's observation.type
         parts = [self.ego(observations[..., : self.own])]
         for block in self.sets:
             flat = observations[..., block.start : block.start + block.slots * block.size]

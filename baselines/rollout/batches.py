@@ -22,8 +22,8 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
     Raises:
         ValueError: the worlds do not divide by ranks and env groups, or the config has index observations.
     """
-    if env.drive.observation_type == "index":
-        raise ValueError("observation_type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
+    if env.drive.observation.type == "index":
+        raise ValueError("observation.type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
     groups = env.env_groups or (2 if ranks.device.type == "cuda" else 1)
     local_worlds = ranks.local_share("num_worlds", env.num_worlds)
     if local_worlds % groups:

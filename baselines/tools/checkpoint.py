@@ -166,7 +166,7 @@ def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
     _check_whole(place)
     found = read_about(place)
     then = config_from_json(found["config"], found["schema"], place)
-    drive = then.env.drive.replace(road_memory_mib=config.env.drive.road_memory_mib)
+    drive = then.env.drive.replace(observation={"road_memory_mib": config.env.drive.observation.road_memory_mib})
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # they do not change results
     for part in ("model", "env"):
         for name, was, now in _differences(part, getattr(then, part), getattr(config, part)):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from drive_env import DriveConfig
+
 from ..config import TrainConfig
 from .checkpoint_files import DamagedError, damaged, printable, read_json, shown, unknown
 from .checkpoint_folder import update_of
@@ -111,6 +113,16 @@ def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainC
 
 def _build(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> Any:
     """A config like `default` with the fields in `found`, else in `frozen`; nested configs are built recursively."""
+    values = _values(place, default, path, found, frozen)
+    try:
+        return type(default)(**values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged(place, f"config.json: config.{path}{error}") from None
+
+
+def _values(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a config's fields; those of what a `DriveConfig` nests, whose errors name the path in it, as dicts.
+    """
     if not isinstance(found, Mapping):
         raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {shown(found)}; it must be an "
                              "object")
@@ -124,9 +136,7 @@ def _build(place: Path | str, default: Any, path: str, found: Any, frozen: Mappi
             raise unknown(place, f"config lacks {path}{name}, and its schema has no value for it")
         value, nested = found[name] if name in found else frozen[name], getattr(default, name)
         if dataclasses.is_dataclass(nested):
-            value = _build(place, nested, f"{path}{name}.", found.get(name, {}), frozen.get(name, {}))
+            build = _values if isinstance(default, DriveConfig) else _build
+            value = build(place, nested, f"{path}{name}.", found.get(name, {}), frozen.get(name, {}))
         values[name] = tuple(value) if isinstance(value, list) else value
-    try:
-        return type(default)(**values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise damaged(place, f"config.json: config.{path}{error}") from None
+    return values

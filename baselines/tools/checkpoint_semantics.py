@@ -45,7 +45,8 @@ def layout_hash(layout: Mapping[str, Feature]) -> str:
 def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
     """What an action means."""
     return {"space": space_to_json(space), "type": drive.action_type,
-            "max_acceleration_mps2": drive.max_acceleration_mps2, "max_steering_rad": drive.max_steering_rad}
+            "max_acceleration_mps2": drive.dynamics.max_acceleration_mps2,
+            "max_steering_rad": drive.dynamics.max_steering_rad}
 
 
 def space_to_json(space: spaces.Space) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
     ignored (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode. After either, call `reset`.
-    A `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation_type`
+    A `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation.type`
     is "float16".
 
     Args:
@@ -124,7 +124,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     """Many worlds of one agent each as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
 
     Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations
-    are float32, or float16 where `config.observation_type` is "float16". Restarts between trials stay steps of their
+    are float32, or float16 where `config.observation.type` is "float16". Restarts between trials stay steps of their
     own in all modes; `autoreset_mode` sets what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.

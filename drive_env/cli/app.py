@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..config import DriveConfig
+from ..config import ObservationConfig
 from ..errors import ConfigError
 from ..scenes.generate import GENERATORS
 from ..version import package_version
@@ -17,7 +17,7 @@ from . import demo as demo_command
 
 SCENE_HELP = (f"A scene file, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a file that is called "
               "town.")
-DEFAULTS = DriveConfig()
+DEFAULTS = ObservationConfig()
 
 app = typer.Typer(
     help="A multi-agent driving environment whose episodes consist of trials.",

@@ -45,7 +45,7 @@ def run(scene: str, num_worlds: int, agents: int | None, threads: int, partners:
         seconds: float) -> None:
     config = DriveConfig(
         on_goal="ignore", on_collision="ignore", on_offroad="ignore", agents_per_world=agents,
-        partners=partners, roads=roads, action_type=action.value)
+        observation={"partners": partners, "roads": roads}, action_type=action.value)
     with Batch(scenes=scene, num_worlds=num_worlds, config=config, seed=0, threads=threads) as batch:
         batch.reset()
         draws = [RandomDriver(batch, seed=draw).act_all() for draw in range(DRAWS)]
@@ -79,14 +79,14 @@ def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
 
 
 def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
-    config = batch.config
+    config, slots = batch.config, batch.config.observation
     scenes = f"{batch.scenes[0].source} and {len(batch.scenes) - 1} like it" if is_generator(scene) else scene
     show.facts([
         ("machine", show.machine()),
         ("scenes", scenes),
         ("worlds", f"{batch.num_worlds} of {batch.agents_per_world} agents, {thread_count(batch)}"),
         ("actions", f"random, {config.action_type}"),
-        ("observation", f"{batch.observation_size} floats: {config.partners} partners, {config.roads} roads"),
+        ("observation", f"{batch.observation_size} floats: {slots.partners} partners, {slots.roads} roads"),
         ("filled slots", filled(batch)),
     ])
     rates = [measured.rate for measured in repeats]

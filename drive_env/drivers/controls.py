@@ -18,8 +18,8 @@ def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, config: 
     Returns:
         (n,) or (n, 2), in the form of `Batch.actions`.
     """
-    throttle = np.clip(acceleration_mps2 / config.max_acceleration_mps2, -1.0, 1.0)
-    steering = np.clip(steering_rad / config.max_steering_rad, -1.0, 1.0)
+    throttle = np.clip(acceleration_mps2 / config.dynamics.max_acceleration_mps2, -1.0, 1.0)
+    steering = np.clip(steering_rad / config.dynamics.max_steering_rad, -1.0, 1.0)
     if config.action_type == "continuous":
         return np.stack([throttle, steering], axis=1)
     dimensions = action_dimensions(config)

@@ -141,4 +141,4 @@ def _speed_profile(heading_rad: np.ndarray, cruise_mps: np.ndarray, length_m: np
     for point in range(speed_mps.shape[1] - 2, -1, -1):
         braking_mps = np.sqrt(speed_mps[:, point + 1] ** 2 + 2 * COMFORTABLE_BRAKING_MPS2 * PITCH_M)
         speed_mps[:, point] = np.minimum(speed_mps[:, point], braking_mps)
-    return np.minimum(speed_mps, config.max_speed_mps)
+    return np.minimum(speed_mps, config.dynamics.max_speed_mps)

@@ -9,6 +9,7 @@ import zlib
 import numpy as np
 
 from ..batch import OUTCOMES
+from ..fields import flat_values
 from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
 from .trials import EVENTS, FLAGS, RecordedTrials, Trial, own_features
 
@@ -134,7 +135,7 @@ def _series(values):
 def _header(recording: RecordedTrials) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
-        "config": {name: getattr(config, name) for name in CONFIG_FIELDS},
+        "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
         "reward": {event: getattr(config.reward, event) for event in EVENTS},
         "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,

@@ -18,7 +18,7 @@ MAP = "pufferdrive/map_942.bin"
 def together(scenes, steps=100, num_worlds=3, **config):
     """Plays the three types side by side; yields the batches after each step and the mask of agents to compare."""
     batches = {kind: Batch(scenes, num_worlds=num_worlds, seed=5, threads=2,
-                           config=BASE.replace(observation_type=kind, **config))
+                           config=BASE.replace(**config).replace(observation={"type": kind}))
                for kind in ("float32", "float16", "index")}
     for batch in batches.values():
         batch.reset()
@@ -58,7 +58,7 @@ def test_all_observation_types_agree_bit_for_bit(scenes):
 def test_slots_at_both_ends_of_their_range():
     for slots in ((0, 0), (0, 128), (31, 0), (255, 1024)):
         scenes = [generate_scene("intersection", agents=6)]
-        for batches, takes_part in together(scenes, steps=5, partners=slots[0], roads=slots[1]):
+        for batches, takes_part in together(scenes, steps=5, observation={"partners": slots[0], "roads": slots[1]}):
             rebuilt = batches["index"].float_observations()[takes_part]
             assert (bits(rebuilt) == bits(batches["float32"].observations[takes_part])).all()
             assert batches["index"].observations.shape[1] % 16 == 0
@@ -111,7 +111,8 @@ def test_every_half_float_is_rounded_as_ieee_754_requires(monkeypatch):
     """The portable conversion against numpy's, with positions of many magnitudes."""
     monkeypatch.setenv("DRIVE_ENV_ISA", "baseline")
     for scale in (1.0, 3.0, 100.0, 1000.0):
-        for batches, _ in together([generate_scene("town", seed=3, agents=12)], steps=20, view_radius_m=scale):
+        for batches, _ in together([generate_scene("town", seed=3, agents=12)], steps=20,
+                                   observation={"view_radius_m": scale}):
             assert (bits(batches["float16"].observations)
                     == bits(batches["float32"].observations.astype(np.float16))).all()
 
@@ -125,7 +126,7 @@ def test_spaces_have_the_type_and_hold_the_agents():
 
 
 def test_adapters_take_half_floats_and_refuse_index_observations():
-    halves, index = BASE.replace(observation_type="float16"), BASE.replace(observation_type="index")
+    halves, index = BASE.replace(observation={"type": "float16"}), BASE.replace(observation={"type": "index"})
     env = parallel_env("intersection", halves)
     observations, _ = env.reset(seed=0)
     assert all(env.observation_space(agent).contains(seen) for agent, seen in observations.items())
@@ -150,8 +151,8 @@ def test_index_agents_go_on_from_a_pickle():
 
 
 def test_what_is_no_index_agent_is_refused():
-    index = BASE.replace(observation_type="index")
-    with pytest.raises(ConfigError, match="observation_type is 'float32'; it must be 'index'"):
+    index = BASE.replace(observation={"type": "index"})
+    with pytest.raises(ConfigError, match="observation.type is 'float32'; it must be 'index'"):
         parts_of(BASE, np.zeros((2, 416), np.uint8))
     for agents in (np.zeros((2, 415), np.uint8), np.zeros((2, 416), np.int8), np.zeros(416, np.uint8)):
         with pytest.raises(ConfigError, match=r"they must be uint8 of shape \(n, 416\)"):
@@ -160,13 +161,13 @@ def test_what_is_no_index_agent_is_refused():
 
 @pytest.mark.parametrize("kind", ("float32", "float16"))
 def test_the_error_of_a_float_batch_gives_the_reason_for_no_vehicle_table(kind):
-    with Batch("intersection", config=BASE.replace(observation_type=kind)) as batch:
+    with Batch("intersection", config=BASE.replace(observation={"type": kind})) as batch:
         batch.reset()
         assert not hasattr(batch, "vehicle_table")
         assert batch.float_observations(0).dtype == np.float32
-        with pytest.raises(AttributeError, match=f"observation_type 'index' only; that of this one is '{kind}'"):
+        with pytest.raises(AttributeError, match=f"observation.type 'index' only; that of this one is '{kind}'"):
             batch.vehicle_table  # noqa: B018
-        with Batch("intersection", config=BASE.replace(observation_type="index")) as other:
+        with Batch("intersection", config=BASE.replace(observation={"type": "index"})) as other:
             assert (batch.scene_table().records == other.scene_table().records).all()
 
 
@@ -185,12 +186,12 @@ def test_a_map_too_large_to_name_is_refused():
     scene = dataclasses.replace(small, roads=roads, lanes=lanes)
     Batch([scene]).close()
     with pytest.raises(SceneError, match=r"has 7\d+ road segments; index observations can name at most 65535"):
-        Batch([scene], config=DriveConfig(observation_type="index"))
+        Batch([scene], config=DriveConfig(observation={"type": "index"}))
 
 
 def test_memory_of_ones_own_need_not_be_zero():
     """Entry 0 of the vehicle table is no vehicle, and the last bytes of an index observation are unused."""
-    config = DriveConfig(observation_type="index")
+    config = DriveConfig(observation={"type": "index"})
     scene = generate_scene("intersection", agents=3)
     plain = Batch([scene], config=config)
     names = ("vehicle_table", "observations", "rewards", "outcome")

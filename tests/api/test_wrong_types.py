@@ -67,7 +67,7 @@ def test_a_method_raises_errors_of_the_family_alone(kind, method, argument, wron
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda value: repr(value)[:20])
 def test_drivers_recordings_and_tables_raise_errors_of_the_family_alone(wrong):
-    batch, index = opened("batch"), DriveConfig(observation_type="index")
+    batch, index = opened("batch"), DriveConfig(observation={"type": "index"})
     for call in (lambda: LaneDriver(wrong), lambda: LaneDriver(batch).act(wrong), lambda: RandomDriver(wrong),
                  lambda: RandomDriver(batch, wrong), lambda: RandomDriver(batch).act(wrong),
                  lambda: parts_of(wrong, np.zeros((1, 10), np.uint8)), lambda: parts_of(index, wrong),

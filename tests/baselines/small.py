@@ -19,8 +19,8 @@ ALONE = Ranks(0, 1, torch.device("cpu"))
 
 BUSY = EnvConfig(
     scenes=("intersection",), scene_count=3, scene_agents=6, num_worlds=6,
-    drive=DriveConfig(max_trials=2, trial_steps=24, partners=5, roads=12, on_collision="remove", on_offroad="stop",
-                      goal_radius_m=20.0, max_acceleration_mps2=20.0))
+    drive=DriveConfig(max_trials=2, trial_steps=24, observation={"partners": 5, "roads": 12}, on_collision="remove",
+                      on_offroad="stop", goal_radius_m=20.0, dynamics={"max_acceleration_mps2": 20.0}))
 """Fast cars and large goals: within trials of 24 steps agents are removed and stopped, and time limits are reached."""
 
 LONG = replace(BUSY, drive=BUSY.drive.replace(trial_steps=90))

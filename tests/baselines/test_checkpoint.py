@@ -232,7 +232,7 @@ def test_other_observations_and_actions_are_an_error(run):
     config, result = run
     with Batch("intersection", config=config.env.drive) as batch:
         checkpoint.check_fits(result.checkpoint, batch)
-    with Batch("intersection", config=config.env.drive.replace(view_radius_m=50.0)) as batch, \
+    with Batch("intersection", config=config.env.drive.replace(observation={"view_radius_m": 50.0})) as batch, \
             pytest.raises(checkpoint.CheckpointError, match="was trained on other observations"):
         checkpoint.check_fits(result.checkpoint, batch)  # as many floats, of another scale
     with Batch("intersection", config=DriveConfig()) as batch, \

@@ -35,7 +35,7 @@ FLAGS = {"previous_action", "anneal", "recompute_context", "resume", "overwrite"
 SIGNED = {"goal", "collision", "offroad", "progress_per_m", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
-PARTS = {"env", "model", "ppo", "run", "drive", "reward", "scene_parameters"}
+PARTS = {"env", "model", "ppo", "run", "drive", "observation", "dynamics", "reward", "scene_parameters"}
 """Nested configs, and other objects; missing fields get their frozen values."""
 
 FILES = ("config.json", "weights.safetensors", "optimizer.safetensors", "rank-0.safetensors")

@@ -16,7 +16,7 @@ from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, Train
 from baselines.ppo import train
 from baselines.presets import PRESETS
 from baselines.tools import checkpoint
-from drive_env import DriveConfig
+from drive_env import ConfigError, DriveConfig
 
 Two = IntEnum("Two", {"two": 2})
 
@@ -119,7 +119,7 @@ def test_a_config_copies_the_dict_that_it_is_made_from():
     (lambda: EnvConfig(num_worlds="4"), "num_worlds is '4'; it must be a whole number"),
     (lambda: EnvConfig(env_groups=1.5), "env_groups is 1.5; it must be a whole number or None"),
     (lambda: EnvConfig(drive=3), "drive is 3; it must be of type DriveConfig, or a dict of its fields"),
-    (lambda: EnvConfig(drive={"magic": 3}), "drive has no magic; it has dt_s, "),
+    (lambda: EnvConfig(drive={"magic": 3}), "DriveConfig has no field 'magic'; it has dt_s, "),
     (lambda: EnvConfig(scene_parameters={"a": "b"}), "scene_parameters is {'a': 'b'}; it must be a dict"),
     (lambda: ModelConfig(memory="lstm"), "memory is 'lstm'; it must be one of 'transformer', 'none'"),
     (lambda: ModelConfig(width=True), "width is True; it must be a whole number"),
@@ -133,9 +133,14 @@ def test_a_config_copies_the_dict_that_it_is_made_from():
     (lambda: RunConfig(resume=True, overwrite=True), "overwrite is True; it must be False where resume is True"),
     (lambda: TrainConfig(ppo=DriveConfig()), "it must be of type PPOConfig, or a dict of its fields"),
     (lambda: TrainConfig().changed(ppo=3), "ppo is 3; it must be of type PPOConfig, or a dict of its fields"),
-    (lambda: TrainConfig().changed(magic=3), "config has no magic; it has env, model, ppo, run"),
+    (lambda: TrainConfig().changed(magic=3), "TrainConfig has no field 'magic'; it has env, model, ppo, run"),
+    (lambda: TrainConfig().changed(gamma=0.9), r"TrainConfig has no field 'gamma'; did you mean ppo\.gamma\?"),
+    (lambda: TrainConfig().changed(env={"drive": {"partners": 3}}), "partners is a field of observation: DriveConfig"),
+    (lambda: TrainConfig().changed(ppo={"lr": 0.9}), "PPOConfig has no field 'lr'; it has agent_steps, "),
+    (lambda: PPOConfig(learnin_rate=0.9), r"PPOConfig has no field 'learnin_rate'; did you mean learning_rate\?"),
+    (lambda: EnvConfig(drive={"observation": {"partners": 300}}), r"^observation\.partners is 300; it must be a whole"),
     (lambda: TrainConfig.from_dict([3]), r"config is \[3\]; it must be a dict of its fields"),
 ])
 def test_a_value_of_another_type_is_an_error(make, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ConfigError, match=sentence):
         make()

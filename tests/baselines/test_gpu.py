@@ -172,7 +172,7 @@ def gpu_collector(env, model=TINY, precision="float32", compiled=False):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 def test_training_equals_rollout_by_a_captured_graph(precision, limit, compiled, kind):
-    env = replace(BUSY, env_groups=2, drive=BUSY.drive.replace(observation_type=kind))
+    env = replace(BUSY, env_groups=2, drive=BUSY.drive.replace(observation={"type": kind}))
     model = replace(TINY, width=64, object_width=32)
     ratio_gap, value_gap, kl = gaps(gpu_collector(env, model, precision, compiled), 6)
     assert ratio_gap < limit and value_gap < limit and kl < 1e-3

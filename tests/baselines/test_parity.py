@@ -65,7 +65,7 @@ def test_the_same_holds_for_every_action_type(action_type):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_same_holds_for_half_floats(precision):
-    env = replace(BUSY, drive=BUSY.drive.replace(observation_type="float16"))
+    env = replace(BUSY, drive=BUSY.drive.replace(observation={"type": "float16"}))
     collector = make_collector(env, precision=precision)
     ratio_gap, value_gap, kl = gaps(collector, 4)
     assert collector.buffer.observations.dtype == torch.float16
@@ -345,7 +345,7 @@ def test_time_limits_are_spread_over_steps():
     steps = 50
     env = replace(BUSY, num_worlds=1000, scene_agents=1, scene_count=1, drive=BUSY.drive.replace(
         trial_steps=steps - 1, agents_per_world=1, on_goal="ignore", on_collision="ignore", on_offroad="ignore",
-        partners=0, roads=0))
+        observation={"partners": 0, "roads": 0}))
     collector = make_collector(env, replace(TINY, memory="none", layers=1), steps=2 * steps)
     counts = collector.collect().truncation.sum(0)
     assert counts.float().mean() >= 20 and counts.max() <= 3 * counts.float().mean()
@@ -365,7 +365,7 @@ def test_the_collector_needs_a_batch_that_restarts_by_itself():
 
 
 def test_steps_left_are_those_in_the_observation():
-    env = replace(BUSY, drive=BUSY.drive.replace(time_left="actor"))
+    env = replace(BUSY, drive=BUSY.drive.replace(observation={"time_left": "actor"}))
     collector = make_collector(env)
     place = collector.batches[0].observation_layout()["ego/time_left"].offset
     for _ in range(6):

@@ -226,10 +226,11 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
     {"ppo": {"credit": "stop", "target_kl": 0.01}}, {"ppo": {"credit": "per_trial", "gamma_trial": 1.0}},
     {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
     {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
-    {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", time_left="actor"), "env_groups": 2}},
-    {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation_type="float16")}},
+    {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", observation={"time_left": "actor"}),
+             "env_groups": 2}},
+    {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation={"type": "float16"})}},
     {"ppo": {"recompute_context": True, "warmup_updates": 2}},
-    {"env": {"drive": BUSY.drive.replace(partners=0, roads=0, max_trials=1)}},
+    {"env": {"drive": BUSY.drive.replace(observation={"partners": 0, "roads": 0}, max_trials=1)}},
 ], ids=str)
 def test_every_switch_trains(tmp_path, parts):
     config = tiny_config(tmp_path).changed(**parts)
@@ -261,7 +262,7 @@ def test_a_value_out_of_range_is_an_error(make, sentence):
     ({"env": {"env_groups": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 env groups"),
     ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
     ({"env": {"scenes": ("moon",)}}, "moon"),
-    ({"env": {"drive": BUSY.drive.replace(observation_type="index")}}, "it must be 'float32' or 'float16'"),
+    ({"env": {"drive": BUSY.drive.replace(observation={"type": "index"})}}, "it must be 'float32' or 'float16'"),
     ({"run": {"device": "cuda"}}, "device is 'cuda', but torch finds no GPU"),
     ({"run": {"device": "moon"}}, "device is 'moon'; it must be 'auto' or a device of torch"),
 ])

@@ -1,8 +1,14 @@
-"""What does one of two ranks run in tests/baselines/test_dist.py? `torchrun ... two_ranks.py TASK FOLDER`."""
+"""What does one of two ranks run in tests/baselines/test_dist.py? `torchrun ... two_ranks.py FOLDER`: every task.
+
+A task writes its results into the folder of its name, and the traceback of what it raised into `rank-N.txt` there.
+"""
 
 import json
+import os
 import signal
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 
 import torch
@@ -16,6 +22,7 @@ from baselines.rollout.batches import open_batches, scenes_of
 from baselines.rollout.collector import Collector
 from baselines.tools import preflight
 from baselines.tools.dist import join
+from baselines.tools.interrupts import Interrupted
 
 ALWAYS_DRIVING = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 """Which steps are in the loss mask then does not depend on the sampled actions."""
@@ -55,47 +62,68 @@ def first_observations(ranks):
     return torch.from_numpy(batches[0].observations.copy())
 
 
-def signal_in_update_2():
-    """To this rank alone."""
+def save_gradients(ranks, folder):
+    torch.save((gradients(ranks, slice(0, 8) if ranks.rank == 0 else slice(7, None)),
+                first_observations(ranks)), folder / f"rank-{ranks.rank}.pt")
+
+
+def train_and_resume(ranks, folder):
+    result = train(counted(folder / "run", ppo={"target_kl": 1e-9, "epochs": 3, "learning_rate": 0.01}))
+    resumed = train(counted(folder / "run", ppo={"agent_steps": 8000}, run={"resume": True}))
+    (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(result.lines))
+    torch.save([p.data for p in resumed.policy.parameters()], folder / f"rank-{ranks.rank}.pt")
+
+
+def interrupted(ranks, folder):
+    """In update 2, by a signal to rank 1 alone."""
     update = Learner.update
 
     def signalled(self, counters):
-        if counters["update"] == 1:
+        if False:
             signal.raise_signal(signal.SIGINT)
         return update(self, counters)
 
     Learner.update = signalled
+    try:
+        train(counted(folder / "run"))
+    finally:
+        Learner.update = update
 
 
-def main(task, folder):
+def folder_in_use(ranks, folder):
+    train(tiny_config(folder))
+
+
+def run_preflight(ranks, folder):
+    os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
+    preflight.LAW_STEPS = 20
+    reported = []
+    findings = preflight.preflight(tiny_config(folder, env={"scene_count": 2}, ppo={"minibatches": 1}),
+                                   smoke=True, report=reported.append)
+    (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(
+        {"passed": [finding.passed for finding in findings], "detail": findings[-1].detail,
+         "reported": len(reported)}))
+
+
+def uneven(ranks, folder):
+    train(tiny_config(folder).changed(env={"num_worlds": 4}))
+
+
+TASKS = (save_gradients, train_and_resume, interrupted, folder_in_use, run_preflight, uneven)
+
+
+def main(root):
+    """All tasks in one process, whose imports take longer than the tasks."""
     torch.set_num_threads(1)
     ranks = join("cpu")
-    if task == "gradients":
-        torch.save((gradients(ranks, slice(0, 7) if ranks.rank == 0 else slice(7, None)),
-                    first_observations(ranks)), folder / f"rank-{ranks.rank}.pt")
-    elif task == "train":
-        result = train(counted(folder / "run", ppo={"target_kl": 1e-9, "epochs": 3, "learning_rate": 0.01}))
-        resumed = train(counted(folder / "run", ppo={"agent_steps": 8000}, run={"resume": True}))
-        (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(result.lines))
-        torch.save([p.data for p in resumed.policy.parameters()], folder / f"rank-{ranks.rank}.pt")
-    elif task == "interrupted":
-        if ranks.rank == 1:
-            signal_in_update_2()
-        train(counted(folder / "run"))
-    elif task == "refused":
-        train(tiny_config(folder))
-    elif task == "preflight":
-        preflight.LAW_STEPS = 20
-        reported = []
-        findings = preflight.preflight(tiny_config(folder, env={"scene_count": 2}, ppo={"minibatches": 1}),
-                                       smoke=True, report=reported.append)
-        (folder / f"rank-{ranks.rank}.json").write_text(json.dumps(
-            {"passed": [finding.passed for finding in findings], "detail": findings[-1].detail,
-             "reported": len(reported)}))
-    elif task == "uneven":
-        config = tiny_config(folder)
-        train(config.changed(env={"num_worlds": 5}))
+    for task in TASKS:
+        folder = root / task.__name__
+        folder.mkdir(exist_ok=True)
+        try:
+            task(ranks, folder)
+        except (Exception, Interrupted):
+            (folder / f"rank-{ranks.rank}.txt").write_text(traceback.format_exc())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

@@ -36,7 +36,7 @@ def test_readers_of_single_worlds_require_the_whole_batch(looks):
 @pytest.mark.parametrize("observation_type", ("float32", "float16", "index"))
 @pytest.mark.parametrize("parts", (1, 2, 3, 7))
 def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observation_type):
-    batch = make(parts=parts, observation_type=observation_type)
+    batch = make(parts=parts, observation={"type": observation_type})
     assert len(batch.parts) == parts and all(part.config is batch.config for part in batch.parts)
     places = np.arange(batch.num_worlds), np.arange(batch.num_agents)
     assert np.array_equal(np.concatenate([places[0][part.world_slice] for part in batch.parts]), places[0])

@@ -54,10 +54,10 @@ OTHERS = {
     "another name": (lambda scene: dataclasses.replace(scene, name="other"), {}, False),
     "a longer trial": (lambda scene: scene, {"trial_steps": 16}, False),
     "another step": (lambda scene: scene, {"dt_s": 0.05}, False),
-    "fewer roads": (lambda scene: scene, {"roads": 8}, True),
-    "a shorter view": (lambda scene: scene, {"view_radius_m": 30.0}, True),
-    "slower cars": (lambda scene: scene, {"max_speed_mps": 9.0}, True),
-    "another observation type": (lambda scene: scene, {"observation_type": "index"}, True),
+    "fewer roads": (lambda scene: scene, {"observation": {"roads": 8}}, True),
+    "a shorter view": (lambda scene: scene, {"observation": {"view_radius_m": 30.0}}, True),
+    "slower cars": (lambda scene: scene, {"dynamics": {"max_speed_mps": 9.0}}, True),
+    "another observation type": (lambda scene: scene, {"observation": {"type": "index"}}, True),
     "other rewards": (lambda scene: scene, {"on_collision": "ignore"}, True),
     "no log": (lambda scene: scene, {"others": "static"}, False),
     "another log": (lambda scene: stage([driver(), replayer([*LOG[:-1], (40.0, 5.0, 0.0, 10.0)])]), {}, False),
@@ -78,7 +78,7 @@ def test_only_what_is_the_same_to_the_last_bit_is_shared(other, choices, shared)
 def test_every_report_counts_clipped_start_speeds():
     scene = stage([driver(speed_mps=20.0)])
     for _ in range(2):
-        batch = Batch(scene, config=CONFIG.replace(max_speed_mps=9.0), threads=1)
+        batch = Batch(scene, config=CONFIG.replace(dynamics={"max_speed_mps": 9.0}), threads=1)
         assert batch.scene_report().imputed["start speeds brought within min_speed_mps and max_speed_mps"] == 1
         kept = batch  # so that the second finds the scene in use
     kept.close()

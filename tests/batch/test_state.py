@@ -11,12 +11,12 @@ from drive_env.state_ranges import ranges
 
 SCENES = [generate_scene("intersection", seed=0, agents=6), generate_scene("town", seed=1, agents=9)]
 
-CONFIG = DriveConfig(max_trials=3, trial_steps=12, partners=4, roads=8, on_collision="remove", on_offroad="stop",
-                     goal_radius_m=15.0, max_acceleration_mps2=20.0)
+CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "roads": 8}, on_collision="remove",
+                     on_offroad="stop", goal_radius_m=15.0, dynamics={"max_acceleration_mps2": 20.0})
 
 
 def make(seed=3, scenes=SCENES, **options):
-    changes = {name: options.pop(name) for name in ("action_type", "observation_type") if name in options}
+    changes = {name: options.pop(name) for name in ("action_type", "observation") if name in options}
     return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed,
                  threads=1, trial_records=options.pop("trial_records", 2), **options)
 
@@ -52,8 +52,8 @@ def through_a_file(state):
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation_type": "float16"},
-    {"observation_type": "index"}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]}], ids=str)
+    {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation": {"type": "float16"}},
+    {"observation": {"type": "index"}}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]}], ids=str)
 @pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     batch = opened(steps, **options)
@@ -115,7 +115,7 @@ def test_a_batch_steps_on_from_any_state_that_it_accepts(observation_type, road_
     rng = np.random.default_rng(0)
     for round_ in range(12):
         batch = Batch(SCENES, num_worlds=3, seed=round_, threads=1, trial_records=2, config=CONFIG.replace(
-            observation_type=observation_type, road_selection=road_selection,
+            observation={"type": observation_type, "road_selection": road_selection},
             on_collision=("stop", "remove", "ignore")[round_ % 3], reward={"progress_per_m": round_ % 2}))
         batch.reset()
         play(batch, round_, seed=round_)

@@ -10,7 +10,8 @@ import drive_env
 from drive_env import Batch, ConfigError, DriveConfig, trial_metrics
 
 SCENES = [drive_env.generate_scene("town", seed=seed, agents=agents) for seed, agents in ((1, 3), (2, 5), (3, 4))]
-CONFIG = DriveConfig(max_trials=2, trial_steps=12, partners=0, roads=0, min_speed_mps=-5.0)
+CONFIG = DriveConfig(max_trials=2, trial_steps=12, observation={"partners": 0, "roads": 0},
+                     dynamics={"min_speed_mps": -5.0})
 
 
 def make(**options):

@@ -123,7 +123,7 @@ def test_with_lambda_1_it_is_the_discounted_return_less_the_value(gamma):
 
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
-CONFIG = DriveConfig(max_trials=2, trial_steps=25, partners=3, roads=8)
+CONFIG = DriveConfig(max_trials=2, trial_steps=25, observation={"partners": 3, "roads": 8})
 
 
 def played(segments, steps=30, seed=0):

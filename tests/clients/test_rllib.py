@@ -17,7 +17,7 @@ TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
 @pytest.mark.parametrize("max_trials", (1, 2))
 @pytest.mark.parametrize("finished", ("leave", "wait"))
 def test_an_episode_ends_for_all_exactly_when_the_world_s_does(finished, max_trials):
-    config = DriveConfig(max_trials=max_trials, trial_steps=60, partners=3, roads=8)
+    config = DriveConfig(max_trials=max_trials, trial_steps=60, observation={"partners": 3, "roads": 8})
     env = ParallelPettingZooEnv(parallel_env(TOWNS, config, finished=finished))
     assert set(env.observation_space.spaces) == set(env.possible_agents) == {f"agent_{agent}" for agent in range(6)}
     rng, kinds = np.random.default_rng(0), set()

@@ -28,7 +28,7 @@ from drive_env.api.sb3 import DriveVecEnv
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(3)]
 SHORT = DriveConfig(trial_steps=15, max_trials=2)
-SMALL = DriveConfig(trial_steps=15, max_trials=2, partners=3, roads=8)
+SMALL = DriveConfig(trial_steps=15, max_trials=2, observation={"partners": 3, "roads": 8})
 TINY_NET = {"net_arch": [8]}
 
 

@@ -10,7 +10,7 @@ from drive_env import DriveConfig, generate_scene, parallel_env
 ss = client("supersuit")
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
-SHORT = DriveConfig(max_trials=2, trial_steps=40, partners=3, roads=8)
+SHORT = DriveConfig(max_trials=2, trial_steps=40, observation={"partners": 3, "roads": 8})
 
 
 def make(finished="leave", config=SHORT):

@@ -22,7 +22,7 @@ from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 pytestmark = pytest.mark.filterwarnings("default")  # Tianshou's own warnings
 
 TOWNS = [generate_scene("town", seed=seed, agents=4) for seed in range(2)]
-SHORT = DriveConfig(max_trials=2, trial_steps=15, partners=3, roads=8)
+SHORT = DriveConfig(max_trials=2, trial_steps=15, observation={"partners": 3, "roads": 8})
 
 
 def test_ppo_collects_and_trains_on_single_envs():

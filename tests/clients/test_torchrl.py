@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:PettingZoo in TorchRL is tested using version", "ignore::DeprecationWarning", "ignore::FutureWarning")
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
-SHORT = DriveConfig(max_trials=2, trial_steps=40, partners=3, roads=8)
+SHORT = DriveConfig(max_trials=2, trial_steps=40, observation={"partners": 3, "roads": 8})
 CHANNELS = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first", "trial_index", "outcome")
 
 

@@ -14,7 +14,7 @@ from drive_env.config import DriveConfig
 from drive_env.drivers import LaneDriver
 from drive_env.scenes import generate_scene, load_scene
 
-FEW_SLOTS = {"partners": 8, "roads": 16}
+FEW_SLOTS = DriveConfig(observation={"partners": 8, "roads": 16})
 FILES = {"map_942.bin": "pufferdrive/map_942.bin", "map_000.bin": "pufferdrive/map_000.bin",
          "test.json": "gpudrive/test.json", "325.json": "gpudrive/tfrecord-00000-of-01000_325.json"}
 SETS = ("town", "intersection", *FILES)
@@ -33,7 +33,7 @@ def scenes_of(sample_path):
 
 
 def make_batch(scenes, num_worlds, threads=1, seed=0, world_ids=None, restart="auto", **choices):
-    config = DriveConfig(**{**FEW_SLOTS, **choices})
+    config = FEW_SLOTS.replace(**choices)
     batch = drive_env.Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=seed, threads=threads,
                             world_ids=world_ids, restart=restart)
     return batch, config
@@ -60,7 +60,7 @@ RULES = {
         "trial_steps": 30,
         "on_goal": "stop",
         "stopped_share_limit": 0.3,
-        "time_left": "actor",
+        "observation": {"time_left": "actor"},
     },
     "one_step": {"max_trials": 5, "trial_steps": 1},
 }

@@ -16,7 +16,7 @@ from staged import (
 from staged_batch import BLIND, make_batch, same_bits, step, two_trials_of_everything
 
 import drive_env
-from drive_env.config import DriveConfig, RewardConfig
+from drive_env.config import RewardConfig
 from drive_env.scenes import scene as scene_module
 
 
@@ -89,7 +89,7 @@ def test_law_6_a_log_rewinds_with_its_world():
     valid[4:, 3] = False
     valid[1:, :2] = False
     scene = scene_with_log_replays(agents, [(0, ahead), (1, beside)], valid)
-    config = DriveConfig(**BLIND, max_trials=3)
+    config = BLIND.replace(max_trials=3)
     batch = drive_env.Batch(scenes=[scene], num_worlds=1, config=config, seed=0)
     batch.reset()
     assert batch.num_agents == 2
@@ -122,14 +122,14 @@ def test_law_8_the_goal_is_rewarded_in_its_step_and_a_time_limit_is_not():
 
 
 def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner():
-    record = plays.play(two_trials_of_everything(), DriveConfig(**BLIND, max_trials=2, trial_steps=6),
+    record = plays.play(two_trials_of_everything(), BLIND.replace(max_trials=2, trial_steps=6),
                        plays.POLICIES["coast"], 60, reset_share=0.05)
     learner.check_law_9(record)
 
 
 def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
     batch = make_batch(coasting_stage([{}, {"goal_step": 1}]), trial_steps=3)
-    record = plays.play(batch, DriveConfig(**BLIND, trial_steps=3), plays.POLICIES["coast"], 3)
+    record = plays.play(batch, BLIND.replace(trial_steps=3), plays.POLICIES["coast"], 3)
     numbers = learner.learner_numbers(record, "through")
     record.shown[3]["observations"][0] = np.nan
     spoilt = learner.learner_numbers(record, "through")

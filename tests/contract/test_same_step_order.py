@@ -57,7 +57,8 @@ def test_a_removed_agent_is_observed_by_none():
 
 def test_a_stopped_agent_keeps_the_observation_after_its_stop_until_the_restart():
     batch = make_batch(
-        coasting_stage([{"wall_step": 2}, {"goal_step": 4}]), max_trials=2, trial_steps=6, time_left="actor"
+        coasting_stage([{"wall_step": 2}, {"goal_step": 4}]), max_trials=2, trial_steps=6,
+        observation={"time_left": "actor"}
     )
     layout = batch.observation_layout()
     ahead, time_left = layout["partners/x"], layout["ego/time_left"]

@@ -132,7 +132,7 @@ def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look
         return np.frombuffer(stream.read(nbytes), dtype).reshape(worlds, -1)
 
     # Restart observations are floats, whatever the observation type.
-    asked_as = np.dtype(np.float16 if batch.config.observation_type == "float16" else np.float32)
+    asked_as = np.dtype(np.float16 if batch.config.observation.type == "float16" else np.float32)
     floats = batch.num_agents * batch.observation_size
     names = [shared.name for shared in batch._core.table if shared.name != "actions"]
     for step in range(steps + 1):

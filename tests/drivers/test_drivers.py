@@ -188,7 +188,7 @@ def test_a_speed_limit_at_the_goal_is_kept():
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_braking_ends_at_rest_where_cars_could_back(action_type):
     objects = cars([(0, 0), (30, 0)], [(100, 0), (150, 0)], speeds=[8, 0])
-    config = DriveConfig(min_speed_mps=-5.0, trial_steps=150, action_type=action_type)
+    config = DriveConfig(dynamics={"min_speed_mps": -5.0}, trial_steps=150, action_type=action_type)
     speeds_mps = []
     with Batch(two_way_street(objects), config=config) as batch:
         see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"][0])

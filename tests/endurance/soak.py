@@ -92,10 +92,11 @@ def some_config(rng, scenes):
         max_trials=int(rng.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
         on_goal=one_of(*EVENT_RESPONSES), on_collision=one_of(*EVENT_RESPONSES), on_offroad=one_of(*EVENT_RESPONSES),
         stopped_share_limit=one_of(None, None, 0.3, 1.0), dt_s=one_of(None, None, 0.05, 0.3),
-        min_speed_mps=one_of(0.0, -5.0), partners=int(one_of(0, 1, 8, 31)), roads=int(one_of(0, 5, 64, 128)),
-        view_radius_m=one_of(20.0, 100.0), time_left=one_of("off", "actor"), scene_order=one_of("random", "cycle"),
+        dynamics={"min_speed_mps": one_of(0.0, -5.0)}, scene_order=one_of("random", "cycle"),
+        observation={"partners": int(one_of(0, 1, 8, 31)), "roads": int(one_of(0, 5, 64, 128)),
+                     "view_radius_m": one_of(20.0, 100.0), "time_left": one_of("off", "actor"),
+                     "type": one_of("float32", "float32", "float32", "float16", "index")},
         action_type=one_of("discrete", "multi_discrete", "continuous"), goal_max_speed_mps=one_of(None, 3.0),
-        observation_type=one_of("float32", "float32", "float32", "float16", "index"),
         agents_per_world=one_of(None, None, int(rng.integers(1, fewest + 1)) if scenes[0].generated else 3))
 
 
@@ -159,7 +160,7 @@ def check_sample(batch, policy, rng, tally):
         tally.agent_steps_recorded += int((~part.invalid_step).sum())
     assert shown_bytes(batch) == shown_bytes(copy), "a copy continued differently"
     assert copy._core.block.tobytes() == batch._core.block.tobytes(), "the state of a copy differs"
-    if batch.config.observation_type == "float32":
+    if batch.config.observation.type == "float32":
         laws.check(record)
         tally.samples_by_law += 1
     tally.samples_by_bytes += 1

@@ -171,7 +171,8 @@ def test_memory_does_not_grow_over(case):
 def held_by_some(beside, pipe):
     """MB that 40 scenes hold, each made beside so many others that are dropped at once."""
     seeds = iter(range(10_000))
-    make = lambda: Batch(generate_scene("town", seed=next(seeds), agents=24), config=DriveConfig(road_memory_mib=1))
+    make = lambda: Batch(generate_scene("town", seed=next(seeds), agents=24),
+                         config=DriveConfig(observation={"road_memory_mib": 1}))
     make()
     before, kept = memory.own_mb(), []
     for _ in range(40):

@@ -97,7 +97,7 @@ class BruteForce:
     def __init__(self, batch, world=0):
         self.batch, self.world = batch, world
         self.layout = batch.observation_layout()
-        self.shows_time_left = batch.config.time_left == "actor"
+        self.shows_time_left = batch.config.observation.time_left == "actor"
         self.order = {}
         self.checked = 0
 
@@ -230,15 +230,15 @@ class BruteForce:
         shown = self.slots(seen, "partners", PARTNERS)
         expected = self.transformed(objects, pose, "partners", PARTNERS)
         found = match(shown, expected, ascending=True)
-        check_nearest(found, distances(objects, pose), self.batch.config.partners,
-                      self.batch.config.view_radius_m)
+        check_nearest(found, distances(objects, pose), self.batch.config.observation.partners,
+                      self.batch.config.observation.view_radius_m)
 
     def check_roads(self, seen, pose):
         shown = self.slots(seen, "roads", ROADS)
         away = distances(self.segments, pose)
         near = np.flatnonzero(away <= np.sort(away)[: len(shown) + 1].max(initial=0.0) + 1.0)
         found = near[match(shown, self.transformed(self.segments[near], pose, "roads", ROADS))]
-        check_nearest(found, away, self.batch.config.roads, self.batch.config.view_radius_m)
+        check_nearest(found, away, self.batch.config.observation.roads, self.batch.config.observation.view_radius_m)
         alone = [segment for segment in found if segment not in self.twins]
         for first, then in itertools.pairwise(alone):
             self.order.setdefault(int(then), set()).add(int(first))

@@ -27,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests" / "golden.json"
 
 IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-TWO_TRIALS = {"max_trials": 2, "trial_steps": 45, "min_speed_mps": -5.0, "time_left": "actor"}
+SHOWS_TIME = {"time_left": "actor"}
+TWO_TRIALS = {"max_trials": 2, "trial_steps": 45, "dynamics": {"min_speed_mps": -5.0},
+              "observation": SHOWS_TIME}
 
 SCENES = ("town", "intersection", "map_942")
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
@@ -39,19 +41,21 @@ PLAYS = {
     "town/removed": {"on_collision": "remove", "on_offroad": "remove", "max_trials": 3, "trial_steps": 30},
     "town/stopped": {"on_goal": "stop", "stopped_share_limit": 0.3, "max_trials": 4, "trial_steps": 25,
                      "action_type": "multi_discrete"},
-    "town/crowded": {"agents_per_world": 5, "partners": 3, "roads": 9, "view_radius_m": 40.0, "dt_s": 0.25,
-                     "trial_steps": 40, "action_type": "continuous"},
+    "town/crowded": {"agents_per_world": 5, "observation": {"partners": 3, "roads": 9, "view_radius_m": 40.0},
+                     "dt_s": 0.25, "trial_steps": 40, "action_type": "continuous"},
     "town/progress": {**TWO_TRIALS, "reward": {"goal": 0.7, "collision": -0.3, "progress_per_m": 0.013},
                       "action_type": "continuous"},
-    "town/half": {**TWO_TRIALS, "observation_type": "float16"},
-    "town/indexed": {**TWO_TRIALS, "observation_type": "index", "on_collision": "remove"},
+    "town/half": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "type": "float16"}},
+    "town/indexed": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "type": "index"}, "on_collision": "remove"},
     # Averages of so short a memory that the share of the trial before last is subnormal.
     "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-160,
                                "action_type": "continuous"},
     "intersection/ignored": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 40, "scene_order": "cycle"},
-    "town/near": {**IGNORE_ALL, "trial_steps": 40, "road_selection": "near", "action_type": "continuous"},
-    "map_942/near": {**TWO_TRIALS, "road_selection": "near"},
-    "map_942/indexed": {"observation_type": "index", "max_trials": 2, "trial_steps": 40, "action_type": "continuous"},
+    "town/near": {**IGNORE_ALL, "trial_steps": 40, "observation": {"road_selection": "near"},
+                  "action_type": "continuous"},
+    "map_942/near": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "road_selection": "near"}},
+    "map_942/indexed": {"observation": {"type": "index"}, "max_trials": 2, "trial_steps": 40,
+                        "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
 }
 """Name of a play, its scenes before the slash, to the choices of its config."""

@@ -30,8 +30,8 @@ PLACE = re.compile(
 FILE_SECONDS = 20.0
 """Far more than the slowest file takes on a loaded machine; fails an endless loop."""
 
-PLAY = DriveConfig(control="all", trial_steps=4, max_trials=2, partners=6, roads=12, on_goal="ignore",
-                   on_collision="ignore", on_offroad="ignore")
+PLAY = DriveConfig(control="all", trial_steps=4, max_trials=2, observation={"partners": 6, "roads": 12},
+                   on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 """Every possible agent is one, and no event removes it: everything in a scene moves and is observed."""
 
 PLAY_STEPS = 7

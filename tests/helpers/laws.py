@@ -337,7 +337,7 @@ def check_call(batch):
     assert (ended.reshape(batch.num_worlds, -1) == ended[:: batch.agents_per_world, None]).all(), "a trial ends for all"
     assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"
     assert (batch.trial_index < batch.config.max_trials).all(), "there are max_trials trials"
-    if batch.config.observation_type != "index":
+    if batch.config.observation.type != "index":
         assert np.isfinite(batch.observations).all(), "observations are finite"
         assert (np.abs(batch.observations) <= 1).all(), "observations are inside the space"
         assert not batch.observations[batch.removed].any(), "a removed agent observes exactly zero"

@@ -86,7 +86,7 @@ class Lockstep:
             self._shows(self.batch.observations[agent], features, layout)
             world = self.expected.worlds[self.batch.world_of_agent[agent]]
             waited = self.batch.stopped[agent] and self.batch.invalid_step[agent]
-            if self.config.time_left == "actor" and not waited:
+            if self.config.observation.time_left == "actor" and not waited:
                 shown = self.batch.observations[agent, layout["ego/time_left"].offset]
                 assert shown == pytest.approx(world.time_left * layout["ego/time_left"].scale, abs=1e-6)
 

@@ -106,10 +106,13 @@ def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(
 IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 
 
+FEW_SLOTS = DriveConfig(observation={"partners": 8, "roads": 8})
+
+
 def batch_of(scenes, num_worlds=1, seed=0, threads=1, **choices):
     """A batch after its reset; by default with few slots and with trials longer than any test."""
     scenes = [scenes] if isinstance(scenes, Scene) else scenes
-    config = DriveConfig(**{"partners": 8, "roads": 8, "trial_steps": 10_000, **choices})
+    config = FEW_SLOTS.replace(**{"trial_steps": 10_000, **choices})
     batch = drive_env.Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=seed, threads=threads)
     batch.reset()
     return batch

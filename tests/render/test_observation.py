@@ -29,7 +29,7 @@ def pose_of(batch, agent):
 
 
 def test_partners_are_the_nearest_vehicles_where_they_are():
-    with started(generate_scene("town", agents=20), partners=5) as batch:
+    with started(generate_scene("town", agents=20), observation={"partners": 5}) as batch:
         drive(batch, 20)
         cars = batch.vehicles()
         xy = np.stack([cars["x_m"], cars["y_m"]], axis=1)
@@ -38,7 +38,7 @@ def test_partners_are_the_nearest_vehicles_where_they_are():
             away = np.where(cars["present"], np.hypot(*(xy - xy[agent]).T), np.inf)
             away[agent] = np.inf
             nearest = np.sort(np.argsort(away)[:5])
-            nearest = nearest[away[nearest] <= batch.config.view_radius_m]
+            nearest = nearest[away[nearest] <= batch.config.observation.view_radius_m]
             pose, partners = pose_of(batch, agent), observation.partners
             found = to_scene_frame(np.stack([partners["x"], partners["y"]], axis=1), pose)
             assert np.allclose(found, xy[nearest], atol=0.01)
@@ -108,7 +108,7 @@ def near(mask, place, reach):
 def test_the_follow_view_frames_exactly_the_partners_that_are_observed(agent, expected):
     poses = [(0.0, 0.0, 0.8), (9.0, 3.0, 0.0), (-9.0, 6.0, 2.0), (16.0, -12.0, 1.0), (-20.0, -14.0, 0.4),
              (26.0, 14.0, 3.0)]
-    with started(bare_scene(poses, goals=[(-40.0, 40.0)] * 6), partners=3) as batch:
+    with started(bare_scene(poses, goals=[(-40.0, 40.0)] * 6), observation={"partners": 3}) as batch:
         picture = SceneView(batch, size=SIZE, view="follow", agent=agent, span_m=SPAN_M).frame()
         away = [np.hypot(x - poses[agent][0], y - poses[agent][1]) for x, y, _ in poses]
         assert {int(car) for car in np.argsort(away)[1:4]} == expected
@@ -121,7 +121,7 @@ def test_the_follow_view_draws_exactly_the_segments_that_are_observed():
     middles = [(8.0, 10.0), (-8.0, 10.0), (20.0, -4.0), (-26.0, -6.0), (4.0, -24.0), (30.0, 14.0),
                (-4.0, 34.0)]
     roads = [("line", [(x - 2.0, y), (x + 2.0, y)]) for x, y in middles]
-    with started(bare_scene([(0.0, 0.0, 2.5)], goals=[(0.0, -45.0)], roads=roads), roads=4) as batch:
+    with started(bare_scene([(0.0, 0.0, 2.5)], goals=[(0.0, -45.0)], roads=roads), observation={"roads": 4}) as batch:
         picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
     expected = {int(road) for road in np.argsort([np.hypot(*middle) for middle in middles])[:4]}
     mask = of_colour(picture, colours.OBSERVED_ROAD, tolerance=8)

@@ -37,7 +37,7 @@ class Learner(LaneDriver):
 def played(tmp_path_factory):
     """The path of a page, observation vectors by (trial, frame, agent), and the layout."""
     path, observed = tmp_path_factory.mktemp("replay") / "page.html", {}
-    config = DriveConfig(max_trials=TRIALS, partners=8, roads=40)
+    config = DriveConfig(max_trials=TRIALS, observation={"partners": 8, "roads": 40})
     with Batch(generate_scene("town", seed=3, agents=24), config=config) as batch:
         recorder, driver = Recorder(batch), Learner(batch)
         batch.reset()
@@ -349,7 +349,7 @@ def test_the_shorter_of_two_trials_waits_for_the_longer(page):
 
 
 def an_agent_alone_with_no_slots():
-    config = DriveConfig(trial_steps=3, partners=0, roads=0)
+    config = DriveConfig(trial_steps=3, observation={"partners": 0, "roads": 0})
     return record(generate_scene("intersection", agents=1), config=config)
 
 

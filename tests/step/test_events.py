@@ -85,7 +85,7 @@ def test_overlap_with_an_edge_that_lasts_is_one_offroad_event():
     ("offroad_onset", [wall(3.05)], []),
 ])
 def test_what_separates_and_overlaps_again_is_rewarded_again(what, roads, others):
-    batch = batch_of(stage([driver(), *others], roads), min_speed_mps=-20.0, **IGNORE_ALL)
+    batch = batch_of(stage([driver(), *others], roads), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL)
     record = there_and_back(batch)
     began = begins(record["x_m"][:, 0] + 2.0 >= 3.05)
     assert len(began) >= 2 and onsets(record, what) == began == onsets(record, "rewards")
@@ -115,8 +115,8 @@ def test_what_overlaps_before_and_after_a_step_has_not_separated_in_between():
     ("collision_onset", [], [Actor(20.0, 0.0, length_m=0.5)]), ("offroad_onset", [wall(20.0)], [])])
 def test_a_passage_within_a_step_is_rewarded_once_and_again_on_the_next(what, roads, others):
     # 40 m a step, forward and back: the speed changes its sign where it would pass zero.
-    batch = batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), min_speed_mps=-40.0,
-                     max_acceleration_mps2=20.0, **IGNORE_ALL)
+    batch = batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0),
+                     dynamics={"min_speed_mps": -40.0, "max_acceleration_mps2": 20.0}, **IGNORE_ALL)
     record = drive(batch, 1)
     assert onsets(record, what) == [0] and float(batch.vehicles()["x_m"][0]) == 40.0
     record = drive(batch, 5, 0)
@@ -155,8 +155,8 @@ def test_an_agent_that_waits_makes_no_progress():
 
 
 def test_a_goal_is_rewarded_once_a_trial_however_often_it_is_passed():
-    batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), min_speed_mps=-20.0, max_trials=2, trial_steps=100,
-                     **IGNORE_ALL)
+    batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), dynamics={"min_speed_mps": -20.0}, max_trials=2,
+                     trial_steps=100, **IGNORE_ALL)
     record = there_and_back(batch)
     assert len(onsets(record, "goal_onset")) == 1 and record["rewards"].sum() == 1.0
     drive(batch, 1)

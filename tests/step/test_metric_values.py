@@ -43,7 +43,7 @@ def test_an_average_follows_its_formula_however_slowly_it_moves(alpha):
 
 
 def test_distance_counts_the_way_back():
-    batch = batch_of(stage([driver()]), trial_steps=100, min_speed_mps=-20.0, on_goal="ignore")
+    batch = batch_of(stage([driver()]), trial_steps=100, dynamics={"min_speed_mps": -20.0}, on_goal="ignore")
     places_m = there_and_back(batch)["x_m"][:, 0].astype(float)
     way_m = np.abs(np.diff(np.concatenate([[0.0], places_m]))).sum()
     assert way_m > 2 * np.ptp(places_m)

@@ -39,8 +39,8 @@ def test_agents_move_as_bicycles_by_every_kind_of_action(action_type, dt_s):
     lengths = [2.0, 4.5, 12.0, 7.3]
     actors = [driver(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(0, 20), length_m=length)
               for i, length in enumerate(lengths)]
-    batch = batch_of(stage(actors, dt_s=dt_s), action_type=action_type, min_speed_mps=-5.0,
-                     max_speed_mps=25.0, **IGNORE_ALL)
+    batch = batch_of(stage(actors, dt_s=dt_s), action_type=action_type,
+                     dynamics={"min_speed_mps": -5.0, "max_speed_mps": 25.0}, **IGNORE_ALL)
     states = [(a.x_m, a.y_m, a.heading_rad, a.speed_mps) for a in actors]
     for _ in range(60):
         push, turn = rng.integers(0, 7, 4), rng.integers(0, 13, 4)

@@ -21,11 +21,11 @@ def scene_of(name):
 SCENES = ("town", "intersection", "map_942", "map_000")
 VIEWS = {
     "default": {},
-    "blind": {"partners": 0, "roads": 0},
-    "one_each": {"partners": 1, "roads": 1, "time_left": "actor"},
-    "few": {"partners": 3, "roads": 17, "view_radius_m": 40.0},
-    "short_sighted": {"view_radius_m": 7.5, "min_speed_mps": -15.0},
-    "wide": {"partners": 255, "roads": 1024, "view_radius_m": 1000.0},
+    "blind": {"observation": {"partners": 0, "roads": 0}},
+    "one_each": {"observation": {"partners": 1, "roads": 1, "time_left": "actor"}},
+    "few": {"observation": {"partners": 3, "roads": 17, "view_radius_m": 40.0}},
+    "short_sighted": {"observation": {"view_radius_m": 7.5}, "dynamics": {"min_speed_mps": -15.0}},
+    "wide": {"observation": {"partners": 255, "roads": 1024, "view_radius_m": 1000.0}},
 }
 
 
@@ -59,14 +59,15 @@ def test_an_observation_equals_brute_force_in_float64(name, view):
 def test_stopped_agents_are_observed_and_removed_ones_are_not(name):
     config = DriveConfig(max_trials=3, trial_steps=40, on_collision="remove", on_goal="stop",
                          on_offroad="remove",
-                         reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5), partners=40, roads=30)
+                         reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5),
+                         observation={"partners": 40, "roads": 30})
     play(Batch(scenes=[scene_of(name)], config=config), steps=100, every=3, seed=1)
 
 
 @pytest.mark.parametrize("radius_m", (100.0, 1000.0))
 @pytest.mark.parametrize("name", SCENES)
 def test_an_agent_far_outside_the_map_observes_what_is_near_it_and_nothing_else(name, radius_m):
-    config = DriveConfig(dt_s=2.0, trial_steps=30, view_radius_m=radius_m, roads=64, **IGNORE_ALL)
+    config = DriveConfig(dt_s=2.0, trial_steps=30, observation={"view_radius_m": radius_m, "roads": 64}, **IGNORE_ALL)
     batch = Batch(scenes=[scene_of(name)], config=config)
     play(batch, steps=16, every=2, push=6)
     place = batch.vehicles()
@@ -74,7 +75,7 @@ def test_an_agent_far_outside_the_map_observes_what_is_near_it_and_nothing_else(
 
 
 def test_values_stay_inside_the_space_however_far_an_agent_drives():
-    batch = batch_of(generate_scene("town", 0, 4), dt_s=2.0, max_speed_mps=150.0, **IGNORE_ALL)
+    batch = batch_of(generate_scene("town", 0, 4), dt_s=2.0, dynamics={"max_speed_mps": 150.0}, **IGNORE_ALL)
     for _ in range(2000):
         batch.step(discrete(batch, 6))
     assert np.hypot(batch.vehicles()["x_m"], batch.vehicles()["y_m"]).max() > 500_000
@@ -149,7 +150,7 @@ def test_equal_distances_go_to_the_lower_index_and_slots_ascend_in_index(slots, 
     # Four vehicles at exactly 10 m (indices 1 to 4, a tie) and one at 20 m (index 5).
     around = [(10.0, 0.0), (0.0, 10.0), (-10.0, 0.0), (0.0, -10.0), (20.0, 0.0)]
     actors = [driver(), *(Actor(x, y, length_m=2.0 + i) for i, (x, y) in enumerate(around))]
-    batch = batch_of(stage(actors), partners=slots)
+    batch = batch_of(stage(actors), observation={"partners": slots})
     lengths = batch.observations[0, batch.observation_layout()["partners/length"].slice] * 20
     assert [round(float(length)) - 1 for length in lengths if length] == shown
 
@@ -173,7 +174,7 @@ def test_road_segments_are_indexed_by_cells_from_the_south_west_and_then_in_the_
 def test_the_nearer_of_two_is_observed_though_its_index_is_higher():
     actors = [driver(), Actor(50.0, 0.0), Actor(40.0, 0.0), Actor(30.0, 0.0, length_m=3.0),
               Actor(20.0, 0.0, length_m=2.0)]
-    batch = batch_of(stage(actors), partners=2)
+    batch = batch_of(stage(actors), observation={"partners": 2})
     lengths = batch.observations[0, batch.observation_layout()["partners/length"].slice] * 20
     assert lengths == pytest.approx([3.0, 2.0])
 
@@ -223,7 +224,7 @@ def test_a_log_replay_vehicle_is_observed_at_its_logged_speed_along_its_heading(
 
 
 def test_time_left_runs_from_1_to_0_and_ages_count():
-    batch = batch_of(stage([driver()]), time_left="actor", trial_steps=8, max_trials=2)
+    batch = batch_of(stage([driver()]), observation={"time_left": "actor"}, trial_steps=8, max_trials=2)
     left = batch.observation_layout()["ego/time_left"].slice
     for _ in range(2):
         for step in range(9):

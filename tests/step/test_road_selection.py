@@ -13,7 +13,7 @@ from drive_env.scenes.scene import ROAD_KIND_CODES
 MAP = "pufferdrive/map_942.bin"
 CELL_M = 2.5
 TIE_M = 1e-3
-NEAR = DriveConfig(max_trials=2, trial_steps=60, observation_type="index", road_selection="near",
+NEAR = DriveConfig(max_trials=2, trial_steps=60, observation={"type": "index", "road_selection": "near"},
                    on_collision="ignore", on_offroad="ignore", on_goal="ignore")
 
 SCENES = [pytest.param("town", id="town"), pytest.param(MAP, id="map_942")]
@@ -44,7 +44,7 @@ def observed(batch):
 @pytest.mark.parametrize("view", [{}, {"roads": 9}, {"view_radius_m": 12.0}, {"roads": 1024, "view_radius_m": 30.0}],
                          ids=["default", "few", "short_sighted", "all"])
 def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, view):
-    config, cut, off_grid = NEAR.replace(**view), 0, 0
+    config, cut, off_grid = NEAR.replace(observation=view), 0, 0
     for batch in played([scene_of(name)], config, num_worlds=2):
         segments = batch.scene_table().records[1:, :2].astype(float)
         low, high = segments.min(axis=0), segments.max(axis=0)
@@ -57,15 +57,15 @@ def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, 
             middle = low + (np.floor(slot) + 0.5) * CELL_M if inside else place
             away = np.hypot(*(segments - middle).T)
             in_view = np.hypot(*(segments - place).T)
-            within = away <= np.sort(away)[: config.roads].max(initial=0.0) + TIE_M
+            within = away <= np.sort(away)[: config.observation.roads].max(initial=0.0) + TIE_M
             sure = within
-            if config.roads < len(away):
-                sure = away < np.sort(away)[: config.roads + 1].max(initial=0.0) - TIE_M
+            if config.observation.roads < len(away):
+                sure = away < np.sort(away)[: config.observation.roads + 1].max(initial=0.0) - TIE_M
             names = np.array(sorted(shown), int) - 1
-            assert within[names].all() and (in_view[names] <= config.view_radius_m + TIE_M).all()
-            must = np.flatnonzero(sure & within & (in_view < config.view_radius_m - TIE_M))
+            assert within[names].all() and (in_view[names] <= config.observation.view_radius_m + TIE_M).all()
+            must = np.flatnonzero(sure & within & (in_view < config.observation.view_radius_m - TIE_M))
             assert shown >= set((must + 1).tolist())
-            cut += len(shown) < config.roads
+            cut += len(shown) < config.observation.roads
             off_grid += not inside
     if "view_radius_m" in view:
         assert cut > 0
@@ -77,12 +77,12 @@ def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, 
                          ids=["default", "all", "few"])
 @pytest.mark.parametrize("how", ["near", "exact"])
 def test_cached_cell_lists_change_no_byte(how, view, name):
-    config = NEAR.replace(road_selection=how, **view)
+    config = NEAR.replace(observation={"road_selection": how, **view})
     scenes = [scene_of(name), generate_scene("intersection", agents=6)]
     ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
             {"memory": 0, "threads": 3}]
-    plays = [played(scenes, config.replace(road_memory_mib=way["memory"]), num_worlds=6, threads=way["threads"])
-             for way in ways]
+    plays = [played(scenes, config.replace(observation={"road_memory_mib": way["memory"]}), num_worlds=6,
+                    threads=way["threads"]) for way in ways]
     for first, *others in zip(*plays):
         for other in others:
             assert (first.observations == other.observations).all()
@@ -90,11 +90,10 @@ def test_cached_cell_lists_change_no_byte(how, view, name):
 
 def test_a_road_memory_too_small_for_all_lists_changes_no_byte():
     """1 MiB holds 1,820 lists of 128 roads; the agents of this play pass through more sub-cells."""
-    config = NEAR.replace(road_memory_mib=1)
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
     cells = set()
-    for small, large in zip(played(scenes, config, steps=150, num_worlds=32, threads=2),
-                            played(scenes, config.replace(road_memory_mib=64), steps=150, num_worlds=32, threads=2)):
+    for small, large in zip(*(played(scenes, NEAR.replace(observation={"road_memory_mib": memory}), steps=150,
+                                     num_worlds=32, threads=2) for memory in (1, 64))):
         assert (small.observations == large.observations).all()
         place = np.floor(observed(large)[0] / CELL_M).astype(int)
         scene = large.scene_index[large.world_of_agent]
@@ -103,9 +102,9 @@ def test_a_road_memory_too_small_for_all_lists_changes_no_byte():
 
 
 def test_all_observation_types_show_the_same_roads():
-    config = NEAR.replace(observation_type="float32")
+    config = NEAR.replace(observation={"type": "float32"})
     scenes = [generate_scene("town", seed=3, agents=12)]
-    for floats, halves, index in zip(*(played(scenes, config.replace(observation_type=kind), num_worlds=2)
+    for floats, halves, index in zip(*(played(scenes, config.replace(observation={"type": kind}), num_worlds=2)
                                        for kind in ("float32", "float16", "index"))):
         assert (floats.observations.view(np.uint32) == index.float_observations().view(np.uint32)).all()
         assert (halves.observations == floats.observations.astype(np.float16)).all()
@@ -114,8 +113,8 @@ def test_all_observation_types_show_the_same_roads():
 
 @pytest.mark.parametrize("name", SCENES)
 def test_near_and_exact_agree_where_all_in_view_has_a_slot(name):
-    config = NEAR.replace(roads=1024, view_radius_m=10.0, observation_type="float32")
-    for near, exact in zip(*(played([scene_of(name)], config.replace(road_selection=how), num_worlds=2)
+    config = NEAR.replace(observation={"roads": 1024, "view_radius_m": 10.0, "type": "float32"})
+    for near, exact in zip(*(played([scene_of(name)], config.replace(observation={"road_selection": how}), num_worlds=2)
                              for how in ("near", "exact"))):
         assert (near.observations.view(np.uint32) == exact.observations.view(np.uint32)).all()
 
@@ -126,7 +125,7 @@ def test_few_of_the_nearest_are_missing_and_only_at_the_rim(name, share, rim_m):
     """The numbers of docs/observation.md."""
     missing = total = 0
     farthest_m = 0.0
-    for near, exact in zip(*(played([scene_of(name)], NEAR.replace(road_selection=how), num_worlds=4)
+    for near, exact in zip(*(played([scene_of(name)], NEAR.replace(observation={"road_selection": how}), num_worlds=4)
                              for how in ("near", "exact"))):
         segments = near.scene_table().records[:, :2].astype(float)
         for place, shown, nearest in zip(*observed(near), observed(exact)[1]):
@@ -154,13 +153,13 @@ def test_roads_too_crowded_for_a_cached_list_are_still_found():
                               x_m=places[:, 0].copy(), y_m=places[:, 1].copy())
     lanes = type(scene.lanes)(np.zeros(count + 1, np.int32), np.zeros(0, np.int32))
     heaped = dataclasses.replace(scene, roads=roads, lanes=lanes)
-    config = NEAR.replace(road_selection="exact", roads=8)
-    for kept, window in zip(*(played([heaped], config.replace(road_memory_mib=memory), num_worlds=2)
+    config = NEAR.replace(observation={"road_selection": "exact", "roads": 8})
+    for kept, window in zip(*(played([heaped], config.replace(observation={"road_memory_mib": memory}), num_worlds=2)
                               for memory in (256, 0))):
         assert (kept.observations == window.observations).all()
         segments = kept.scene_table().records[1:, :2]
         for place, shown in zip(*observed(kept)):
             offset = segments - place.astype(np.float32)
             away2 = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1]
-            within = away2 <= np.float32(config.view_radius_m) ** 2
+            within = away2 <= np.float32(config.observation.view_radius_m) ** 2
             assert shown == set((1 + np.argsort(away2, kind="stable")[: min(8, within.sum())]).tolist())

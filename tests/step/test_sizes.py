@@ -59,7 +59,7 @@ def test_edges_at_the_border_of_the_map_hold_from_inside_and_from_outside(headin
     assert onsets(inside, "offroad_onset") == [17 if heading_rad in (0.0,) else onsets(inside, "offroad_onset")[0]]
     assert onsets(inside, "offroad_onset")[0] in (17, 18)
     start = (-1000.0 * math.cos(heading_rad) + 3.0, -1000.0 * math.sin(heading_rad) + 3.0)
-    outside = drive(batch_of(stage([driver(*start, heading_rad, 40.0)], [square]), roads=0), 260)
+    outside = drive(batch_of(stage([driver(*start, heading_rad, 40.0)], [square]), observation={"roads": 0}), 260)
     # The bumper has about 978 m to go, 4 m a step.
     assert 243 <= onsets(outside, "offroad_onset")[0] <= 246
 

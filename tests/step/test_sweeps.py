@@ -70,7 +70,7 @@ def test_cars_that_cross_the_same_place_at_different_times_do_not_collide(late_m
 def test_a_car_that_turns_sweeps_with_its_corners():
     # At full lock the rear of a 12 m bus swings out, to the right of where its side was.
     bus = driver(speed_mps=4.0, length_m=12.0, width_m=2.5)
-    config = {"max_steering_rad": 1.2, **IGNORE_ALL}
+    config = {"dynamics": {"max_steering_rad": 1.2}, **IGNORE_ALL}
     places = []
     batch = batch_of(stage([bus]), **config)
     for _ in range(20):
@@ -98,7 +98,7 @@ def covers(box_m, heading_rad, centre_m, point_m):
 
 def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
     car = driver(speed_mps=15.0, length_m=4.0, width_m=1.0)
-    config = {"dt_s": 1.0, "max_steering_rad": 0.6, **IGNORE_ALL}
+    config = {"dt_s": 1.0, "dynamics": {"max_steering_rad": 0.6}, **IGNORE_ALL}
     batch = batch_of(stage([car]), **config)
     drive(batch, 1, COAST, 12)
     end = {name: float(values[0]) for name, values in batch.vehicles().items()}
@@ -141,5 +141,5 @@ def test_passing_beside_a_long_vehicle_that_turns_is_no_collision(turn_rad, radi
     bar = replayer([(0.0, 0.0, heading_rad, 0.0) for heading_rad in headings_rad], length_m=50.0,
                    width_m=2 * half_bar_m)
     car = driver(radius_m, speed_mps * start_s, math.pi / 2, speed_mps, length_m=0.02, width_m=0.02)
-    batch = batch_of(stage([car, bar], dt_s=1.0, turn_rad=turn_rad), max_speed_mps=150.0, **IGNORE_ALL)
+    batch = batch_of(stage([car, bar], dt_s=1.0, turn_rad=turn_rad), dynamics={"max_speed_mps": 150.0}, **IGNORE_ALL)
     assert bool(drive(batch, 1)["collision_onset"].any()) == meet

@@ -82,7 +82,7 @@ def play_one(scene: Scene, config: DriveConfig) -> tuple[float, bool]:
 
 
 def play_in_half_floats(scene: Scene) -> None:
-    config = DriveConfig(trial_steps=10, observation_type="float16")
+    config = DriveConfig(trial_steps=10, observation={"type": "float16"})
     agents = parallel_env(scene, config)
     by_agent: dict[str, npt.NDArray[np.float16]] = agents.reset(seed=0)[0]
     by_agent = agents.step(dict.fromkeys(agents.agents, 45))[0]

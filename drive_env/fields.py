@@ -1,0 +1,216 @@
+"""What is a config made of? Fields, each with its unit, meaning and check, and groups of them, which nest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from .errors import ArgumentError, ConfigError, plain, shown
+from .names import check_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Check(NamedTuple):
+    """A predicate for values of a field, and the text that describes which fit."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+
+
+def number(low: float, high: float, *, none: str | None = None) -> Check:
+    """A check for a real number in [low, high]; `none` is the meaning of None where None is allowed."""
+
+    def fits(value: Any) -> bool:
+        if value is None:
+            return none is not None
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+
+    return Check(fits, f"a number in [{low:g}, {high:g}]" + (f", or None ({none})" if none else ""))
+
+
+def count(low: int, high: int, *, none: str | None = None) -> Check:
+    """A check for a whole number in low..high; `none` is the meaning of None where None is allowed."""
+
+    def fits(value: Any) -> bool:
+        if value is None:
+            return none is not None
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+    return Check(fits, f"a whole number from {low} to {high}" + (f", or None ({none})" if none else ""))
+
+
+def choice(*offered: str) -> Check:
+    """A check for one of the offered strings."""
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, str) and value in offered
+
+    return Check(fits, "one of " + ", ".join(repr(name) for name in offered))
+
+
+def setting(default: Any, unit: str, meaning: str, check: Check, core: str | None = None) -> Any:
+    """A field; `core` is its name in the core's config, where that is another."""
+    return dataclasses.field(
+        default=default, metadata={"unit": unit, "meaning": meaning, "check": check, "core": core})
+
+
+def nested(default: Checked, meaning: str, core: str = "{}") -> Any:
+    """A field that is a group of fields; `core` makes the name of one in the core's config, which is flat."""
+    kind = type(default)
+    forms = f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    allowed = (f"{forms}, a mapping of its fields, or its {kind._shorthand} alone" if kind._shorthand
+               else f"{forms}, or a mapping of its fields")
+    return setting(default, "", meaning, Check(lambda value: isinstance(value, kind), allowed), core)
+
+
+Kind = TypeVar("Kind")
+Given = TypeVar("Given")
+Fields = Mapping[str, Any]
+
+if TYPE_CHECKING:
+
+    class Nested(Generic[Kind, Given]):
+        """The type of a field that reads as a config of this kind, and may be given in another form, too."""
+
+        def __get__(self, owner: object, kind: type | None = None) -> Kind: ...
+
+        def __set__(self, owner: object, value: Kind | Given) -> None: ...
+
+else:
+
+    class Nested:
+        """At run time `Nested[Kind, Given]` is the kind: the constructor makes it of the other form."""
+
+        def __class_getitem__(cls, types):
+            return types[0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Checked:
+    """Base of the configs, whose fields are passed by name, checked, and never changed."""
+
+    _group: ClassVar[str] = ""
+    """The name of the field that nests configs of this class."""
+    _shorthand: ClassVar[str] = ""
+    """The field that a string stands for where a config of this class is wanted."""
+
+    def __init_subclass__(cls, group: str = "", shorthand: str = "") -> None:
+        cls._group, cls._shorthand = group, shorthand
+
+    def __new__(cls, *values: Any, **choices: Any) -> Self:
+        """Rejects what the constructor that `dataclass` writes would answer with a TypeError of its own."""
+        if values:
+            first = dataclasses.fields(cls)[0].name
+            raise ArgumentError(f"{cls.__name__} was given {shown(values[0])} without a name; its fields are passed by "
+                                f"name, as in {cls.__name__}({first}=...)")
+        cls._check_names(choices)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = plain(getattr(self, field.name))  # sweeps pass numpy scalars
+            if isinstance(field.default, Checked):
+                value = type(field.default)._of(value)
+            object.__setattr__(self, field.name, value)
+            check = field.metadata["check"]
+            if not check.fits(value):
+                path = f"{self._group}.{field.name}".lstrip(".")
+                raise ConfigError(f"{path} is {shown(value)}; it must be {check.allowed}")
+
+    @classmethod
+    def _check_names(cls, choices: Mapping[Any, Any]) -> None:
+        """An `ArgumentError` where a name is not that of a field, with the field that it may mean."""
+        own = {field.name: field.name for field in dataclasses.fields(cls)}
+        if choices.keys() <= own.keys():
+            return
+        within = {name: path for flat, path in flat_paths(cls).items() if "." in path
+                  for name in (flat, path.rpartition(".")[2]) if name not in own}
+        for name, value in choices.items():
+            if name in within:
+                group, _, field = within[name].partition(".")
+                raise ArgumentError(f"{name} is {'a field' if field == name else f'the field {field}'} of {group}: "
+                                    f"{cls.__name__}({group}={{{field!r}: {shown(value)}}})")
+        check_names(cls.__name__, choices, own | within)
+
+    @classmethod
+    def _of(cls, value: Any) -> Any:
+        """The config that a mapping or the shorthand describes; any other value as it is."""
+        value = cls._expanded(value)
+        return cls.from_dict(value) if isinstance(value, Mapping) else value
+
+    @classmethod
+    def _expanded(cls, value: Any) -> Any:
+        """The mapping for which the shorthand stands; any other value as it is."""
+        return {cls._shorthand: value} if cls._shorthand and isinstance(value, str) else value
+
+    @classmethod
+    def from_dict(cls, choices: Mapping[str, Any]) -> Self:
+        """A config from a mapping of its fields, as `to_dict` returns it and JSON stores it.
+
+        Args:
+            choices: values by field name; the other fields take their defaults. A mapping of fields makes a nested
+                config.
+
+        Raises:
+            ConfigError: there is no field of that name, or a value is out of its range.
+        """
+        if not isinstance(choices, Mapping):
+            raise ConfigError(f"a {cls.__name__} cannot be made from {shown(choices)}; it must be a mapping")
+        cls._check_names(choices)
+        return cls(**choices)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields in the types of JSON: a nested config becomes a dict, a tuple a list."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value.to_dict() if isinstance(value, Checked) else list(value) if isinstance(value, tuple)
+                else value for name, value in values.items()}
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a config of the same values, and to its `to_dict`, which is what a Gymnasium `EnvSpec` stores."""
+        if isinstance(other, Mapping):
+            return self.to_dict() == other
+        return self.to_dict() == other.to_dict() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, checked like any other config.
+
+        Args:
+            changes: new values by field name. For a nested config, a mapping changes the fields that it names and keeps
+                the others, and a config takes the place of the present one.
+
+        Raises:
+            ConfigError: there is no field of that name, or a value is out of its range.
+        """
+        self._check_names(changes)
+        for name, value in changes.items():
+            present = getattr(self, name)
+            if isinstance(present, Checked) and isinstance(value := present._expanded(plain(value)), Mapping):
+                present._check_names(value)
+                changes[name] = present.replace(**value)
+        return dataclasses.replace(self, **changes)
+
+
+def flat_paths(kind: type[Checked]) -> dict[str, str]:
+    """The path of every field, nested ones included, by its name in the core's config, which is flat."""
+    paths: dict[str, str] = {}
+    for field in dataclasses.fields(kind):
+        core = field.metadata["core"]
+        if isinstance(field.default, Checked):
+            paths |= {core.format(flat): f"{field.name}.{path}"
+                      for flat, path in flat_paths(type(field.default)).items()}
+        else:
+            paths[core or field.name] = field.name
+    return paths
+
+
+def flat_values(config: Checked) -> dict[str, Any]:
+    """The value of every field, nested ones included, by its name in the core's config."""
+    return {flat: attrgetter(path)(config) for flat, path in flat_paths(type(config)).items()}

@@ -1,0 +1,56 @@
+"""Which names does a call or a mapping give that nothing has? An error of the family with the names that are near."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import ParamSpec, TypeVar
+
+from .errors import ArgumentError, DriveError, shown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | Iterable[str], noun: str = "field",
+                error: type[DriveError] = ArgumentError) -> None:
+    """Rejects names that `owner` does not have.
+
+    Args:
+        owner: the callable or config, for the message.
+        given: names to check.
+        known: the names that it has; or more names by which one may look for them, each with the path of what it finds,
+            of which those without a dot in their path are the names that it has.
+        noun: of what the names are.
+        error: the exception to raise.
+
+    Raises:
+        DriveError: of type `error`: the first unknown name, with those of similar names, or with all where none is.
+    """
+    paths = known if isinstance(known, Mapping) else {name: name for name in known}
+    names = [name for name, path in paths.items() if name == path]
+    for name in given:
+        if name not in names:
+            raise error(f"{owner} has no {noun} {shown(name)}; {_hint(name, names, paths)}")
+
+
+def _hint(name: object, names: list[str], paths: Mapping[str, str]) -> str:
+    text = name if isinstance(name, str) and name else "?"
+    near = [text] if text in paths else difflib.get_close_matches(text, paths) or [one for one in paths if text in one]
+    found = list(dict.fromkeys(paths[one] for one in near))[:3]
+    return f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(names) or 'none'}"
+
+
+def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorates a public callable of fixed arguments: an unknown keyword is an `ArgumentError` with similar names."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    owner = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def checked(*values: P.args, **choices: P.kwargs) -> T:
+        check_names(owner, choices, known, "argument")
+        return function(*values, **choices)
+
+    return checked
