@@ -63,7 +63,7 @@ def first_observations(ranks):
 
 
 def save_gradients(ranks, folder):
-    torch.save((gradients(ranks, slice(0, 8) if ranks.rank == 0 else slice(7, None)),
+    torch.save((gradients(ranks, slice(0, 7) if ranks.rank == 0 else slice(7, None)),
                 first_observations(ranks)), folder / f"rank-{ranks.rank}.pt")
 
 
@@ -79,7 +79,7 @@ def interrupted(ranks, folder):
     update = Learner.update
 
     def signalled(self, counters):
-        if False:
+        if ranks.rank == 1 and counters["update"] == 1:
             signal.raise_signal(signal.SIGINT)
         return update(self, counters)
 
@@ -106,7 +106,7 @@ def run_preflight(ranks, folder):
 
 
 def uneven(ranks, folder):
-    train(tiny_config(folder).changed(env={"num_worlds": 4}))
+    train(tiny_config(folder).changed(env={"num_worlds": 5}))
 
 
 TASKS = (save_gradients, train_and_resume, interrupted, folder_in_use, run_preflight, uneven)
