@@ -33,7 +33,7 @@ class AgentActions:
         self._pick: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
 
     def forget(self) -> None:
-        """Drops what is cached of the agents that drive; to be called when some began or ceased to wait."""
+        """Invalidates the cached set of driving agents; must be called when an agent begins or stops waiting."""
         self._pick = None
 
     def _find_acting(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
@@ -52,9 +52,9 @@ class AgentActions:
             actions: a mapping by agent; entries of agents that wait are not read.
 
         Raises:
-            ActionError: it is not a mapping, an action is missing or misshapen, or a name is unknown.
+            ActionError: it is not a mapping, an action is missing or has the wrong shape or type, or a name is unknown.
         """
-        # The values of the agents that drive, in their order.
+        # The values of the driving agents, in order.
         if type(actions) is not dict and not isinstance(actions, Mapping):
             raise ActionError(f"actions is a {type(actions).__name__}; it must be a dict by agent")
         pick = self._pick or self._find_acting()
@@ -75,7 +75,7 @@ class AgentActions:
         if bound.ndim > 1:
             bound[self._indices] = self._stacked(values, bound)
             return
-        try:  # `struct` takes whole numbers only, in half the time that numpy needs to inspect them
+        try:  # `struct` accepts only integers, and takes half the time of a conversion by numpy
             if self._all_act:
                 self._packer.pack_into(self._bytes, 0, *values)
             else:
@@ -84,7 +84,7 @@ class AgentActions:
             raise ActionError(self._misshapen_text(values)) from None
 
     def _stacked(self, values: tuple[Any, ...], bound: np.ndarray) -> np.ndarray:
-        """Pairs of numbers as an array in the type of the bound one."""
+        """Pairs of numbers as an array with the dtype of the bound one."""
         try:
             found = np.array(values)
         except ValueError:  # ragged

@@ -1,7 +1,7 @@
 """The dicts by agent that a PettingZoo step returns, from the arrays of a one-world batch.
 
-Most steps change few of them: no reward, no flag, the same infos. So dicts are kept, and copied as long as the bytes
-that they were made from stay the same.
+Most steps have no reward, no flag and the same infos as the step before. So the dicts are cached, and copied as long as
+the bytes that they were made from are unchanged.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class AgentDicts:
         batch: a one-world batch.
         names: the name of each of its agents.
         copy: whether observations are copies.
-        finished: "leave", or "wait": finished agents stay until the episode ends, and their flags are raised then.
+        finished: "leave", or "wait": agents that are done stay until the episode ends, and their flags are raised then.
 
     Attributes:
         agents: the names of the agents that can still act in this episode.
         indices: their indices in the batch.
-        flagged: (agents,) bool, agents whose termination "wait" holds back.
+        flagged: (agents,) bool, agents whose termination is deferred by "wait".
     """
 
     def __init__(self, batch: Batch, names: list[str], copy: bool, finished: str) -> None:
@@ -46,7 +46,7 @@ class AgentDicts:
         self.keep(np.zeros(len(names), bool))
 
     def keep(self, stays: npt.NDArray[np.bool_]) -> None:
-        """Makes the marked agents those that can still act.
+        """Sets which agents can still act.
 
         Args:
             stays: (agents,) bool.
@@ -66,7 +66,7 @@ class AgentDicts:
         self.flagged[:] = False
 
     def update(self) -> bool:
-        """Brings the infos up to date after a step or reset; returns whether any code changed."""
+        """Updates the infos after a step or reset; returns whether any code changed."""
         codes, trial = self._batch.code.tobytes(), self._batch.trial_index.item(0)
         if codes == self._codes and trial == self._templates.trial:
             if self._packed_infos is None:
@@ -82,7 +82,7 @@ class AgentDicts:
 
     def step_dicts(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool],
                                   dict[str, dict[str, Any]]]:
-        """Observations, rewards, terminations, truncations and infos; then drops the agents that are done."""
+        """Observations, rewards, terminations, truncations and infos of a step; drops the agents that are done."""
         terminations, truncations = self._flags()
         returned = self.observations(), self._rewards(), terminations, truncations, self.infos()
         if self._staying is not None:
@@ -99,11 +99,11 @@ class AgentDicts:
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""
         if self._packed_infos is not None:
-            return marshal.loads(self._packed_infos)  # takes less time than copying dict by dict
+            return marshal.loads(self._packed_infos)  # faster than copying the dicts one by one
         return {agent: info.copy() for agent, info in self._infos_by_agent}
 
     def recover(self) -> None:
-        """Derives the agents that can act from the batch, after an exception such as Ctrl-C in the middle of a call."""
+        """Restores the agents that can act, from the batch, after an exception within a call, such as Ctrl-C."""
         trial = self._batch.trial_state()
         roles = self._batch.roles[self._batch.scene_index[0]]
         present = np.arange(self._batch.agents_per_world) < roles.num_agents
@@ -128,7 +128,7 @@ class AgentDicts:
         terminated, truncated = self._batch.terminations, self._batch.truncations
         if self._finished == "wait":
             self.flagged |= terminated
-            # The end of the last trial ends the episode: the flags held back are raised here.
+            # The end of the last trial ends the episode: the deferred flags are raised here.
             if self._batch.trial_ended.item(0) and self._templates.trial + 1 == self._batch.config.max_trials:
                 self._staying = np.zeros_like(terminated)
                 return self._by_agent(self.flagged), self._by_agent(truncated)
@@ -140,7 +140,7 @@ class AgentDicts:
 
 
 class _InfoTemplates(dict):
-    """Infos of one trial by code, made when a code first appears; callers copy them."""
+    """Infos of one trial by code, each made when the code first occurs; callers copy them."""
 
     trial = -1
 

@@ -1,4 +1,4 @@
-"""The keys of an info dict, and the info that an agent's code stands for."""
+"""The keys of an info dict, and the info that an agent's code encodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INFO_FLAGS = {
     "stopped": lib.DRV_CODE_STOPPED,
     "first": lib.DRV_CODE_FIRST,
 }
-"""Bits of `Batch.code`, by the key that shows them."""
+"""Bits of `Batch.code`, by key of the info."""
 
 INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 """All keys of an info, bools and ints; docs/channels.md defines them."""

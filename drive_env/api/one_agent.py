@@ -1,4 +1,4 @@
-"""What the adapters with one agent per world share: the config, seeds, masks and resets."""
+"""Config, seeds, masks and resets of the adapters with one agent per world."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def one_agent_config(config: ConfigSource | None, alternative: str = "Batch or p
 
     Args:
         config: as for `Batch`.
-        alternative: what offers more agents, for the message.
+        alternative: the API for more agents, named in the message.
 
     Raises:
-        ConfigError: the config asks for more than one agent, or does not fit an adapter.
+        ConfigError: the config sets more than one agent, or does not fit an adapter.
     """
     config = adapter_config(config)
     if config.agents_per_world not in (None, 1):
@@ -33,13 +33,13 @@ def one_agent_config(config: ConfigSource | None, alternative: str = "Batch or p
 
 def open_episodes(batch: Batch, seeds: Sequence[int | None], worlds: npt.NDArray[np.bool_] | None,
                   was_reset: bool) -> None:
-    """Resets worlds: those with a seed open its first episode, those with None the next of their stream.
+    """Resets worlds: a seed opens the first episode of that seed, None the next episode of the world's stream.
 
     Args:
         batch: the batch to reset.
         seeds: a seed or None for each world.
         worlds: (W,) bool, the worlds to reset; None for all.
-        was_reset: whether the batch was reset before; if not, a world without a seed begins a fresh stream.
+        was_reset: whether the batch was reset before; if not, a world with None gets a fresh seed.
     """
     chosen = np.ones(batch.num_worlds, bool) if worlds is None else worlds
     given = np.array([seed is not None for seed in seeds])

@@ -1,4 +1,4 @@
-"""The names under which Gymnasium and PettingZoo make the envs; entry points are strings, imported when one is made."""
+"""Registration with Gymnasium and PettingZoo; the entry points are strings, imported when an env is made."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class SubEnv:
         index: of the env.
 
     Attributes:
-        batch: the owner's.
-        index: of the agent in the batch.
+        batch: the adapter's `Batch`.
+        index: index of the agent in the batch.
     """
 
     def __init__(self, owner: Any, index: int) -> None:
@@ -41,22 +41,22 @@ class SubEnv:
 
     @property
     def render_mode(self) -> str | None:
-        """The owner's."""
+        """The adapter's render mode."""
         return self._owner._render_mode
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The owner's."""
+        """The adapter's metadata."""
         return self._owner.metadata
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The space of one agent."""
+        """The observation space of one agent."""
         return self.batch.single_observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """The space of one agent."""
+        """The action space of one agent."""
         return self.batch.single_action_space
 
     def vehicles(self) -> dict[str, npt.NDArray[Any]]:
