@@ -1,4 +1,4 @@
-"""Drivers without a policy: one that follows lanes by rule, one that draws actions at random."""
+"""Policies without training: `LaneDriver` follows lanes by rule, `RandomDriver` samples actions uniformly."""
 
 from .lane import LaneDriver
 from .random import RandomDriver

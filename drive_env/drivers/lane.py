@@ -1,4 +1,4 @@
-"""A rule-based driver that keeps its lane, its gap and the right of way."""
+"""A rule-based driver: lane keeping, car following, and right of way."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .steering import path_ahead, pursuit_steering
 from .yielding import limit_acceleration
 
 SETTLE_S = 0.5
-"""Time in which an error of speed is corrected."""
+"""Time in which the speed controller corrects an error of the speed."""
 
 
 class LaneDriver:
-    """Drives the agents of a batch by rule: along lane centres, at a speed that suits the bends, with a gap to others.
+    """Drives the agents of a batch by rule: along lane centres, slower in bends, with a gap to other vehicles.
 
-    The reference path is the shortest one along lanes; where no lanes lead to the goal, the object's logged track;
-    where it has none, the straight line. At a conflict of two paths, the vehicle that arrives first goes first. The
-    driver keeps no state of the world: equal states give equal actions.
+    The reference path is the shortest one along lanes; if no lanes lead to the goal, it is the object's logged track;
+    if there is no log, the straight line. Where two paths conflict, the vehicle that arrives first has the right of
+    way. The actions are a function of the worlds' current state.
 
     Args:
         batch: any batch; `env.batch` for an env.

@@ -1,4 +1,4 @@
-"""The random policy: every action drawn evenly from the action space."""
+"""The random policy: actions sampled uniformly from the action space."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..world_range import WorldRange
 
 
 class RandomDriver:
-    """Draws every action evenly from the action space; the same seed draws the same actions.
+    """Samples actions uniformly from the action space; the same seed gives the same actions.
 
     Args:
         batch: any batch; `env.batch` for an env.

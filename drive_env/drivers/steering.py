@@ -1,4 +1,4 @@
-"""The path ahead of each agent, moved aside for vehicles that stand in it, and the steering that follows it."""
+"""The path ahead of each agent, shifted around vehicles that block it, and the steering that follows it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ WHEELBASE_SHARE = 0.6
 """Wheelbase as a share of the vehicle's length, as in the core's vehicle model."""
 
 AIM_S, NEAREST_AIM_M, FARTHEST_AIM_M = 0.6, 4.0, 20.0
-"""Time by which the aim point is ahead, and its bounds: nearer than 4 m, 13 steering bins make a car weave; farther
-than 20 m, it cuts bends."""
+"""Time to the aim point ahead, and bounds of its distance: below 4 m, 13 steering bins make a car weave; above 20 m, it
+cuts bends."""
 
 PASSING_GAP_M, PASSING_RAMP_M, PASSING_POINTS = 0.6, 10.0, 15
-"""Vehicles that will not drive on are passed on the left: lateral gap, length over which the path moves aside, and
-points behind an agent's centre within which a vehicle still counts."""
+"""Vehicles that will not drive on are passed on the left: lateral gap, length of the ramp of the shifted path, and the
+number of points behind an agent's centre within which a vehicle is still considered."""
 
 SIDE_STEP = 2
 SIDE_PITCH_M = SIDE_STEP * PITCH_M
@@ -68,7 +68,7 @@ def _passing_shift(paths: ReferencePaths, vehicles: dict[str, np.ndarray], place
     left_m = dy_m * np.cos(facing_rad) - dx_m * np.sin(facing_rad)
     ahead_m = dx_m * np.cos(facing_rad) + dy_m * np.sin(facing_rad)
 
-    # A vehicle that blocks the path moves it aside, fully beside the vehicle and less along a ramp on both ends.
+    # A vehicle that blocks the path shifts it: fully beside the vehicle, and less along a ramp on both ends.
     apart_m = 0.5 * (vehicles["width_m"][: paths.count, None] + vehicles["width_m"][stands]) + PASSING_GAP_M
     beside_m = 0.5 * (vehicles["length_m"][: paths.count, None] + vehicles["length_m"][stands])
     blocks = (np.abs(left_m) < apart_m) & (np.abs(ahead_m) < SIDE_PITCH_M)

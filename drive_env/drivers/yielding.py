@@ -1,7 +1,7 @@
 """Accelerations that respect other vehicles: following the one ahead, and yielding to the one that arrives first.
 
-Each agent's path is tested against where every other vehicle will be. The one that covers a point of the path now and
-is ahead is followed; one that will cross it is let through if it gets there first.
+Each agent's path is tested against the forecast poses of every other vehicle. An agent follows a vehicle that covers a
+point of its path now and is ahead, and yields to a vehicle that will cross its path and arrives first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORECAST_S = np.arange(0.0, 4.01, 0.5, dtype=np.float32)
 """Times for which the poses of all vehicles are forecast."""
 
 SIDE_GAP_M = 0.4
-"""Lateral gap on both sides of a car that a clear path has."""
+"""Lateral gap on both sides of a car without which a path counts as covered."""
 
 CLEARANCE_S = 0.5
 """An agent that yields waits until the other vehicle has left for this long."""
@@ -129,7 +129,7 @@ def _yielding(vehicles: dict[str, np.ndarray], desired_mps: np.ndarray, pairs: P
     gap_m = point * SIDE_PITCH_M - 0.5 * vehicles["length_m"][own]
     arrives_s = time_to_reach(vehicles["speed_mps"][own], desired_mps[own], np.maximum(gap_m, 0.0))
 
-    # Two agents compare the same two arrivals, so that exactly one of them goes first.
+    # Both agents of a pair compare the same two arrival times, so that exactly one of them goes first.
     count = len(desired_mps)
     arrivals_s = np.full((count, len(vehicles["x_m"])), np.nan)
     arrivals_s[own[conflicts], other[conflicts]] = arrives_s[conflicts]
