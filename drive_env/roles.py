@@ -19,7 +19,7 @@ SAME_DT_TOLERANCE = 1e-7
 """Time steps whose relative difference is less are equal: rounding to float32 changes one by up to 6e-8."""
 
 SIMPLE_RATIO_LIMIT = 100
-"""Largest denominator of a ratio that is taken as an exact fraction, such as half a frame, or 0.07 s on frames of 0.1 s."""
+"""Largest denominator of a ratio taken as an exact fraction, such as half a frame, or 0.07 s on frames of 0.1 s."""
 
 SAME_FRAME_SHARE = 1e-6
 """Times within this fraction of a frame from a frame are that frame; products of float64 steps have smaller errors."""

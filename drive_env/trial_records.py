@@ -25,10 +25,10 @@ def record_dtype() -> np.dtype:
 
 
 def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
-    """The records that the worlds of a batch store, world by world, oldest first; see `Batch.trial_records`."""
+    """The records that the worlds of a batch hold, world by world, oldest first; see `Batch.trial_records`."""
     if not core.record_capacity:
-        raise ConfigError("this batch stores no records; make it with trial_records=n, the number of finished trials "
-                          "that each world can store")
+        raise ConfigError("this batch holds no records; make it with trial_records=n, the number of finished trials "
+                          "that each world can hold")
     most = core.num_agents * core.record_capacity
     head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, lib.drv_metric_count()), np.float32)
     copied, lost, message = ffi.new("int64_t *"), ffi.new("int64_t *"), per_thread.message
@@ -36,7 +36,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
         core.handle, clear, most, ffi.cast("drv_trial_record *", head.ctypes.data),
         ffi.cast("float *", figures.ctypes.data), copied, lost, message), message)
     if lost[0]:
-        warnings.warn(f"{lost[0]} trial records were lost: each world stores those of trial_records="
+        warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
                       f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
                       RuntimeWarning, stacklevel=3)
     records = np.zeros(copied[0], record_dtype())
