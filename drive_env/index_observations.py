@@ -1,9 +1,8 @@
-"""How index observations become floats: slots that name vehicles and road segments, and the tables they point to.
+"""Decoding of index observations: slots hold indices of vehicles and road segments in two tables.
 
-An observation vector of `DriveConfig(observation={"type": "index"})` holds the agent's own features as floats and, for
-every slot, the number of the vehicle or road segment that it shows. `floats_of` rebuilds the float32 observations bit
-for bit from numpy arrays or torch tensors, so that a GPU can do it, which then receives some 400 bytes per agent, not
-5,000.
+An index observation, of `DriveConfig(observation={"type": "index"})`, holds the agent's own features as floats and one
+index per slot. `floats_of` rebuilds the float32 observations bit for bit from numpy arrays or torch tensors, so a GPU
+can decode them: with the default slots 416 bytes per agent are copied to it instead of 5,184.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from .native import native_config
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 
 RECORD_FLOATS = lib.DRV_RECORD_FLOATS
-"""Numbers of a transform record: x, y, x and y of the direction, then four that no change of frame alters, the kind
-last."""
+"""Floats of a transform record: x, y, x and y of the direction, then four that do not depend on the frame; the kind is
+the last one."""
 
 
 class SceneTable(NamedTuple):
-    """The road segments of all scenes of a batch, by the numbers of index observations; copy it to a device once.
+    """The road segments of all scenes of a batch, to which index observations refer; copy it to a device once.
 
-    records: (S, 8) float32 in each scene's frame, the last four already scaled; the first record of each scene is zeros
-        and stands for an empty slot. first: (scenes,) int64, the index of each scene's first record.
+    records: (S, 8) float32 in each scene's frame, the last four already scaled; the first record of each scene is all
+        zeros and represents an empty slot. first: (scenes,) int64, the index of each scene's first record.
     """
 
     records: npt.NDArray[np.float32]
@@ -38,7 +37,7 @@ class SceneTable(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Index observations by their parts, numpy arrays or torch tensors as the input was.
+    """The parts of index observations: numpy arrays or torch tensors, like the input.
 
     own: (n, own features) float32. partners, roads: (n, slots) int64, 0 for an empty slot.
     """
@@ -52,7 +51,7 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
     """Splits index observations into their parts.
 
     Args:
-        config: the batch's.
+        config: the config of the batch.
         observations: (n, bytes) uint8 as in `Batch.observations`, a numpy array or a torch tensor.
 
     Raises:
@@ -90,15 +89,15 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
     """Rebuilds float32 observations from index observations; returns `out`.
 
     Bit-equal to the observations of the same batch with `observation={"type": "float32"}` for every agent that acts in
-    the step. An agent that waits keeps the slots of its last observation, but they show the vehicles where they are
-    now. All arrays are numpy's, or all are tensors of one device.
+    the step. An agent that waits keeps the indices of its last observation, which are decoded with the current poses
+    of the vehicles. All arrays are numpy arrays, or all are tensors on one device.
 
     Args:
-        config: the batch's.
-        observations: (n, bytes) uint8, of `Batch.observations`.
+        config: the config of the batch.
+        observations: (n, bytes) uint8, from `Batch.observations`.
         world: (n,) int64, the world of each of these agents: `Batch.world_of_agent`.
-        vehicle: (n,) int64, the index of each agent in its world's entries of `vehicle_table`: 1 + its number
-            in the world.
+        vehicle: (n,) int64, the index of each agent in its world's entries of `vehicle_table`: 1 + its index in the
+            world.
         scene: (n,) int64, the first record of the agent's scene: `first[scene_index[world]]`.
         scene_records: (S, 8) float32, the records of `Batch.scene_table()`.
         vehicle_table: (W, 1 + vehicles, 8) float32, `Batch.vehicle_table`.

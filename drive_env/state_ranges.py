@@ -1,7 +1,7 @@
 """Which values can an array of the core's state hold? A range for every array, by its name.
 
-The core trusts its state: an index out of range would make it read or write outside of its memory, and a float far
-outside would become such an index.
+The core does not check its state: an index out of range would make it read or write outside of its memory, and a float
+far out of range would be converted to such an index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
 ROUNDING = 1.001
-"""Largest share by which float32 arithmetic of one step can miss a limit."""
+"""Factor by which float32 arithmetic of one step can exceed a limit."""
 
 SUM_ROUNDING = 2.0
 """The same for a sum over all steps of a trial."""
@@ -87,7 +87,7 @@ def _both(limit: float) -> tuple[float, float]:
 
 
 def check_directions(state: dict[str, Any], played: np.ndarray) -> None:
-    """Raises a CallError unless `cos_heading` and `sin_heading` are those of `heading_rad` in every world played."""
+    """Raises a CallError unless `cos_heading` and `sin_heading` fit `heading_rad` in every world that was reset."""
     heading_rad = state["heading_rad"]
     for name, function in (("cos_heading", np.cos), ("sin_heading", np.sin)):
         wrong = (np.abs(state[name] - function(heading_rad)) > DIRECTION_ERROR) & played[:, None]

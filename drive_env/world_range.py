@@ -1,4 +1,4 @@
-"""The calls that a batch and its parts share: reset, step, wait, over consecutive worlds of one core batch."""
+"""The calls that `Batch` and `BatchPart` share: reset, step and wait, over consecutive worlds of one core batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .spaces import action_space, observation_space
 
 
 class _IndexObservationsOnly:
-    """Stands for an array that only index observations need; where the array exists, it hides this descriptor."""
+    """Placeholder of an array that only index observations have; where the array exists, it hides this descriptor."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -123,16 +123,16 @@ class WorldRange:
 
     def reset(self, seed: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
               worlds: npt.ArrayLike | None = None, initial_ages: npt.ArrayLike | None = None) -> None:
-        """Opens an episode in these worlds: the first of `seed`, or, without one, the next of each world's stream.
+        """Opens an episode in these worlds: the first one of `seed`, or, without a seed, each world's next one.
 
         Args:
             seed: a whole number from 0 to 2**64 - 1, or one for each world: episode 0 of that seed. None: each
                 world's next episode; the first call opens episode 0 of the constructor's seed.
-            worlds: (W,) bool, the worlds to reset; the arrays of the others stay as they are. The first call must
-                reset all worlds.
-            initial_ages: (W,) driving steps, each below the trial's steps, by which the clock of the first trial
-                starts advanced, so that the time limits of different worlds do not coincide. Such a trial enters no
-                metric.
+            worlds: (W,) bool, the worlds to reset; the arrays of the others stay unchanged. The first call must reset
+                all worlds.
+            initial_ages: (W,) number of driving steps, below the trial's, at which the clock of the first trial starts,
+                so that the time limits of different worlds do not coincide. Such a trial is not recorded in the
+                metrics.
 
         Raises:
             CallError: the batch is closed, a step is in flight, or `worlds` or `initial_ages` does not fit; nothing
@@ -160,18 +160,18 @@ class WorldRange:
         Raises:
             ActionError: the action of a driving agent is not finite or out of range, or the array has the wrong
                 shape or type. No world has advanced.
-            CallError: before `reset`, after `close`, while a step is in flight, or where a `reset(worlds=mask)` of
-                the caller is due.
+            CallError: before `reset`, after `close`, while a step is in flight, or where the caller must first call
+                `reset(worlds=mask)`.
         """
         pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
         message = per_thread.message
         check(lib.drv_batch_step(self._handle, self._index, pointer, message), message)
 
     def step_async(self, actions: npt.ArrayLike) -> None:
-        """Begins a step that other threads take, and returns; `wait` ends it.
+        """Starts a step on worker threads and returns; `wait` blocks until it is complete.
 
-        Until then the arrays are being written and must not be read, and every other call on these worlds is an error.
-        The actions are read before this returns and may be overwritten at once, the bound array too.
+        Until then the arrays must not be read, and every other call on these worlds is an error. The actions are copied
+        before this returns and may be overwritten at once, the bound array too.
 
         Args:
             actions: as for `step`.
@@ -185,7 +185,7 @@ class WorldRange:
         check(lib.drv_batch_step_async(self._handle, self._index, pointer, message), message)
 
     def wait(self) -> None:
-        """Ends the step that `step_async` began, in this thread or another, and steps the worlds that are left.
+        """Completes the step that `step_async` started in this or another thread; the calling thread steps worlds, too.
 
         Raises:
             CallError: no step is in flight, or the batch is closed.
@@ -194,11 +194,11 @@ class WorldRange:
         check(lib.drv_batch_wait(self._handle, self._index, message), message)
 
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """The observation that each waiting agent gets at its world's next inner restart, (R, observation size) floats.
+        """The observation of each waiting agent after its world's next inner restart, (R, observation size) floats.
 
-        The floats have the type of `observations`, float32 where those are index observations. Agents that drive,
-        absent agents and all agents in the last trial get zeros. A learner can thus value the state that follows a
-        wait before the wait is over.
+        The floats have the type of `observations`, float32 where those are index observations. The entries of agents
+        that drive, of absent agents and of all agents in the last trial are zeros. With these a learner can compute the
+        value of the state after a wait before the wait is over.
 
         Args:
             out: a C-contiguous array of that type and shape to fill; None allocates one.
