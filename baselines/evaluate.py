@@ -126,14 +126,16 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
-            deterministic: bool = True, seed: int = 0, device: str = "auto") -> None:
+    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None, first_seed: int = 0,
+            scene_agents: int | None = None, deterministic: bool = True, seed: int = 0, device: str = "auto") -> None:
         """Evaluates the policy of a checkpoint on every scene and prints its metrics beside those of a random policy.
 
         Args:
             checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
             scenes: generators and paths; none: those of the training.
             scene_count: scenes per generator; none: as in the training.
+            first_seed: of the generators' scenes; those of the training begin at 0.
+            scene_agents: vehicles in a generated scene; none: as in the training.
             deterministic: take the most probable action instead of a sample.
             seed: of the worlds and of the random policy.
             device: a device of torch, or auto.
@@ -141,9 +143,9 @@ def main() -> None:
         try:
             where, checkpoint = join(device).device, named(checkpoint)
             policy, config = load_policy(checkpoint, where)
-            env = replace(config.env, scenes=scenes or config.env.scenes,
-                          scene_count=scene_count or config.env.scene_count)
-            found = scenes_of(env)
+            chosen = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
+            env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
+            found = scenes_of(env, first_seed)
             with Batch(found[:1], config=env.drive, seed=seed) as batch:
                 check_fits(checkpoint, batch)
         except ValueError as error:  # from checkpoint or scenes; the message is one sentence

@@ -9,10 +9,15 @@ from ..tools.dist import Ranks
 from .device_buffers import DeviceBuffers, PinnedDeviceBuffers, PinnedHostArrays
 
 
-def scenes_of(env: EnvConfig) -> list[Scene]:
-    """Every scene that the config names: the seeds of generators, files, and all files of folders."""
-    return list(resolve_scenes(env.scenes, env.drive.agents_per_world, range(env.scene_count), env.scene_agents,
-                               env.scene_parameters))
+def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
+    """Every scene that the config names: `scene_count` seeds of each generator, files, and all files of folders.
+
+    Args:
+        env: names the scenes.
+        first_seed: of the generators; from `env.scene_count` of the training on, no scene is one of its scenes.
+    """
+    seeds = range(first_seed, first_seed + env.scene_count)
+    return list(resolve_scenes(env.scenes, env.drive.agents_per_world, seeds, env.scene_agents, env.scene_parameters))
 
 
 def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
