@@ -33,23 +33,24 @@ _control = Check(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ObservationConfig(Checked, group="observation"):
-    """What an observation holds, and in which form."""
+    """The content and type of observations."""
 
-    partners: int = setting(31, "slots", "nearest vehicles in an observation", count(0, 255))
-    roads: int = setting(128, "slots", "nearest road segments in an observation", count(0, 1024))
+    partners: int = setting(31, "slots", "number of nearest vehicles in an observation", count(0, 255))
+    roads: int = setting(128, "slots", "number of nearest road segments in an observation", count(0, 1024))
     road_selection: str = setting(
-        "exact", "", "which road segments an observation holds: those nearest to the agent, or, in less time, those "
-        "nearest to the centre of the agent's sub-cell", choice("exact", "near"))
+        "exact", "", "which road segments an observation holds: those nearest to the agent, or (faster) those nearest "
+        "to the centre of the agent's sub-cell", choice("exact", "near"))
     road_memory_mib: int = setting(
-        256, "MiB", "memory of a batch for the cache of the roads around each sub-cell; a sub-cell that does not fit "
-        "takes more time", count(0, 1_048_576))
+        256, "MiB", "memory of a batch for the cache of the roads around each sub-cell; sub-cells that do not fit take "
+        "more time", count(0, 1_048_576))
     type: str = setting(
-        "float32", "", "form of an observation: floats, half floats, or indices into tables (`Batch` only)",
+        "float32", "", "floats, half floats, or indices into tables (`Batch` only)",
         choice("float32", "float16", "index"), core="observation_type")
     view_radius_m: float = setting(
-        100.0, "m", "distance beyond which an observation shows nothing", number(1.0, 1000.0))
+        100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
     time_left: str = setting(
-        "off", "", "which observation shows the share of the trial's time that is left", choice("off", "actor"))
+        "off", "", "which observation has `ego/time_left`, the share of the trial's steps that is left",
+        choice("off", "actor"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,7 +59,7 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
 
     model: str = setting("bicycle", "", "vehicle model", choice("bicycle"), core="dynamics")
     max_acceleration_mps2: float = setting(
-        4.0, "m/s2", "acceleration and braking at full throttle", number(0.01, 50.0))
+        4.0, "m/s2", "acceleration at full throttle, and deceleration at full braking", number(0.01, 50.0))
     max_steering_rad: float = setting(
         0.6, "rad", "front wheel angle at full steering", number(0.01, 1.2))
     max_speed_mps: float = setting(40.0, "m/s", "upper bound of an agent's speed", number(0.1, 150.0))
@@ -68,7 +69,7 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewardConfig(Checked, group="reward"):
-    """The reward of each event, given once, in the step of its onset; and that of progress, in every step."""
+    """Weights of the reward terms. An event is rewarded once, in the step of its onset; progress in every step."""
 
     goal: float = setting(1.0, "1", "reward of the step that reaches the goal", number(-1e3, 1e3))
     collision: float = setting(
@@ -76,37 +77,38 @@ class RewardConfig(Checked, group="reward"):
     offroad: float = setting(
         -0.2, "1", "reward of the step in which the box begins to cross a road edge", number(-1e3, 1e3))
     progress_per_m: float = setting(
-        0.0, "1/m", "reward per metre by which a step brings the goal nearer, until it is reached", number(-1e3, 1e3))
+        0.0, "1/m", "reward per metre by which a step reduces the distance to the goal, until it is reached",
+        number(-1e3, 1e3))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DriveConfig(Checked):
-    """The settings of a batch or env, frozen; an unknown name or a value out of its range is a `ConfigError`.
+    """The config of a batch or env, frozen; an unknown name or a value out of its range raises a `ConfigError`.
 
-    Fields are passed by name. A mapping of its fields is accepted for each nested config, and for `dynamics` the name
-    of a model: `DriveConfig(observation={"partners": 8}, dynamics="bicycle")`.
+    Fields are passed by name. Each nested config can be a mapping of its fields, and `dynamics` the name of a model:
+    `DriveConfig(observation={"partners": 8}, dynamics="bicycle")`.
     """
 
     dt_s: float | None = setting(
         None, "s", "simulated time of one step", number(0.001, 2.0, none="the scene's own"))
-    max_trials: int = setting(1, "1", "trials in an episode", count(1, 10_000))
+    max_trials: int = setting(1, "1", "number of trials in an episode", count(1, 10_000))
     trial_steps: int | None = setting(
         None, "steps", "driving steps after which a trial ends",
-        count(1, 1_000_000, none="the frames a log has left after start_step; 200 without a log"))
+        count(1, 1_000_000, none="to the end of the log from start_step on; 200 without a log"))
     start_step: int = setting(0, "frames", "frame of the log at which every trial starts", count(0, 1_000_000))
     agents_per_world: int | None = setting(
-        None, "agents", "agents of each world: a cap for files, exact for generated scenes",
+        None, "agents", "number of agents in each world: a maximum for files, exact for generated scenes",
         count(1, 4096, none="as many as the largest scene needs"))
-    control: str | tuple[int, ...] = setting("vehicles", "", "which objects of a scene get an agent", _control)
+    control: str | tuple[int, ...] = setting("vehicles", "", "which objects of a scene become agents", _control)
     others: str = setting(
-        "replay", "", "what objects without an agent do: replay their log, or stand where they start",
+        "replay", "", "what the other objects do: replay their log, or be static at their start",
         choice("replay", "static"))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     action_type: str = setting(
-        "discrete", "", "form of an action", choice("discrete", "multi_discrete", "continuous"))
+        "discrete", "", "encoding of an action", choice("discrete", "multi_discrete", "continuous"))
     goal_radius_m: float = setting(
-        2.0, "m", "distance from the goal at which it is reached", number(0.01, 100.0))
+        2.0, "m", "distance from the goal within which it is reached", number(0.01, 100.0))
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
     on_goal: str = setting("remove", "", "what happens to an agent that reaches its goal", choice(*EVENT_RESPONSES))
@@ -115,12 +117,13 @@ class DriveConfig(Checked):
     stopped_share_limit: float | None = setting(
         None, "1", "share of stopped agents at which a trial ends", number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(
-        ObservationConfig(), "what an observation holds, and in which form")
+        ObservationConfig(), "the content and type of observations")
     scene_order: str = setting(
-        "random", "", "how a world chooses the scene of its next episode", choice("random", "cycle"))
-    reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "rewards of the events", core="reward_{}")
+        "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
+    reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
     log_ema_alpha: float = setting(
-        0.707, "1", "weight of the past in each agent's moving averages", number(0.0, 0.999999))
+        0.707, "1", "weight of the past in each agent's exponential moving averages of metrics",
+        number(0.0, 0.999999))
 
     def __post_init__(self) -> None:
         if isinstance(self.control, (list, tuple)) or getattr(self.control, "ndim", 0) == 1:
@@ -136,7 +139,7 @@ def adapter_config(config: ConfigSource | None) -> DriveConfig:
     """A config for an env adapter, which cannot return the tables that index observations need.
 
     Raises:
-        ConfigError: as of `checked_config`, or the observation type is "index".
+        ConfigError: as for `checked_config`, or the observation type is "index".
     """
     config = checked_config(config)
     if config.observation.type == "index":

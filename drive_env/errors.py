@@ -1,6 +1,6 @@
-"""One family of exceptions, each message a sentence with the value found and the range allowed.
+"""One family of exceptions; each message is one sentence with the value found and the range allowed.
 
-Below the family: texts for such messages, and checks that several modules make of their arguments.
+After the exceptions: formatting of such messages, and checks of arguments that several modules share.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ class DriveError(Exception):
 
 
 class ConfigError(DriveError, ValueError):
-    """An argument or configuration value is out of its range, of a wrong type, or of an unknown name."""
+    """An argument or config field is out of its range, has a wrong type, or has an unknown name."""
 
 
 class ArgumentError(ConfigError, TypeError):
-    """An argument or field has an unknown name, or none where it needs one; a `TypeError`, as of any Python call."""
+    """An argument or field has an unknown name, or was passed without its name; also a `TypeError`, as in Python."""
 
 
 class SceneError(DriveError, ValueError):
-    """A scene or scene file is damaged, hostile, or cannot be played with this config.
+    """A scene or scene file is damaged, hostile, or cannot be used with this config.
 
     The message is `sentence` with unprintable characters, such as those of a file's name, written as escapes.
     """
@@ -51,7 +51,7 @@ class MissingExtraError(DriveError, ImportError):
 
 
 class UnknownNameError(DriveError, KeyError):
-    """A report has no entry of that name; the message lists the names that it has."""
+    """A report has no metric of that name; the message lists those that it has."""
 
     __str__ = Exception.__str__  # a KeyError shows the repr of its message
 
@@ -62,7 +62,7 @@ def printable(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: its repr, cut to 100 characters, or its type where `repr` fails."""
+    """A value for a message: its repr, truncated to 100 characters, or its type if `repr` fails."""
     try:
         text = repr(value)
     except Exception:  # an int of thousands of digits, or an object whose `__repr__` raises
@@ -71,13 +71,13 @@ def shown(value: Any) -> str:
 
 
 def bound_text(bound: float) -> str:
-    """A bound in digits that read back as the bound itself."""
+    """A bound in digits that parse to the bound itself."""
     text = f"{bound:g}"
     return text if float(text) == bound else repr(float(bound))
 
 
 def outside_text(value: float, low: float, high: float) -> str:
-    """A rejected value in the fewest digits, of 6, 9 and 17, that still read as outside of low to high; NaN as nan."""
+    """A rejected value in the fewest digits, of 6, 9 and 17, that are still outside of low to high; NaN as nan."""
     for digits in (6, 9, 17):
         text = f"{float(value):.{digits}g}"
         if not low <= float(text) <= high:
@@ -86,9 +86,9 @@ def outside_text(value: float, low: float, high: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A scalar of numpy, torch or the like as a Python number, of the fewest digits that its precision tells apart.
+    """A numpy, torch or similar scalar as a Python number: the shortest one that rounds to it in its own precision.
 
-    float32(0.1) is 0.1, not the double 0.10000000149. Any other value is returned as it is.
+    float32(0.1) becomes 0.1, not the double 0.10000000149. Any other value is returned unchanged.
     """
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
         return value
@@ -108,7 +108,7 @@ def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveErr
 
     Args:
         name: of the argument, for the message.
-        value: any integer type of Python or numpy, but no bool.
+        value: of any integer type of Python or numpy, but not bool.
         low, high: the range allowed.
         error: the exception to raise.
 
@@ -130,10 +130,10 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
 
     Args:
         path: to check.
-        endings: suffixes of which it must have one, in lower case.
+        endings: the suffixes allowed, in lower case.
 
     Raises:
-        ConfigError: it is no path, has another ending, is not that of a file, or its folder does not exist.
+        ConfigError: it is not a path, has another suffix, is not that of a file, or its folder does not exist.
     """
     try:
         path = os.fspath(path)

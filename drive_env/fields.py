@@ -1,4 +1,4 @@
-"""What is a config made of? Fields, each with its unit, meaning and check, and groups of them, which nest."""
+"""The parts of a config: fields, each with unit, meaning and check, and nested groups of fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Check(NamedTuple):
-    """A predicate for values of a field, and the text that describes which fit."""
+    """A predicate for the values of a field, and a description of the values that fit."""
 
     fits: Callable[[Any], bool]
     allowed: str
@@ -54,13 +54,13 @@ def choice(*offered: str) -> Check:
 
 
 def setting(default: Any, unit: str, meaning: str, check: Check, core: str | None = None) -> Any:
-    """A field; `core` is its name in the core's config, where that is another."""
+    """A field; `core` is its name in the core's config, if that differs."""
     return dataclasses.field(
         default=default, metadata={"unit": unit, "meaning": meaning, "check": check, "core": core})
 
 
 def nested(default: Checked, meaning: str, core: str = "{}") -> Any:
-    """A field that is a group of fields; `core` makes the name of one in the core's config, which is flat."""
+    """A field that is a group of fields; `core` is the format of their names in the core's config, which is flat."""
     kind = type(default)
     forms = f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
     allowed = (f"{forms}, a mapping of its fields, or its {kind._shorthand} alone" if kind._shorthand
@@ -75,7 +75,7 @@ Fields = Mapping[str, Any]
 if TYPE_CHECKING:
 
     class Nested(Generic[Kind, Given]):
-        """The type of a field that reads as a config of this kind, and may be given in another form, too."""
+        """The type of a field that is read as a config of this kind, and can be set to other forms, too."""
 
         def __get__(self, owner: object, kind: type | None = None) -> Kind: ...
 
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 else:
 
     class Nested:
-        """At run time `Nested[Kind, Given]` is the kind: the constructor makes it of the other form."""
+        """At run time `Nested[Kind, Given]` is the kind: the constructor converts the other forms."""
 
         def __class_getitem__(cls, types):
             return types[0]
@@ -92,18 +92,18 @@ else:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked:
-    """Base of the configs, whose fields are passed by name, checked, and never changed."""
+    """Base of the configs: their fields are passed by name, checked, and immutable."""
 
     _group: ClassVar[str] = ""
     """The name of the field that nests configs of this class."""
     _shorthand: ClassVar[str] = ""
-    """The field that a string stands for where a config of this class is wanted."""
+    """The field that a string sets, if one is passed instead of a config of this class."""
 
     def __init_subclass__(cls, group: str = "", shorthand: str = "") -> None:
         cls._group, cls._shorthand = group, shorthand
 
     def __new__(cls, *values: Any, **choices: Any) -> Self:
-        """Rejects what the constructor that `dataclass` writes would answer with a TypeError of its own."""
+        """Rejects arguments for which the constructor made by `dataclass` would raise a plain TypeError."""
         if values:
             first = dataclasses.fields(cls)[0].name
             raise ArgumentError(f"{cls.__name__} was given {shown(values[0])} without a name; its fields are passed by "
@@ -124,7 +124,7 @@ class Checked:
 
     @classmethod
     def _check_names(cls, choices: Mapping[Any, Any]) -> None:
-        """An `ArgumentError` where a name is not that of a field, with the field that it may mean."""
+        """Raises an `ArgumentError` if a name is not that of a field, with similar names."""
         own = {field.name: field.name for field in dataclasses.fields(cls)}
         if choices.keys() <= own.keys():
             return
@@ -139,13 +139,13 @@ class Checked:
 
     @classmethod
     def _of(cls, value: Any) -> Any:
-        """The config that a mapping or the shorthand describes; any other value as it is."""
+        """The config that a mapping or the shorthand describes; any other value unchanged."""
         value = cls._expanded(value)
         return cls.from_dict(value) if isinstance(value, Mapping) else value
 
     @classmethod
     def _expanded(cls, value: Any) -> Any:
-        """The mapping for which the shorthand stands; any other value as it is."""
+        """The mapping that the shorthand stands for; any other value unchanged."""
         return {cls._shorthand: value} if cls._shorthand and isinstance(value, str) else value
 
     @classmethod
@@ -184,7 +184,7 @@ class Checked:
 
         Args:
             changes: new values by field name. For a nested config, a mapping changes the fields that it names and keeps
-                the others, and a config takes the place of the present one.
+                the others; a config replaces the present one.
 
         Raises:
             ConfigError: there is no field of that name, or a value is out of its range.

@@ -1,4 +1,4 @@
-"""Which names does a call or a mapping give that nothing has? An error of the family with the names that are near."""
+"""Checks of argument and field names: an unknown name raises an error of the family that suggests similar ones."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | 
     Args:
         owner: the callable or config, for the message.
         given: names to check.
-        known: the names that it has; or more names by which one may look for them, each with the path of what it finds,
-            of which those without a dot in their path are the names that it has.
-        noun: of what the names are.
+        known: the names that it has; or a mapping that also holds aliases, from each name to its path. The names that
+            it has are those that equal their path.
+        noun: what is named, for the message.
         error: the exception to raise.
 
     Raises:
-        DriveError: of type `error`: the first unknown name, with those of similar names, or with all where none is.
+        DriveError: of type `error`: the first unknown name, with similar names, or with all names if none is similar.
     """
     paths = known if isinstance(known, Mapping) else {name: name for name in known}
     names = [name for name, path in paths.items() if name == path]
@@ -44,7 +44,7 @@ def _hint(name: object, names: list[str], paths: Mapping[str, str]) -> str:
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a public callable of fixed arguments: an unknown keyword is an `ArgumentError` with similar names."""
+    """Decorates a public callable: an unknown keyword argument raises an `ArgumentError` with similar names."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
     owner = function.__qualname__.removesuffix(".__init__")
 
