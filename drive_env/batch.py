@@ -16,6 +16,7 @@ from .errors import ConfigError, checked_int, shown
 from .index_observations import SceneTable, floats_of, scene_table
 from .layout import Feature, observation_layout
 from .machine import usable_threads
+from .names import named_arguments
 from .native_batch import NativeBatch
 from .per_world import SEED_LIMIT, checked_world_ids
 from .reports import Figure
@@ -87,6 +88,7 @@ class Batch(ReadableWorlds):
 
     parts: tuple[BatchPart, ...]
 
+    @named_arguments
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1,

@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource
 from ..errors import ActionError, CallError, ConfigError, checked_int, shown
+from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
@@ -42,6 +43,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
+    @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None
                  ) -> None:
         config = one_agent_config(config)
@@ -144,6 +146,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         ConfigError, SceneError: an argument is out of its range.
     """
 
+    @named_arguments
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None) -> None:

@@ -17,6 +17,7 @@ from pettingzoo.utils import parallel_to_aec
 from ..batch import Batch
 from ..config import ConfigSource, DriveConfig, adapter_config
 from ..errors import CallError, ConfigError, checked_int, shown
+from ..names import named_arguments
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
 from ..spaces import action_space, observation_space
@@ -24,6 +25,7 @@ from .agent_actions import AgentActions
 from .agent_dicts import AgentDicts
 
 
+@named_arguments
 def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
@@ -38,6 +40,7 @@ def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, re
     return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy)
 
 
+@named_arguments
 def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
             finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> AECEnv:
     """`parallel_env` in PettingZoo's AEC API: agents act in turn, and the world advances once all have acted.
@@ -93,6 +96,7 @@ class DriveParallelEnv(ParallelEnv):
 
     metadata = {"name": "drive_v0", "render_modes": list(RENDER_MODES), "render_fps": 10, "is_parallelizable": True}
 
+    @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource, adapter_config
 from ..errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
+from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
 from ..scenes import Scenes
@@ -67,6 +68,7 @@ class DriveVecEnv(VecEnv):
 
     metadata: dict[str, Any]
 
+    @named_arguments
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  threads: int = 0, agents: str = "ego", render_mode: str | None = None) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)

@@ -12,6 +12,7 @@ from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path
+from ..names import named_arguments
 from ..playing import Policy, Progress, play_trials
 from ..reports import Figure
 from ..scenes import Scenes
@@ -33,6 +34,7 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 """A continuous action of one agent: throttle, steering."""
 
 
+@named_arguments
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
          size: tuple[int, int] | None = None, config: ConfigSource | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..errors import CallError, ConfigError, checked_int, plain, shown
+from ..names import named_arguments
 from ..sub_batch import check_is_whole
 from . import colours
 from .camera import Camera, fitted
@@ -56,6 +57,7 @@ class SceneView:
         ConfigError: an argument is out of its range.
     """
 
+    @named_arguments
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
                  agent: int = 0, span_m: float = 90.0) -> None:
         check_is_whole(batch)

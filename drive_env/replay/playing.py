@@ -7,12 +7,14 @@ import os
 from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..errors import checked_int, checked_path
+from ..names import named_arguments
 from ..playing import Policy, Progress, actor, check_policy, play_trials
 from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
 
 
+@named_arguments
 def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
            episodes: int = 1, progress: Progress | None = None) -> Recording:
     """Plays and records one world; `save_html` of the result writes the replay page.
@@ -41,6 +43,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
         return recorder.recording()
 
 
+@named_arguments
 def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
                  agents: int | None = None, config: ConfigSource | None = None,
                  progress: Progress | None = None) -> Recording:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import SceneError
+from ..names import named_arguments
 from .generate import GENERATORS, generate_scene
 from .generate.parameters import fill_parameters
 from .load import scenes_of
@@ -34,6 +35,7 @@ Scenes = SceneSource | Sequence[SceneSource]
 """The type of `scenes` arguments: one source, or a list or tuple of them."""
 
 
+@named_arguments
 def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: Iterable[int] = NAMED_SEEDS,
                    agents: int | None = None, parameters: Mapping[str, Any] | None = None) -> tuple[Scene, ...]:
     """Validated scenes, in the order given.
@@ -49,6 +51,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         parameters: other parameters of the generators, see `generate_scene`.
 
     Raises:
+        ArgumentError: a generator does not have one of the parameters.
         SceneError: names the argument and what is allowed, or the fault of a scene.
     """
     sources = scenes if isinstance(scenes, (list, tuple)) else (scenes,)

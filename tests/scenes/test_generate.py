@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments_of
 
-from drive_env.errors import SceneError
+from drive_env.errors import ArgumentError, SceneError
 from drive_env.scenes import generate_scene
 from drive_env.scenes.generate import GENERATORS, CACHED_SCENES, _generated
 from drive_env.scenes.routes import lane_route
@@ -400,7 +400,6 @@ def test_too_many_agents_are_refused_with_the_number_that_fits(name):
     ({"name": "town", "seed": 1.5}, "seed is 1.5"),
     ({"name": "town", "agents": 0}, "agents is 0; it must be a whole number from 1 to 4096"),
     ({"name": "town", "agents": True}, "agents is True"),
-    ({"name": "town", "arm_length_m": 50.0}, "town has no parameter 'arm_length_m'; it has blocks, block_m"),
     ({"name": "town", "blocks": 3}, "blocks is 3; it must be a pair of whole numbers from 1 to 6"),
     ({"name": "town", "blocks": (0, 2)}, "blocks is (0, 2)"),
     ({"name": "town", "blocks": (2, 2, 2)}, "blocks is (2, 2, 2)"),
@@ -415,6 +414,16 @@ def test_an_unknown_argument_is_refused_with_the_known_ones(arguments, words):
     with pytest.raises(SceneError) as caught:
         generate_scene(**arguments)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("arm_length_m", "^town has no parameter 'arm_length_m'; it has blocks, block_m, "),
+    ("lane_widht_m", r"^town has no parameter 'lane_widht_m'; did you mean lane_width_m\?$"),
+    ("agent", r"^town has no parameter 'agent'; did you mean the argument agents\?$"),
+])
+def test_an_unknown_parameter_is_an_error_with_those_of_similar_names(name, words):
+    with pytest.raises(ArgumentError, match=words):
+        generate_scene("town", **{name: 3})
 
 
 @pytest.mark.parametrize("arguments", [

@@ -10,7 +10,7 @@ from bin_writer import small_file
 from small_scene import changed, small_scene
 
 from drive_env import Batch, generate_scene, parallel_env
-from drive_env.errors import SceneError
+from drive_env.errors import ArgumentError, SceneError
 from drive_env.scenes import resolve_scenes
 
 
@@ -100,7 +100,7 @@ def test_seeds_agents_and_parameters_are_those_of_the_arguments():
 @pytest.mark.parametrize("parameters", [{"seed": 1}, {"agents": 4}, {"name": "town"}, {1: 2}])
 def test_a_parameter_that_a_generator_does_not_have_is_an_error_with_those_it_has(parameters):
     name, = parameters
-    with pytest.raises(SceneError, match=f"intersection has no parameter {name!r}; it has .*arm_length_m"):
+    with pytest.raises(ArgumentError, match=f"intersection has no parameter {name!r}; it has .*arm_length_m"):
         resolve_scenes("intersection", parameters=parameters)
 
 

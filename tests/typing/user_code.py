@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 import drive_env
-from drive_env import Batch, BatchPart, DriveConfig, Figure, RewardConfig, Scene, generate_scene, parallel_env
+from drive_env import (
+    Batch,
+    BatchPart,
+    DriveConfig,
+    DynamicsConfig,
+    Figure,
+    ObservationConfig,
+    RewardConfig,
+    Scene,
+    generate_scene,
+    parallel_env,
+)
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.replay import Recorder, Recording
@@ -123,6 +134,10 @@ def main(folder: Path) -> None:
     scene = generate_scene("town", seed=1, agents=8, lane_width_m=3.5)
     config = DriveConfig(max_trials=2, on_collision="remove", reward=RewardConfig(goal=2.0), trial_steps=20)
     longer: DriveConfig = config.replace(trial_steps=30)
+    few = DriveConfig(observation={"partners": 3}, dynamics="bicycle", reward={"goal": 2.0})
+    slots: int = few.observation.partners
+    dynamics: DynamicsConfig = few.dynamics
+    assert slots == 3 and dynamics.model == "bicycle" and few.observation == ObservationConfig(partners=slots)
     assert collect([scene], longer, 40)["score"].n > 0
     assert np.isfinite(overlap([scene], longer, 10)) and np.isfinite(play_agents(scene))
     assert play_one(scene, config)[1] is False

@@ -7,6 +7,13 @@ from drive_env.render import nonsense  # want: attr-defined
 drive_env.nothing  # want: attr-defined
 DriveConfig(max_trials="two")  # want: arg-type
 DriveConfig(trial_step=5)  # want: call-arg
+DriveConfig(partners=5)  # want: call-arg
+DriveConfig(5)  # want: call-arg
+DriveConfig(observation="float16")  # want: arg-type
+DriveConfig(dynamics=5)  # want: arg-type
+DriveConfig().observation.partner  # want: attr-defined
+Batch(num_world=2)  # want: call-arg
+parallel_env(scene="town")  # want: call-arg
 DriveConfig().dt_s = 0.1  # want: misc
 Batch(num_worlds="many")  # want: arg-type
 Batch(scenes=7)  # want: arg-type

@@ -39,15 +39,15 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
         **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:
-        SceneError: an unknown name or parameter, a value out of its range, or more agents than fit, with the number
-            that does.
+        ArgumentError: the generator has no such parameter.
+        SceneError: an unknown generator, a value out of its range, or more agents than fit, with the number that does.
     """
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
         raise SceneError(f"generator is {name!r}; it must be one of {known}")
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
     agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
-    chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters)
+    chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters, ("seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
     source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"
     try:

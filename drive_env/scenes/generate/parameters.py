@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from ...errors import SceneError, plain
+from ...names import check_names
 
 
 class Parameter(NamedTuple):
@@ -27,15 +28,19 @@ class Parameter(NamedTuple):
         return f"a number {span}, in {self.unit}"
 
 
-def fill_parameters(generator: str, known: dict[str, Parameter], values: dict) -> dict:
+def fill_parameters(generator: str, known: dict[str, Parameter], values: dict, arguments: tuple[str, ...] = ()
+                    ) -> dict:
     """`values`, checked, and the defaults of the other parameters.
 
+    Args:
+        arguments: names beside the parameters that an unknown one may mean.
+
     Raises:
-        SceneError: an unknown name, with the known ones; a value out of its range, with the range.
+        ArgumentError: an unknown name.
+        SceneError: a value out of its range, with the range.
     """
-    for name in values:
-        if name not in known:
-            raise SceneError(f"{generator} has no parameter {name!r}; it has {', '.join(known)}")
+    own = {name: name for name in known}
+    check_names(generator, values, own | {name: f"the argument {name}" for name in arguments}, "parameter")
     return {name: _checked(name, parameter, values[name]) if name in values else parameter.default
             for name, parameter in known.items()}
 
