@@ -134,13 +134,13 @@ NAN, INF = float("nan"), float("inf")
 
 SPOILT = {
     # header
-    "header at byte 0: it takes 96 bytes; the file has 95": DATA[:95],
+    "header at byte 0: it has 96 bytes; the file has 95": DATA[:95],
     "header: magic at byte 0 begins with 89 44 52 57; it must be 89 44 52 56 0d 0a 1a 0a":
         header(magic=b"\x89DRW\r\n\x1a\n"),
     "header: magic at byte 0 begins with 89 44 52 56": header(magic=b"\x89DRV\n\x1a\n\n"),
     "header: major at byte 8 is 0; this version of drive-env reads 1": header(major=0),
     "header: file_bytes at byte 16 is 18446744073709551615; the file has": header(file_bytes=2**64 - 1),
-    "header: section_count at byte 12 is 4294967295; the file has room for": header(section_count=2**32 - 1),
+    "header: section_count at byte 12 is 4294967295; behind the header there are bytes for": header(section_count=2**32 - 1),
     "header: section_count at byte 12 is 0; it must be 25 to 4096": header(section_count=0),
     "header: section_count at byte 12 is 24; it must be 25 to 4096": without("roads.id"),
     "header: crc at byte 92 is 00000000; the header has": DATA[:92] + bytes(4) + DATA[96:],
@@ -203,10 +203,10 @@ SPOILT = {
         DATA[: at("objects.id") - 1] + b"\x07" + DATA[at("objects.id") :],
     f"the last section ends at byte {len(DATA)}; the file has {len(DATA) + 1}":
         with_length(DATA + b"\0"),
-    "table: section objects_of_interest takes 4 bytes from byte":
+    "table: section objects_of_interest has 4 bytes from byte":
         with_length(DATA[:-1]),
     # numbers
-    f"section objects.id at byte {at('objects.id')}: 7 stands in it more than once": element("objects.id", 2, 7),
+    f"section objects.id at byte {at('objects.id')}: 7 occurs more than once": element("objects.id", 2, 7),
     "section objects.kind at byte": element("objects.kind", 1, 0),
     f"element [1] at byte {at('objects.kind') + 1} is 5; it must be 1 to 4": element("objects.kind", 1, 5),
     f"objects.length_m at byte {at('objects.length_m')}: element [2] at byte {at('objects.length_m') + 8} is 0; "
@@ -243,7 +243,7 @@ SPOILT = {
     "section roads.width_m": element("roads.width_m", 3, -1e-6),
     "section roads.speed_limit_mps": element("roads.speed_limit_mps", 1, 200.1),
     "section lanes.start": element("lanes.start", 2, 1),
-    "so road 1 of kind 3 leads on; only lanes, kind 1, may":
+    "so road 1 of kind 3 has successors; only lanes, kind 1, have them":
         with_section(FULL, "lanes.start", numbers("i", 0, 1, 2, 3, 3)),
     f"section lanes.successor at byte {at('lanes.successor')}: element [1] at byte {at('lanes.successor') + 4} is 4; "
     "it must be an index below 4": element("lanes.successor", 1, 4),
@@ -374,7 +374,7 @@ def test_two_objects_of_one_id_are_refused():
     sections |= two | {"tracks_to_predict": numbers("i", 0)}
     equal = sections | {"objects.id": numbers("q", 2**40, 2**40)}
     assert outcomes([file_of(counts, sections)]) == [""]
-    assert "1099511627776 stands in it more than once" in outcomes([file_of(counts, equal)])[0]
+    assert "1099511627776 occurs more than once" in outcomes([file_of(counts, equal)])[0]
 
 
 def test_no_objects_over_many_frames_are_no_elements():
