@@ -44,65 +44,53 @@ _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDicti
 """The core's scenes by a digest of the data they are made of; they never change, so batches share them."""
 
 
+_ARRAYS = tuple((text(field.name), np.dtype(text(field.type)))
+                for field in table(lib.drv_scene_array_fields, "drv_scene_array_field"))
+"""Name and type of every array that the core makes a scene of."""
+
+
+def _scene_array(roles: Roles, name: str) -> np.ndarray:
+    """The array that the core calls `name`: its prefix names the part of the scene, the rest the attribute."""
+    scene, frames = roles.scene, roles.frames
+    prefix, _, attribute = name.partition("_")
+    if prefix == "start":
+        return getattr(frames, attribute)[0, roles.objects]
+    if prefix == "goal":
+        return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
+    if prefix == "log":
+        columns = roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
+        return getattr(frames, attribute)[:, columns]
+    if prefix in ("road", "point"):
+        return getattr(scene.roads, attribute)
+    return getattr(scene.objects, name)[roles.objects]
+
+
 def native_scene(roles: Roles):
     """The core's scene of these roles, which frees itself.
 
     A scene made of the same arrays that another batch still holds, whatever its config, is returned instead of a new
     one.
     """
-    scene, objects, frames = roles.scene, roles.scene.objects, roles.frames
-    agents = roles.objects[: roles.num_agents]
-    log_replays = roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
-    kept = []  # the core copies; until then the arrays must live
-    digest = hashlib.sha256()
-
-    def pointer(kind: str, array: np.ndarray):
-        types = {"float": np.float32, "uint8_t": np.uint8, "int32_t": np.int32}
-        array = np.ascontiguousarray(array, types[kind])
-        kept.append(array)
-        digest.update(array.data)
-        return ffi.from_buffer(f"{kind}[]", array) if array.size else ffi.NULL
-
+    arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS}
     numbers = dict(
         dt_s=roles.dt_s,
         trial_steps=roles.trial_steps,
         num_agents=roles.num_agents,
         log_replay_count=roles.log_replay_count,
         vehicle_count=len(roles.objects),
-        frame_count=len(frames.valid),
-        road_count=scene.roads.count,
-        point_count=len(scene.roads.x_m),
+        frame_count=len(roles.frames.valid),
+        road_count=roles.scene.roads.count,
+        point_count=len(roles.scene.roads.x_m),
     )
-    digest.update(repr((scene.name, numbers)).encode())  # the counts say where one array ends and the next begins
-    source = ffi.new("drv_scene_input *", dict(
-        **numbers,
-        name=(name := ffi.new("char[]", scene.name.encode())),
-        kind=pointer("uint8_t", objects.kind[roles.objects]),
-        length_m=pointer("float", objects.length_m[roles.objects]),
-        width_m=pointer("float", objects.width_m[roles.objects]),
-        start_x_m=pointer("float", frames.x_m[0, roles.objects]),
-        start_y_m=pointer("float", frames.y_m[0, roles.objects]),
-        start_heading_rad=pointer("float", frames.heading_rad[0, roles.objects]),
-        start_vx_mps=pointer("float", frames.vx_mps[0, roles.objects]),
-        start_vy_mps=pointer("float", frames.vy_mps[0, roles.objects]),
-        goal_x_m=pointer("float", objects.goal_m[agents, 0]),
-        goal_y_m=pointer("float", objects.goal_m[agents, 1]),
-        log_x_m=pointer("float", frames.x_m[:, log_replays]),
-        log_y_m=pointer("float", frames.y_m[:, log_replays]),
-        log_heading_rad=pointer("float", frames.heading_rad[:, log_replays]),
-        log_vx_mps=pointer("float", frames.vx_mps[:, log_replays]),
-        log_vy_mps=pointer("float", frames.vy_mps[:, log_replays]),
-        log_valid=pointer("uint8_t", frames.valid[:, log_replays]),
-        road_start=pointer("int32_t", scene.roads.start),
-        road_kind=pointer("uint8_t", scene.roads.kind),
-        road_width_m=pointer("float", scene.roads.width_m),
-        road_speed_limit_mps=pointer("float", scene.roads.speed_limit_mps),
-        point_x_m=pointer("float", scene.roads.x_m),
-        point_y_m=pointer("float", scene.roads.y_m),
-    ))
-    kept.append(name)
+    # The counts separate the arrays of the digest.
+    digest = hashlib.sha256(repr((roles.scene.name, numbers)).encode())
+    for array in arrays.values():
+        digest.update(array.data)
     handle = _scenes_in_use.get(digest.digest())
     if handle is None:
+        name = ffi.new("char[]", roles.scene.name.encode())
+        source = ffi.new("drv_scene_input *", dict(
+            **numbers, name=name, **{key: ffi.cast("void *", array.ctypes.data) for key, array in arrays.items()}))
         out, message = ffi.new("drv_scene **"), per_thread.message
         check(lib.drv_scene_create(source, out, message), message)
         handle = ffi.gc(out[0], lib.drv_scene_release, lib.drv_scene_describe(out[0]).bytes)

@@ -254,13 +254,13 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(small->vy_mps[1] = -201.0f, "start_vy_mps of vehicle 1")
     BREAK_VALUE(small->goal_x_m[0], "goal_x_m of agent 0")
     BREAK_VALUE(small->goal_y_m[1], "goal_y_m of agent 1")
-    BREAK(small->log_valid[2] = 2, "log_valid 2")
-    BREAK(small->log_valid[5] = 255, "log_valid 5")
-    BREAK_VALUE(small->log_x_m[5], "log_x_m 5")
-    BREAK_VALUE(small->log_y_m[0], "log_y_m 0")
-    BREAK_VALUE(small->log_heading_rad[1], "log_heading_rad 1")
-    BREAK_VALUE(small->log_vx_mps[2], "log_vx_mps 2")
-    BREAK_VALUE(small->log_vy_mps[4], "log_vy_mps 4")
+    BREAK(small->log_valid[2] = 2, "log_valid of log entry 2")
+    BREAK(small->log_valid[5] = 255, "log_valid of log entry 5")
+    BREAK_VALUE(small->log_x_m[5], "log_x_m of log entry 5")
+    BREAK_VALUE(small->log_y_m[0], "log_y_m of log entry 0")
+    BREAK_VALUE(small->log_heading_rad[1], "log_heading_rad of log entry 1")
+    BREAK_VALUE(small->log_vx_mps[2], "log_vx_mps of log entry 2")
+    BREAK_VALUE(small->log_vy_mps[4], "log_vy_mps of log entry 4")
     BREAK(small->road_start[0] = 1, "road_start")
     BREAK(small->road_start[0] = -1, "road_start")
     BREAK(small->road_start[4] = INT32_MAX, "road_start")
@@ -268,17 +268,17 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(small->road_start[1] = 0, "road 0")
     BREAK(small->road_start[2] = 2, "road 1")
     BREAK(small->road_start[2] = 7, "road 2")
-    BREAK(small->road_start[1] = -3, "road 0")
+    BREAK(small->road_start[1] = -3, "road_start of entry 1")
     BREAK(small->road_start[1] = 1000000, "road 1")
-    BREAK(small->road_kind[0] = 0, "kind of road 0")
-    BREAK(small->road_kind[3] = 8, "kind of road 3")
-    BREAK_VALUE(small->road_width_m[1], "width_m of road 1")
-    BREAK(small->road_width_m[1] = -1.0f, "width_m of road 1")
-    BREAK_VALUE(small->road_speed_limit_mps[2], "speed_limit_mps of road 2")
-    BREAK(small->road_speed_limit_mps[2] = -1.0f, "speed_limit_mps of road 2")
-    BREAK_VALUE(small->point_x_m[7], "point_x_m 7")
-    BREAK_VALUE(small->point_y_m[0], "point_y_m 0")
-    BREAK(small->point_y_m[0] = 50001.0f, "point_y_m 0")
+    BREAK(small->road_kind[0] = 0, "road_kind of road 0")
+    BREAK(small->road_kind[3] = 8, "road_kind of road 3")
+    BREAK_VALUE(small->road_width_m[1], "road_width_m of road 1")
+    BREAK(small->road_width_m[1] = -1.0f, "road_width_m of road 1")
+    BREAK_VALUE(small->road_speed_limit_mps[2], "road_speed_limit_mps of road 2")
+    BREAK(small->road_speed_limit_mps[2] = -1.0f, "road_speed_limit_mps of road 2")
+    BREAK_VALUE(small->point_x_m[7], "point_x_m of point 7")
+    BREAK_VALUE(small->point_y_m[0], "point_y_m of point 0")
+    BREAK(small->point_y_m[0] = 50001.0f, "point_y_m of point 0")
     return NULL;
 #undef BREAK
 #undef BREAK_VALUE
@@ -315,7 +315,20 @@ TEST(a_road_that_runs_backwards_by_more_than_an_int_is_refused) {
     small_scene small;
     make_small(&small);
     small.road_start[2] = INT32_MIN;
-    check_refused(&small, "road_start[2] = INT32_MIN", "road 1");
+    check_refused(&small, "road_start[2] = INT32_MIN", "road_start of entry 2");
+}
+
+/* ---- the list of arrays ---- */
+
+TEST(the_list_names_every_array_of_the_input_once) {
+    const int32_t count = drv_scene_array_fields(NULL, 0);
+    drv_scene_array_field *fields = calloc((size_t)count, sizeof *fields);
+    CHECK(drv_scene_array_fields(fields, count) == count, "%d", count);
+    /* The input ends with one pointer per array. */
+    CHECK(offsetof(drv_scene_input, kind) + (size_t)count * sizeof(void *) == sizeof(drv_scene_input), "%d", count);
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t j = 0; j < i; j++) CHECK(strcmp(fields[i].name, fields[j].name) != 0, "%s", fields[i].name);
+    free(fields);
 }
 
 TEST(what_is_not_valid_in_a_log_is_not_read) {

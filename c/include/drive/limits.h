@@ -20,7 +20,20 @@ enum {
     /* Faster than any road vehicle; what logs hold beyond it is noise. */
     DRV_SPEED_LIMIT_MPS = 200,
     /* Longest and widest object of a scene. */
-    DRV_SIZE_LIMIT_M = 200
+    DRV_SIZE_LIMIT_M = 200,
+    DRV_LANE_WIDTH_LIMIT_M = 100,
+    /* Objects of a scene: their indices are uint16. */
+    DRV_OBJECT_LIMIT = 65535,
+    /* Frames of a log, and steps of a trial. */
+    DRV_FRAME_LIMIT = 1000000,
+    /* Roads, points, lane links and road segments of a scene. */
+    DRV_POINT_LIMIT = 1 << 24
 };
+
+/* Angles of vehicles are wrapped; the reduction of far larger ones would lose precision. */
+#define DRV_HEADING_LIMIT_RAD 100.0
+#define DRV_SIZE_LOWEST_M 0.01
+#define DRV_DT_LOWEST_S 1e-4
+#define DRV_DT_HIGHEST_S 2.0
 
 #endif

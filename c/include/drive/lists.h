@@ -1,4 +1,4 @@
-/* Which arrays, settings and rewards are there?
+/* Which arrays, settings and rewards does a batch have, and which arrays a scene?
  *
  * The structs, enums, names, ranges, sizes and copies of the core, and through its tables those of Python, expand from
  * these lists. One more of a kind is one row here; docs/architecture.md has the rest of the recipe. */
@@ -78,5 +78,45 @@
     X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
     X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \
     X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* near 1 the averages move by less than a float can hold */
+
+/* The arrays of a scene, as drv_scene_create reads them.
+ *
+ * X(type, name, numpy type, element, lowest, highest)
+ *
+ * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, static vehicles; STARTS, the
+ * vehicles again, where the entries of log-replay vehicles are not read; AGENTS; LOG, frame_count x log_replay_count,
+ * where numbers are read only if log_valid is 1; ROADS; POINTS. POINT_STARTS has road_count + 1 entries. Both ends of a
+ * range are allowed. */
+#define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
+
+/* Those that a scene holds as they are, under the same names. */
+#define DRV_SCENE_COPIED(X)                                                                           \
+    X(uint8_t, kind, "u1", VEHICLES, DRV_OBJECT_VEHICLE, DRV_OBJECT_OTHER) /* drv_object_kind */      \
+    X(float, length_m, "f4", VEHICLES, DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M)                           \
+    X(float, width_m, "f4", VEHICLES, DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M)                            \
+    X(float, goal_x_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
+    X(float, goal_y_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
+    X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
+    X(uint8_t, road_kind, "u1", ROADS, DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY) /* drv_road_kind */          \
+    X(float, road_width_m, "f4", ROADS, 0, DRV_LANE_WIDTH_LIMIT_M) /* lane width; 0 unknown */        \
+    X(float, road_speed_limit_mps, "f4", ROADS, 0, DRV_SPEED_LIMIT_MPS) /* 0 unknown */
+
+/* Those that it holds in another form. */
+#define DRV_SCENE_CONVERTED(X)                                                                        \
+    X(float, start_x_m, "f4", STARTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
+    X(float, start_y_m, "f4", STARTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
+    X(float, start_heading_rad, "f4", STARTS, -DRV_HEADING_LIMIT_RAD, DRV_HEADING_LIMIT_RAD)          \
+    /* Of a start velocity, the scene keeps the part along the heading. */                            \
+    X(float, start_vx_mps, "f4", STARTS, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                   \
+    X(float, start_vy_mps, "f4", STARTS, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                   \
+    X(float, log_x_m, "f4", LOG, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                     \
+    X(float, log_y_m, "f4", LOG, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                     \
+    X(float, log_heading_rad, "f4", LOG, -DRV_HEADING_LIMIT_RAD, DRV_HEADING_LIMIT_RAD)               \
+    X(float, log_vx_mps, "f4", LOG, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                        \
+    X(float, log_vy_mps, "f4", LOG, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                        \
+    /* Road i is points road_start[i] to road_start[i + 1]. */                                        \
+    X(int32_t, road_start, "i4", POINT_STARTS, 0, DRV_POINT_LIMIT)                                    \
+    X(float, point_x_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
+    X(float, point_y_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)
 
 #endif

@@ -7,6 +7,8 @@
 #endif
 
 #include "drive/config.h"
+#include "drive/limits.h"
+#include "drive/lists.h"
 #include "drive/status.h"
 
 typedef enum drv_object_kind {
@@ -35,8 +37,7 @@ typedef enum drv_road_kind {
     DRV_ROAD_DRIVEWAY = 7
 } drv_road_kind;
 
-/* The arrays of a scene, which drv_scene_create copies. Vehicles are in the order agents, log-replay vehicles, static
- * vehicles. Every trial starts at frame 0. */
+/* What drv_scene_create makes a scene of: sizes and arrays, see DRV_SCENE_ARRAYS. Every trial starts at frame 0. */
 typedef struct drv_scene_input {
     const char *name;
     float dt_s;
@@ -45,31 +46,18 @@ typedef struct drv_scene_input {
     int32_t log_replay_count;
     int32_t vehicle_count;
     int32_t frame_count;
-    const uint8_t *kind;          /* vehicle_count, drv_object_kind */
-    const float *length_m;        /* vehicle_count */
-    const float *width_m;         /* vehicle_count */
-    const float *start_x_m;       /* vehicle_count; start_* of log-replay vehicles are not read */
-    const float *start_y_m;
-    const float *start_heading_rad;
-    const float *start_vx_mps; /* the speed along the heading is kept */
-    const float *start_vy_mps;
-    const float *goal_x_m;        /* num_agents */
-    const float *goal_y_m;
-    const float *log_x_m;         /* frame_count x log_replay_count */
-    const float *log_y_m;
-    const float *log_heading_rad;
-    const float *log_vx_mps;
-    const float *log_vy_mps;
-    const uint8_t *log_valid;
     int32_t road_count;
     int32_t point_count;
-    const int32_t *road_start;    /* road_count + 1 */
-    const uint8_t *road_kind;     /* road_count, drv_road_kind */
-    const float *road_width_m;    /* road_count, 0 unknown */
-    const float *road_speed_limit_mps; /* road_count, 0 unknown */
-    const float *point_x_m;       /* point_count */
-    const float *point_y_m;
+#define X(type, name, letter, element, low, high) const type *name;
+    DRV_SCENE_ARRAYS(X)
+#undef X
 } drv_scene_input;
+
+/* One array of drv_scene_input. */
+typedef struct drv_scene_array_field {
+    const char *name;
+    const char *type; /* numpy's letter and size */
+} drv_scene_array_field;
 
 /* Immutable, checked and reference-counted; threads may share it. */
 typedef struct drv_scene drv_scene;
@@ -83,8 +71,10 @@ typedef struct drv_scene_facts {
     uint64_t bytes;
 } drv_scene_facts;
 
-/* Checks every count and number of the input, splits long segments, builds the grid. Batches of any config may share
- * the scene. */
+/* Writes up to `capacity` arrays of drv_scene_input and returns how many there are. */
+int32_t drv_scene_array_fields(drv_scene_array_field *out, int32_t capacity);
+/* Checks every count and number of the input, copies the arrays, splits long segments and sorts them into the grid.
+ * Batches of any config may share the scene. */
 drv_status drv_scene_create(const drv_scene_input *input, drv_scene **out, char *message);
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);

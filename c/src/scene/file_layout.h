@@ -16,15 +16,15 @@
     X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
     X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
     X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
-    X(double, dt_s, "f8", "s", 1e-4, 2.0, "time between two frames")                                                  \
-    X(uint32_t, object_count, "u4", "objects", 0, 65535, "everything that can move")                                  \
-    X(uint32_t, frame_count, "u4", "frames", 1, 1000000, "steps of the log; 1 where there is none")                   \
-    X(uint32_t, road_count, "u4", "roads", 0, 16777216, "polylines of the map")                                       \
-    X(uint32_t, point_count, "u4", "points", 0, 16777216, "points of all polylines")                                  \
-    X(uint32_t, link_count, "u4", "links", 0, 16777216, "pairs of a lane and one it leads into")                      \
-    X(uint32_t, predicted_count, "u4", "objects", 0, 65535, "objects the source names as tracks to predict")          \
-    X(uint32_t, interest_count, "u4", "objects", 0, 65535, "objects that interact according to the source")           \
-    X(int32_t, sdc, "i4", "", -1, 65534, "index of the recording object; -1 unknown")                                 \
+    X(double, dt_s, "f8", "s", DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S, "time between two frames")                          \
+    X(uint32_t, object_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "everything that can move")                       \
+    X(uint32_t, frame_count, "u4", "frames", 1, DRV_FRAME_LIMIT, "steps of the log; 1 where there is none")           \
+    X(uint32_t, road_count, "u4", "roads", 0, DRV_POINT_LIMIT, "polylines of the map")                                \
+    X(uint32_t, point_count, "u4", "points", 0, DRV_POINT_LIMIT, "points of all polylines")                           \
+    X(uint32_t, link_count, "u4", "links", 0, DRV_POINT_LIMIT, "pairs of a lane and one it leads into")               \
+    X(uint32_t, predicted_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "tracks to predict, as the source names them") \
+    X(uint32_t, interest_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "interacting objects, as the source names them")\
+    X(int32_t, sdc, "i4", "", -1, DRV_OBJECT_LIMIT - 1, "index of the recording object; -1 unknown")                  \
     X(uint32_t, generated, "u4", "", 0, 1, "1 if a generator made the scene")                                         \
     X(uint32_t, metadata_bytes, "u4", "bytes", 2, 65536, "length of the metadata")                                    \
     X(uint32_t, table_crc, "u4", "", 0, 4294967295.0, "CRC-32 of the table of sections")                              \
@@ -83,13 +83,13 @@ typedef enum drv_rule {
     X(FILE_OBJECT_ID, 16, "objects.id", "i8", EXTENT_OBJECTS, EXTENT_NONE,                                            \
       "", 0, 0, RULE_ONCE, "as in the source")                                                                        \
     X(FILE_OBJECT_KIND, 17, "objects.kind", "u1", EXTENT_OBJECTS, EXTENT_NONE,                                        \
-      "code", 1, 4, RULE_NONE, "kind of object")                                                                      \
+      "code", DRV_OBJECT_VEHICLE, DRV_OBJECT_OTHER, RULE_NONE, "kind of object")                                      \
     X(FILE_OBJECT_LENGTH, 18, "objects.length_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
-      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true length")                                                          \
+      "m", DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M, RULE_NONE, "true length")                                             \
     X(FILE_OBJECT_WIDTH, 19, "objects.width_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                    \
-      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true width")                                                           \
+      "m", DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M, RULE_NONE, "true width")                                              \
     X(FILE_OBJECT_HEIGHT, 20, "objects.height_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                                  \
-      "m", 0.01, DRV_SIZE_LIMIT_M, RULE_NONE, "true height")                                                          \
+      "m", DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M, RULE_NONE, "true height")                                             \
     X(FILE_OBJECT_GOAL, 21, "objects.goal_m", "f4", EXTENT_OBJECTS, EXTENT_PAIR,                                      \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "goal position, x then y")                     \
     X(FILE_OBJECT_EXPERT, 22, "objects.marked_expert", "u1", EXTENT_OBJECTS, EXTENT_NONE,                             \
@@ -109,7 +109,7 @@ typedef enum drv_rule {
     X(FILE_ROAD_ID, 48, "roads.id", "i8", EXTENT_ROADS, EXTENT_NONE,                                                  \
       "", 0, 0, RULE_NONE, "as in the source, or imputed")                                                            \
     X(FILE_ROAD_KIND, 49, "roads.kind", "u1", EXTENT_ROADS, EXTENT_NONE,                                              \
-      "code", 1, 7, RULE_NONE, "kind of road")                                                                        \
+      "code", DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY, RULE_NONE, "kind of road")                                            \
     X(FILE_ROAD_START, 50, "roads.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
       "points", 0, 0, RULE_TO_POINTS, "polyline i is points start[i] to start[i + 1]")                                \
     X(FILE_POINT_X, 51, "roads.x_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
@@ -117,7 +117,7 @@ typedef enum drv_rule {
     X(FILE_POINT_Y, 52, "roads.y_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                                \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "points of all polylines")                     \
     X(FILE_ROAD_WIDTH, 53, "roads.width_m", "f4", EXTENT_ROADS, EXTENT_NONE,                                          \
-      "m", 0, 100, RULE_NONE, "lane width; 0 unknown")                                                                \
+      "m", 0, DRV_LANE_WIDTH_LIMIT_M, RULE_NONE, "lane width; 0 unknown")                                             \
     X(FILE_ROAD_LIMIT, 54, "roads.speed_limit_mps", "f4", EXTENT_ROADS, EXTENT_NONE,                                  \
       "m/s", 0, DRV_SPEED_LIMIT_MPS, RULE_NONE, "speed limit; 0 unknown")                                             \
     X(FILE_LINK_START, 64, "lanes.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \

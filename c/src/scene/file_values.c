@@ -122,8 +122,9 @@ static drv_status check_only_lanes_lead(const drv_file_reader *in) {
     const uint8_t *kind = octets(in, FILE_ROAD_KIND);
     for (int64_t i = 0; i < in->file->road_count; i++)
         if (start[i + 1] > start[i] && kind[i] != DRV_ROAD_LANE)
-            return REFUSE(in, "%s is %d after %d, so road %lld of kind %d has successors; only lanes, kind %d, have "
-                          "them", element_location(in, FILE_LINK_START, i + 1, sizeof *start).text, start[i + 1], start[i],
+            return REFUSE(in,
+                          "%s is %d after %d, so road %lld of kind %d has successors; only lanes, kind %d, have them",
+                          element_location(in, FILE_LINK_START, i + 1, sizeof *start).text, start[i + 1], start[i],
                           (long long)i, kind[i], DRV_ROAD_LANE);
     return DRV_OK;
 }

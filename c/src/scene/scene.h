@@ -10,8 +10,7 @@
 
 enum {
     DRV_SCENE_NAME_BYTES = 96,
-    DRV_VEHICLE_LIMIT = 65535,
-    DRV_SEGMENT_LIMIT = 1 << 24,
+    DRV_VEHICLE_LIMIT = DRV_OBJECT_LIMIT, /* any object may be a vehicle */
     DRV_INDEX_LIMIT = 65535, /* largest index in an index observation: uint16, and 0 is an empty slot */
     DRV_CELL_LIMIT = 1 << 18
 };
@@ -19,6 +18,23 @@ enum {
 /* Longer segments are split, since searches use the middle of a segment only. */
 static const float drv_segment_limit_m = 10.0f;
 static const float drv_cell_m = 5.0f;
+
+/* The arrays that a scene derives from its input; elements as in DRV_SCENE_ARRAYS.
+ *
+ * X(type, name, element) */
+#define DRV_SCENE_DERIVED(X)                                                                   \
+    X(uint8_t, controller, VEHICLES) /* drv_controller */                                      \
+    X(float, radius_m, VEHICLES)     /* half the diagonal */                                   \
+    X(float, start_x_m, VEHICLES)    /* starts are 0 for log-replay vehicles */                \
+    X(float, start_y_m, VEHICLES)                                                              \
+    X(float, start_heading_rad, VEHICLES)                                                      \
+    X(float, start_speed_mps, VEHICLES) /* not yet clipped to a config; 0 except for agents */ \
+    X(float, log_x_m, LOG)              /* logs are 0 where they are not valid */              \
+    X(float, log_y_m, LOG)                                                                     \
+    X(float, log_heading_rad, LOG)                                                             \
+    X(float, log_cos_heading, LOG)                                                             \
+    X(float, log_sin_heading, LOG)                                                             \
+    X(float, log_speed_mps, LOG) /* along the heading */
 
 struct drv_scene {
     char name[DRV_SCENE_NAME_BYTES];
@@ -30,20 +46,12 @@ struct drv_scene {
     int32_t num_agents, log_replay_count, vehicle_count, frame_count;
     int32_t road_count;
 
-    /* of length vehicle_count */
-    uint8_t *kind, *controller; /* drv_object_kind, drv_controller */
-    float *length_m, *width_m, *radius_m; /* radius: half the diagonal */
-    float *start_x_m, *start_y_m, *start_heading_rad;
-    float *start_speed_mps; /* as recorded; a batch clips it to its config's limits. 0 except for agents */
-    /* of length num_agents */
-    float *goal_x_m, *goal_y_m;
-    /* frame_count x log_replay_count */
-    float *log_x_m, *log_y_m, *log_heading_rad, *log_cos_heading, *log_sin_heading, *log_speed_mps;
-    uint8_t *log_valid;
-
-    /* of length road_count */
-    uint8_t *road_kind;
-    float *road_width_m, *road_speed_limit_mps;
+#define X(type, name, letter, element, low, high) type *name;
+    DRV_SCENE_COPIED(X)
+#undef X
+#define X(type, name, element) type *name;
+    DRV_SCENE_DERIVED(X)
+#undef X
 
     drv_grid grid;
     drv_segments segments; /* every segment of the map */

@@ -1,0 +1,110 @@
+/* Is this a valid input of drv_scene_create? Checks by the ranges of DRV_SCENE_ARRAYS. */
+#include "scene/scene_input.h"
+
+#include "platform/error.h"
+#include "scene/scene.h"
+
+#define X(type, name, letter, element, low, high) {#name, letter},
+static const drv_scene_array_field fields[] = {DRV_SCENE_ARRAYS(X)};
+#undef X
+
+int32_t drv_scene_array_fields(drv_scene_array_field *out, int32_t capacity) {
+    const int32_t count = (int32_t)(sizeof fields / sizeof *fields);
+    for (int32_t i = 0; i < count && i < capacity; i++) out[i] = fields[i];
+    return count;
+}
+
+/* The first fault found; later checks return at once. */
+typedef struct checker {
+    const char *name;
+    char *message;
+    drv_status status;
+} checker;
+
+static void check_count(checker *check, const char *what, int64_t found, int64_t low, int64_t high) {
+    if (check->status == DRV_OK && (found < low || found > high))
+        check->status = drv_fail(check->message, DRV_ERROR_SCENE, "scene %.80s: %s is %lld; it must be %lld to %lld",
+                                 check->name, what, (long long)found, (long long)low, (long long)high);
+}
+
+/* ---- arrays ---- */
+
+/* The entries of an array that are read: all but those of log-replay vehicles, or those that are valid in the log. */
+typedef struct elements {
+    const char *noun;
+    int64_t count;
+    int64_t skipped_first, skipped_end;
+    const uint8_t *valid;
+} elements;
+
+#define ELEMENTS_VEHICLES(in) {"vehicle", DRV_COUNT_VEHICLES(in), 0, 0, NULL}
+#define ELEMENTS_STARTS(in) \
+    {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + (in)->log_replay_count, NULL}
+#define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
+#define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
+#define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
+#define ELEMENTS_POINT_STARTS(in) {"entry", DRV_COUNT_POINT_STARTS(in), 0, 0, NULL}
+#define ELEMENTS_POINTS(in) {"point", DRV_COUNT_POINTS(in), 0, 0, NULL}
+
+static void check_float(checker *check, const char *array, elements of, const float *values, double low, double high) {
+    for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++) {
+        if (of.valid && !of.valid[i]) continue;
+        if (i >= of.skipped_first && i < of.skipped_end) continue;
+        if (!(values[i] >= (float)low && values[i] <= (float)high))
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: %s of %s %lld is %.9g; it must be %g to %g", check->name, array,
+                                     of.noun, (long long)i, (double)values[i], low, high);
+    }
+}
+
+static void check_uint8_t(checker *check, const char *array, elements of, const uint8_t *codes, int low, int high) {
+    for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++)
+        if (codes[i] < low || codes[i] > high)
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: %s of %s %lld is %d; it must be %d to %d", check->name, array,
+                                     of.noun, (long long)i, codes[i], low, high);
+}
+
+static void check_int32_t(checker *check, const char *array, elements of, const int32_t *values, int low, int high) {
+    for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++)
+        if (values[i] < low || values[i] > high)
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: %s of %s %lld is %d; it must be %d to %d", check->name, array,
+                                     of.noun, (long long)i, values[i], low, high);
+}
+
+/* road_start divides the points among the roads, each of which has one. */
+static void check_roads(checker *check, const drv_scene_input *in) {
+    if (check->status != DRV_OK) return;
+    if (in->road_start[0] != 0 || in->road_start[in->road_count] != in->point_count)
+        check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                 "scene %.80s: road_start runs from %d to %d; it must run from 0 to %d", check->name,
+                                 in->road_start[0], in->road_start[in->road_count], in->point_count);
+    for (int32_t i = 0; check->status == DRV_OK && i < in->road_count; i++)
+        if (in->road_start[i + 1] <= in->road_start[i])
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: road %d has %d points; it must have at least 1", check->name, i,
+                                     in->road_start[i + 1] - in->road_start[i]);
+}
+
+drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
+    checker check = {in->name, message, DRV_OK};
+    check_count(&check, "vehicle_count", in->vehicle_count, 1, DRV_VEHICLE_LIMIT);
+    check_count(&check, "num_agents", in->num_agents, 1, in->vehicle_count);
+    check_count(&check, "log_replay_count", in->log_replay_count, 0, (int64_t)in->vehicle_count - in->num_agents);
+    check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
+    check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
+    check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
+    check_count(&check, "point_count", in->point_count, 0, DRV_POINT_LIMIT);
+    if (check.status != DRV_OK) return check.status;
+    if (!(in->dt_s >= (float)DRV_DT_LOWEST_S && in->dt_s <= (float)DRV_DT_HIGHEST_S))
+        return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s: dt_s is %.9g; it must be %g to %g", in->name,
+                        (double)in->dt_s, DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S);
+
+#define X(type, name, letter, element, low, high) \
+    check_##type(&check, #name, (elements)ELEMENTS_##element(in), in->name, low, high);
+    DRV_SCENE_ARRAYS(X)
+#undef X
+    check_roads(&check, in);
+    return check.status;
+}

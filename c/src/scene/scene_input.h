@@ -1,0 +1,20 @@
+/* Is this a valid input of drv_scene_create? */
+#ifndef DRV_SCENE_INPUT_H
+#define DRV_SCENE_INPUT_H
+
+#include "drive.h"
+
+/* How many elements a scene or its input has, by the names of DRV_SCENE_ARRAYS. */
+#define DRV_COUNT_VEHICLES(of) ((int64_t)(of)->vehicle_count)
+#define DRV_COUNT_STARTS(of) DRV_COUNT_VEHICLES(of)
+#define DRV_COUNT_AGENTS(of) ((int64_t)(of)->num_agents)
+#define DRV_COUNT_LOG(of) ((int64_t)(of)->frame_count * (of)->log_replay_count)
+#define DRV_COUNT_ROADS(of) ((int64_t)(of)->road_count)
+#define DRV_COUNT_POINT_STARTS(of) ((int64_t)(of)->road_count + 1)
+#define DRV_COUNT_POINTS(of) ((int64_t)(of)->point_count)
+
+/* Checks every count, then every number that the scene will hold. The sentence names the scene, the array, the element,
+ * the value and the range. */
+drv_status drv_scene_input_check(const drv_scene_input *in, char *message);
+
+#endif
