@@ -1,6 +1,6 @@
 """How is a world drawn? As pictures, films and charts.
 
-The packages of the extra `render` are imported when one of these names is first used.
+The packages of the extra `render` are imported on the first use of one of these names.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ NORTH_UP_RAD = math.pi / 2
 
 @dataclass(frozen=True)
 class Camera:
-    """An orthographic view from above. Pixels count from the upper left corner, x to the right, y down.
+    """An orthographic view from above. Pixel coordinates start at the upper left corner, x to the right, y down.
 
     Attributes:
-        centre_m: the point of the scene at `middle_px`.
+        centre_m: the point of the scene that is at `middle_px`.
         pixels_per_m: the scale.
         up_rad: the heading that points up in the picture.
         middle_px: x, y.
@@ -34,7 +34,7 @@ class Camera:
 
 
 def fitted(box_m: tuple[float, float, float, float], area_px: tuple[float, float, float, float]) -> Camera:
-    """North up, with the box (low x, low y, high x, high y) inside the area (left, top, right, bottom)."""
+    """A camera, north up, with the box (low x, low y, high x, high y) inside the area (left, top, right, bottom)."""
     low_x, low_y, high_x, high_y = box_m
     left, top, right, bottom = area_px
     scale = min((right - left) / max(high_x - low_x, 1.0), (bottom - top) / max(high_y - low_y, 1.0))

@@ -19,7 +19,7 @@ FRACTION_BITS = 4
 """Fractional bits of OpenCV's fixed-point coordinates."""
 
 PIXEL_LIMIT = 1 << 20
-"""Coordinates are clipped to this: OpenCV's arithmetic has 32 bits."""
+"""Coordinates are clipped to this: OpenCV computes them with 32 bits."""
 
 
 class Canvas:
@@ -109,9 +109,9 @@ def _text_mask(text, size):
 
 
 def fixed(points: np.ndarray) -> np.ndarray:
-    """Pixels in OpenCV's fixed-point format, int32; many points at once cost little more than a few.
+    """Pixels in OpenCV's fixed-point format, int32. A call with many points takes little more time than one with few.
 
-    OpenCV counts from the middle of the first pixel, this package from its corner.
+    The origin of OpenCV's coordinates is the middle of the first pixel, that of this package its corner.
     """
     if points.dtype == np.int32:
         return points
@@ -120,7 +120,7 @@ def fixed(points: np.ndarray) -> np.ndarray:
 
 
 def _all_fixed(lines):
-    """Converts all lines in one call: hundreds of lines have a few points each."""
+    """Converts all lines in one call, since there are hundreds of lines with a few points each."""
     if isinstance(lines, np.ndarray):
         return list(fixed(lines))
     flat, ends = fixed(np.concatenate(lines)), np.cumsum([len(line) for line in lines]).tolist()

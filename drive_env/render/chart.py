@@ -117,7 +117,7 @@ def _box(scene, roles):
         np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
         scene.objects.goal_m[roles.objects[: roles.num_agents]]])
     low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
-    # A straight road must not give an extremely wide picture.
+    # Limit the aspect ratio: a single straight road would give an extremely wide picture.
     missing = np.maximum(LEAST_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
     return low - missing / 2, high + missing / 2
 
@@ -226,12 +226,12 @@ def _curve_style(name, number, count, points):
     style = {"linewidth": 1.6, "marker": "o" if points < 30 else None, "markersize": 3}
     event = name.removeprefix("reward_")
     if event in colours.STATE_NAMES:
-        # Slightly darker, for yellow is invisible on white.
+        # Slightly darker, since yellow is invisible on white.
         colour = colours.mixed(colours.STATE_COLOURS[colours.STATE_NAMES.index(event)], colours.INK, 0.85)
     elif name in ("score", "reward"):
         colour = colours.INK
     else:
-        # Later trials darker: one hue by lightness is ordered, also for colour-blind readers.
+        # Later trials are darker: one hue ordered by lightness is legible to colour-blind readers, too.
         share = 0.25 + 0.75 * (number + 1) / count
         colour = colours.mixed(colours.STATE_COLOURS[colours.DRIVING], colours.PAPER, share)
     return style | {"color": _rgb(colour)}

@@ -1,6 +1,6 @@
 """Which colour has each state and each part of the map?
 
-Hues after Okabe and Ito (2008), with lightness changed until all states differ also for the red-green colour-blind,
+Hues after Okabe and Ito (2008), with lightness changed so that all states also differ with red-green colour blindness,
 which tests/render/test_colours.py measures. Infractions have a mark as well as a hue.
 """
 
@@ -39,7 +39,7 @@ FAINT: Colour = (120, 126, 134)
 PAPER: Colour = (255, 255, 255)
 GLASS: Colour = (232, 240, 248)
 OBSERVED: Colour = (204, 51, 153)
-"""Vehicles that a followed agent observes: a hue of no state and no part of the map."""
+"""Vehicles that a followed agent observes: a hue that no state and no part of the map has."""
 OBSERVED_ROAD: Colour = (120, 60, 170)
 """Road segments that it observes."""
 

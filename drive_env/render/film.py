@@ -18,10 +18,10 @@ FILM_ENDINGS = (".mp4", ".gif")
 FPS_LIMIT = 240
 
 H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
-"""Without visible artefacts on flat colours and thin lines; 20 s at 720p take about a megabyte."""
+"""No visible artefacts on flat colours and thin lines; 20 s at 720p take about 1 MB."""
 
 GIF_TICKS_PER_S = 100
-"""Delays of a GIF are integer hundredths of a second."""
+"""The delays of a GIF are whole hundredths of a second."""
 
 GIF_COLOURS = 128
 
@@ -30,9 +30,9 @@ SHEET_GAP_PX = 4
 
 def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], path: str | os.PathLike,
                 fps: float = 10.0) -> int:
-    """Writes a film: H.264 for a path that ends in ".mp4", or a ".gif".
+    """Writes a film: an MP4 file with H.264 if the path ends in ".mp4", or a GIF if it ends in ".gif".
 
-    Frames are encoded one by one; only the last one stays in memory.
+    Frames are encoded one by one, so memory does not grow with their number.
 
     Args:
         frames: (h, w, 3) uint8 RGB arrays of one size, or a function that returns the next one, and None at the end.
@@ -43,7 +43,7 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
         The number of frames.
 
     Raises:
-        ConfigError: the path has another ending, fps is not in (0, 240], or a frame has not the size of the first one.
+        ConfigError: the path has another suffix, fps is not in (0, 240], or a frame has not the size of the first one.
         CallError: there are no frames.
         MissingExtraError: the packages of the extra `render` are not installed.
         OSError: the file cannot be written.
@@ -121,7 +121,7 @@ def _checked(frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
 def _write_mp4(first, frames, path, fps):
     av = need("av")
     height, width = first.shape[:2]
-    # H.264 with 4:2:0 chroma, which every player decodes, has even sides.
+    # H.264 with 4:2:0 chroma, which all video players decode, requires even sides.
     padding = ((0, height % 2), (0, width % 2), (0, 0))
     count = 0
     with av.open(path, "w", format="mp4", options={"movflags": "faststart"}) as film:
@@ -155,7 +155,7 @@ def _write_gif(first, frames, path, fps):
 def _gif_palette(image, first):
     """One palette for all frames: the colours of every state, for events in later frames, and those of the first frame.
 
-    More colours would give smoother borders and files of twice the size.
+    More colours would give smoother edges and files of twice the size.
     """
     known = [colours.INK, colours.PAPER, colours.GLASS, colours.OBSERVED, colours.OBSERVED_ROAD]
     for colour in colours.STATE_COLOURS:

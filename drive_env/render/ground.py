@@ -10,10 +10,10 @@ from .camera import Camera
 from .canvas import Canvas
 
 UNKNOWN_WIDTH_M = 3.6
-"""A typical lane width, for files without."""
+"""A typical lane width, for files without lane widths."""
 
 SHOULDER_M = 0.9
-"""Asphalt beyond a lane's border, about the distance to the curb."""
+"""Asphalt beyond the edge of a lane, about the distance to the curb."""
 
 STOP_SIGN_RADIUS_M = 0.9
 

@@ -1,4 +1,4 @@
-"""What does an agent observe? Its observation vector, decoded into physical units by the layout alone."""
+"""What does an agent observe? Its observation vector, decoded into physical units with the layout."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Observation:
     """The decoded observation of one agent, in its own frame: x ahead, y to the left, metres and m/s.
 
     Attributes:
-        present: False for a removed agent; then everything else is empty or 0.
-        own: quantity by name of each feature of the ego and trial blocks, such as "ego/speed".
+        present: False for a removed agent; then all other attributes are empty or 0.
+        own: the quantity of each feature named `ego/...` or `trial/...`, by name, such as "ego/speed".
         partners, roads: quantities by name, such as "x" or "kind", one entry per filled slot.
         partner_slots, road_slots: indices of the filled slots.
     """
@@ -29,7 +29,7 @@ class Observation:
 
     @property
     def goal_m(self) -> np.ndarray:
-        """(2,) position of the goal, from direction and distance, whose range exceeds that of its coordinates."""
+        """(2,) position of the goal, from direction and distance, which have a larger range than its coordinates."""
         ahead, left = self.own["ego/goal_direction_x"], self.own["ego/goal_direction_y"]
         return self.own["ego/goal_distance"] * np.array([ahead, left])
 

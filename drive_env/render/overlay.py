@@ -16,7 +16,7 @@ Pose = tuple[float, float, float]
 """x_m, y_m, heading_rad of the agent in the scene."""
 
 OUTLINE_GAP_M = 0.8
-"""Outlines are this much wider than the vehicle."""
+"""Outlines are this much longer and wider than the vehicle."""
 
 ROAD_WIDTHS_PX = {"edge": 3.0, "lane": 1.0}
 OTHER_ROAD_WIDTH_PX = 2.0

@@ -20,7 +20,7 @@ MOST_TRIAL_BOXES = 16
 
 BAR_LENGTHS_M = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 BAR_SHARE = 0.12
-"""The scale bar is the longest of these within this share of the width."""
+"""The scale bar has the longest of these lengths that is within this share of the picture's width."""
 
 AGENT_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
 STATE_TEXT = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road"}
@@ -75,7 +75,7 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     share = min(snapshot.steps / trial_steps, 1.0)
     canvas.bar(bar_left, middle - 0.2 * text, bar_left + share * 7 * text, middle + 0.2 * text, colours.INK)
 
-    # Left of it the trial and its boxes, then the title if there is room.
+    # Left of it the trial and its boxes, then the title if it fits.
     count_left = bar_left - 2 * gap - boxes * (box + 2) - gap - text_width(count, text)
     end = canvas.text(count_left, middle, count, text, colours.INK) + gap
     for trial in range(boxes):
@@ -127,7 +127,7 @@ def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: 
     if x + text_width(speed, text) < width:
         x = canvas.text(x, y, speed, text, colours.FAINT)
 
-    # Draw the scale bar, if there is room.
+    # Draw the scale bar, if it fits.
     bar_m = max((length for length in BAR_LENGTHS_M if length * pixels_per_m < BAR_SHARE * width), default=0)
     label, right = f"{bar_m} m", width - sizes.gap
     left = right - bar_m * pixels_per_m

@@ -82,5 +82,5 @@ class Screen:
         return view
 
     def __getstate__(self) -> dict:
-        """A copy has neither the trails nor the window."""
+        """A copy has no trails and no window."""
         return {"batch": self.batch, "mode": self.mode, "world": self.world, "_view": None, "_window": None}

@@ -14,18 +14,18 @@ from .colours import mixed
 from .snapshot import Snapshot
 
 LEAST_LENGTH_PX = 9.0
-"""Shorter vehicles are drawn this long, to be visible in a picture of 400 pixels."""
+"""Shorter vehicles are drawn this long, so that they are visible in a picture 400 pixels wide."""
 
 DETAIL_PIXELS_PER_M = 2.6
-"""At smaller scales vehicles have neither outline nor mark, which would hide their colour."""
+"""At smaller scales vehicles are drawn without outline and mark, which would hide their colour."""
 
 INDEX_HEIGHT_M, LEAST_INDEX_PX = 2.4, 9
-"""Agent indices are as high as a car is wide, and left out if that is too small to read."""
+"""Agent indices are as high as a car is wide, and omitted if that is too small to read."""
 
 LEAST_GOAL_PX = 3.0
 OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
                        for state in (colours.DRIVING, colours.STATIC))
-"""Goals of driving agents and of others, paler than the vehicles."""
+"""Colours of the goals of driving agents and of other agents, paler than the vehicles."""
 
 TRAIL_WIDTH_M = 0.35
 TRAIL_BANDS = 3

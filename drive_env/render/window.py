@@ -1,4 +1,4 @@
-"""How is a picture shown on the screen? In a window of tkinter."""
+"""How is a picture shown on the screen? In a tkinter window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import CallError
 
 
 class Window:
-    """A window that shows pictures of one size; after the user has closed it, it stays closed.
+    """A window that shows pictures of one size; once the user has closed it, it stays closed.
 
     Raises:
         CallError: there is no display, or Python has no tkinter.

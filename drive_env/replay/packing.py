@@ -17,7 +17,7 @@ CENTIMETRE = 0.01
 HEADING_QUANTUM_RAD = np.pi / 2**15
 SPEED_QUANTUM_MPS = 0.01
 OBSERVED_QUANTUM = 1.0 / 2**15
-"""Observations lie in [-1, 1]; this is 1.2 mm/s of a speed and 1.2 cm of the distance to a goal."""
+"""Observations lie in [-1, 1]; this is 1.2 mm/s of a speed, and 1.2 cm of the distance to a goal."""
 ACTION_QUANTUM = 1.0 / 2**12
 
 SECOND_ORDER = 2
@@ -29,10 +29,10 @@ CONFIG_FIELDS = ("max_trials", "goal_radius_m", "partners", "roads", "view_radiu
 """Fields of the config that the page reads."""
 
 EXACT = 0.0
-"""As a quantum: the bits of the float32 values, unchanged."""
+"""A quantum that means: store the bits of the float32 values unchanged."""
 
 COUNT_LIMIT = 2.0**31 - 1
-"""Counts are 32-bit integers; differences may wrap, their sums wrap back."""
+"""Counts are 32-bit integers; differences may wrap, and their sums wrap back."""
 
 
 def pack_recording(recording: RecordedTrials) -> bytes:
@@ -55,7 +55,7 @@ def encoded(values: np.ndarray, quantum: float, order: int) -> np.ndarray:
 
     Args:
         values: (series, frames).
-        quantum: value of one count; `EXACT` takes the bits of float32 values as counts.
+        quantum: value of one count; with `EXACT` the bits of the float32 values are the counts.
         order: how often counts are replaced by their differences along the frames.
     """
     if quantum == EXACT:
@@ -96,7 +96,7 @@ class _Store:
 
 def _put_scene(store, name, roles):
     roads, objects = roles.scene.roads, roles.scene.objects
-    # Exact, so that the page finds the same k nearest segments as the core.
+    # Exact, so that the page selects the same k nearest segments as the core.
     for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
     store.put(f"{name}road_start", roads.start)

@@ -1,4 +1,4 @@
-"""How does a recording become one file? The parts in `web/` and the packed recording fill a template."""
+"""How is a recording written as one file? The parts in `web/` and the packed recording are inserted into a template."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES_IN_TITLE = 3
 
 
 def fill_page(recording: RecordedTrials, title: str | None = None) -> str:
-    """The whole page as HTML; `title` None takes the names of the scenes."""
+    """The whole page as HTML; with `title` None the title is the names of the scenes."""
     parts = {
         "title": html.escape(_default_title(recording) if title is None else str(title)),
         "style": f"<style>\n{_read('page.css')}</style>",

@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 
 class _OpenTrial:
-    """A trial that may get more frames."""
+    """A trial to which frames can be added."""
 
     def __init__(self, episode: int, index: int, scene: int):
         self.episode, self.index, self.scene = episode, index, scene
@@ -52,9 +52,8 @@ class _OpenTrial:
 class Recorder:
     """Records one world of a batch for a replay page.
 
-    Call `capture()` after every `reset` that opens an episode of the world and after every `step`. It does not change
-    the batch, and a batch without a recorder has no extra cost. Recording begins with the first captured start of
-    a trial.
+    Call `capture()` after every `reset` of the world and after every `step`. It does not change the batch, and a batch
+    without a recorder has no extra cost. The recording begins with the first start of a trial that is captured.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -105,7 +104,7 @@ class Recorder:
                          tuple(trial.finished() for trial in self._trials))
 
     def _opens_trial(self, agents):
-        """Whether the observations are the first of a trial: only then did no action take effect and no trial end."""
+        """Whether the observations are the first of a trial: only then had no action an effect and did no trial end."""
         batch = self.batch
         restarted = batch.invalid_step[agents].all() and not batch.trial_ended[agents].any()
         return restarted or batch.first[agents].any()
@@ -121,7 +120,7 @@ class Recorder:
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events: those in the batch belong to the step before.
         events = np.stack([onsets[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
-        # Nor has it actions: those in the batch belong to the step before.
+        # It has no actions either, for the same reason.
         actions = np.where(acted, _shares(batch.actions[agents], batch.config), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],

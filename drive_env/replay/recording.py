@@ -17,14 +17,14 @@ class Recording(RecordedTrials):
     Attributes:
         config, layout: of the recorded batch.
         roles: the agent roles of each scene that was played.
-        trials: in the order of time.
+        trials: in chronological order.
     """
 
     def html(self, title: str | None = None) -> str:
         """The replay page: one HTML document that makes no network request.
 
         Args:
-            title: heading of the page; None takes the names of the scenes.
+            title: heading of the page; None: the names of the scenes.
         """
         return fill_page(self, title)
 

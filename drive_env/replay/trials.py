@@ -29,14 +29,14 @@ class Trial:
     are those that have a vehicle.
 
     Attributes:
-        episode: from 0, since the recording began. index: `trial_index`, from 0.
+        episode: number of the episode in the recording, from 0. index: `trial_index`, from 0.
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 if the action had no effect.
         rewards: (F, R) float32. events: (F, R, 3) bool, onsets of `EVENTS` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
-        own: (F, R, features) float32, the features of each observation that have no slots, in the order of the layout.
+        own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
     """
 
     episode: int
