@@ -1,4 +1,4 @@
-"""The reference trainer: a transformer PPO that reads the channels of drive-env."""
+"""The reference trainer: PPO with a transformer policy, by the contract of drive-env's channels."""
 
 import sys
 from importlib.util import find_spec

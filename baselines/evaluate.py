@@ -1,4 +1,4 @@
-"""How well does a policy drive? One episode of every scene, measured by the env's own metrics."""
+"""How well does a policy drive? One episode of every scene, measured by the metrics of drive-env."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from .tools.checkpoint import check_fits, load_policy, named
 from .tools.dist import join
 
 WORLDS_AT_ONCE = 64
-"""Worlds of one batch: enough for the threads of a machine, few enough for its memory."""
+"""Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
 
 Act = Callable[[Batch], np.ndarray]
-"""From a batch, the actions of all its agents."""
+"""Takes a batch and returns the actions of all its agents."""
 
 MakeAct = Callable[[Batch], Act]
-"""From a batch that has not been reset yet, a policy for it."""
+"""Takes a batch that has not been reset yet and returns a policy for it."""
 
 
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
              threads: int = 0) -> dict[str, Figure]:
-    """`trial_metrics` over one episode of every scene: the `max_trials` trials of each agent, each once."""
+    """`trial_metrics` over one episode of every scene: each of the `max_trials` trials of each agent once."""
     records, agents = [], 0
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
         some = scenes[start : start + WORLDS_AT_ONCE]
@@ -50,7 +50,7 @@ def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: i
 
 
 def _first_episodes(batch: Batch, act: Act) -> np.ndarray:
-    """The records of every world's first episode; a world that is done early plays on, unrecorded."""
+    """The records of every world's first episode; a world that is done early is stepped on, without records."""
     batch.reset()
     is_done = np.zeros(batch.num_worlds, bool)
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
@@ -58,12 +58,12 @@ def _first_episodes(batch: Batch, act: Act) -> np.ndarray:
         batch.step(act(batch))
         is_done |= batch.trial_ended[first_agent] & (batch.trial_index[first_agent] == last_trial)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # later episodes are not held, as they should not be
+        warnings.simplefilter("ignore", RuntimeWarning)  # the records of later episodes are lost on purpose
         return batch.trial_records()
 
 
 def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
-    """One report of several batches: each metric is the mean over the agents of all; `trials` is a count."""
+    """One report from those of several batches: each metric is the mean over all agents; `trials` is the sum."""
     return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
 
 
@@ -95,7 +95,7 @@ class PolicyRunner:
     """Runs a policy in batches, with a KV cache for each.
 
     Args:
-        deterministic: take the mode of the distribution instead of a sample.
+        deterministic: use the mode of the distribution instead of a sample.
     """
 
     policy: Policy

@@ -1,8 +1,8 @@
 """What is the advantage of each step? Generalised advantage estimation by the rules of the channels.
 
-It differs from the textbook in what lies between two steps of an agent: steps at which it waits (`invalid`) are skipped
-without a discount, time limits are bootstrapped from the true last observation, and `credit` selects whether credit
-flows from one trial into the one before.
+It differs from textbook GAE in three ways: steps at which an agent waits (`invalid`) are skipped without a discount,
+time limits are bootstrapped from the true last observation, and `credit` selects whether credit flows from one trial
+into the one before.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "thr
 
 
 def check_openings(steps: Steps) -> None:
-    """A ValueError where an episode opens though the agent was neither terminated nor truncated: a reset cut it."""
+    """Raises a ValueError if an episode opens though the agent was neither terminated nor truncated: a reset cut it."""
     first = torch.cat([steps.first, steps.last_first[:, None]], 1)
     index = torch.arange(first.shape[1] - 1, device=first.device)
     last_valid = torch.where(steps.invalid, -1, index).cummax(1).values  # at or before each step

@@ -17,7 +17,7 @@ EPSILON = 1e-8
 def masked_mean(x: Tensor, loss_mask: Tensor, count: Tensor | float) -> Tensor:
     """This rank's part of the mean over the masked entries of all ranks, of which there are `count`.
 
-    Entries outside the mask may be NaN: they are selected away, not multiplied by 0.
+    Entries outside the mask may be NaN: `where` replaces them, since 0 * NaN is NaN.
     """
     return torch.where(loss_mask, x, 0.0).sum() / count
 
@@ -34,7 +34,7 @@ def normalised(advantages: Tensor, loss_mask: Tensor, ranks: Ranks) -> tuple[Ten
 
 
 class Losses(NamedTuple):
-    """This rank's parts: their sums over all ranks are the metrics."""
+    """This rank's parts of the losses: their sums over all ranks are the metrics."""
 
     total: Tensor
     policy: Tensor

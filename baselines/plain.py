@@ -1,4 +1,5 @@
-"""Which plain value does a field get? Scalars of numpy and torch, paths and lists become JSON values, by its type."""
+"""How is the value of a field converted? Numpy and torch scalars, paths and lists to plain values of the field's type.
+"""
 
 from __future__ import annotations
 

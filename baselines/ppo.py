@@ -10,14 +10,14 @@ What differs from CleanRL's PPO, and why:
 
 * Agents wait between trials, so not every step is a transition: losses and statistics are sums over a loss mask,
   divided by its count; advantages skip invalid steps (losses.py, gae.py).
-* Time limits are bootstrapped from the true last observation instead of counting as terminations (gae.py).
+* Time limits are bootstrapped from the true last observation instead of treated as terminations (gae.py).
 * The policy is a transformer with a KV cache, so a minibatch is the whole rollout of some agents, as in CleanRL's PPO
   with an LSTM, and training attends to the tokens before the rollout, too (policy/kv_cache.py).
 * Advantages are normalised over the batch, not per minibatch: minibatches differ in how many steps they mask.
 * The value loss is not clipped: clipping did not help in large comparisons (Andrychowicz et al. 2021).
 * `target_kl` is compared with the mean over an epoch's minibatches instead of the last one's KL, which is noisier.
 * The learning rate is annealed over agent-steps, since the number of updates depends on how long agents wait.
-* Several ranks share one global config: sums and counts are over all ranks (tools/dist.py).
+* With several ranks the config is global: its numbers, and all sums and counts, are over all ranks (tools/dist.py).
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from .tools.interrupts import Interrupted
 from .tools.metrics import Stopwatch, rollout_metrics, to_floats, with_counts
 
 ADAM_EPSILON = 1e-5
-"""PPO's usual value: it bounds the step size while second moments are small."""
+"""The usual value of PPO; it bounds the step size while second moments are small."""
 
 RANK_SEED_STRIDE = 1_000_003
-"""Seeds of ranks are this far apart, so that those of nearby runs do not coincide."""
+"""Difference between the seeds of two ranks, so that the seeds of runs with similar seeds do not coincide."""
 
 LOSS_NAMES = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped")
-"""The metrics of `Losses`, in its order."""
+"""The names of the fields of `Losses` as metrics, in order."""
 
 
 def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | None = None) -> Result:
@@ -70,7 +70,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     Raises:
         ValueError: something in the config does not fit, such as agents that do not divide by minibatches.
         FloatingPointError: a loss is not finite.
-        Interrupted: on Ctrl-C or SIGTERM, after the current update and a checkpoint; on a second signal, at once.
+        Interrupted: after Ctrl-C or SIGTERM, at the end of the current update and a checkpoint; after a second signal,
+            at once.
     """
     with open_run(config, on_update) as run:
         torch.manual_seed(config.run.seed)
@@ -164,8 +165,8 @@ class Learner:
         """The epochs of an update.
 
         Returns:
-            Metrics, the means over the optimiser's steps; `parity_gap` is of the first step alone, at which the policy
-            is still the one that collected, so the gap is that between rollout and training.
+            Metrics, the means over the optimiser's steps. `parity_gap` is of the first step alone, at which the policy
+            is still the one that collected the rollout: it is the difference between rollout and training.
         """
         config, ranks, minibatches = self.config, self.ranks, self.config.minibatches
         sums, norms, steps, gap = None, 0.0, 0, None

@@ -1,4 +1,4 @@
-"""How is a training run kept? Folder, signals, checkpoints, evaluations and log, around the updates of ppo.py."""
+"""How is a training run managed? Folder, signals, checkpoints, evaluations and log, around the updates of ppo.py."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Run:
 
     Attributes:
         counters: "update", "agent_steps" (in the loss mask) and "env_steps" (all), over all ranks.
-        scenes: of the config. seed: of this part of the run. done: whether no further update is to be made.
+        scenes: of the config. seed: of this part of the run. done: whether the run makes no further update.
     """
 
     def __init__(self, config: TrainConfig, ranks: Ranks, claim: Claim, interrupts: Interrupts,
@@ -83,7 +83,7 @@ class Run:
     def begin(self, policy: Policy, optimizer: torch.optim.Optimizer, collector: Collector) -> None:
         """Restores the checkpoint, clears the folder, opens the log, and evaluates a random policy before a new run.
 
-        The caller has made batches and policy, so that a config that does not fit costs no old run.
+        The caller makes batches and policy first, so that a config that does not fit deletes no old run.
 
         Raises:
             CheckpointError: the checkpoint does not fit the batches or the policy.
@@ -111,7 +111,7 @@ class Run:
             FolderError: the folder was deleted or replaced.
         """
         run, ranks, update = self.config.run, self.ranks, self.counters["update"]
-        # All ranks stop after the same update: limits and signals of one stop all, as does a lost folder.
+        # All ranks stop after the same update: a limit or a signal of one rank, or a lost folder, stops all.
         stop = torch.tensor([self._limit_reached(), self._interrupts.signal, ranks.is_main and self._claim.lock.lost()],
                             dtype=torch.float32, device=ranks.device)
         finished, self._signal, lost = map(int, ranks.max(stop).tolist())
@@ -165,7 +165,7 @@ class Run:
     def _evaluate(self, kind: str, make_act: MakeAct) -> None:
         """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
         random_state = torch.get_rng_state()
-        # Evaluation has other batch sizes than training, for which compilation would take longer than it saves.
+        # Evaluation has other batch sizes than training; compiling for them would take more time than it saves.
         eager = (torch.compiler.set_stance("force_eager") if compiles(self.config, self.ranks.device)
                  else nullcontext())
         try:

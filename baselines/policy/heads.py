@@ -47,7 +47,7 @@ class DiscreteHead(nn.Module):
         return torch.cat([part.log_softmax(-1) for part in logits], -1)
 
     def sample(self, logits: Tensor) -> Tensor:
-        """By the Gumbel-max trick, without host synchronisation or checks: agents that wait may hold NaN."""
+        """By the Gumbel-max trick, without host synchronisation or checks: entries of waiting agents may be NaN."""
         noise = -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
         return self.mode(logits + noise)
 
@@ -65,7 +65,7 @@ class DiscreteHead(nn.Module):
         return sum(embedding(actions[..., i]) for i, embedding in enumerate(self.embeddings))
 
     def to_env(self, actions: Tensor) -> Tensor:
-        """In the shape that the env expects."""
+        """Actions in the shape that the env expects."""
         return actions[..., 0] if self.components == 1 else actions
 
 

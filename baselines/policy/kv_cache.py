@@ -1,9 +1,9 @@
-"""Where do keys and values of past tokens stand, and which of them may a step attend to?
+"""Where are keys and values of past tokens stored, and which of them may a step attend to?
 
-Only valid tokens (steps at which the agent acts) are written to stay and advance the position. The cache is a ring of
-`context` + `rollout_steps` slots: `context` - 1 tokens before a segment, to which training attends once the segment is
-complete; the tokens of the segment; and one slot into which an agent that waits writes its own key, for itself alone.
-Nothing is ever moved or copied.
+Only valid tokens (steps at which the agent acts) are kept and advance the position. The cache is a ring of `context` +
+`rollout_steps` slots: the `context` - 1 tokens before a segment, to which training attends once the segment is
+complete; the tokens of the segment; and one slot for the key of a waiting agent's step, to which only that step
+attends. Entries are never moved or copied.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Prefix:
     agents: Tensor
     """(R,) indices of the R agents among the N."""
     written: Tensor
-    """(R,) tokens written before the segment since the start of the run; the next one's slot is this mod S."""
+    """(R,) tokens written from the start of the run to the segment; the slot of the next token is this mod S."""
     position: Tensor
     """(R,) tokens of the episode before the segment."""
     reach: int
@@ -110,7 +110,7 @@ class KVCache:
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
         self.written = torch.zeros(agents, dtype=torch.int64, device=device)
-        """(R,) tokens written since the start of the run; token i stands in slot i mod `slots`."""
+        """(R,) tokens written since the start of the run; token i is in slot i mod `slots`."""
         self.position = torch.zeros(agents, dtype=torch.int64, device=device)
         """(R,) tokens of the episode so far."""
         self._index = torch.arange(agents, device=device)
@@ -144,7 +144,7 @@ class KVCache:
         self.values[layer][self._index, :, self.slot] = values
 
     def advance(self, valid_token: Tensor) -> None:
-        """Makes what was written a token, for the agents where `valid_token` is set."""
+        """Keeps the last written step as a token, for the agents where `valid_token` is set."""
         self.written += valid_token
         self.position += valid_token
 

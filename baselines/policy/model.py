@@ -232,7 +232,7 @@ class Policy(nn.Module):
 
         Args:
             observations: (R, O). previous_actions: (R, A).
-            valid_token: (R,) bool, the agents whose step stays in the cache. None: of none, to value an observation.
+            valid_token: (R,) bool, the agents whose step is kept in the cache. None: no agent, to compute a value only.
             on_query: called for every layer with q (R, H, D), the layer's index, and the agents' slots and lengths.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Which worlds does this process step? Scenes of the config, world ids disjoint between ranks, arrays on the device."""
+"""Which worlds does this process step? Scenes of the config, and world ids that are disjoint between ranks."""
 
 from __future__ import annotations
 

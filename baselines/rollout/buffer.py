@@ -1,4 +1,4 @@
-"""What does a rollout hand over to learning? A buffer of T steps of every agent, overwritten by the next rollout."""
+"""What does a rollout contain? A buffer with T steps of every agent, overwritten by the next rollout."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .env_group import EnvGroup
 from .recomputation import ObservationHistory
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-"""Multiples of it, modulo 1, are spread evenly for any number of them (Weyl 1916)."""
+"""Any number of its multiples, modulo 1, are spread evenly (Weyl 1916)."""
 
 
 class Collector:
@@ -85,7 +85,7 @@ class Collector:
             self.history.recompute(self.policy, self.cache)
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that the next rollout depends on beside weights and random numbers."""
+        """Everything that the next rollout depends on, except weights and random numbers."""
         batches = {f"batch{index}/{name}": torch.from_numpy(array) for index, batch in enumerate(self.batches)
                    for name, array in batch.state_dict().items()}
         return self._tensors() | batches

@@ -1,4 +1,4 @@
-"""How do a batch's arrays reach the device, and its actions the batch? On a CPU both share the memory of the core."""
+"""How are a batch's arrays copied to the device, and actions to the batch? On a CPU both share the core's memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DeviceBuffers:
         """Starts to copy `actions` into the batch's."""
 
     def wait_for_actions(self) -> None:
-        """Blocks until that copy is complete."""
+        """Blocks until the copy of the actions is complete."""
 
     def restart_observations(self, batch: Batch) -> Tensor:
         return torch.from_numpy(batch.restart_observations(self._restarts))
@@ -61,7 +61,7 @@ class PinnedDeviceBuffers(DeviceBuffers):
         self._downloaded = torch.cuda.Event()
 
     def upload(self) -> None:
-        # Kernels that read the block before are complete: they precede the actions, which were waited for.
+        # Kernels that read the block's old contents are complete: they precede the actions, whose copy has ended.
         with torch.cuda.stream(self._stream):
             self._block.copy_(self._host.block, non_blocking=True)
         torch.cuda.current_stream(self.device).wait_stream(self._stream)

@@ -24,7 +24,7 @@ WARM_UP_RUNS = 3
 
 
 class CapturedFunction:
-    """A function of static tensors: called on a CPU, replayed as a captured graph on a GPU.
+    """A function of static tensors: called directly on a CPU, captured once and replayed as a CUDA graph on a GPU.
 
     Args:
         run: reads and writes tensors whose addresses do not change.
@@ -125,7 +125,7 @@ class EnvGroup:
 
     @torch.no_grad()
     def bootstrap(self) -> None:
-        """Values the observation after the last step, and that of the next restart; neither stays in the cache."""
+        """Computes the values of the observation after the last step and of the next restart, without caching them."""
         arrays, buffer, policy = self.device_buffers.arrays, self.buffer, self.policy
         buffer.last_waits.copy_(arrays["waits"])
         buffer.last_first.copy_(arrays["first"])

@@ -1,8 +1,9 @@
 """How is the context recomputed with the current weights? The option `recompute_context`, off by default.
 
-After an update, the cached keys and values are those of the old weights; by default training attends to them as they
-are. Keys of a layer depend on the tokens that the layer below attended to, so those of the last `context` - 1 tokens
-can be recomputed exactly from the last layers x (`context` - 1) observations, which are stored here: much memory.
+After an update, the cached keys and values are those of the old weights; by default training attends to them unchanged.
+The keys of a layer depend on the tokens that the layer below attended to, so those of the last `context` - 1 tokens can
+be recomputed exactly from the last layers x (`context` - 1) observations. These are stored here, which needs much
+memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..policy.model import Policy
 from .buffer import RolloutBuffer
 
 CHUNK_TOKENS = 65_536
-"""Tokens recomputed at once, which bounds the memory of it."""
+"""Tokens recomputed at once; this bounds the memory of the recomputation."""
 
 
 class ObservationHistory:

@@ -46,7 +46,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 def suggests_another(read: T) -> T:
-    """Decorates a reader of checkpoints: the error of a damaged one names the newest whole one of its run."""
+    """Decorates a reader of checkpoints: the error of a damaged one names the newest intact one of its run."""
     @wraps(read)
     def reader(place, *args, **options):
         try:
@@ -72,7 +72,7 @@ def _suggestion(place: Path) -> str:
 
 
 def _check_whole(place: Path) -> None:
-    """A CheckpointError unless every file of a checkpoint can be read."""
+    """Raises a CheckpointError unless every file of a checkpoint can be read."""
     found = read_about(place)
     _weights(place, found)
     for name, digest in found["files"].items():
@@ -84,7 +84,7 @@ def _weights(place: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
     """The weights, checked against the policy that config.json describes."""
     tensors = read_tensors(place, WEIGHTS, found["files"][WEIGHTS])
     layers = config_from_json(found["config"], found["schema"], place).model.layers
-    if layers > len(tensors):  # checked first: building a policy of so many would take forever
+    if layers > len(tensors):  # checked first: building a policy with so many layers could take forever
         raise damaged(place, f"{WEIGHTS} has {len(tensors)} tensors; config.model.layers is {layers}")
     check_tensors(place, WEIGHTS, tensors, _policy(place, found, "meta").state_dict())
     check_values(place, WEIGHTS, tensors)
@@ -136,7 +136,7 @@ def _policy(place: Path, found: Mapping[str, Any], device: str, precision: str |
 
 @suggests_another
 def check_fits(place: Path, batch: Batch) -> None:
-    """A CheckpointError unless the batch's observations and actions have the meaning that the policy was trained on."""
+    """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
     meant = read_about(place)["semantics"]
     if meant["layout_hash"] != layout_hash(batch.observation_layout()):
         raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than those of this batch")
@@ -181,7 +181,7 @@ def _unequal(place: Path, name: str, was: Any, now: Any) -> CheckpointError:
 
 @suggests_another
 def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
-    """Loads the weights and the optimiser of a checkpoint into these.
+    """Loads the weights and the optimiser state of a checkpoint.
 
     Raises:
         CheckpointError: one of the files is damaged, or does not fit.
@@ -241,7 +241,7 @@ def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
 
 
 def _check_settings(place: Path, found: Mapping[str, Any], collector: Collector) -> None:
-    """A CheckpointError where a setting differs that the shape of a rollout's state depends on."""
+    """Raises a CheckpointError if a setting differs that the shape of a rollout's state depends on."""
     then = config_from_json(found["config"], found["schema"], place).ppo
     for name, was, now in (
             ("ppo.rollout_steps", then.rollout_steps, collector.rollout_steps),
@@ -252,7 +252,7 @@ def _check_settings(place: Path, found: Mapping[str, Any], collector: Collector)
 
 
 def _check_scenes(place: Path, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-    """A CheckpointError where hashes of scenes differ; checked before shapes, which depend on scenes."""
+    """Raises a CheckpointError if hashes of scenes differ; checked before shapes, which depend on scenes."""
     for key in own:
         if key.endswith("/scenes") and key in tensors and tensors[key].dtype == own[key].dtype \
                 and tensors[key].shape == own[key].shape and not torch.equal(own[key], tensors[key]):

@@ -21,8 +21,8 @@ SCHEMA = 1
 """The version that is written."""
 
 FROZEN = {1: Path(__file__).parent / "schema" / "1.json"}
-"""By version, the values of config fields that a checkpoint lacks; never today's defaults. A field added later is added
-to the files of old versions, with the value that describes what those versions did."""
+"""By version, the values of config fields that a checkpoint lacks, instead of today's defaults. A field added later is
+added to the files of old versions, with the value that describes the behaviour of those versions."""
 
 KEYS = ("schema", "config", "counters", "semantics", "ranks", "precision", "files")
 """The keys of config.json."""

@@ -1,4 +1,4 @@
-"""Is a file of a checkpoint intact? Reads JSON and tensors; every damage raises an error of one sentence.
+"""Is a file of a checkpoint intact? Reads JSON and tensors; any damage raises an error of one sentence.
 
 Nothing is executed: JSON and safetensors contain data alone.
 """
@@ -60,7 +60,7 @@ def read_json(place: Path, name: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a key that occurs twice JSON does not define which value counts."""
+    """A JSON object; a key that occurs twice is an error, since JSON does not define which value is used."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key in found if [name for name, _ in pairs].count(key) > 1)
@@ -88,7 +88,7 @@ def read_tensors(place: Path, name: str, digest: str) -> dict[str, Tensor]:
 
 
 def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
-    """A DamagedError unless `found` has the names, types and shapes of `wanted`."""
+    """Raises a DamagedError unless `found` has the names, types and shapes of `wanted`."""
     for key in wanted:
         if key not in found:
             raise damaged(place, f"{name} lacks {key!r}")

@@ -20,7 +20,7 @@ def update_of(place: Path) -> int | None:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first: every folder with the name of one, whole or damaged."""
+    """The checkpoints in a folder, oldest first: every folder with the name of one, intact or damaged."""
     folder = Path(folder)
     found = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
     return sorted((path for path in found if update_of(path) is not None), key=update_of)
@@ -35,13 +35,13 @@ def newest(folder: Path) -> Path:
 
 
 def named(place: Path) -> Path:
-    """The checkpoint at a path of a user: the path itself, or the newest one if it is the folder of a run."""
+    """The checkpoint at a path passed by a user: the path itself, or the newest one if it is the folder of a run."""
     own = (Path(place) / "config.json").is_file()
     return place if own or not checkpoints(place) else newest(place)
 
 
 def delete(path: Path) -> None:
-    """Deletes a file, or a folder with its contents; of a link the link alone. No-op where there is none."""
+    """Deletes a file, or a folder with its contents; for a link, only the link. No-op if nothing is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

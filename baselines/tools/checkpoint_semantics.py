@@ -61,7 +61,7 @@ def space_to_json(space: spaces.Space) -> dict[str, Any]:
 
 
 def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
-    """A CheckpointError unless this version gives inputs and outputs the same meaning, and the config agrees."""
+    """Raises a CheckpointError unless inputs and outputs mean the same in this version and agree with the config."""
     found = _object(place, "semantics", found)
     if "positions" in found and isinstance(found["positions"], str) and found["positions"] != POSITIONS:
         raise unknown(place, f"positions are {shown(found['positions'])}; this version has {POSITIONS!r}")

@@ -18,7 +18,7 @@ Bound = float | Tensor
 
 def check_values(place: Path, name: str, tensors: Mapping[str, Tensor],
                  ranges: Mapping[str, tuple[Bound, Bound]] | None = None) -> None:
-    """A DamagedError unless every float is finite, and every tensor named in `ranges` within its least and greatest."""
+    """Raises a DamagedError unless every float is finite and every tensor named in `ranges` is within its range."""
     for key, tensor in tensors.items():
         if (wrong := ~tensor.isfinite()).any():
             raise damaged(place, f"{name}: {key!r} has {tensor[wrong][0].item()}; every entry must be finite")
@@ -32,13 +32,13 @@ def check_values(place: Path, name: str, tensors: Mapping[str, Tensor],
 
 
 def moment_ranges(tensors: Mapping[str, Tensor]) -> dict[str, tuple[Bound, Bound]]:
-    """Of AdamW: steps are counted, squares are averaged."""
+    """Ranges of AdamW's state: step counts and averages of squares are not negative."""
     return {key: (0, math.inf) for key in tensors if key.endswith((".step", ".exp_avg_sq"))}
 
 
 def rollout_ranges(tensors: Mapping[str, Tensor], collector: Collector,
                    env_steps: int) -> dict[str, tuple[Bound, Bound]]:
-    """Of the state outside the batches, whose own is checked by the core.
+    """Ranges of the state outside the batches; `Batch.load_state_dict` checks that of the batches.
 
     Args:
         env_steps: of the run so far: no agent has written more tokens.

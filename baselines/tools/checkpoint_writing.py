@@ -73,7 +73,7 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
 
 
 def _discard(temporary: Path) -> None:
-    """Deletes an unfinished checkpoint; an error of it must not hide the one that left it unfinished."""
+    """Deletes an unfinished checkpoint; its own error must not replace the one that left the checkpoint unfinished."""
     try:
         delete(temporary)
     except OSError:

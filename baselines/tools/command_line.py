@@ -11,13 +11,13 @@ from ..config import TrainConfig
 
 
 def parse_config(default: TrainConfig, arguments: list[str], prog: str, description: str | None) -> TrainConfig:
-    """The default with the fields changed that the arguments name; exits where they do not parse."""
+    """The default config with the fields changed that the arguments name; exits if they cannot be parsed."""
     _describe_fields(default.env.drive)
     return tyro.cli(TrainConfig, default=default, args=arguments, prog=prog, description=description)
 
 
 def _describe_fields(config: object) -> None:
-    """Sets `metadata["help"]`, which tyro shows, to the meaning and unit that the env's fields have in theirs."""
+    """Sets `metadata["help"]`, which tyro prints, to the meaning and unit in the metadata of the env's fields."""
     for field in dataclasses.fields(config):
         if dataclasses.is_dataclass(nested := getattr(config, field.name)):
             _describe_fields(nested)

@@ -49,7 +49,7 @@ class Inspection:
 
 
 def attention_weights(q: Tensor, cache: KVCache, layer: int, slot: Tensor, length: Tensor) -> Tensor:
-    """The weights (R, H, S) that `attend_ring` applies, on any device: its output for values that are unit vectors."""
+    """The weights (R, H, S) that `attend_ring` applies: its output for values that are unit vectors, on any device."""
     keys = cache.keys[layer]
     slots, size = keys.shape[2:]
     found = []

@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ended the run; the message says what was saved."""
+    """A signal ended the run; the message states what was saved."""
 
     def __init__(self, message: str, number: int):
         super().__init__(message)
@@ -21,7 +21,7 @@ class Interrupted(KeyboardInterrupt):
 class ExitOnInterrupt:
     """The handler of Ctrl-C of a command outside of a run, such as during its imports: one line and exit code 130.
 
-    It exits without an exception, which an import inside of a C extension would replace by another one.
+    It exits without raising, since an import within a C extension would replace the exception by another one.
     """
 
     def __init__(self, command: str):

@@ -73,10 +73,10 @@ class Log:
 
 
 def check_loggers(tensorboard: bool, wandb: bool) -> tuple[Any, Any]:
-    """The modules of TensorBoard and W&B, None for one that is not wanted.
+    """The modules of TensorBoard and W&B; None for one that is not requested.
 
     Raises:
-        ImportError: a package that is wanted is missing.
+        ImportError: a requested package is missing.
     """
     return (_import("torch.utils.tensorboard", "tensorboard") if tensorboard else None,
             _import("wandb", "wandb") if wandb else None)

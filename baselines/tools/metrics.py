@@ -72,8 +72,8 @@ def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def with_counts(report: Mapping[str, Figure]) -> dict[str, float]:
-    """A report of the env as a line of the log holds it: each metric, and in `<name>_n` over how many agents it is the
-    mean."""
+    """A report of the env in the format of a log line: each metric, and as `<name>_n` the number of agents that it is
+    the mean of."""
     values = {name: figure.value for name, figure in report.items()}
     return values | {f"{name}_n": figure.n for name, figure in report.items()}
 

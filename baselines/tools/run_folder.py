@@ -34,7 +34,7 @@ class FolderError(ValueError):
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock file that this run holds open, so that no other file has its inode as long as the run lasts."""
+    """The lock file that this run holds open, so that no other file can get its inode while the run lasts."""
 
     path: Path
     device: int
@@ -46,7 +46,7 @@ class Lock:
         return Lock(path, found.st_dev, found.st_ino)
 
     def lost(self) -> bool:
-        """Whether the folder was deleted or replaced: its files are those of nobody, or of another run."""
+        """Whether the folder was deleted or replaced, so that its files do not belong to this run."""
         try:
             return Lock.of(self.path) != self
         except OSError:
@@ -59,7 +59,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Claim:
-    """A locked folder, and what is to be done in it before the run writes; nothing is done before `prepare`.
+    """A locked folder, and the changes to be made in it by `prepare` before the run writes.
 
     Attributes:
         lock: of the folder.
@@ -92,7 +92,7 @@ class Claim:
 
 @contextmanager
 def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
-    """Locks the run's folder for this process and its ranks, and decides what becomes of the run that it contains.
+    """Locks the run's folder for this process and its ranks, and decides whether its run is resumed or deleted.
 
     Every rank calls it. The operating system releases the lock when the process ends, even if it is killed.
 
