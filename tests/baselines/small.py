@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -72,3 +73,17 @@ def tiny_config(folder, **parts) -> TrainConfig:
         ppo=PPOConfig(agent_steps=4 * 36 * 16, rollout_steps=16, epochs=2, minibatches=2),
         run=RunConfig(folder=str(folder), device="cpu", checkpoint_updates=0, evaluate_updates=0, progress=False))
     return config.changed(**parts)
+
+
+def run_here(monkeypatch, capsys, main, *arguments):
+    """The exit code, stdout and stderr of a command in this process, which has made the imports that take seconds."""
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+    message = None
+    try:
+        main()
+    except SystemExit as error:
+        message = error.code
+    printed = capsys.readouterr()
+    if isinstance(message, str):
+        return 1, printed.out, printed.err + message
+    return message or 0, printed.out, printed.err

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import BUSY, TINY, make_policy, tiny_config
+from small import BUSY, TINY, make_policy, run_here, tiny_config
 
 from baselines import run as run_module
 from baselines.policy import attention
@@ -114,7 +114,7 @@ def test_a_weight_outside_the_mask_is_found(monkeypatch):
         inspection.inspect(policy, scene, BUSY.drive)
 
 
-def test_the_command_inspects_a_checkpoint(tmp_path):
+def test_the_command_inspects_a_checkpoint(tmp_path, monkeypatch, capsys):
     result = train(tiny_config(tmp_path / "run", ppo={"agent_steps": 500}))
     command = [sys.executable, "-m", "baselines.tools.inspect", str(result.checkpoint.parent), "--out",
                str(tmp_path / "out")]
@@ -123,14 +123,11 @@ def test_the_command_inspects_a_checkpoint(tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
     assert (tmp_path / "out" / "attention.png").exists()
-    wrong = subprocess.run([*command, "--agent", "99"], cwd=ROOT, capture_output=True, text=True, timeout=300,
-                           check=False)
-    assert wrong.returncode == 1 and "agent is 99; it must be from 0 to 5" in wrong.stderr
+    code, _, errors = run_here(monkeypatch, capsys, inspection.main, *command[3:], "--agent", "99")
+    assert code == 1 and "agent is 99; it must be from 0 to 5" in errors
 
 
-def test_an_unknown_preset_is_one_sentence():
-    done = subprocess.run([sys.executable, "-m", "baselines.tools.preflight", "--preset", "foo"], cwd=ROOT,
-                          capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 1
+def test_an_unknown_preset_is_one_sentence(monkeypatch, capsys):
     known = ", ".join(map(repr, PRESETS))
-    assert done.stderr == f"baselines.tools.preflight: preset is 'foo'; it must be one of {known}\n"
+    assert run_here(monkeypatch, capsys, preflight.main, "--preset", "foo") == (
+        1, "", f"baselines.tools.preflight: preset is 'foo'; it must be one of {known}")

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,9 +15,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, BUSY, TINY, make_policy, tiny_config
+from small import ALONE, BUSY, TINY, make_policy, run_here, tiny_config
 
-from baselines import ppo
+from baselines import evaluate as evaluation
+from baselines import ppo, presets
 from baselines import run as run_module
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
 from baselines.evaluate import PolicyRunner, evaluate, joined, random_policy
@@ -161,9 +163,7 @@ def test_an_evaluation_counts_each_trial_once_however_short_the_shortest_log(tri
 
 
 def test_the_random_policy_has_a_stream_per_batch_of_an_evaluation(monkeypatch):
-    from baselines import evaluate as module
-
-    monkeypatch.setattr(module, "WORLDS_AT_ONCE", 2)
+    monkeypatch.setattr(evaluation, "WORLDS_AT_ONCE", 2)
     scene, = scenes_of(replace(BUSY, scene_count=1))
     sampled = []
 
@@ -177,13 +177,11 @@ def test_the_random_policy_has_a_stream_per_batch_of_an_evaluation(monkeypatch):
 
 
 def test_an_evaluation_is_the_same_in_smaller_batches(monkeypatch):
-    from baselines import evaluate as module
-
     scenes = scenes_of(BUSY)
     batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
     runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
     whole = evaluate(runner, scenes, BUSY.drive)
-    monkeypatch.setattr(module, "WORLDS_AT_ONCE", 2)
+    monkeypatch.setattr(evaluation, "WORLDS_AT_ONCE", 2)
     parts = evaluate(runner, scenes, BUSY.drive)
     assert whole.keys() == parts.keys()
     for name in whole:
@@ -280,21 +278,19 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch):
         ppo.train(tiny_config(tmp_path))
 
 
-def test_the_command_takes_presets_and_fields(tmp_path):
-    command = [sys.executable, "-m", "baselines.ppo"]
-    done = subprocess.run([*command, "small", "--run.folder", str(tmp_path / "run"), "--ppo.agent-steps", "4000",
-                           "--run.no-progress", "--env.drive.trial-steps", "20"], cwd=ROOT, capture_output=True,
-                          text=True, timeout=300, check=False)
+def test_the_command_takes_presets_and_fields(tmp_path, monkeypatch, capsys):
+    command = [sys.executable, "-m", "baselines.ppo", "small", "--run.folder", str(tmp_path / "run"),
+               "--ppo.agent-steps", "4000", "--run.no-progress", "--env.drive.trial-steps", "20",
+               "--env.scene-count", "4"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "checkpoint: " in done.stdout and (tmp_path / "run" / "curves.png").exists()
     about = json.loads(next((tmp_path / "run").glob("update-*/config.json")).read_text())
     assert about["config"]["env"]["drive"]["trial_steps"] == 20
-    wrong = subprocess.run([*command, "huge"], cwd=ROOT, capture_output=True, text=True, timeout=300,
-                           check=False)
-    assert wrong.returncode == 1 and f"it must be one of {', '.join(map(repr, PRESETS))}" in wrong.stderr
-    wrong = subprocess.run([*command, "--env.drive.max-trials", "0"], cwd=ROOT, capture_output=True, text=True,
-                           timeout=300, check=False)
-    assert wrong.returncode != 0 and "max_trials is 0" in wrong.stdout + wrong.stderr
+    code, _, printed = run_here(monkeypatch, capsys, ppo.main, "huge")
+    assert code == 1 and f"it must be one of {', '.join(map(repr, PRESETS))}" in printed
+    code, *printed = run_here(monkeypatch, capsys, ppo.main, "--env.drive.max-trials", "0")
+    assert code != 0 and "max_trials is 0" in "".join(printed)
 
 
 def test_the_help_shows_meaning_and_unit_of_the_env_s_fields():
@@ -346,31 +342,47 @@ def test_a_preset_fits_one_and_two_env_groups(name):
     assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
 
 
-def test_the_example_is_short_and_runs_twice(tmp_path):
-    """Each run in a folder of its own, or in the one that is named."""
+def test_the_example_is_short_and_runs(tmp_path):
+    """In the folder that is named."""
     code = (ROOT / "examples" / "train.py").read_text().split('"""')[2]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    for arguments in (["0.02"], ["0.02"], ["0.02", "named"]):
-        done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), *arguments], cwd=tmp_path,
-                              text=True, capture_output=True, timeout=300, check=False,
-                              env={"PYTHONPATH": str(ROOT), "PATH": ""})
-        assert done.returncode == 0, done.stderr
-        assert "trained: " in done.stdout
-    folders = [*(tmp_path / "runs").iterdir(), tmp_path / "named"]
-    assert len(folders) == 3 and all((folder / "curves.png").exists() for folder in folders)
-
-
-@pytest.mark.parametrize("of_run", [False, True], ids=["checkpoint", "folder of the run"])
-def test_the_command_evaluates_a_checkpoint_on_other_scenes(run, of_run):
-    place = run[1].checkpoint.parent if of_run else run[1].checkpoint
-    command = [sys.executable, "-m", "baselines.evaluate", str(place), "--scene-count", "5"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), "0.02", "named"], cwd=tmp_path,
+                          text=True, capture_output=True, timeout=300, check=False,
+                          env={"PYTHONPATH": str(ROOT), "PATH": ""})
     assert done.returncode == 0, done.stderr
+    assert "trained: " in done.stdout and (tmp_path / "named" / "curves.png").exists()
+
+
+def test_each_run_of_the_example_has_a_folder_of_its_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(presets, "SMALL", presets.SMALL.changed(env={"scene_count": 2}))
+    for _ in range(2):
+        run_here(monkeypatch, capsys, lambda: runpy.run_path(str(ROOT / "examples" / "train.py")), "0.02")
+    folders = [*(tmp_path / "runs").iterdir()]
+    assert len(folders) == 2 and all((folder / "curves.png").exists() for folder in folders)
+
+
+def assert_evaluated(run, code, printed, errors):
+    assert code == 0, errors
     for words in (f"{run[1].checkpoint.name} on 5 scenes", "random policy", "ada_delta_trial_1_minus_0"):
-        assert words in done.stdout
-    wrong = subprocess.run([*command[:3], "nowhere"], cwd=ROOT, capture_output=True, text=True, timeout=300,
-                           check=False)
-    assert wrong.returncode == 1 and "baselines.evaluate: 'nowhere' is no checkpoint" in wrong.stderr
-    wrong = subprocess.run([*command, "--seed", "-1"], cwd=ROOT, capture_output=True, text=True, timeout=300,
-                           check=False)
-    assert wrong.returncode == 1 and wrong.stderr.startswith("baselines.evaluate: seed is -1; it must be")
+        assert words in printed
+
+
+def test_the_command_evaluates_a_checkpoint_on_other_scenes(run):
+    command = [sys.executable, "-m", "baselines.evaluate", str(run[1].checkpoint), "--scene-count", "5"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert_evaluated(run, done.returncode, done.stdout, done.stderr)
+
+
+def test_the_command_evaluates_the_newest_checkpoint_of_a_folder(run, monkeypatch, capsys):
+    folder = run[1].checkpoint.parent
+    assert_evaluated(run, *run_here(monkeypatch, capsys, evaluation.main, folder, "--scene-count", "5"))
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["nowhere"], "baselines.evaluate: 'nowhere' is no checkpoint"),
+    ([None, "--seed", "-1"], "baselines.evaluate: seed is -1; it must be")])
+def test_an_argument_that_cannot_be_evaluated_is_one_sentence(run, monkeypatch, capsys, arguments, sentence):
+    arguments = [run[1].checkpoint if one is None else one for one in arguments]
+    code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, *arguments)
+    assert (code, printed) == (1, "") and errors.startswith(sentence)
