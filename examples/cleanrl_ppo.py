@@ -1,11 +1,11 @@
 """What does single-file PPO in CleanRL's style look like? On Gymnasium's vector env, with one agent per world.
 
-The vector env resets itself in the step after the end of an episode (NEXT_STEP). That step ignores the action and is no
-transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]` marks the other
-steps that ignore the action. The observation before it is the true last one of the episode, so a time limit is
-bootstrapped from the value of the next observation.
+The vector env resets a sub-environment in the step after the end of its episode (NEXT_STEP). That step ignores the
+action and is not a transition, so it is masked: `infos["first"]` marks it in every vector env, `infos["invalid_step"]`
+marks the other steps that ignore the action. The step that ends an episode returns the true last observation, so time
+limits are bootstrapped from its value.
 
-    pip install drive-env torch
+    pip install . torch          # in a checkout; once published: pip install drive-env torch
     python examples/cleanrl_ppo.py --total-timesteps 100000
 """
 
@@ -109,7 +109,7 @@ def main():
                 advantages[t] = last
             returns = advantages + values
 
-        # The losses use only the steps whose action had an effect.
+        # The losses use only the steps in which the action had an effect.
         b_obs, b_actions, b_logprobs = obs[valid], actions[valid], logprobs[valid]
         b_advantages, b_returns = advantages[valid], returns[valid]
         for _ in range(args.update_epochs):

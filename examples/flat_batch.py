@@ -1,7 +1,7 @@
 """How does a custom trainer use `Batch`? It fills a rollout buffer from the arrays of many worlds.
 
-The channels of a step describe two things: the action just taken and the observation just returned. Entry t of an
-aligned buffer stores the channels of o_t, read *before* the call, and the results of action t, read after it.
+After a step, some channels describe the action just taken, others the observation just returned. Entry t of the buffer
+holds the channels of observation t, read *before* the call, and the results of action t, read after it.
 
     python examples/flat_batch.py --steps 200
 """

@@ -1,6 +1,6 @@
-"""Can RL code without any reference to drive-env use it? This random search imports Gymnasium and takes an env id.
+"""Can RL code that never mentions drive-env use it? This random search imports Gymnasium alone and takes an env id.
 
-    pip install drive-env
+    pip install .                # in a checkout; once published: pip install drive-env
     python examples/foreign_code.py drive_env:drive_env/Drive-v0 --steps 20000
 """
 

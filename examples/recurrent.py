@@ -1,7 +1,7 @@
-"""How does a recurrent learner use the channels? PPO with a GRU over a `Batch`, with the reason of each use.
+"""How does a recurrent learner use the channels? PPO with a GRU on a `Batch`, with the reason for each use.
 
 An episode is two trials of the same scene, so the policy can use in the second what it observed in the first. The
-contract is docs/channels.md; the numbers in brackets below are its rules as this file applies them:
+contract is docs/channels.md; the numbers in brackets refer to its rules as applied here:
 
     [1] `first` resets the recurrent state before the first observation of an episode. The end of a trial keeps it.
     [2] An agent that waits does not update its recurrent state.
@@ -62,8 +62,8 @@ def advantages(rewards, values, valid, terminations, truncations, value_after, w
         rewards: (T, N). values: (T, N), of o_t. valid: (T, N) bool, not `invalid_step`.
         terminations, truncations: (T, N) bool.
         value_after: (N,), of o_T. waits_after: (N,) bool, of o_T.
-        restart_value: (N,), of `Batch.restart_observations()` with the recurrent state after step T - 1: the next
-            observation of an agent that waits is already known, so its last step has a target before the wait is over.
+        restart_value: (N,), of `Batch.restart_observations()` with the recurrent state after step T - 1. These are the
+            next observations of agents that wait, so their last step has a target before the wait is over.
 
     Returns:
         (T, N), zero where not valid.

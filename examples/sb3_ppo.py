@@ -1,6 +1,6 @@
-"""How does one train with stable-baselines3? PPO on the Gymnasium env, or on the adapter: same steps, less time.
+"""How does one train with stable-baselines3? PPO on the Gymnasium env, or on the adapter: the same steps in less time.
 
-    pip install 'drive-env[sb3]'
+    pip install '.[sb3]'         # in a checkout; once published: pip install 'drive-env[sb3]'
     python examples/sb3_ppo.py --api adapter --steps 100000
 """
 

@@ -22,7 +22,7 @@ config = DriveConfig(max_trials=2, trial_steps=60, agents_per_world=8, observati
 torch.manual_seed(0)
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="PettingZoo in TorchRL is tested using version")
-    # An agent that is done leaves: `use_mask` marks the present ones, `done_on_any=False` goes on until all are done.
+    # An agent that is done leaves: `use_mask` marks those present, `done_on_any=False` continues until all are done.
     env = PettingZooWrapper(parallel_env("town", config), use_mask=True, done_on_any=False)
 env.set_seed(0)
 
@@ -34,8 +34,8 @@ policy = ProbabilisticActor(
     in_keys=[("agent", "logits")], out_keys=[("agent", "action")], distribution_class=torch.distributions.Categorical)
 
 rollout = env.rollout(options.steps, policy, break_when_any_done=False)
-present = rollout["agent", "mask"]  # in the episode when it acts
-acted = present & (rollout["next", "agent", "info", "invalid_step"] == 0)  # and the action had an effect
+present = rollout["agent", "mask"]  # the agent was in `agents`
+acted = present & (rollout["next", "agent", "info", "invalid_step"] == 0)  # and its action had an effect
 reward = rollout["next", "agent", "reward"][..., 0]
 print(f"steps {present.numel()}: in the episode {int(present.sum())}, of which {int(acted.sum())} count; "
       f"mean reward {reward[acted].mean():.4f}")

@@ -2,7 +2,8 @@
 
     python examples/train.py [minutes [folder]]     # in a checkout, after pip install -e '.[train]'
 
-Without a folder every run gets its own, named by its start time: training refuses a folder that already holds a run.
+Without a folder, each run gets a folder named by its start time, since training in a folder that holds a run is an
+error.
 """
 
 import sys
