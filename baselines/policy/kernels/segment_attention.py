@@ -7,8 +7,8 @@ then those of the segment. Backward (FlashAttention-2, Dao 2023): weights are re
 one kernel computes dq, another dk and dv of the segment; the prefix is constant. Sums are in float32 and in a fixed
 order, and no two programs write to one address, so results are bit-equal between runs.
 
-A step that is no token is attended to by itself alone: own terms are computed apart from the blocks' products, where
-0 x NaN is NaN.
+A step that is not a token is attended to by itself alone. The terms of a step with itself are computed apart from the
+products of blocks, in which 0 x NaN is NaN.
 
 Shapes: q (R, T, H, D), k and v (R, T, K, D), rings of one layer (N, K, S, D); R x T x H rows. The letters are
 FlashAttention's: m, l, acc, alpha as in ring_attention.py, lse the log-sum-exp of a row, p the weights, ds the gradient
@@ -26,10 +26,10 @@ from torch.autograd.function import once_differentiable
 from ..kv_cache import AttentionMask, Prefix
 
 BLOCK = {torch.bfloat16: 64, torch.float32: 32}
-"""Query rows, and tokens, of a block: 64 fill the tensor cores' product, which float32 does not use."""
+"""Query rows, and tokens, of a block: 64 fill the tensor cores, which float32 does not use."""
 
 LOG2_E = tl.constexpr(1.4426950408889634)
-"""Scores are scaled to powers of 2, since exp2 is the GPU's own exponential."""
+"""Scores are scaled to exponents of 2, since GPUs have an instruction for exp2."""
 
 
 # ---- forward ----
@@ -61,7 +61,7 @@ def _forward(q_ptr, k_ptr, v_ptr, ring_k, ring_v, agents, written, token, oldest
         k, v, mask_kv = _load_ring(ring_k + ring, ring_v + ring, at_token, next_slot, slots, begin, size, block)
         m, l, acc = _accumulate(q, k, v, mask_kv, m, l, acc, scale)
 
-    # The tokens of the segment; token n stands at step n or later.
+    # The tokens of the segment; token n is at step n or later.
     last = tl.minimum((part * block + block - 1) // q_per_kv, steps - 1)
     for at_step in range(tl.maximum(start, 0), last, block):
         k, v, mask_kv = _load_segment(k_ptr, v_ptr, token, valid_token, first, at_step, steps, begin, end, head,
