@@ -32,7 +32,7 @@ ended = 0
 for _ in range(options.steps):
     actions = np.array([envs.action_space.sample() for _ in range(envs.num_envs)])
     observations, rewards, terminations, truncations, infos = envs.step(actions)
-    # In the step that ends an episode SuperSuit returns the infos of the next one, so its `invalid_step` is wrong there.
+    # In the step that ends an episode SuperSuit returns the infos of the next one, so `invalid_step` is wrong there.
     counted += [not info["invalid_step"] for info in infos]
     ended += sum("terminal_observation" in info for info in infos)
 print(f"{envs.num_envs} envs, observations {observations.shape}, steps {options.steps * envs.num_envs}, "
