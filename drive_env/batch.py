@@ -1,4 +1,4 @@
-"""Many worlds stepped in one call, with every channel as an array."""
+"""`Batch`: many worlds stepped in one call, with every channel as an array."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
 class Batch(ReadableWorlds):
     """Many worlds stepped together; every array has one entry per agent, and an agent's index never changes.
 
-    A world is a running copy of a scene with its own clock, an agent one of its controlled vehicles. An episode is
+    A world is a running instance of a scene with its own clock, an agent one of its controlled vehicles. An episode is
     `config.max_trials` trials of the same scene. The step that ends a trial returns the trial's last observations; the
     next step ignores the actions of the world and returns the first observations of the next trial or episode.
     docs/channels.md defines every channel.
@@ -47,24 +47,25 @@ class Batch(ReadableWorlds):
     Args:
         scenes: a generator's name ("town": seeds 0 to 63), a path, a `Scene`, or a list of these.
         num_worlds: number of worlds.
-        config: a `DriveConfig`, or a mapping of its fields; None takes the defaults.
-        seed: a whole number from 0 to 2**64 - 1; None draws one, readable as `seed`.
-        threads: threads that step worlds, the calling one included; 0 takes as many as this process may use. A step in
-            flight has threads - 1 of them, but at least one.
-        arrays: arrays of your own (such as pinned memory), by the name of the attribute they become. All but the
+        config: a `DriveConfig`, or a mapping of its fields; None: the defaults.
+        seed: a whole number from 0 to 2**64 - 1; None draws one, available as `seed`.
+        threads: threads that step worlds, including the calling one; 0: as many as this process may use. A step in
+            flight runs on threads - 1 of them, at least one.
+        arrays: the caller's arrays (such as pinned memory), by the name of the attribute that they become. All but the
             actions are zeroed.
-        world_ids: one id per world, default 0, 1, ...; the id and the seed determine what a world plays, whatever else
-            is in the batch.
-        restart: "auto", or "caller": then a `reset(worlds=mask)` must follow the end of an episode.
-        parts: number of parts whose worlds can be called separately, from 1 to 16 and at most one per world. All
-            threads serve every part.
-        trial_records: finished trials whose records each world holds until `trial_records()` takes them; 0 holds none.
+        world_ids: one id per world; None: 0, 1, ... A world is a function of its seed and its id, whatever else is in
+            the batch.
+        restart: "auto", or "caller": then the caller must call `reset(worlds=mask)` after the end of an episode.
+        parts: number of parts of consecutive worlds that can be called separately, from 1 to 16 and at most one per
+            world. All parts share the threads.
+        trial_records: number of finished trials per world whose records are held until `trial_records()` returns them;
+            0: none.
 
     Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 
     Attributes:
-        actions: the bound array: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`. Fill it and pass
-            it to `step`. It may be replaced by another array; `bound_actions` stays.
+        actions: the array that the core reads: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`.
+            Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays the first.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, with
             `vehicle_table` beside them, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         rewards: (R,) float32.
@@ -72,14 +73,14 @@ class Batch(ReadableWorlds):
         outcome: (R,) uint8, index into `OUTCOMES` in the step that decides the agent's trial, else 0.
         first, removed, stopped, waits: (R,) bool, of the observation just returned.
         trial_index: (R,) int32, the trial of that observation, from 0.
-        code: (R,) uint16, the flags of an agent in one number.
-        scene_index: (W,) int32, index into `scenes` of the scene that each world plays.
-        world_of_agent: (R,) int32.
+        code: (R,) uint16, the flags of an agent as bits of one integer.
+        scene_index: (W,) int32, index into `scenes` of the current scene of each world.
+        world_of_agent: (R,) int32, the index of each agent's world.
         num_agents, agents_per_world, num_worlds: R, R / W and W.
         observation_size: floats of one observation vector.
         seed: of the constructor, or of the last `reset(seed=one)` of all worlds at once; `seeds` has each world's.
-        scenes, roles: the scenes in play, and the `Roles` of the objects of each.
-        parts: as many `BatchPart` as asked for: consecutive worlds, in numbers that differ by one at most.
+        scenes, roles: the scenes, and the `Roles` of the objects of each.
+        parts: the `BatchPart`s, of consecutive worlds; their numbers of worlds differ by at most one.
         single_observation_space, single_action_space: Gymnasium spaces of one agent.
 
     Raises:
@@ -112,19 +113,19 @@ class Batch(ReadableWorlds):
         self.parts = tuple(BatchPart(core, index, seed) for index in range(core.part_count))
         self._scene_table: SceneTable | None = None
 
-    # ---- life ----
+    # ---- open and closed ----
 
     def close(self) -> None:
-        """Ends steps in flight, gives threads and memory back; arrays stay readable. A second call does nothing."""
+        """Ends steps in flight and frees threads and memory; arrays stay readable. A second call does nothing."""
         if self._handle:
             self._core.close()
             self._handle = ffi.NULL
 
     def reopen(self) -> bool:
-        """After `close` makes the worlds anew, as they were before any reset, with arrays of its own.
+        """After `close`, makes the worlds again, in the state before the first reset, with newly allocated arrays.
 
         Returns:
-            Whether the batch was closed; on an open one the call does nothing.
+            Whether the batch was closed; for an open one the call does nothing.
         """
         if self._handle:
             return False
@@ -154,13 +155,13 @@ class Batch(ReadableWorlds):
     def metrics(self, by: str) -> dict[int, dict[str, Figure]]: ...
 
     def metrics(self, by: str | None = None) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
-        """The report of docs/metrics.md: each figure the mean over the agents that have data. Resets nothing.
+        """The report of docs/metrics.md: each figure is the mean over the agents that have data. Resets nothing.
 
-        It holds whole trials of a world: all its agents enter in the step that ends the trial, none before.
+        The trials of all agents of a world are recorded together, in the step that ends the world's trial.
 
         Args:
             by: None for the moving averages of all agents; "scene" or "world" for `trial_metrics` over the records
-                that the worlds hold now, by the index of each scene or world that has any.
+                that are held now, by the index of each scene or world that has any.
 
         Raises:
             ConfigError: `by` is none of the above, or the batch was made with `trial_records` 0.
@@ -173,11 +174,11 @@ class Batch(ReadableWorlds):
         return trial_metrics(held_records(self._core, clear=False), by)
 
     def trial_records(self) -> npt.NDArray[np.void]:
-        """Takes the records of finished trials: one per agent and trial, world by world, oldest first.
+        """Returns and clears the records of finished trials: one per agent and trial, world by world, oldest first.
 
-        A world's trial enters with all its agents in the step that ends it; trials that a reset cut, or that began with
-        an age, do not enter. A world that holds `trial_records` trials drops later ones; a `RuntimeWarning` then
-        reports the number of lost records.
+        The trials of all agents of a world are recorded in the step that ends the world's trial; trials that a reset
+        cut, or that began with an initial age, are not recorded. A world that holds `trial_records` trials drops later
+        ones; a `RuntimeWarning` then reports the number of lost records.
 
         Returns:
             (n,) structured array with the fields episode, world, scene, trial, agent (indices in this batch), outcome
@@ -191,7 +192,10 @@ class Batch(ReadableWorlds):
         return held_records(self._core, clear=True)
 
     def phase_times(self, on: bool) -> dict[str, float]:
-        """Seconds spent in each phase since timing was switched on, summed over threads; `on` sets what follows.
+        """Seconds spent in each phase since timing was switched on, summed over threads.
+
+        Args:
+            on: whether timing is on from now on.
 
         Raises:
             ConfigError: `on` is not a bool.
@@ -203,7 +207,7 @@ class Batch(ReadableWorlds):
         return reports.phase_seconds(self._core, bool(on))
 
     def scene_report(self, scene: int = 0) -> Report:
-        """The roles of a scene's objects with the reasons, and events that hold at its start (these are not recorded).
+        """The roles of a scene's objects with reasons, and the numbers of agents for which an event holds at its start.
 
         Args:
             scene: index into `scenes`.
@@ -222,29 +226,29 @@ class Batch(ReadableWorlds):
 
     @property
     def seeds(self) -> npt.NDArray[np.uint64]:
-        """(W,) uint64, the seed whose stream each world plays."""
+        """(W,) uint64, the seed of each world."""
         return self._core.state["seed"][:, 0].copy()
 
     # ---- observations ----
 
     def observation_layout(self) -> dict[str, Feature]:
-        """The place, unit and scale of each feature of an observation vector, by name."""
+        """The offset, unit and scale of each feature of an observation vector, by name."""
         return observation_layout(self.config)
 
     def scene_table(self) -> SceneTable:
-        """The road segments of all scenes, by the numbers that index observations give them. It never changes."""
+        """The road segments of all scenes, in the order of their indices in index observations. It never changes."""
         if self._scene_table is None:
             self._check_open()
             self._scene_table = scene_table(self.config, self._core.scene_handles)
         return self._scene_table
 
     def float_observations(self, agents: Any = slice(None)) -> npt.NDArray[np.float32]:
-        """A copy of the observations of some agents as float32, (n, observation size), whatever their type.
+        """A copy of the observations of some agents as float32, (n, observation size), for any observation type.
 
         It reads the arrays, so it must not be called while a step of these agents is in flight.
 
         Args:
-            agents: an index, a slice or indices, as numpy takes them; one index gives (observation size,).
+            agents: an index, a slice or indices, as in numpy; a single index gives (observation size,).
 
         Raises:
             ConfigError: `agents` does not select agents of the batch.
@@ -266,11 +270,11 @@ class Batch(ReadableWorlds):
     # ---- state ----
 
     def state_dict(self) -> dict[str, npt.NDArray[Any]]:
-        """A copy of the whole state as plain numpy arrays by name, for files that run no code when read.
+        """A copy of the whole state as plain numpy arrays by name, which can be stored without pickle.
 
         Keys: "seed", (1 + parts,) uint64, the `seed` of the batch and of each part; "scenes", a hash of the scenes;
-        "arrays/..." and the name of each shared array; "state/..." and the name of each array of the core, (W, n). Only
-        the version of the package that made it can load it.
+        "arrays/..." and the name of each shared array; "state/..." and the name of each array of the core, (W, n). It
+        can be loaded only by the version of the package that made it.
 
         Raises:
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
@@ -279,12 +283,12 @@ class Batch(ReadableWorlds):
         return saved_state(self._core, [one.seed for one in (self, *self.parts)])
 
     def load_state_dict(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Continues bit for bit where another batch was, as a pickled copy of that would.
+        """Restores a saved state; the batch then continues bit for bit as the one that was saved.
 
         Args:
-            state: of `state_dict`, of a batch with the same scenes, config, restart, number of parts and world_ids.
-                Names, types, shapes and ranges are checked, so that no array from a file makes the core read or write
-                outside of its memory.
+            state: from `state_dict` of a batch with the same scenes, config, restart, number of parts and world_ids.
+                Names, types, shapes and ranges are checked, so that no array from a file can make the core read or
+                write outside of its memory.
 
         Raises:
             CallError: `state` does not fit, the batch is closed, a step is in flight, or another thread is in a call;
@@ -296,7 +300,7 @@ class Batch(ReadableWorlds):
             one.seed = seed
 
     def __getstate__(self) -> dict:
-        """The whole state: a copy made from it continues bit for bit as this batch would.
+        """The whole state: a copy made from it continues bit for bit as this batch.
 
         Raises:
             CallError: a step is in flight, or the batch is closed.

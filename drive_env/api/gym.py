@@ -1,4 +1,4 @@
-"""One agent per world: the Gymnasium adapters, a single env and a vector env."""
+"""The Gymnasium adapters, with one agent per world: `DriveEnv` and `DriveVectorEnv`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ __all__ = ["DriveEnv", "DriveVectorEnv"]
 class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
     """One agent in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
 
-    An episode is `config.max_trials` trials of one scene; a restart between two trials is a step whose action is
-    ignored (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode. After either, call `reset`.
-    A `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation.type`
-    is "float16".
+    An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
+    action (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode; after either, call `reset`. A
+    `reset` after `close` opens the env again. Observations are float32, or float16 if `config.observation.type` is
+    "float16".
 
     Args:
-        scenes, config: as for `Batch`; `agents_per_world` is 1. The scene's other vehicles follow `config.others`.
+        scenes, config: as for `Batch`; `agents_per_world` is 1. `config.others` sets what the scene's other vehicles
+            do.
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
 
@@ -57,9 +58,9 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
               ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Opens an episode: the first of `seed`, or the next of the env's stream. `options` are not used.
+        """Opens an episode: the first one of `seed`, or, without a seed, the env's next one. `options` are not used.
 
-        After `close` it opens the env again, with a fresh stream.
+        After `close` it opens the env again, with a fresh seed unless one is passed.
 
         Returns:
             The observation, (observation size,), and the info.
@@ -82,13 +83,13 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         """One step.
 
         Args:
-            action: in `action_space`; not read where the step is a restart.
+            action: in `action_space`; not read if the step is a restart.
 
         Returns:
-            observation, (observation size,), reward, terminated, truncated, info.
+            observation, (observation size,); reward; terminated; truncated; info.
 
         Raises:
-            ActionError: the action is misshapen, not finite or out of range. The world has not advanced.
+            ActionError: the action has the wrong shape, is not finite or is out of range. The world has not advanced.
             CallError: before `reset`, after the end of an episode, or after `close`.
         """
         batch = self.batch
@@ -108,7 +109,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         return {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """The current picture: (h, w, 3) uint8 for "rgb_array", None for "human", where a window shows it.
+        """The current picture: (h, w, 3) uint8 for "rgb_array"; for "human" a window shows it, and None is returned.
 
         Raises:
             CallError: the render mode is None, or no window can be opened.
@@ -117,22 +118,23 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         return self._screen.show()
 
     def close(self) -> None:
-        """Gives the world's memory back and closes the window, until the next `reset`; a second call does nothing."""
+        """Frees the world's memory and closes the window; `reset` opens both again. A second call does nothing."""
         self._screen.close()
         self.batch.close()
 
 
 class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
-    """Many worlds of one agent each as a Gymnasium `VectorEnv`: one `Batch`, threads, no processes.
+    """Many worlds with one agent each as a Gymnasium `VectorEnv`, on one multi-threaded `Batch`.
 
-    Sub-environment i reset with seed s plays what a `DriveEnv` reset with seed s + i plays, bit for bit. Observations
-    are float32, or float16 where `config.observation.type` is "float16". Restarts between trials stay steps of their
-    own in all modes; `autoreset_mode` sets what happens after an episode:
+    After `reset(seed=s)` sub-environment i equals, bit for bit, a `DriveEnv` after `reset(seed=s + i)`. Observations
+    are float32, or float16 if `config.observation.type` is "float16". Restarts between trials are steps of their own in
+    all modes; `autoreset_mode` sets what happens after an episode:
 
-    * NEXT_STEP (default): the next step ignores that env's action and returns the new episode's first observation.
-    * SAME_STEP: the step that ends it returns the new episode's first observation; the last one is in
-      `infos["final_obs"]`, its channels in `infos["final_info"]`.
-    * DISABLED: the caller passes `reset(options={"reset_mask": mask})`.
+    * NEXT_STEP (default): the next step ignores this sub-environment's action and returns the first observation of the
+      new episode.
+    * SAME_STEP: the step that ends the episode returns the first observation of the new one; the last observation is in
+      `infos["final_obs"]`, its channels are in `infos["final_info"]`.
+    * DISABLED: the caller must call `reset(options={"reset_mask": mask})`.
 
     Args:
         num_envs: number of worlds.
@@ -140,7 +142,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         autoreset_mode: an `AutoresetMode` or its value.
         copy: whether observations are copies; with False they are views that the next call overwrites.
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
-        max_episode_steps: None; `make_vec` passes it, but `config.trial_steps` sets the time limit.
+        max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -163,7 +165,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         except ValueError:
             offered = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ConfigError(f"autoreset_mode is {shown(autoreset_mode)}; it must be one of {offered}") from None
-        # One world for each sub-environment; equal world ids make the seed alone determine what it plays.
+        # One world per sub-environment; all have world id 0, so that the seed alone determines their episodes.
         self.render_mode = render_mode
         self.autoreset_mode = mode
         self.copy = copy
@@ -187,8 +189,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         """Opens an episode in every sub-environment, or in those of `options["reset_mask"]`.
 
         Args:
-            seed: a whole number s (sub-environment i gets s + i), a list with one whole number or None for each, or
-                None: the next episode of each stream; the first call draws s, readable as `batch.seed`.
+            seed: a whole number s (sub-environment i uses s + i), a list with a whole number or None for each, or None:
+                the next episode of each; the first call draws s, available as `batch.seed`.
             options: may hold `reset_mask`, (num_envs,) bool with at least one True.
 
         Raises:
@@ -219,7 +221,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
             truncations, (num_envs,) bool; infos.
 
         Raises:
-            ActionError: an action is misshapen, not finite or out of range. No world has advanced.
+            ActionError: an action has the wrong shape, is not finite or is out of range. No world has advanced.
             CallError: before `reset`, where a sub-environment must be reset first, or after `close`.
         """
         batch = self.batch
@@ -242,7 +244,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         return self.batch.observations.copy() if self.copy else self.batch.observations
 
     def _infos(self, mask: np.ndarray) -> dict:
-        """One array per key, and under `_key` the sub-environments for which it holds, as of any `VectorEnv`."""
+        """One array per key, and in `_key` the mask of the sub-environments that it holds for, as in any `VectorEnv`.
+        """
         infos = {}
         for name in INFO_CHANNELS:
             infos[name] = np.where(mask, getattr(self.batch, name), 0).astype(bool if name in INFO_FLAGS else int)
@@ -261,6 +264,6 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         return tuple(screen.picture() for screen in self._screens)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Gives threads and memory back; the arguments of Gymnasium are not used."""
+        """Frees threads and memory; Gymnasium's arguments are not used."""
         if hasattr(self, "batch"):  # Gymnasium before 1.4 closes an env whose constructor raised, too
             self.batch.close()

@@ -1,4 +1,4 @@
-"""One world whose agents have names: the PettingZoo adapter."""
+"""The PettingZoo adapter: one world, whose agents have names."""
 
 from __future__ import annotations
 
@@ -73,21 +73,21 @@ class DriveParallelEnv(ParallelEnv):
 
     Agent `agent_i` is index i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not return before `reset`. An agent that waits for the next trial of the episode
-    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. A `reset` after
-    `close` opens the env again. Observations are float32, or float16 where `config.observation.type` is "float16".
+    stays: its action is ignored and may be missing. After the episode's end, `step({})` returns empty dicts. A `reset`
+    after `close` opens the env again. Observations are float32, or float16 if `config.observation.type` is "float16".
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except in the step that decides the agent's
     trial); docs/channels.md defines them.
 
-    `np_random` is for wrappers that draw random numbers, and `state` for learners with a centralised critic.
+    `np_random` is for wrappers that need random numbers, `state` for learners with a centralised critic.
 
     Args:
         scenes, config: as for `Batch`.
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
-        finished: "leave", or "wait": agents that are done stay until the episode ends for all and their flags are
-            raised then, for clients that need a constant set of agents.
+        finished: "leave", or "wait": agents that are done stay until the episode ends for all, and their flags are
+            raised then, for libraries that need a constant set of agents.
         copy: whether observations are copies; with False they are views that the next call overwrites.
 
     Raises:
@@ -126,9 +126,9 @@ class DriveParallelEnv(ParallelEnv):
 
     def reset(self, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
               ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, dict[str, Any]]]:
-        """Opens an episode: the first of `seed`, or the next of the stream; `options` are not used.
+        """Opens an episode: the first one of `seed`, or, without a seed, the env's next one. `options` are not used.
 
-        After `close` it opens the env again, with a fresh stream.
+        After `close` it opens the env again, with a fresh seed unless one is passed.
 
         Returns:
             observations, (observation size,) each, and infos: one entry for each agent that has a vehicle.
@@ -165,8 +165,8 @@ class DriveParallelEnv(ParallelEnv):
             in `agents` at the call.
 
         Raises:
-            ActionError: an action is missing, misshapen or out of range, or the agent of one is unknown. The world has
-                not advanced.
+            ActionError: an action is missing, out of range or of the wrong shape, or its agent is unknown. The world
+                has not advanced.
             CallError: before `reset` or after `close`.
         """
         if not self._was_reset:
@@ -190,12 +190,12 @@ class DriveParallelEnv(ParallelEnv):
         return returned
 
     def close(self) -> None:
-        """Gives the world's memory back and closes the window, until the next `reset`; a second call does nothing."""
+        """Frees the world's memory and closes the window; `reset` opens both again. A second call does nothing."""
         self._screen.close()
         self.batch.close()
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """The current picture: (h, w, 3) uint8 for "rgb_array", None for "human", where a window shows it.
+        """The current picture: (h, w, 3) uint8 for "rgb_array"; for "human" a window shows it, and None is returned.
 
         Raises:
             CallError: the render mode is None, or no window can be opened.
@@ -234,13 +234,13 @@ class DriveParallelEnv(ParallelEnv):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """A generator for wrappers, made anew by every seeded `reset`; the world itself never draws from it."""
+        """A generator for wrappers, created again by every seeded `reset`; the world itself never draws from it."""
         if self._np_random is None:
             self._np_random, _ = seeding.np_random(self.batch.seed)
         return self._np_random
 
     def state(self) -> npt.NDArray[Any]:
-        """The observations of all possible agents, one after the other.
+        """The observations of all possible agents, concatenated.
 
         Returns:
             (possible agents * observation size,) in the type of the observations.
@@ -253,13 +253,13 @@ class DriveParallelEnv(ParallelEnv):
         return observation_space(self.batch.config, self.batch.observations.size)
 
     def _follow(self) -> None:
-        """Brings dicts and actions in line with the batch."""
+        """Updates dicts, actions and `agents` after a change of the batch."""
         self._dicts.update()
         self._actions.forget()
         self.agents = self._dicts.agents
 
     def _recover(self) -> None:
-        """After an exception in the middle of a call, such as Ctrl-C, derives all state from the batch."""
+        """Restores all state from the batch, after an exception within a call, such as Ctrl-C."""
         self._dicts.recover()
         self._follow()
         self._is_whole = True

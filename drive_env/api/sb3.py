@@ -34,32 +34,32 @@ TRIAL_SHIFT = 16
 """The key of a cached info holds the agent's code in this many bits, and the index of the trial above them."""
 
 KNOWN_INFOS = 4096
-"""Infos cached at most; only thousands of trials can produce more."""
+"""Largest number of cached infos; only thousands of trials produce more."""
 
 
 class DriveVecEnv(VecEnv):
-    """Many worlds as a stable-baselines3 `VecEnv`: one `Batch`, threads, no processes.
+    """Many worlds as a stable-baselines3 `VecEnv`, on one multi-threaded `Batch`.
 
-    An episode is `config.max_trials` trials of one scene, and a restart between two of them is a step whose action is
-    ignored. In the step that ends an episode an env is done, its observation is the first one of the next episode, and
+    An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
+    action. In the step that ends an episode, an env is done, its observation is the first one of the next episode, and
     its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` marks an episode that was cut
-    while the agent drove, which makes SB3 bootstrap. Every info holds the channels of docs/channels.md. Observations
-    are float32, or float16 where `config.observation.type` is "float16".
+    while the agent was driving, so that SB3 bootstraps. Every info holds the channels of docs/channels.md. Observations
+    are float32, or float16 if `config.observation.type` is "float16".
 
     Args:
         scenes, config, threads: as for `Batch`.
         num_worlds: number of worlds.
         agents: "ego", or "all".
-            With "ego" env i is the only agent of world i. After `seed(s)` it plays, bit for bit, what the Gymnasium env
-            plays when reset with seed s + i.
-            With "all" every agent of every world is an env, those of a world in consecutive places. All agents of a
-            world are done in the step that ends its episode. An agent that stopped driving earlier has `invalid_step`
-            in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so its losses count
-            these steps, a bias that grows with the wait: prefer "ego", or a learner that reads the channels.
-        render_mode: None, or "rgb_array": `render` returns the pictures of all worlds as one (extra [render]).
+            With "ego", env i is the only agent of world i. After `seed(s)` and `reset` it equals, bit for bit, the
+            Gymnasium env after `reset(seed=s + i)`.
+            With "all", every agent of every world is an env, the agents of a world at consecutive indices. All agents
+            of a world are done in the step that ends its episode. An agent that stopped driving earlier has
+            `invalid_step` in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so
+            its losses include these steps, a bias that grows with the wait: prefer "ego", or a learner with a mask.
+        render_mode: None, or "rgb_array": `render` returns one picture of all worlds (extra [render]).
 
     Attributes:
-        batch: the `Batch`; after an episode's end its arrays hold the start of the next.
+        batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.
         reset_infos: for each env the info of the observation that opened its episode.
 
     Raises:
@@ -92,7 +92,7 @@ class DriveVecEnv(VecEnv):
     # ---- calls ----
 
     def reset(self) -> npt.NDArray[Any]:
-        """Opens an episode in every world: the first of its seed after `seed`, else the next of its stream.
+        """Opens an episode in every world: the first one of its seed after `seed`, else its next one.
 
         Options set by `set_options` are not used.
 
@@ -112,7 +112,7 @@ class DriveVecEnv(VecEnv):
         """Sets the seed of the next `reset`, and of that one alone.
 
         Args:
-            seed: world i gets seed + i; None draws one from numpy, as SB3 does.
+            seed: world i uses seed + i; None draws one from numpy, as SB3 does.
 
         Returns:
             The seed of each env's world.
@@ -127,7 +127,7 @@ class DriveVecEnv(VecEnv):
         return self._seeds
 
     def step_async(self, actions: npt.ArrayLike) -> None:
-        """Keeps a copy of the actions for `step_wait`.
+        """Stores a copy of the actions for `step_wait`.
 
         Args:
             actions: one per env.
@@ -148,8 +148,8 @@ class DriveVecEnv(VecEnv):
             env.
 
         Raises:
-            ActionError: the actions are misshapen, not finite or out of range. No world has advanced.
-            CallError: no actions were given, before `reset`, or after `close`.
+            ActionError: the actions have the wrong shape, are not finite or are out of range. No world has advanced.
+            CallError: before `step_async`, before `reset`, or after `close`.
         """
         batch = self.batch
         if self._actions is None:
@@ -169,7 +169,7 @@ class DriveVecEnv(VecEnv):
         return batch.observations.copy(), rewards, dones, infos
 
     def close(self) -> None:
-        """Gives threads and memory back; a second call does nothing."""
+        """Frees threads and memory; a second call does nothing."""
         self.batch.close()
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
@@ -248,7 +248,7 @@ class DriveVecEnv(VecEnv):
         return [self._envs[checked_int("indices", index, 0, self.num_envs - 1)] for index in some]
 
     def _infos(self) -> list[dict]:
-        """A fresh info for each env; few differ, so they are copies of cached ones."""
+        """A new info for each env; few differ, so they are copies of cached ones."""
         batch, known = self.batch, self._known_infos
         if len(known) > KNOWN_INFOS:
             known.clear()

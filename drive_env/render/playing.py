@@ -44,9 +44,9 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     Args:
         scenes: as for `Batch`.
         path: an existing file is replaced.
-        policy: "lane" is rule-based; "random" draws actions; "replay" shows the log: all vehicles but one agent replay
-            it or are static; that agent is rule-based and stops at its goal, whatever happens. Or a function of the
-            batch that returns actions for all agents.
+        policy: "lane" is rule-based; "random" samples actions; "replay" shows the log: all vehicles but one agent
+            replay it or are static; that agent is rule-based, stops at its goal, and its events are ignored. Or a
+            function from the batch to the actions of all agents.
         agents: as `DriveConfig.agents_per_world`; not for "replay".
         trials: number of trials of the episode.
         seed: of the episode and of the random policy.
@@ -88,7 +88,7 @@ def _config(config, policy, agents, trials):
         return config if agents is None else config.replace(agents_per_world=agents)
     if agents not in (None, 1):
         raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one agent, so it must be 1 or None")
-    # An agent that an event stops or removes would end the trial before the log ends.
+    # If an event stopped or removed the agent, the trial would end before the log.
     return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",
                           on_offroad="ignore", action_type="continuous")
 
@@ -101,7 +101,7 @@ def _actor(batch, policy, seed):
 
 
 def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
-    """Frames of one episode, with whether each is the last of its trial."""
+    """The frames of one episode, and whether each is the last of its trial."""
     yield look.frame(), False
     for closes in play_trials(batch, act, batch.config.max_trials, progress):
         yield look.frame(), closes
@@ -131,7 +131,7 @@ def _sheet(moments):
 
 
 class _Spread:
-    """Keeps evenly spaced frames of a trial of unknown length: if there are too many, drops every second one."""
+    """Evenly spaced frames of a trial of unknown length: when there are too many, every second one is dropped."""
 
     def __init__(self, count: int):
         self._count, self._stride, self._added = count, 1, 0

@@ -40,9 +40,9 @@ class _Backdrop(NamedTuple):
 
 
 class SceneView:
-    """Draws one world of a batch, without changing it; a step costs the same as without a view.
+    """Draws one world of a batch without changing it; steps cost the same as without a view.
 
-    Trails, and the boxes of past trials, come from earlier calls of `frame`.
+    Trails, and the boxes of past trials, are made from earlier calls of `frame`.
 
     Args:
         batch: any batch.
@@ -125,7 +125,7 @@ class SceneView:
         free = self.height - self._sizes.top - self._sizes.bottom
         camera = Camera(
             centre_m=(x_m, y_m), pixels_per_m=free / self.span_m, up_rad=heading_rad,
-            # More of the area ahead than of that behind.
+            # Below the middle, to show more of the area ahead than of the area behind.
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
         number = self.world * self.batch.agents_per_world + self.agent
         observation = decode_observation(self.batch.float_observations(number), self._layout)

@@ -21,8 +21,8 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" is rule-based, "random" draws actions. Or a function of the batch that returns actions for all
-            agents; it is called once per step, restart steps included.
+        policy: "lane" is rule-based, "random" samples actions. Or a function from the batch to the actions of all
+            agents; it is called once per step, also for restart steps.
         config: of the batch; an episode has `max_trials` trials.
         seed: of the first episode and of the random policy.
         episodes: number of episodes.
@@ -30,7 +30,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
-        ActionError: the policy returned something else than actions.
+        ActionError: the policy did not return actions.
     """
     check_policy(policy)
     episodes = checked_int("episodes", episodes, 1, 1_000_000)
@@ -53,7 +53,7 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
         scenes, policy, seed, progress: as for `record`.
         path: of the page; it ends in .html or .htm.
         trials: number of trials of the episode.
-        agents: as `DriveConfig.agents_per_world`; None takes the config's.
+        agents: as `DriveConfig.agents_per_world`; None: that of the config.
         config: all other fields of the config.
 
     Raises:
