@@ -22,6 +22,8 @@ import builds
 import golden
 import numpy as np
 import ways
+import ways_of_calling  # noqa: F401  # enters its ways
+import ways_of_processes  # noqa: F401
 
 from drive_env.machine import processor
 

@@ -4,6 +4,8 @@ import golden
 import numpy as np
 import pytest
 import ways
+import ways_of_calling  # noqa: F401  # enters its ways
+import ways_of_processes  # noqa: F401
 from ways import WAYS
 
 PLAYS = tuple(golden.PLAYS)

@@ -1,0 +1,189 @@
+"""Does a play have the same bytes whatever the settings of the thread and of the process are?"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import build_core
+import golden
+from golden import Hashes
+from ways import NotHere, opened, way
+
+from drive_env import ConfigError
+from drive_env.native_batch import ISA_VARIABLE
+
+
+def _rounding(mode, play):
+    libm = ctypes.CDLL(None)
+    if sys.platform != "linux" or not hasattr(libm, "fesetround"):
+        raise NotHere("the C library has no fesetround")
+    code = {"up": 0x800, "down": 0x400, "to zero": 0xC00}.get(mode)
+    if os.uname().machine != "x86_64":
+        raise NotHere("the codes of fesetround are known for x86-64")
+
+    class Rounded:
+        """A batch whose core is called in the rounding mode; numpy and Python keep the default."""
+
+        def __init__(self, batch):
+            self._batch = batch
+
+        def __getattr__(self, name):
+            found = getattr(self._batch, name)
+            return self._in_mode(found) if name in ("step", "metrics", "restart_observations") else found
+
+        @staticmethod
+        def _in_mode(call):
+            def called(*arguments):
+                libm.fesetround(code)
+                try:
+                    return call(*arguments)
+                finally:
+                    libm.fesetround(0)
+            return called
+
+    return golden.hashes_of(Rounded(opened(play, threads=2)))
+
+
+for _mode in ("up", "down", "to zero"):
+    way(f"called by a thread that rounds {_mode}")(functools.partial(_rounding, _mode))
+
+
+def _in_process(play, *options, variables=None, before="") -> Hashes:
+    """The play in a separate interpreter."""
+    opened(play).close()  # raises NotHere if this machine cannot
+    return _all_in_process(options, tuple((variables or {}).items()), before)[play]
+
+
+@functools.cache
+def _all_in_process(options, variables, before) -> dict[str, Hashes]:
+    """Every play whose scenes are here, one after another in one interpreter."""
+    program = (f"import sys; sys.path.insert(0, {str(Path(golden.__file__).parent)!r}); {before}\n"
+               "import golden, json, dataclasses\n"
+               "found = {}\n"
+               "for play in golden.PLAYS:\n"
+               "    batch = golden.begin(play)\n"
+               "    if batch is not None:\n"
+               "        batch.reset()\n"
+               "        found[play] = dataclasses.asdict(golden.hashes_of(batch))\n"
+               "print(json.dumps(found))")
+    done = subprocess.run([sys.executable, *options, "-c", program], check=False, capture_output=True, text=True,
+                          env={**os.environ, **dict(variables)}, timeout=300)
+    if done.returncode:
+        raise AssertionError(done.stderr[-4000:])
+    return {play: Hashes({int(world): parts for world, parts in found["worlds"].items()}, found["report"])
+            for play, found in json.loads(done.stdout).items()}
+
+
+@functools.cache
+def _fast_math_library() -> str:
+    """A library built with -ffast-math, which makes the thread that loads it flush subnormal numbers to zero."""
+    for compiler in build_core.compilers():
+        library = build_core.small_library("float drive_twice(float value) { return 2.0f * value; }\n", compiler,
+                                           ("-ffast-math",))
+        if subprocess.run([sys.executable, "-c", _loaded(library)], check=False, capture_output=True).returncode == 0:
+            return library
+    raise NotHere("no compiler here whose -ffast-math changes the thread that loads a library")
+
+
+def _loaded(library):
+    return f"import ctypes; ctypes.CDLL({library!r}); assert 5e-324 * 1.0 == 0.0"
+
+
+@way("a process changed by a library that was built with -ffast-math")
+def _(play):
+    return _in_process(play, before=_loaded(_fast_math_library()))
+
+
+@way("another PYTHONHASHSEED")
+def _(play):
+    return _in_process(play, variables={"PYTHONHASHSEED": "4242"})
+
+
+@way("python -X dev, all warnings errors")
+def _(play):
+    return _in_process(play, "-X", "dev", "-W", "error")
+
+
+@way("python -OO, which drops asserts and docstrings")
+def _(play):
+    return _in_process(play, "-OO")
+
+
+@way("memory that malloc fills with garbage")
+def _(play):
+    return _in_process(play, variables={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"})
+
+
+@way("a numpy limited to the baseline instructions")
+def _(play):
+    try:
+        from numpy._core._multiarray_umath import __cpu_dispatch__ as extras
+    except ImportError:
+        raise NotHere("this numpy does not list its instruction sets") from None
+    return _in_process(play, variables={"NPY_DISABLE_CPU_FEATURES": " ".join(extras)})
+
+
+@way("one processor alone")
+def _(play):
+    if not hasattr(os, "sched_setaffinity"):
+        raise NotHere("this platform cannot pin a process to one processor")
+    only = min(os.sched_getaffinity(0))
+    return _in_process(play, before=f"import os; os.sched_setaffinity(0, [{only}])")
+
+
+def _by_own_set(name, play):
+    before = os.environ.get(ISA_VARIABLE)
+    os.environ[ISA_VARIABLE] = name
+    try:
+        batch = opened(play)
+    except ConfigError as error:
+        raise NotHere(str(error)) from None
+    finally:
+        os.environ.pop(ISA_VARIABLE)
+        if before is not None:
+            os.environ[ISA_VARIABLE] = before
+    assert batch.instruction_set == name
+    return golden.hashes_of(batch)
+
+
+for _set in ("baseline", "v3", "v4"):
+    way(f"the package's own code for {_set}")(functools.partial(_by_own_set, _set))
+
+
+@functools.cache
+def _comma_locale() -> dict[str, str]:
+    """Variables of a locale that writes numbers with a comma: an installed one, or one made by localedef."""
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8", "pt_BR.UTF-8"):
+        if _has_comma({"LC_ALL": name}):
+            return {"LC_ALL": name}
+    if shutil.which("localedef"):
+        folder = tempfile.mkdtemp(prefix="drive_locale_")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/de_DE.UTF-8"], check=False,
+                       capture_output=True)
+        made = {"LC_ALL": "de_DE.UTF-8", "LOCPATH": folder}
+        if _has_comma(made):
+            return made
+    raise NotHere("no locale here writes numbers with a comma, and localedef makes none")
+
+
+IN_LOCALE = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"
+
+
+def _has_comma(variables) -> bool:
+    return subprocess.run([sys.executable, "-c", IN_LOCALE], check=False, capture_output=True,
+                          env={**os.environ, **variables}).returncode == 0
+
+
+@way("a locale that writes numbers with a comma")
+def _(play):
+    return _in_process(play, variables=_comma_locale(), before=IN_LOCALE)
