@@ -29,7 +29,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
     An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
     action (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode; after either, call `reset`. A
-    `reset` after `close` opens the env again. Observations are float32, or float16 if `config.observation.type` is
+    `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation.type` is
     "float16".
 
     Args:
@@ -127,8 +127,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     """Many worlds with one agent each as a Gymnasium `VectorEnv`, on one multi-threaded `Batch`.
 
     After `reset(seed=s)` sub-environment i equals, bit for bit, a `DriveEnv` after `reset(seed=s + i)`. Observations
-    are float32, or float16 if `config.observation.type` is "float16". Restarts between trials are steps of their own in
-    all modes; `autoreset_mode` sets what happens after an episode:
+    are float32, or float16 where `config.observation.type` is "float16". Restarts between trials are steps of their own
+    in all modes; `autoreset_mode` sets what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores this sub-environment's action and returns the first observation of the
       new episode.

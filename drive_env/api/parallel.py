@@ -73,8 +73,8 @@ class DriveParallelEnv(ParallelEnv):
 
     Agent `agent_i` is index i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not return before `reset`. An agent that waits for the next trial of the episode
-    stays: its action is ignored and may be missing. After the episode's end, `step({})` returns empty dicts. A `reset`
-    after `close` opens the env again. Observations are float32, or float16 if `config.observation.type` is "float16".
+    stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. A `reset` after
+    `close` opens the env again. Observations are float32, or float16 where `config.observation.type` is "float16".
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except in the step that decides the agent's

@@ -44,7 +44,7 @@ class DriveVecEnv(VecEnv):
     action. In the step that ends an episode, an env is done, its observation is the first one of the next episode, and
     its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` marks an episode that was cut
     while the agent was driving, so that SB3 bootstraps. Every info holds the channels of docs/channels.md. Observations
-    are float32, or float16 if `config.observation.type` is "float16".
+    are float32, or float16 where `config.observation.type` is "float16".
 
     Args:
         scenes, config, threads: as for `Batch`.
