@@ -26,6 +26,8 @@ CONCEPTS = {
     "phase": (r"metrics_add", 2, ()),
     # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.
     "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
+    # As one of DriveConfig; the cache that it limits only uses it.
+    "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "life.c",)),
 }
 """Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
 
