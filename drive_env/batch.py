@@ -66,8 +66,8 @@ class Batch(ReadableWorlds):
     Attributes:
         actions: the array that the core reads: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`.
             Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays the first.
-        observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, with
-            `vehicle_table` beside them, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
+        observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
+            `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         rewards: (R,) float32.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
         outcome: (R,) uint8, index into `OUTCOMES` in the step that decides the agent's trial, else 0.

@@ -34,7 +34,7 @@ class NativeBatch:
 
     Attributes:
         handle: drv_batch pointer that frees itself.
-        scenes, scene_handles: the scenes in play, and the core's form of each; `close` drops the second.
+        scenes, scene_handles: the scenes, and the core's form of each; `close` drops the second.
         num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
         block: (bytes,) uint8, the state of all worlds, one world after the other.
         table: name, type and shape of each shared array.

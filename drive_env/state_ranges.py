@@ -62,7 +62,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     trial_s = max(roles.trial_steps * roles.dt_s for roles in core.roles)
     distance_m = SUM_ROUNDING * trial_s * max(config.dynamics.max_speed_mps, -config.dynamics.min_speed_mps)
     far_m = COORDINATE_LIMIT_M + distance_m
-    # A change of speed takes at least the shortest step; a wheelbase is at least half the shortest length.
+    # A step is at least the shortest time step, and a wheelbase at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
     turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / (SIZE_RANGE_M[0] / 2)
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,8 +15,8 @@ from . import bench as bench_command
 from . import conversion, inspection, visuals
 from . import demo as demo_command
 
-SCENE_HELP = (f"A scene file, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a file that is called "
-              "town.")
+SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a file "
+              "that is called town.")
 DEFAULTS = ObservationConfig()
 
 app = typer.Typer(
@@ -40,15 +40,27 @@ def _command(
     pass
 
 
-@app.command()
+def _number(meaning: str, **how: Any) -> Any:
+    """An option that takes a number."""
+    return typer.Option(metavar="N", help=meaning, **how)
+
+
+ONE_SCENE_HELP = f"{SCENE_HELP} Of a folder one scene is taken, see --index."
+INDEX = Annotated[int, _number("Index of the scene where SCENE is a folder, whose files are sorted by name.", min=0)]
+SCENE_SEED = Annotated[int, _number("Seed of a generated scene.", min=0)]
+SCENE_AGENTS = Annotated[int, _number("Number of vehicles of a generated scene.", min=1, max=4096)]
+
+
+@app.command(short_help="Play the town, and a scene, with two drivers.")
 def demo(
     scene: Annotated[str | None, typer.Argument(
-        metavar="SCENE", help=f"Played after the town. {SCENE_HELP}", show_default="the town alone")] = None,
-    episodes: Annotated[int, typer.Option(min=1, max=1000, help="Number of episodes per driver.")] = 6,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the episodes and of the random policy.")] = 0,
+        metavar="SCENE", help=f"Played after the town. {SCENE_HELP} Each episode plays a scene of a folder drawn at "
+                              "random.", show_default="the town alone")] = None,
+    episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
+    seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(
-        help="Folder for a film and a replay page of the last scene; needs the extra [render].",
-        show_default="none are written")] = None,
+        metavar="FOLDER", help="Folder for a film and a replay page of the last scene, of a folder the first one; needs "
+                               "the extra [render].", show_default="none are written")] = None,
 ) -> None:
     """Play the town and SCENE through the PettingZoo API, with random actions and a rule-based driver.
 
@@ -58,22 +70,23 @@ def demo(
     demo_command.run(scene, episodes, seed, out)
 
 
-@app.command()
+@app.command(short_help="Show what a scene holds and its agent roles.")
 def inspect(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
-    agents: Annotated[int, typer.Option(min=1, max=4096, help="Number of vehicles of a generated scene.")] = 32,
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
+    index: INDEX = 0,
+    seed: SCENE_SEED = 0,
+    agents: SCENE_AGENTS = 32,
     plot: Annotated[Path | None, typer.Option(
-        help="File to plot the scene into (.png, .svg or .pdf); needs the extra [render].",
+        metavar="FILE", help="File to plot the scene into (.png, .svg or .pdf); needs the extra [render].",
         show_default="no plot")] = None,
 ) -> None:
     """Show what a scene holds, what reading it dropped or imputed, and the agent roles."""
-    found = inspection.run(scene, seed, agents)
+    found = inspection.run(scene, seed, agents, index)
     if plot is not None:
         visuals.plot(found, plot)
 
 
-@app.command()
+@app.command(short_help="Convert scenes of any readable format to .drv.")
 def convert(
     sources: Annotated[list[str], typer.Argument(
         metavar="SOURCE...", help="Scene files, folders of them, or a generator's name "
@@ -81,13 +94,14 @@ def convert(
     out: Annotated[Path, typer.Argument(
         metavar="OUT", help="The .drv file to write, for one source; else a folder, created if missing.")],
     licence: Annotated[str | None, typer.Option(
-        help="The terms of the data, stored in every file.", show_default="those of the source")] = None,
-    licence_file: Annotated[Path | None, typer.Option(help="A text file with the terms.", show_default="none")] = None,
+        metavar="TEXT", help="The terms of the data, stored in every file.", show_default="those of the source")] = None,
+    licence_file: Annotated[Path | None, typer.Option(
+        metavar="FILE", help="A text file with the terms.", show_default="none")] = None,
     dataset: Annotated[str | None, typer.Option(
-        help="Name of the dataset, stored in every file.", show_default="that of the source")] = None,
+        metavar="NAME", help="Name of the dataset, stored in every file.", show_default="that of the source")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of a generated scene.")] = 0,
-    agents: Annotated[int, typer.Option(min=1, max=4096, help="Number of vehicles of a generated scene.")] = 32,
+    seed: SCENE_SEED = 0,
+    agents: SCENE_AGENTS = 32,
 ) -> None:
     """Convert scenes of any readable format to .drv, which loads fastest, and report what was dropped or imputed."""
     if licence is not None and licence_file is not None:
@@ -99,56 +113,58 @@ def convert(
     conversion.run(sources, out, provenance, force, seed, agents)
 
 
-AGENTS = Annotated[int | None, typer.Option(
-    min=1, max=4096, help="Number of agents.", show_default="as many as the scene has")]
-TRIALS = Annotated[int, typer.Option(min=1, max=100, help="Number of trials of the episode.")]
-SEED = Annotated[int, typer.Option(min=0, help="Seed of the scene, of the episode and of the random policy.")]
+AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
+TRIALS = Annotated[int, _number("Number of trials of the episode.", min=1, max=100)]
+SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
 
 
-@app.command()
+@app.command(short_help="Play an episode and film it.")
 def play(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(
-        help="The file to write: a film (.mp4, .gif) or a contact sheet (.png).")],
-    policy: Annotated[str, typer.Option(
-        help="random, lane (rule-based) or replay (the log, with one rule-based agent).")] = "lane",
+        metavar="FILE", help="The file to write: a film (.mp4, .gif) or a contact sheet (.png).")],
+    policy: Annotated[visuals.FilmPolicy, typer.Option(
+        help="random, lane (rule-based) or replay (the log, with one rule-based agent).")] = visuals.FilmPolicy.lane,
+    index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 1,
     seed: SEED = 0,
-    view: Annotated[str, typer.Option(
-        help="scene (the whole scene) or follow (one agent and its observation).")] = "scene",
-    agent: Annotated[int, typer.Option(min=0, help="Index of the agent that follow shows.")] = 0,
+    view: Annotated[visuals.View, typer.Option(
+        help="scene (the whole scene) or follow (one agent and its observation).")] = visuals.View.scene,
+    agent: Annotated[int, _number("Index of the agent that follow shows.", min=0)] = 0,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    visuals.play(scene, out, policy, agents, trials, seed, view, agent)
+    visuals.play(scene, out, policy.value, agents, trials, seed, view.value, agent, index)
 
 
-@app.command()
+@app.command(short_help="Play an episode and write a page that replays it.")
 def replay(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help=SCENE_HELP)],
-    out: Annotated[Path, typer.Option(help="The page to write (.html or .htm).")],
-    policy: Annotated[str, typer.Option(help="random or lane (rule-based).")] = "lane",
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write (.html or .htm).")],
+    policy: Annotated[visuals.Policy, typer.Option(help="random or lane (rule-based).")] = visuals.Policy.lane,
+    index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 2,
     seed: SEED = 0,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
-    visuals.replay(scene, out, policy, agents, trials, seed)
+    visuals.replay(scene, out, policy.value, agents, trials, seed, index)
 
 
-@app.command()
+@app.command(short_help="Measure agent-steps per second of the array API.")
 def bench(
-    scene: Annotated[str, typer.Option(help=f"{SCENE_HELP} A folder stands for the scenes of its files.")] = "town",
-    worlds: Annotated[int, typer.Option(min=1, max=65536, help="Number of worlds.")] = 64,
-    agents: Annotated[int | None, typer.Option(
-        min=1, max=4096, help="Number of agents per world.", show_default="as many as the scene has")] = None,
-    threads: Annotated[int, typer.Option(
-        min=0, max=1024, help="Number of threads; 0: all processors that this process may use.")] = 0,
-    partners: Annotated[int, typer.Option(min=0, max=255, help="Partner slots of an observation.")] = DEFAULTS.partners,
-    roads: Annotated[int, typer.Option(min=0, max=1024, help="Road slots of an observation.")] = DEFAULTS.roads,
-    action: Annotated[bench_command.Action, typer.Option(
-        help="Action type.")] = bench_command.Action.discrete,
-    seconds: Annotated[float, typer.Option(min=0.05, max=600.0, help="Duration of each of five repeats, s.")] = 2.0,
+    scene: Annotated[str, typer.Argument(
+        metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes.")] = "town",
+    worlds: Annotated[int, _number("Number of worlds.", min=1, max=65536)] = 64,
+    agents: Annotated[int | None, _number(
+        "Number of agents per world.", min=1, max=4096, show_default="as many as the scene has")] = None,
+    threads: Annotated[int, _number(
+        "Number of threads; 0: all processors that this process may use.", min=0, max=1024)] = 0,
+    partners: Annotated[int, _number("Partner slots of an observation.", min=0, max=255)] = DEFAULTS.partners,
+    roads: Annotated[int, _number("Road slots of an observation.", min=0, max=1024)] = DEFAULTS.roads,
+    action: Annotated[bench_command.Action, typer.Option(help="Action type.")] = bench_command.Action.discrete,
+    seconds: Annotated[float, typer.Option(
+        metavar="SECONDS", min=0.05, max=600.0, help="Duration of each of five repeats.")] = 2.0,
 ) -> None:
     """Measure agent-steps per second of the array API under random actions: the median of five repeats.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +13,8 @@ from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
 from ..reports import Figure
 from ..scenes import Scene
-from ..scenes.resolve import is_generator
-from . import visuals, show
-from .inspection import find_scene
+from ..scenes.resolve import is_generator, resolve_scenes
+from . import show, visuals
 
 TRIALS = 2
 SCENE_AGENTS = 32
@@ -52,25 +51,27 @@ class Played(NamedTuple):
 
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
-    own_scene, title = None, ""
+    own_scenes, title = None, ""
     if scene_name is not None:
-        own_scene = find_scene(scene_name, seed, SCENE_AGENTS)
-        title = own_scene.source if is_generator(scene_name) else scene_name
+        own_scenes = resolve_scenes(scene_name, seeds=[seed], agents=SCENE_AGENTS)
+        title = own_scenes[0].source if is_generator(scene_name) else scene_name
+        if len(own_scenes) > 1:
+            title += f": {len(own_scenes)} scenes, drawn at random"
     if out is not None:
         visuals.prepare(out)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
-    if own_scene is not None:
-        play_and_report(title, own_scene, episodes, seed)
+    if own_scenes is not None:
+        play_and_report(title, own_scenes, episodes, seed)
     show.lines("\nThe array API, Batch, has no dicts; drive-env bench measures it.")
     if out is not None:
         show.heading("films: an episode of the lane driver")
         name = scene_name or "town"
-        visuals.play(name, out / "episode.mp4", "lane", None, TRIALS, seed, "scene", 0)
-        visuals.replay(name, out / "episode.html", "lane", None, TRIALS, seed)
+        visuals.play(name, out / "episode.mp4", "lane", None, TRIALS, seed, "scene", 0, 0)
+        visuals.replay(name, out / "episode.html", "lane", None, TRIALS, seed, 0)
 
 
-def play_and_report(title: str, scenes: str | Scene, episodes: int, seed: int) -> None:
+def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:
     config = DriveConfig(max_trials=TRIALS)
     played = []
     with show.progress() as bars:
@@ -79,13 +80,20 @@ def play_and_report(title: str, scenes: str | Scene, episodes: int, seed: int) -
             env = parallel_env(scenes, config)
             played.append(play(env, name, driver(env.batch), episodes, seed, partial(bars.advance, bar)))
             env.close()
-            roles = env.batch.roles[0]
+            all_roles = env.batch.roles
     show.heading(title)
     show.lines(f"{show.some(episodes, 'episode')} of {TRIALS} trials for each driver; "
                f"{show.some(len(env.possible_agents), 'agent')}, "
-               f"trials of {roles.trial_steps} steps of {roles.dt_s:g} s")
+               f"trials of {span(roles.trial_steps for roles in all_roles)} steps of "
+               f"{span(roles.dt_s for roles in all_roles)} s")
     report_metrics(played)
     report_time(played)
+
+
+def span(values: Iterable[float]) -> str:
+    """The value that all have, or the lowest and the highest."""
+    different = sorted(set(values))
+    return " to ".join(f"{value:g}" for value in (different[0], different[-1])[: len(different)])
 
 
 def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, episodes: int, seed: int,

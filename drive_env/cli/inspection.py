@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from ..batch import Batch
-from ..errors import DriveError
+from ..errors import ConfigError, DriveError, printable
 from ..scenes import Scene, generate_scene
-from ..scenes.load import only_scene
 from ..scenes.readers.drv import describe_drv, has_signature
 from ..scenes.readers.drv.layout import KINDS
-from ..scenes.resolve import find_source, is_generator
+from ..scenes.resolve import is_generator, read_scenes
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show
 
@@ -18,8 +19,9 @@ SPAN_LIMIT = 12
 """Spans of ids in one line; real files have a few, a hostile one can have one per object."""
 
 
-def run(name: str, seed: int, agents: int) -> Scene:
-    scene, data = find(name, seed, agents)
+def run(name: str, seed: int, agents: int, index: int) -> Scene:
+    scene, data = find(name, seed, agents, index)
+    show_choice(name, index, scene)
     show.facts(facts(scene))
     if has_signature(data):
         describe_file(data, scene)
@@ -32,17 +34,33 @@ def run(name: str, seed: int, agents: int) -> Scene:
     return scene
 
 
-def find(name: str, seed: int, agents: int) -> tuple[Scene, bytes]:
-    """The scene of a file and its decompressed bytes; or the scene of a generator's name and no bytes."""
+def find(name: str, seed: int, agents: int, index: int) -> tuple[Scene, bytes]:
+    """The scene of a file, or of that index in a folder, and the decompressed bytes of its file; or the scene of a
+    generator's name and no bytes.
+    """
     if is_generator(name):
+        if index:
+            raise ConfigError(f"--index is {index}; {name} is a generator, whose scenes --seed selects")
         return generate_scene(name, seed=seed, agents=agents), b""
-    source = find_source(name)
-    return only_scene(source), source.data
+    count = 0
+    for count, (source, scene) in enumerate(read_scenes(name), 1):
+        if count == index + 1:
+            return scene, source.data
+    raise ConfigError(f"--index is {index}; {name} holds {show.some(count, 'scene')}, so it must be from 0 to "
+                      f"{count - 1}")
 
 
-def find_scene(name: str, seed: int, agents: int) -> Scene:
-    """The scene of a file or of a generator's name."""
-    return find(name, seed, agents)[0]
+def find_scene(name: str, seed: int, agents: int, index: int) -> Scene:
+    """The scene of a file or of a generator's name, or of that index in a folder, which is then printed."""
+    scene = find(name, seed, agents, index)[0]
+    show_choice(name, index, scene)
+    return scene
+
+
+def show_choice(name: str, index: int, scene: Scene) -> None:
+    """Prints which scene of a folder is taken."""
+    if not is_generator(name) and os.path.isdir(name):
+        show.lines(printable(f"{name}: scene {index}, {scene.source}"))
 
 
 def describe_file(data: bytes, scene: Scene) -> None:

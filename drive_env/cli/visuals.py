@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 
 from .. import render  # imports its names, and the extra's packages, on first use
-from ..errors import SceneError
+from ..errors import ConfigError, SceneError
 from ..replay import write_replay
 from ..scenes import Scene
 from . import show
 from .inspection import find_scene
+
+
+class Policy(str, Enum):
+    """The policies of `replay`, for its option."""
+
+    lane = "lane"
+    random = "random"
+
+
+class FilmPolicy(str, Enum):
+    """The policies of `play`, for its option."""
+
+    lane = "lane"
+    random = "random"
+    replay = "replay"
+
+
+class View(str, Enum):
+    """The views of `play`, for its option."""
+
+    scene = "scene"
+    follow = "follow"
 
 
 def prepare(folder: Path) -> None:
@@ -20,27 +45,38 @@ def prepare(folder: Path) -> None:
 
 
 def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
-         agent: int) -> None:
-    with _bar(f"playing into {out.name}") as progress:
-        metrics = render.play(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials,
-                              seed=seed, view=view, agent=agent, progress=progress)
+         agent: int, index: int) -> None:
+    found = _scene(scene, seed, agents, index)
+    with _path_set_by("--out"), _bar(f"playing into {out.name}") as progress:
+        metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
+                              agent=agent, progress=progress)
     show.lines(f"{out}: {_outcome(metrics, policy)}")
 
 
-def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int) -> None:
-    with _bar(f"recording into {out.name}") as progress:
-        write_replay(_scene(scene, seed, agents), out, policy=policy, agents=agents, trials=trials, seed=seed,
-                     progress=progress)
+def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, index: int) -> None:
+    found = _scene(scene, seed, agents, index)
+    with _path_set_by("--out"), _bar(f"recording into {out.name}") as progress:
+        write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
 def plot(scene: Scene, out: Path) -> None:
-    render.plot_scene(scene, out)
+    with _path_set_by("--plot"):
+        render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
 
 
-def _scene(name: str, seed: int, agents: int | None) -> Scene:
-    scene = find_scene(name, seed, max(agents or 0, 32))
+@contextmanager
+def _path_set_by(option: str) -> Iterator[None]:
+    """Errors about the argument `path` name the option that sets it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(re.sub("^path is ", f"{option} is ", str(error))) from None
+
+
+def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
+    scene = find_scene(name, seed, max(agents or 0, 32), index)
     if not scene.generated and agents is not None and agents > scene.objects.count:
         raise SceneError(f"agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
     return scene

@@ -45,7 +45,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     Args:
         scene: any valid scene.
         path: ends in .png, .svg or .pdf.
-        config: assigns the roles; None takes the defaults.
+        config: assigns the roles; None: the defaults.
 
     Raises:
         ConfigError, SceneError: the path has another ending, or the config does not fit the scene.

@@ -39,7 +39,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
          size: tuple[int, int] | None = None, config: ConfigSource | None = None,
          progress: Progress | None = None) -> dict[str, Figure]:
-    """Plays one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
+    """Runs one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
     Args:
         scenes: as for `Batch`.
@@ -51,7 +51,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         trials: number of trials of the episode.
         seed: of the episode and of the random policy.
         view, agent: as for `SceneView`.
-        size: of a frame, pixels; None takes 1280 x 720 for films and 400 x 300 for each picture of a sheet.
+        size: of a frame, pixels; None: 1280 x 720 for films, and 400 x 300 for each picture of a sheet.
         config: all other fields of the config.
         progress: called after every step with the steps done and the largest possible number of steps.
 

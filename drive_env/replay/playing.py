@@ -17,7 +17,7 @@ from .recording import Recording
 @named_arguments
 def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
            episodes: int = 1, progress: Progress | None = None) -> Recording:
-    """Plays and records one world; `save_html` of the result writes the replay page.
+    """Runs a policy in one world and records it; `save_html` of the result writes the replay page.
 
     Args:
         scenes: as for `Batch`.
@@ -47,7 +47,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
                  agents: int | None = None, config: ConfigSource | None = None,
                  progress: Progress | None = None) -> Recording:
-    """Plays one episode and writes its replay page.
+    """Runs one episode and writes its replay page.
 
     Args:
         scenes, policy, seed, progress: as for `record`.

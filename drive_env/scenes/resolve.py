@@ -7,7 +7,7 @@ every os.PathLike; a file or folder that has a generator's name is written `./to
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import SceneError
@@ -69,8 +69,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
             fill_parameters(source, GENERATORS[source].PARAMETERS, chosen)
             found += [generate_scene(source, seed=seed, agents=agents, **chosen) for seed in seeds]
         elif isinstance(source, (str, os.PathLike)):
-            for file in files_of(source):
-                found += scenes_of(find_source(file))
+            found += [scene for _, scene in read_scenes(source)]
         else:
             raise SceneError(f"scenes holds a {type(source).__name__}; it must be one of {NAMES}, a path, a Scene, "
                              "or a list of these")
@@ -80,6 +79,14 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
 def is_generator(source: Any) -> bool:
     """Whether a source means a generator and not a path."""
     return isinstance(source, str) and not isinstance(source, os.PathLike) and source in GENERATORS
+
+
+def read_scenes(path: str | os.PathLike) -> Iterator[tuple[Source, Scene]]:
+    """The scenes of a file, or of the files of a folder, each with its source; a file is read when it is reached."""
+    for file in files_of(path):
+        source = find_source(file)
+        for scene in scenes_of(source):
+            yield source, scene
 
 
 def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:
