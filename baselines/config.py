@@ -28,7 +28,7 @@ class _Plain:
     """Converts the values of its fields to plain data of their annotated types (plain.py)."""
 
     def __new__(cls, *values, **choices):
-        """Rejects unknown names, which the constructor that `dataclass` writes would answer with a TypeError."""
+        """Rejects unknown names, for which the constructor made by `dataclass` would raise a plain TypeError."""
         check_names(cls.__name__, choices, _paths(cls))
         return super().__new__(cls)
 
@@ -53,7 +53,7 @@ def _kinds(config: type) -> dict[str, Any]:
 
 @cache
 def _paths(config: type) -> dict[str, str]:
-    """The path of every field, nested ones included, by its name; a field of the config itself goes first."""
+    """The path of every field, nested ones included, by its name; own fields take precedence over nested ones."""
     nested = {leaf: f"{name}.{path}" for name, kind in _kinds(config).items() if is_dataclass(kind)
               for leaf, path in _paths(kind).items()}
     own = {one.name: one.name for one in fields(config)}
@@ -61,7 +61,7 @@ def _paths(config: type) -> dict[str, str]:
 
 
 def _explicit_path(source):
-    """An os.PathLike without a folder gets `./`: as a bare string it could be the name of a generator."""
+    """Adds `./` to an os.PathLike without a folder: as a bare string it could be the name of a generator."""
     try:
         path = os.fspath(source) if isinstance(source, os.PathLike) else None
     except TypeError:  # its __fspath__ returns no path; the check of the field raises the error
@@ -75,7 +75,7 @@ class EnvConfig(_Plain):
     """Which worlds are simulated."""
 
     scenes: tuple[str, ...] = ("town",)
-    """Names of generators, and paths of files and folders; one with a generator's name is written `./town`."""
+    """Names of generators, and paths of files and folders; a path with a generator's name is written `./town`."""
     scene_count: int = 64
     """Scenes per generator, with seeds 0, 1, ..."""
     scene_agents: int | None = None
@@ -142,7 +142,7 @@ class PPOConfig(_Plain):
     """Steps of every world per update."""
     epochs: int = 2
     minibatches: int = 4
-    """Optimiser steps per epoch; each takes the whole rollout of a part of the agents."""
+    """Optimiser steps per epoch; each uses the whole rollout of some of the agents."""
     gamma: float = 0.995
     """Discount per step of the agent. Over a trial of 201 steps, 0.98 leaves 1.7% for the next trial, 0.995 37%."""
     gae_lambda: float = 0.95
@@ -249,7 +249,7 @@ class TrainConfig(_Plain):
 
     @staticmethod
     def from_dict(found: Mapping[str, Any]) -> TrainConfig:
-        """The config of such a dict; missing fields get today's defaults.
+        """The config from a dict of `to_dict`; missing fields get the current defaults.
 
         Raises:
             ConfigError: there is no such field, or a value does not fit.

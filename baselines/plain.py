@@ -1,5 +1,4 @@
-"""How is the value of a field converted? Numpy and torch scalars, paths and lists to plain values of the field's type.
-"""
+"""How are values of fields converted? Numpy and torch scalars, paths and lists to plain values of the field's type."""
 
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _number(scalar: Any) -> Any:
-    """As `DriveConfig` does: of the fewest digits that its precision tells apart, np.float32(0.1) as 0.1."""
+    """The shortest number that rounds to the scalar in its precision, as in `DriveConfig`: np.float32(0.1) is 0.1."""
     number = scalar.item()
     if isinstance(number, np.floating):  # a long double, which has no Python number of its own
         number = float(number)

@@ -121,7 +121,7 @@ def _build(place: Path | str, default: Any, path: str, found: Any, frozen: Mappi
 
 
 def _values(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a config's fields; those of what a `DriveConfig` nests, whose errors name the path in it, as dicts.
+    """The values of a config's fields. Configs nested in a `DriveConfig` stay dicts, so that its errors name the path.
     """
     if not isinstance(found, Mapping):
         raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {shown(found)}; it must be an "
