@@ -111,7 +111,7 @@ def test_inspect_shows_a_scene_without_agents(monkeypatch):
 
 @pytest.mark.parametrize("options", (
     (), ("--action", "continuous", "--partners", "0", "--roads", "0"),
-    ("--action", "multi_discrete", "--scene", "intersection", "--agents", "3", "--threads", "1")))
+    ("--action", "multi_discrete", "intersection", "--agents", "3", "--threads", "1")))
 def test_bench_measures_and_names_the_machine(options):
     output = run("bench", "--worlds", "2", "--seconds", "0.05", *options)
     assert re.search(r"^[\d.,]+( million)? agent-steps/s$", output, re.MULTILINE)
@@ -128,9 +128,62 @@ def test_bench_measures_and_names_the_machine(options):
 def test_a_command_names_its_argument_not_the_source_of_the_scene(scene, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     drive_env.save_scene(drive_env.generate_scene("town", seed=9, agents=2), "own.drv")
-    assert cells(run("bench", "--worlds", "1", "--seconds", "0.05", "--scene", scene), "scenes") == [named]
+    assert cells(run("bench", "--worlds", "1", "--seconds", "0.05", scene), "scenes") == [named]
     demo = run("demo", scene, "--episodes", "1")
     assert demo.count(named.partition(" and ")[0]) == 1 and demo.count("seed=9") == 0
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two scenes, of 2 and of 3 vehicles."""
+    monkeypatch.chdir(tmp_path)
+    Path("scenes").mkdir()
+    for name, kind, agents in (("a", "intersection", 2), ("b", "town", 3)):
+        drive_env.save_scene(drive_env.generate_scene(kind, seed=1, agents=agents), f"scenes/{name}.drv")
+    return "scenes"
+
+
+@pytest.mark.parametrize("choice, index, vehicles", [([], 0, "2"), (["--index", "1"], 1, "3")])
+def test_inspect_shows_a_scene_of_a_folder_and_which_it_is(folder, choice, index, vehicles):
+    output = run("inspect", folder, *choice)
+    assert output.startswith(f"scenes: scene {index}, ")
+    assert cells(output, "vehicle")[0] == vehicles
+
+
+@pytest.mark.parametrize("index, agents", [("0", 2), ("1", 3)])
+def test_replay_and_play_take_a_scene_of_a_folder(folder, index, agents):
+    output = run("replay", folder, "--index", index, "--trials", "1", "--out", "page.html")
+    assert output.startswith(f"scenes: scene {index}, ") and Path("page.html").exists()
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    assert run("play", folder, "--index", index, "--agents", str(agents), "--out", "sheet.png").splitlines()[1:]
+    with pytest.raises(drive_env.ConfigError, match=f"^--agents is {agents + 1}; the generated scene"):
+        run("play", folder, "--index", index, "--agents", str(agents + 1), "--out", "sheet.png")
+
+
+def test_demo_and_bench_take_all_scenes_of_a_folder(folder):
+    output = run("demo", folder, "--episodes", "4").partition("scenes: 2 scenes, drawn at random")[2]
+    assert "3 agents" in output
+    trials = [int(cell) for cell in cells(output, "trials recorded")]
+    assert all(2 * 2 * 4 < count < 3 * 2 * 4 for count in trials), "scenes of two and of three agents were played"
+    output = run("bench", folder, "--worlds", "2", "--seconds", "0.05")
+    assert cells(output, "scenes") == ["scenes"] and cells(output, "worlds")[0].startswith("2 of 3 agents")
+
+
+def test_an_index_that_selects_no_scene_is_an_error(folder):
+    with pytest.raises(drive_env.ConfigError, match="--index is 2; scenes holds 2 scenes, so it must be from 0 to 1"):
+        run("inspect", folder, "--index", "2")
+    with pytest.raises(drive_env.ConfigError, match="--index is 1; town is a generator, whose scenes --seed selects"):
+        run("replay", "town", "--index", "1", "--out", "page.html")
+
+
+def test_the_policies_and_views_of_the_options_are_those_of_the_functions():
+    from drive_env.cli.visuals import FilmPolicy, Policy, View
+    from drive_env.playing import POLICIES
+
+    assert {policy.value for policy in Policy} == set(POLICIES)
+    render = pytest.importorskip("drive_env.render", reason="the extra [render] is not installed")
+    assert {policy.value for policy in FilmPolicy} == set(render.POLICIES)
+    assert {view.value for view in View} == set(render.VIEWS)
 
 
 @pytest.mark.parametrize("arguments, code, sentence", (
@@ -139,6 +192,8 @@ def test_a_command_names_its_argument_not_the_source_of_the_scene(scene, named, 
     (["inspect", "town", "--seed", str(2**64)], 1, f"seed is {2**64}; it must be"),
     (["bench", "--worlds", "0"], 2, "--worlds"),
     (["bench", "--action", "jump"], 2, "--action"),
+    (["replay", "town", "--policy", "best", "--out", "a.html"], 2, "'best' is not one of 'lane', 'random'"),
+    (["replay", "town", "--out", "a.txt"], 1, "drive-env: --out is 'a.txt'; it must end in .html or .htm"),
     (["fly"], 2, "No such command 'fly'"),
 ))
 def test_an_error_is_one_sentence_on_stderr(arguments, code, sentence):
@@ -154,8 +209,18 @@ def test_the_version_is_the_packages():
     assert run("--version") == f"drive-env {drive_env.__version__}\n"
 
 
+def test_the_list_of_commands_has_whole_sentences():
+    listed = re.findall(r"^  (\w+)  +(.*)$", run("--help").partition("Commands:")[2], re.MULTILINE)
+    assert [name for name, _ in listed] == ["demo", "inspect", "convert", "play", "replay", "bench"]
+    assert [words for _, words in listed if not re.fullmatch(r"[A-Z].*\w\.", words)] == []
+
+
+@pytest.mark.parametrize("command", ["demo", "inspect", "convert", "play", "replay", "bench"])
+def test_help_names_no_type_of_the_library(command):
+    assert re.findall(r"--[\w-]+ +<(?:\w+ range|path|str|int|float)>|RANGE", run(command, "--help")) == []
+
+
 def test_help_names_every_option():
-    assert "inspect" in run("--help")
     for option in ("--worlds", "--agents", "--threads", "--partners", "--roads", "--seconds", "--action"):
         assert option in run("bench", "--help")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -47,7 +46,7 @@ def prepare(folder: Path) -> None:
 def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
          agent: int, index: int) -> None:
     found = _scene(scene, seed, agents, index)
-    with _path_set_by("--out"), _bar(f"playing into {out.name}") as progress:
+    with _by_option(path="--out", agents_per_world="--agents"), _bar(f"playing into {out.name}") as progress:
         metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
                               agent=agent, progress=progress)
     show.lines(f"{out}: {_outcome(metrics, policy)}")
@@ -55,30 +54,31 @@ def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, se
 
 def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, index: int) -> None:
     found = _scene(scene, seed, agents, index)
-    with _path_set_by("--out"), _bar(f"recording into {out.name}") as progress:
+    with _by_option(path="--out", agents_per_world="--agents"), _bar(f"recording into {out.name}") as progress:
         write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
 def plot(scene: Scene, out: Path) -> None:
-    with _path_set_by("--plot"):
+    with _by_option(path="--plot"):
         render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
 
 
 @contextmanager
-def _path_set_by(option: str) -> Iterator[None]:
-    """Errors about the argument `path` name the option that sets it."""
+def _by_option(**options: str) -> Iterator[None]:
+    """Errors about an argument name the option that sets it: `path="--out"`."""
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(re.sub("^path is ", f"{option} is ", str(error))) from None
+        name, verb, rest = str(error).partition(" is ")
+        raise ConfigError(options.get(name, name) + verb + rest) from None
 
 
 def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
     scene = find_scene(name, seed, max(agents or 0, 32), index)
     if not scene.generated and agents is not None and agents > scene.objects.count:
-        raise SceneError(f"agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
+        raise SceneError(f"--agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
     return scene
 
 

@@ -65,8 +65,8 @@ def test_a_generators_name_means_the_generator_in_every_command(
     assert cells(run("inspect", "town", "--seed", "3"), "scene") == ["town/3"]
     assert cells(run("inspect", file), "source") == [file]
     bench = ("--worlds", "1", "--threads", "1", "--seconds", "0.05")
-    assert "generate_scene('town'" in cells(run("bench", "--scene", "town", *bench), "scenes")[0]
-    assert cells(run("bench", "--scene", "./town", *bench), "scenes") == ["./town"]
+    assert "generate_scene('town'" in cells(run("bench", "town", *bench), "scenes")[0]
+    assert cells(run("bench", "./town", *bench), "scenes") == ["./town"]
     run("convert", "./town", "folder")
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["small.drv" if as_folder else "town.drv"]
     assert drive_env.load_scene(next((tmp_path / "folder").iterdir())).objects.count == 3
