@@ -9,7 +9,7 @@ import numpy as np
 
 from .binding import ffi, lib
 from .config import DriveConfig
-from .native import native_config
+from .native_config import native_config
 
 __all__ = ["ActionDimension", "action_dimensions", "bins_of_index", "index_of_bins"]
 

@@ -13,6 +13,7 @@ from . import reports
 from .binding import ffi, lib
 from .config import ConfigSource, checked_config
 from .errors import ConfigError, checked_int, shown
+from .expert_actions import agents_expert_actions
 from .index_observations import SceneTable, floats_of, scene_table
 from .layout import Feature, observation_layout
 from .machine import usable_threads
@@ -21,7 +22,7 @@ from .native_batch import NativeBatch
 from .per_world import SEED_LIMIT, checked_world_ids
 from .reports import Figure
 from .roles import assign_roles
-from .scenes import Report, Scenes, resolve_scenes
+from .scenes import ExpertActions, Report, Scenes, resolve_scenes
 from .state import load_state, saved_state
 from .sub_batch import BatchPart
 from .trial_records import check_group, held_records, trial_metrics
@@ -217,6 +218,26 @@ class Batch(ReadableWorlds):
         """
         roles = self.roles[checked_int("scene", scene, 0, len(self.scenes) - 1)]
         return reports.report_with_start(roles, self.config)
+
+    def expert_actions(self) -> ExpertActions:
+        """The actions with which the agents replay their logs: entry t is that of step t of a trial.
+
+        They are those of the scenes in `scene_index`, under the batch's config, so the call must not be made while a
+        step is in flight. Steps after the end of a log, agents without a log (those of generated scenes) and absent
+        agents have no valid action. docs/actions.md tells how closely they replay a log.
+
+        Returns:
+            Actions and their flags for as many steps as the longest trial of all scenes has, (steps, R) each.
+
+        Raises:
+            CallError: the batch is closed.
+        """
+        self._check_open()
+        steps = max(roles.trial_steps for roles in self.roles)
+        of_scene = {int(index): agents_expert_actions(self.roles[index], self.config, steps, self.agents_per_world)
+                    for index in np.unique(self.scene_index)}
+        parts = [of_scene[int(index)] for index in self.scene_index]
+        return ExpertActions(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts)))
 
     @property
     def instruction_set(self) -> str:

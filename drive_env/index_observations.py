@@ -16,7 +16,7 @@ from .binding import ffi, lib
 from .config import DriveConfig
 from .errors import ConfigError, shown
 from .layout import observation_sets
-from .native import native_config
+from .native_config import native_config
 
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 

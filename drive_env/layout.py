@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .binding import lib, table, text
 from .config import DriveConfig
-from .native import native_config
+from .native_config import native_config
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from .arrays import aligned_block, allocate, shared_table
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
-from .native import native_config, native_scene
+from .native import native_scene
+from .native_config import native_config
 from .roles import Roles
 
 ISA_VARIABLE = "DRIVE_ENV_ISA"

@@ -1,5 +1,6 @@
 """Where do scenes come from? From files, from generators, or made by hand; all are a `Scene`."""
 
+from .expert_actions import ExpertActions
 from .generate import generate_scene
 from .load import load_scene
 from .resolve import Scenes, SceneSource, resolve_scenes
@@ -7,6 +8,6 @@ from .save import save_scene
 from .scene import LaneGraph, Objects, Provenance, Report, Roads, Scene
 
 __all__ = [
-    "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource", "Scenes", "generate_scene",
-    "load_scene", "resolve_scenes", "save_scene",
+    "ExpertActions", "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource", "Scenes",
+    "generate_scene", "load_scene", "resolve_scenes", "save_scene",
 ]

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..config import ConfigSource, checked_config
 from ..errors import plain
+from .expert_actions import ExpertActions, expert_actions
 
 OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
 """Codes of `Objects.kind`; an observation holds code / 4."""
@@ -191,6 +193,21 @@ class Scene:
         for name in ("tracks_to_predict", "objects_of_interest"):
             if isinstance(indices := getattr(self, name), tuple):
                 object.__setattr__(self, name, tuple(plain(index) for index in indices))
+
+    def expert_actions(self, config: ConfigSource | None = None) -> ExpertActions:
+        """The actions with which a vehicle model replays the logs, one per object and pair of successive frames.
+
+        `Batch.expert_actions` returns those of a batch's agents, from its start frame on and at its time step. See
+        docs/actions.md for what they reproduce.
+
+        Args:
+            config: sets the action type, and under `dynamics` the model of a vehicle with its limits; None: the
+                defaults. Its other fields are not used.
+
+        Raises:
+            SceneError: a number of the tracks is outside of the range that the core allows.
+        """
+        return expert_actions(checked_config(config), self.dt_s, self.objects.length_m, self.objects)
 
     def __repr__(self) -> str:
         return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "

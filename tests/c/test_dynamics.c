@@ -9,9 +9,43 @@
 static const double pi = 3.14159265358979323846;
 static const drv_speed_limits forward_only = {0.0f, 40.0f}, both_ways = {-10.0f, 40.0f};
 
+/* One car of a block, with acceleration and yaw rate of the step. */
+typedef struct moved_car {
+    drv_motion motion;
+    float acceleration_mps2, yaw_rate_radps;
+} moved_car;
+
+static void set_car(drv_motion_block *block, int32_t i, drv_motion car, drv_control control, float wheelbase_m) {
+    block->x_m[i] = car.x_m;
+    block->y_m[i] = car.y_m;
+    block->heading_rad[i] = car.heading_rad;
+    block->speed_mps[i] = car.speed_mps;
+    block->wanted_mps2[i] = control.acceleration_mps2;
+    block->steering_rad[i] = control.steering_rad;
+    block->wheelbase_m[i] = wheelbase_m;
+}
+
+static moved_car car_of(const drv_motion_block *block, int32_t i) {
+    return (moved_car){{block->x_m[i], block->y_m[i], block->heading_rad[i], block->speed_mps[i]},
+                       block->acceleration_mps2[i], block->yaw_rate_radps[i]};
+}
+
+static moved_car move(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits, float dt_s) {
+    drv_motion_block block;
+    drv_motion_block_clear(&block);
+    set_car(&block, 0, car, control, wheelbase_m);
+    drv_bicycle_advance(&block, limits, dt_s);
+    return car_of(&block, 0);
+}
+
+static drv_motion advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
+                          float dt_s) {
+    return move(car, control, wheelbase_m, limits, dt_s).motion;
+}
+
 static drv_motion drive(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits, float dt_s,
                         int32_t steps) {
-    for (int32_t i = 0; i < steps; i++) car = drv_bicycle_advance(car, control, wheelbase_m, limits, dt_s);
+    for (int32_t i = 0; i < steps; i++) car = advance(car, control, wheelbase_m, limits, dt_s);
     return car;
 }
 
@@ -39,7 +73,7 @@ TEST(held_steering_drives_a_circle) {
         double turned_rad = 0.0;
         for (int32_t step = 0; step < lap; step++) {
             const drv_motion before = car;
-            car = drv_bicycle_advance(car, control, (float)wheelbase_m, forward_only, (float)dt_s);
+            car = advance(car, control, (float)wheelbase_m, forward_only, (float)dt_s);
             const double away_m = hypot((double)car.x_m - centre_x, (double)car.y_m - centre_y);
             CHECK(fabs(away_m / radius_m - 1.0) < 2e-3, "step %d of %d: %g m from the centre, wanted %g", step, lap,
                   away_m, radius_m);
@@ -59,9 +93,9 @@ TEST(the_yaw_rate_is_the_turn_of_a_step) {
         const double heading_rad = dice_between(&die, -3.1, 3.1), speed_mps = dice_between(&die, -5.0, 30.0);
         const drv_motion car = {0.0f, 0.0f, (float)heading_rad, (float)speed_mps};
         const float steering = (float)dice_between(&die, -0.6, 0.6), wheelbase = (float)dice_between(&die, 1.0, 8.0);
-        const drv_motion next = drv_bicycle_advance(car, (drv_control){0.0f, steering}, wheelbase, both_ways, 0.1f);
-        const float rate = drv_bicycle_yaw_rate(next.speed_mps, steering, wheelbase);
-        CHECK_NEAR(drv_wrap_angle(next.heading_rad - car.heading_rad) / 0.1f, rate, 1e-5 + 1e-5 * fabs((double)rate));
+        const moved_car next = move(car, (drv_control){0.0f, steering}, wheelbase, both_ways, 0.1f);
+        const double rate = (double)next.yaw_rate_radps;
+        CHECK_NEAR(drv_wrap_angle(next.motion.heading_rad - car.heading_rad) / 0.1f, rate, 1e-5 + 1e-5 * fabs(rate));
     }
 }
 
@@ -106,7 +140,7 @@ TEST(a_car_that_brakes_to_rest_stays_where_it_stands) {
         car = drive(car, (drv_control){-4.0f, 0.3f}, 2.5f, forward_only, 0.1f, 50);
         CHECK(car.speed_mps == 0.0f, "%g m/s from %g", (double)car.speed_mps, (double)speeds[i]);
         for (int32_t step = 0; step < 100; step++) {
-            const drv_motion next = drv_bicycle_advance(car, (drv_control){-4.0f, step % 2 ? 0.3f : -0.3f}, 2.5f,
+            const drv_motion next = advance(car, (drv_control){-4.0f, step % 2 ? 0.3f : -0.3f}, 2.5f,
                                                         forward_only, 0.1f);
             CHECK(next.speed_mps == 0.0f && next.x_m == car.x_m && next.y_m == car.y_m &&
                   next.heading_rad == car.heading_rad, "it moved in step %d at rest", step);
@@ -124,14 +158,14 @@ TEST(a_car_without_throttle_keeps_its_speed) {
 TEST(a_step_that_would_pass_zero_ends_there_and_the_next_one_turns_the_motion_round) {
     drv_motion car = {0, 0, 0, 0.3f};
     const drv_control brake = {-4.0f, 0.0f}, push = {4.0f, 0.0f};
-    car = drv_bicycle_advance(car, brake, 2.5f, both_ways, 0.1f);
+    car = advance(car, brake, 2.5f, both_ways, 0.1f);
     CHECK(car.speed_mps == 0.0f && car.x_m == 0.0f, "%g m/s at %g", (double)car.speed_mps, (double)car.x_m);
-    car = drv_bicycle_advance(car, brake, 2.5f, both_ways, 0.1f);
+    car = advance(car, brake, 2.5f, both_ways, 0.1f);
     CHECK_NEAR(car.speed_mps, -0.4, 1e-6);
     CHECK_NEAR(car.x_m, -0.04, 1e-6);
-    car = drv_bicycle_advance(car, (drv_control){4.5f, 0.0f}, 2.5f, both_ways, 0.1f);
+    car = advance(car, (drv_control){4.5f, 0.0f}, 2.5f, both_ways, 0.1f);
     CHECK(car.speed_mps == 0.0f, "%g m/s", (double)car.speed_mps);
-    car = drv_bicycle_advance(car, push, 2.5f, both_ways, 0.1f);
+    car = advance(car, push, 2.5f, both_ways, 0.1f);
     CHECK_NEAR(car.speed_mps, 0.4, 1e-6);
 }
 
@@ -150,7 +184,7 @@ TEST(reversing_runs_a_turn_backwards) {
 TEST(speeds_stop_at_their_limits) {
     const drv_speed_limits limits = {-3.0f, 7.5f};
     drv_motion car = {0, 0, 0, 7.2f};
-    car = drv_bicycle_advance(car, (drv_control){4.0f, 0.0f}, 2.5f, limits, 0.1f);
+    car = advance(car, (drv_control){4.0f, 0.0f}, 2.5f, limits, 0.1f);
     CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
     car = drive(car, (drv_control){4.0f, 0.0f}, 2.5f, limits, 0.1f, 100);
     CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
@@ -161,7 +195,7 @@ TEST(speeds_stop_at_their_limits) {
 TEST(a_heading_stays_inside_its_turn) {
     drv_motion car = {0, 0, 3.0f, 20.0f};
     for (int32_t step = 0; step < 2000; step++) {
-        car = drv_bicycle_advance(car, (drv_control){0.0f, step < 1000 ? 0.6f : -0.6f}, 1.0f, forward_only, 0.1f);
+        car = advance(car, (drv_control){0.0f, step < 1000 ? 0.6f : -0.6f}, 1.0f, forward_only, 0.1f);
         CHECK(car.heading_rad >= -drv_pi && car.heading_rad < drv_pi, "%.9g", (double)car.heading_rad);
     }
 }
@@ -204,30 +238,84 @@ TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
           most.steering_rad == 0.6f, "the outermost bins are not the limits");
 }
 
+/* Random cars, the same for the same die. */
+static void draw_cars(dice *die, drv_motion_block *block, double slowest_mps) {
+    for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+        const double x_m = dice_between(die, -50, 50), y_m = dice_between(die, -50, 50);
+        const drv_motion car = {(float)x_m, (float)y_m, (float)dice_between(die, -3.14, 3.14),
+                                (float)dice_between(die, slowest_mps, 39)};
+        const drv_control control = {(float)dice_between(die, -4, 4), (float)dice_between(die, -0.6, 0.6)};
+        set_car(block, i, car, control, (float)dice_between(die, 1, 6));
+    }
+}
+
 TEST(a_block_moves_its_cars_as_each_moves_alone) {
     dice die = {45};
     for (int32_t round = 0; round < 200; round++) {
-        drv_motion_block block;
-        drv_motion before[DRV_MOTION_BLOCK];
+        drv_motion_block before, after;
+        drv_motion_block_clear(&before);
+        draw_cars(&die, &before, -9.0);
+        after = before;
+        drv_bicycle_advance(&after, both_ways, 0.1f);
         for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
-            before[i] = (drv_motion){(float)dice_between(&die, -50, 50), (float)dice_between(&die, -50, 50),
-                                     (float)dice_between(&die, -3, 3), (float)dice_between(&die, -9, 39)};
-            block.x_m[i] = before[i].x_m;
-            block.y_m[i] = before[i].y_m;
-            block.heading_rad[i] = before[i].heading_rad;
-            block.speed_mps[i] = before[i].speed_mps;
-            block.wanted_mps2[i] = (float)dice_between(&die, -4, 4);
-            block.steering_rad[i] = (float)dice_between(&die, -0.6, 0.6);
-            block.wheelbase_m[i] = (float)dice_between(&die, 1, 6);
-        }
-        drv_bicycle_advance_block(&block, both_ways, 0.1f);
-        for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
-            const drv_control control = {block.wanted_mps2[i], block.steering_rad[i]};
-            const drv_motion after = drv_bicycle_advance(before[i], control, block.wheelbase_m[i], both_ways, 0.1f);
-            CHECK(block.x_m[i] == after.x_m && block.y_m[i] == after.y_m && block.heading_rad[i] == after.heading_rad &&
-                      block.speed_mps[i] == after.speed_mps, "car %d", i);
-            CHECK_NEAR(block.acceleration_mps2[i], (after.speed_mps - before[i].speed_mps) / 0.1f, 1e-4);
-            CHECK_NEAR(block.cos_heading[i], cos((double)after.heading_rad), 1e-6);
+            const drv_motion car = car_of(&before, i).motion, found = car_of(&after, i).motion;
+            const drv_control control = {before.wanted_mps2[i], before.steering_rad[i]};
+            const moved_car alone = move(car, control, before.wheelbase_m[i], both_ways, 0.1f);
+            CHECK(memcmp(&found, &alone.motion, sizeof found) == 0, "car %d", i);
+            CHECK_NEAR(after.acceleration_mps2[i], (alone.motion.speed_mps - car.speed_mps) / 0.1f, 1e-4);
+            CHECK_NEAR(after.cos_heading[i], cos((double)found.heading_rad), 1e-6);
         }
     }
+}
+
+TEST(the_inverse_finds_the_controls_of_a_step) {
+    dice die = {46};
+    int32_t exact = 0;
+    for (int32_t round = 0; round < 2000; round++) {
+        drv_motion_block before, after;
+        drv_motion_block_clear(&before);
+        draw_cars(&die, &before, round % 2 ? 1.0 : -9.0);
+        after = before;
+        drv_bicycle_advance(&after, (drv_speed_limits){-10.0f, 50.0f}, 0.1f);
+        drv_motion_block found = before;
+        drv_inverse_fit fit[DRV_MOTION_BLOCK];
+        for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) found.wanted_mps2[i] = found.steering_rad[i] = NAN;
+        drv_bicycle_inverse(&found, &after, 0.1f, fit);
+        for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+            const double speed_mps = fabs((double)after.speed_mps[i]);
+            /* What a step changes: at rest the acceleration that was asked for does not show. */
+            CHECK_NEAR(found.wanted_mps2[i], after.acceleration_mps2[i], 1e-4);
+            CHECK((fit[i] == DRV_INVERSE_SLOW) == (speed_mps < 0.6), "%g m/s has fit %d", speed_mps, fit[i]);
+            if (fit[i] != DRV_INVERSE_EXACT) {
+                CHECK(found.steering_rad[i] == 0.0f, "%g", (double)found.steering_rad[i]);
+                continue;
+            }
+            /* Half the spacing of floats near pi, in each of three headings, turned into a wheel angle. */
+            const double rounding = 4e-7 * (double)before.wheelbase_m[i] / (speed_mps * 0.1) + 1e-6;
+            CHECK_NEAR(found.steering_rad[i], before.steering_rad[i], rounding);
+            exact++;
+        }
+    }
+    CHECK(exact > 14000, "only %d were fast enough", exact);
+}
+
+TEST(a_turn_beyond_any_wheel_angle_is_unreachable) {
+    /* The centre turns about a wheel that stands across: by at most twice the way over the wheelbase. */
+    const float speeds[] = {3.0f, -3.0f}, most_rad = 2.0f * 0.3f / 2.5f;
+    for (int32_t i = 0; i < 2; i++)
+        for (int32_t side = -1; side <= 1; side += 2)
+            for (int32_t beyond = 0; beyond < 2; beyond++) {
+                drv_motion_block car, next;
+                drv_inverse_fit fit[DRV_MOTION_BLOCK];
+                drv_motion_block_clear(&car);
+                drv_motion_block_clear(&next);
+                set_car(&car, 0, (drv_motion){0, 0, 3.0f, speeds[i]}, (drv_control){0, 0}, 2.5f);
+                next.speed_mps[0] = speeds[i];
+                next.heading_rad[0] = drv_wrap_angle(3.0f + (float)side * (beyond ? 1.01f : 0.99f) * most_rad);
+                drv_bicycle_inverse(&car, &next, 0.1f, fit);
+                const float outward = (float)side * (speeds[i] > 0 ? 1.0f : -1.0f);
+                CHECK(fit[0] == (beyond ? DRV_INVERSE_UNREACHABLE : DRV_INVERSE_EXACT), "fit %d", fit[0]);
+                CHECK(outward * car.steering_rad[0] > 1.2f && outward * car.steering_rad[0] < 1.571f, "%g",
+                      (double)car.steering_rad[0]);
+            }
 }

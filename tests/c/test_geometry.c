@@ -53,6 +53,15 @@ TEST(the_four_quarters_are_exact_where_exact_is_possible) {
     }
 }
 
+TEST(an_arc_tangent_is_within_3e_7_of_libm) {
+    for (int32_t i = -300000; i <= 300000; i++) {
+        const float tangent = (float)(i / 1000.0 + 1e-7 * i * i * (i > 0 ? 1 : -1));
+        const double found = (double)drv_arc_tangent(tangent), error = fabs(found - atan((double)tangent));
+        CHECK(error <= 3e-7, "%g at %.9g", error, (double)tangent);
+        CHECK(drv_arc_tangent(-tangent) == -drv_arc_tangent(tangent), "%.9g", (double)tangent);
+    }
+}
+
 TEST(a_wrapped_angle_is_the_same_direction_inside_the_half_open_turn) {
     dice die = {12};
     for (int32_t i = 0; i < 1000000; i++) {

@@ -109,6 +109,35 @@ def hashes_of_build(build: Build, plays) -> dict[str, dict[str, str] | None]:
     return hashes_by_library(build_core.core_library(build.compiler, build.flags), plays)
 
 
+EXPERT = """
+import hashlib, sys, types
+import golden, numpy as np
+if sys.argv[1]:
+    golden.use_core(sys.argv[1])
+from drive_env import DriveConfig
+from drive_env.scenes.expert_actions import expert_actions
+# Vehicles that wander, at any speed and with gaps: every branch of the inverse.
+frames, count = 200, 37
+share = (golden.bits(5, np.arange(frames)[:, None, None], np.arange(count)[:, None], np.arange(4)) >> 40) * 2.0**-24
+heading, speed = np.cumsum(share[..., 0] - 0.5, axis=0), np.cumsum(share[..., 1] - 0.5, axis=0)
+values = dict(x_m=share[..., 2], y_m=share[..., 2], heading_rad=heading, vx_mps=speed, vy_mps=speed)
+tracks = {name: value.astype(np.float32) for name, value in values.items()}
+tracks["valid"] = share[..., 3] > 0.1
+digest = hashlib.sha256()
+for action_type in ("continuous", "discrete"):
+    config = DriveConfig(action_type=action_type, dynamics={"min_speed_mps": -3.0})
+    for found in expert_actions(config, 0.1, 1 + 9 * share[0, :, 2], types.SimpleNamespace(**tracks)):
+        digest.update(np.ascontiguousarray(found).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def expert_hash(library: str = "") -> str:
+    """The hash of the expert actions of logs, by a shared library of the core; "": by the package's own."""
+    helpers = str(Path(golden.__file__).parent)
+    return _output([sys.executable, "-c", EXPERT, library], {"PYTHONPATH": helpers}).decode()
+
+
 def hashes_of_foreign(foreign: Foreign, plays) -> dict[str, dict[str, str] | None]:
     program = build_core.test_program(PLAYER, foreign.compiler, foreign.flags())
     return {play: hash_by_program([*foreign.command(program), "3"], play) for play in plays}

@@ -75,6 +75,13 @@ def test_compilers_levels_and_instruction_sets_change_no_byte(build):
     assert played(found) == known(found)
 
 
+@pytest.mark.parametrize("build", SOME, ids=" ".join)
+def test_expert_actions_are_the_same_in_every_build(build):
+    if build.why_not():
+        pytest.skip(build.why_not())
+    assert builds.expert_hash(build_core.core_library(build.compiler, build.flags)) == builds.expert_hash()
+
+
 def test_a_play_touches_no_memory_but_its_own():
     compiler = build_core.working_compiler(ADDRESS)
     if compiler != "gcc":

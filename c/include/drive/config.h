@@ -18,7 +18,12 @@ typedef enum drv_term {
 } drv_term;
 
 typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
-typedef enum drv_dynamics { DRV_BICYCLE = 0 } drv_dynamics;
+typedef enum drv_dynamics {
+#define X(symbol, name) DRV_##symbol,
+    DRV_DYNAMICS(X)
+#undef X
+    DRV_DYNAMICS_COUNT
+} drv_dynamics;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
 /* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
  * rebuilt (see drv_observation_place). */

@@ -48,6 +48,13 @@
     X(OFFROAD, offroad, reward_offroad, ONSET)         \
     X(PROGRESS, progress, reward_progress_per_m, RATE)
 
+/* The models of how a vehicle moves; each is a file of c/src/step/dynamics/.
+ *
+ * X(SYMBOL, name) */
+#define DRV_DYNAMICS(X) X(BICYCLE, bicycle)
+
+#define DRV_DYNAMICS_NAME(symbol, name) #name " "
+
 /* The settings that all worlds of a batch share, beside the weights of the reward.
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
@@ -57,7 +64,7 @@
 #define DRV_CONFIG(X)                                                                          \
     X(int32_t, max_trials, "i4", 1, 10000, NAN, "")                                            \
     X(int32_t, action_type, "i4", DRV_DISCRETE, DRV_CONTINUOUS, NAN, "discrete multi_discrete continuous") \
-    X(int32_t, dynamics, "i4", DRV_BICYCLE, DRV_BICYCLE, NAN, "bicycle")                       \
+    X(int32_t, dynamics, "i4", 0, DRV_DYNAMICS_COUNT - 1, NAN, DRV_DYNAMICS(DRV_DYNAMICS_NAME)) \
     X(float, max_acceleration_mps2, "f4", 1e-3, 100, NAN, "")                                  \
     X(float, max_steering_rad, "f4", 1e-3, 1.5, NAN, "")                                       \
     X(float, max_speed_mps, "f4", 1e-3, DRV_SPEED_LIMIT_MPS, NAN, "")                          \

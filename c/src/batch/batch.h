@@ -69,6 +69,8 @@ struct drv_batch {
 /* ---- setup.c ---- */
 
 drv_sizes drv_batch_sizes(const drv_batch_setup *setup);
+/* Checks that every member is in its range. */
+drv_status drv_batch_check_config(const drv_config *config, char *message);
 
 /* ---- scratch.c ---- */
 

@@ -44,7 +44,7 @@ static drv_status check_range(const char *name, double found, double low, double
     return drv_fail(message, DRV_ERROR_CONFIG, "%s is %.17g; it must be in %g to %g", name, found, low, high);
 }
 
-static drv_status check_config(const drv_config *config, char *message) {
+drv_status drv_batch_check_config(const drv_config *config, char *message) {
     drv_status status = DRV_OK;
     for (int32_t i = 0; status == DRV_OK && i < config_field_count; i++) {
         const drv_config_field *field = &config_fields[i];
@@ -108,7 +108,7 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
 
 static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     drv_status status = check_counts(setup, message);
-    if (status == DRV_OK) status = check_config(&setup->config, message);
+    if (status == DRV_OK) status = drv_batch_check_config(&setup->config, message);
     if (status == DRV_OK) status = check_instruction_set(setup, message);
     if (status == DRV_OK) status = check_world_ids(setup, message);
     for (int32_t i = 0; status == DRV_OK && i < setup->scene_count; i++)

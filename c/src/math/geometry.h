@@ -50,6 +50,18 @@ static inline drv_point drv_direction(float angle_rad) {
     return (drv_point){x, y};
 }
 
+/* Returns the angle of that tangent, within 3e-7. Reduction and polynomial of Cephes (Moshier 1992), as above. */
+static inline float drv_arc_tangent(float tangent) {
+    const float size = fabsf(tangent);
+    const bool steep = size > 2.414213562f, middle = size > 0.414213562f; /* tan(3 pi / 8), tan(pi / 8) */
+    const float base = steep ? 0.5f * drv_pi : middle ? 0.25f * drv_pi : 0.0f;
+    const float t = steep ? -1.0f / size : middle ? (size - 1.0f) / (size + 1.0f) : size;
+    const float t2 = t * t;
+    const float odd = ((8.05374449538e-2f * t2 - 1.38776856032e-1f) * t2 + 1.99777106478e-1f) * t2 - 3.33329491539e-1f;
+    const float angle = base + (odd * t2 * t + t);
+    return tangent < 0.0f ? -angle : angle;
+}
+
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {

@@ -7,9 +7,18 @@
 #include "step/dynamics/bicycle.h"
 #include "step/phases.h"
 
-static const drv_dynamics_model dynamics_models[] = {
-    [DRV_BICYCLE] = {drv_bicycle_advance_block},
+static const drv_dynamics_model dynamics_models[DRV_DYNAMICS_COUNT] = {
+#define X(symbol, name) [DRV_##symbol] = {drv_##name##_advance, drv_##name##_inverse},
+    DRV_DYNAMICS(X)
+#undef X
 };
+
+const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics) { return &dynamics_models[dynamics]; }
+
+void drv_motion_block_clear(drv_motion_block *block) {
+    memset(block, 0, sizeof *block);
+    for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) block->wheelbase_m[i] = 1.0f;
+}
 
 /* Vehicles that one block moves. */
 typedef struct block_vehicles {
@@ -23,8 +32,7 @@ static drv_control control_of(const drv_world *world, int32_t vehicle) {
 }
 
 static void read_motion(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
-    memset(block, 0, sizeof *block);
-    for (int32_t i = moved->count; i < DRV_MOTION_BLOCK; i++) block->wheelbase_m[i] = 1.0f;
+    drv_motion_block_clear(block);
     for (int32_t i = 0; i < moved->count; i++) {
         const int32_t vehicle = moved->vehicle[i];
         const drv_control wanted = control_of(world, vehicle);
@@ -56,7 +64,7 @@ static void write_motion(drv_world *world, const block_vehicles *moved, const dr
 
 void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
-    const drv_dynamics_model *model = &dynamics_models[world->config->dynamics];
+    const drv_dynamics_model *model = drv_dynamics_model_of(world->config->dynamics);
     const drv_speed_limits limits = {world->config->min_speed_mps, world->config->max_speed_mps};
     const int32_t vehicles = world->scene->vehicle_count;
     for (int32_t vehicle = 0; vehicle < vehicles;) {

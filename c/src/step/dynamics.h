@@ -34,10 +34,26 @@ typedef struct drv_motion_block {
     float acceleration_mps2[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
-/* The functions of a dynamics model. An inverse, from poses to controls, belongs here too. */
+/* How well an inverse reproduces a change of motion. */
+typedef enum drv_inverse_fit {
+    DRV_INVERSE_EXACT,
+    DRV_INVERSE_SLOW,       /* the vehicle is too slow for its turn to tell the steering, which is 0 */
+    DRV_INVERSE_UNREACHABLE /* no steering turns the vehicle so fast: the steering is the largest to that side */
+} drv_inverse_fit;
+
+/* The functions of a dynamics model. */
 typedef struct drv_dynamics_model {
     /* Moves every vehicle of the block by dt_s with its controls held. */
     void (*advance)(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);
+    /* Sets the controls of every vehicle to those with which `advance` leads from its motion to that of its entry of
+     * `next`, of which pose and speed are read. Knows no limits of controls. */
+    void (*inverse)(drv_motion_block *vehicles, const drv_motion_block *next, float dt_s, drv_inverse_fit *fit);
 } drv_dynamics_model;
+
+/* The model of a config's `dynamics`. */
+DRV_STEP_API const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics);
+
+/* A block of vehicles at rest. */
+DRV_STEP_API void drv_motion_block_clear(drv_motion_block *block);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct drv_kernels {
     drv_phase *observe_write;
     void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                            drv_observation_type type, void *out);
+    void (*expert_write)(const drv_config *config, const drv_log *log, drv_actions actions, uint8_t *bits);
 } drv_kernels;
 
 /* One table per instruction set of the build; only the first is there on every processor. */

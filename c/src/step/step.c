@@ -4,6 +4,7 @@
 #include "math/vector.h"
 #include "platform/clock.h"
 #include "step/actions.h"
+#include "step/expert.h"
 #include "step/kernels.h"
 #include "step/phases.h"
 
@@ -52,4 +53,5 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .step_world = drv_step_world,
     .observe_write = drv_observe_write,
     .observe_agents = drv_observe_agents,
+    .expert_write = drv_expert_write,
 };

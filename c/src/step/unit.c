@@ -8,6 +8,7 @@
 #include "step/dynamics.c"
 #include "step/dynamics/bicycle.c"
 #include "step/events.c"
+#include "step/expert.c"
 #include "step/measures.c"
 #include "step/metrics.c"
 #include "step/observe.c"

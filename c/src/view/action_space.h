@@ -17,4 +17,10 @@ static inline float drv_bin_share(int32_t bin, int32_t bins) {
     return (float)(bin - middle) / (float)middle;
 }
 
+/* The bin nearest to a share in [-1, 1]. */
+static inline int32_t drv_nearest_bin(float share, int32_t bins) {
+    const float offset = share * (float)(bins / 2);
+    return bins / 2 + (int32_t)(offset + (offset >= 0.0f ? 0.5f : -0.5f));
+}
+
 #endif

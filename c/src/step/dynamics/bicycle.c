@@ -43,16 +43,7 @@ static float yaw_rate(float speed_mps, slip_angle slip, float wheelbase_m) {
     return speed_mps * slip.cosine * slip.steering_tangent / wheelbase_m;
 }
 
-drv_motion drv_bicycle_advance(drv_motion car, drv_control control, float wheelbase_m, drv_speed_limits limits,
-                               float dt_s) {
-    return advance(car, control, slip_of(control.steering_rad), wheelbase_m, limits, dt_s);
-}
-
-float drv_bicycle_yaw_rate(float speed_mps, float steering_rad, float wheelbase_m) {
-    return yaw_rate(speed_mps, slip_of(steering_rad), wheelbase_m);
-}
-
-void drv_bicycle_advance_block(drv_motion_block *cars, drv_speed_limits limits, float dt_s) {
+void drv_bicycle_advance(drv_motion_block *cars, drv_speed_limits limits, float dt_s) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const drv_motion before = {cars->x_m[i], cars->y_m[i], cars->heading_rad[i], cars->speed_mps[i]};
         const drv_control control = {cars->wanted_mps2[i], cars->steering_rad[i]};
@@ -67,5 +58,24 @@ void drv_bicycle_advance_block(drv_motion_block *cars, drv_speed_limits limits, 
         cars->cos_heading[i] = ahead.x;
         cars->sin_heading[i] = ahead.y;
         cars->yaw_rate_radps[i] = yaw_rate(after.speed_mps, slip, cars->wheelbase_m[i]);
+    }
+}
+
+/* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad. */
+static const float steers_from_mps = 0.6f;
+
+void drv_bicycle_inverse(drv_motion_block *cars, const drv_motion_block *next, float dt_s, drv_inverse_fit *fit) {
+    for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+        const float speed_mps = next->speed_mps[i];
+        const float turn_rad = drv_wrap_angle(next->heading_rad[i] - cars->heading_rad[i]);
+        const bool slow = fabsf(speed_mps) < steers_from_mps;
+        /* tan(steering) * cos(slip), which tends to 2 as the wheels stand across. */
+        const float bend = slow ? 0.0f : turn_rad * cars->wheelbase_m[i] / (speed_mps * dt_s);
+        const bool reachable = fabsf(bend) < 2.0f;
+        const float steering_rad = reachable ? drv_arc_tangent(bend / sqrtf(1.0f - 0.25f * bend * bend))
+                                             : copysignf(0.5f * drv_pi, bend);
+        cars->wanted_mps2[i] = (speed_mps - cars->speed_mps[i]) / dt_s;
+        cars->steering_rad[i] = steering_rad;
+        fit[i] = slow ? DRV_INVERSE_SLOW : reachable ? DRV_INVERSE_EXACT : DRV_INVERSE_UNREACHABLE;
     }
 }

@@ -1,0 +1,59 @@
+/* Which actions does a log stand for? Checks at the API boundary, then the step's kernel. */
+#include "batch/batch.h"
+#include "platform/error.h"
+#include "platform/fp_env.h"
+
+static const float shortest_m = 0.01f;
+
+/* A number that a log has for every vehicle in every frame. */
+typedef struct track {
+    const char *name;
+    const float *value;
+    float limit;
+} track;
+
+static drv_status check_track(const drv_log *log, track tracked, char *message) {
+    for (int64_t i = 0; i < (int64_t)log->frame_count * log->vehicle_count; i++)
+        if (log->valid[i] && !(tracked.value[i] >= -tracked.limit && tracked.value[i] <= tracked.limit))
+            return drv_fail(message, DRV_ERROR_SCENE, "%s of vehicle %d in frame %d is %.9g; it must be in -%g to %g",
+                            tracked.name, (int32_t)(i % log->vehicle_count), (int32_t)(i / log->vehicle_count),
+                            (double)tracked.value[i], (double)tracked.limit, (double)tracked.limit);
+    return DRV_OK;
+}
+
+static drv_status check_log(const drv_log *log, char *message) {
+    enum { most_frames = 1000001 }; /* of the longest trial */
+    const track tracks[] = {{"x_m", log->x_m, DRV_COORDINATE_LIMIT_M},
+                            {"y_m", log->y_m, DRV_COORDINATE_LIMIT_M},
+                            {"heading_rad", log->heading_rad, 100.0f},
+                            {"vx_mps", log->vx_mps, DRV_SPEED_LIMIT_MPS},
+                            {"vy_mps", log->vy_mps, DRV_SPEED_LIMIT_MPS}};
+    if (!(log->dt_s >= 1e-4f && log->dt_s <= 2.0f))
+        return drv_fail(message, DRV_ERROR_SCENE, "dt_s is %.9g; it must be in 0.0001 to 2", (double)log->dt_s);
+    if (log->frame_count < 1 || log->frame_count > most_frames || log->vehicle_count < 0 ||
+        log->vehicle_count > DRV_VEHICLE_LIMIT)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "a log has %d frames of %d vehicles; it must be 1 to %d frames of 0 to %d vehicles",
+                        log->frame_count, log->vehicle_count, most_frames, DRV_VEHICLE_LIMIT);
+    for (int32_t i = 0; i < log->vehicle_count; i++)
+        if (!(log->length_m[i] >= shortest_m && log->length_m[i] <= DRV_SIZE_LIMIT_M))
+            return drv_fail(message, DRV_ERROR_SCENE, "length_m of vehicle %d is %.9g; it must be in %g to %d", i,
+                            (double)log->length_m[i], (double)shortest_m, DRV_SIZE_LIMIT_M);
+    drv_status status = DRV_OK;
+    for (size_t i = 0; status == DRV_OK && i < sizeof tracks / sizeof *tracks; i++)
+        status = check_track(log, tracks[i], message);
+    return status;
+}
+
+drv_status drv_expert_actions(const drv_config *config, const drv_log *log, void *actions, uint8_t *bits,
+                              char *message) {
+    drv_status status = drv_batch_check_config(config, message);
+    if (status == DRV_OK) status = check_log(log, message);
+    if (status != DRV_OK) return status;
+    const bool continuous = config->action_type == DRV_CONTINUOUS;
+    const drv_actions out = {continuous ? NULL : (int64_t *)actions, continuous ? (float *)actions : NULL};
+    const drv_fp_env callers = drv_fp_env_begin();
+    drv_kernels_choose(NULL)->expert_write(config, log, out, bits);
+    drv_fp_env_end(callers);
+    return DRV_OK;
+}

@@ -1,0 +1,35 @@
+"""Configs in the core's own form."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .binding import ffi, lib, table, text
+from .config import DriveConfig
+from .fields import flat_values
+
+__all__ = ["native_config"]
+
+
+class _Member(NamedTuple):
+    """A member of the core's config: its name, the number that encodes None, and the names of its codes."""
+
+    name: str
+    none: float
+    choices: tuple[str, ...]
+
+    def coded(self, value: Any) -> Any:
+        """The number by which the core represents a value."""
+        if self.choices:
+            return self.choices.index(value)
+        return self.none if value is None else value
+
+
+_MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices).split()))
+                 for field in table(lib.drv_config_fields, "drv_config_field"))
+
+
+def native_config(config: DriveConfig, restart: str = "auto"):
+    """The config as a drv_config pointer."""
+    values = {**flat_values(config), "restart": restart}
+    return ffi.new("drv_config *", {member.name: member.coded(values[member.name]) for member in _MEMBERS})
