@@ -9,6 +9,7 @@ import numpy as np
 
 from .binding import ffi, lib, table, text
 from .errors import ConfigError, DriveMemoryError, shown
+from .names import check_names
 
 ALIGNMENT_BYTES = 64
 """A cache line: every array begins on one, so that threads that write to different arrays never share a line."""
@@ -60,10 +61,7 @@ def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndar
     if given is not None and not isinstance(given, dict):
         raise ConfigError(f"arrays is {shown(given)}; it must be a dict of numpy arrays by name")
     given = dict(given or {})
-    names = {shared.name for shared in table}
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise ConfigError(f"arrays has {shown(unknown[0])}; it may have {', '.join(shared.name for shared in table)}")
+    check_names("Batch(arrays=...)", given, [shared.name for shared in table], "array")
     for shared in table:
         if shared.name in given:
             _check(shared, given[shared.name])

@@ -81,7 +81,7 @@ class Batch(ReadableWorlds):
         observation_size: floats of one observation vector.
         seed: of the constructor, or of the last `reset(seed=one)` of all worlds at once; `seeds` has each world's.
         scenes, roles: the scenes, and the `Roles` of the objects of each.
-        parts: the `BatchPart`s, of consecutive worlds; their numbers of worlds differ by at most one.
+        parts: one `BatchPart` per part, of consecutive worlds; their numbers of worlds differ by at most one.
         single_observation_space, single_action_space: Gymnasium spaces of one agent.
 
     Raises:

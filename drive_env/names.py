@@ -30,17 +30,24 @@ def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | 
         DriveError: of type `error`: the first unknown name, with similar names, or with all names if none is similar.
     """
     paths = known if isinstance(known, Mapping) else {name: name for name in known}
-    names = [name for name, path in paths.items() if name == path]
     for name in given:
-        if name not in names:
-            raise error(f"{owner} has no {noun} {shown(name)}; {_hint(name, names, paths)}")
+        if name not in own_names(paths):
+            raise error(unknown_name(owner, name, paths, noun))
 
 
-def _hint(name: object, names: list[str], paths: Mapping[str, str]) -> str:
+def own_names(paths: Mapping[str, str]) -> list[str]:
+    """The names that are no aliases."""
+    return [name for name, path in paths.items() if name == path]
+
+
+def unknown_name(owner: str, name: object, paths: Mapping[str, str], noun: str) -> str:
+    """The sentence of such an error; `paths` maps names and aliases to paths, as of `check_names`."""
     text = name if isinstance(name, str) and name else "?"
     near = [text] if text in paths else difflib.get_close_matches(text, paths) or [one for one in paths if text in one]
     found = list(dict.fromkeys(paths[one] for one in near))[:3]
-    return f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(names) or 'none'}"
+    names = own_names(paths)
+    hint = f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(names) or 'none'}"
+    return f"{owner} has no {noun} {shown(name)}; {hint}"
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:

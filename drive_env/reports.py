@@ -8,7 +8,8 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
-from .errors import UnknownNameError, shown
+from .errors import UnknownNameError
+from .names import unknown_name
 from .native_batch import NativeBatch
 from .roles import Roles
 from .scenes import Report
@@ -22,10 +23,10 @@ class Figure(NamedTuple):
 
 
 class Metrics(dict[str, Figure]):
-    """Figures by name: a dict whose error for a missing name lists the names that there are."""
+    """Figures by name: a dict whose error for a missing name lists similar names, or all."""
 
     def __missing__(self, name: object) -> Figure:
-        raise UnknownNameError(f"metrics has no {shown(name)}; it has {', '.join(self)}")
+        raise UnknownNameError(unknown_name("metrics", name, {figure: figure for figure in self}, "figure"))
 
 
 PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroad": "offroad", "length": "trial_length"}

@@ -54,7 +54,7 @@ def test_a_trial_that_reset_cuts_enters_no_metric_even_of_agents_that_had_ended(
     assert batch.metrics() == report, "what entered before stays"
 
 
-def test_a_figure_of_an_unknown_name_is_an_error_that_lists_the_names():
+def test_a_figure_of_an_unknown_name_is_an_error_with_the_names():
     batch = drive_env.Batch(coasting_stage([{}]).scene(), config={"trial_steps": 2}, trial_records=1)
     batch.reset()
     step(batch, 2)
@@ -62,7 +62,9 @@ def test_a_figure_of_an_unknown_name_is_an_error_that_lists_the_names():
         with pytest.raises(drive_env.UnknownNameError) as error:
             report["success"]
         assert isinstance(error.value, (drive_env.DriveError, KeyError))
-        assert str(error.value) == f"metrics has no 'success'; it has {', '.join(report)}"
+        assert str(error.value) == f"metrics has no figure 'success'; it has {', '.join(report)}"
+        with pytest.raises(KeyError, match=r"metrics has no figure 'goals'; did you mean goal\b"):
+            report["goals"]
         assert report.get("success") is None and "success" not in report and "score" in report
 
 
