@@ -224,7 +224,7 @@ class Batch(ReadableWorlds):
 
         They are those of the scenes in `scene_index`, under the batch's config, so the call must not be made while a
         step is in flight. Steps after the end of a log, agents without a log (those of generated scenes) and absent
-        agents have no valid action. docs/actions.md tells how closely they replay a log.
+        agents have no valid action. docs/actions.md has the distance between log and replay.
 
         Returns:
             Actions and their flags for as many steps as the longest trial of all scenes has, (steps, R) each.

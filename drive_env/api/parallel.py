@@ -175,7 +175,7 @@ class DriveParallelEnv(ParallelEnv):
             self._recover()
         if not self._dicts.agents:
             if actions:
-                raise CallError(f"the episode is over and step was given {len(actions)} actions; call reset first")
+                raise CallError(f"the episode is over and step got {len(actions)} actions; call reset first")
             return {}, {}, {}, {}, {}
         self._actions.read(actions)
         self._is_whole = False
