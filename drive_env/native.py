@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .binding import check, ffi, lib, per_thread
+from .binding import check, ffi, lib, per_thread, table, text
 from .roles import Roles
 
 __all__ = ["native_scene"]
