@@ -273,12 +273,12 @@ def runs_as(name):
 
 
 @pytest.mark.parametrize("page", [runs_as(name) for name in NAMES if examples(ROOT / name)])
-def test_the_examples_run_from_the_top_of_the_page(page, monkeypatch, tmp_path):
+def test_every_example_runs_alone(page, monkeypatch, tmp_path):
+    """As it does where a reader copies this one block."""
     monkeypatch.chdir(tmp_path)
-    names = {}
     for example in examples(page):
         try:
-            exec(compile(example, page.name, "exec"), names)
+            exec(compile(example, page.name, "exec"), {})
         except ImportError as error:
             skip_where_missing(error)
 

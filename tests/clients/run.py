@@ -90,7 +90,7 @@ def test(name: str, wanted: Environment, package: Path) -> str:
     if python is None:
         return "FAILED to install"
     installed = time.monotonic() - began
-    pages = [f"tests/test_docs.py::test_the_examples_run_from_the_top_of_the_page[docs/clients/{page}.md]"
+    pages = [f"tests/test_docs.py::test_every_example_runs_alone[docs/clients/{page}.md]"
              for page in wanted.pages]
     # Not `python -m pytest`, which would find the checkout's drive_env first.
     failed = run(python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *wanted.tests, *pages, cwd=ROOT,
