@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ..errors import MissingExtraError
     from .chart import plot_metrics, plot_scene
     from .film import contact_sheet, write_picture, write_video
-    from .playing import POLICIES, play
+    from .film_episode import POLICIES, play
     from .screen import RENDER_MODES, Screen
     from .view import VIEWS, SceneView
 
 MODULE_OF = {
-    "POLICIES": "playing", "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra", "SceneView": "view",
-    "Screen": "screen", "contact_sheet": "film", "play": "playing", "plot_metrics": "chart", "plot_scene": "chart",
-    "write_picture": "film", "write_video": "film",
+    "POLICIES": "film_episode", "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra",
+    "SceneView": "view", "Screen": "screen", "contact_sheet": "film", "play": "film_episode", "plot_metrics": "chart",
+    "plot_scene": "chart", "write_picture": "film", "write_video": "film",
 }
 """The module of each public name."""
 

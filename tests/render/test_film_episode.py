@@ -13,7 +13,7 @@ from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
 from drive_env.render import play
-from drive_env.render.playing import HOLD_S, SHEET_COLUMNS, _Spread
+from drive_env.render.film_episode import HOLD_S, SHEET_COLUMNS, _Spread
 
 SMALL = {"size": (200, 160)}
 
