@@ -14,7 +14,7 @@ from json_writer import car, json_bytes, small_document
 from small_scene import changed, small_scene
 from staged_sim import batch_of, driver, stage
 
-from drive_env import ActionError, DriveConfig, generate_scene
+from drive_env import ActionError, DriveConfig, ObservationConfig, generate_scene
 from drive_env.errors import ConfigError, SceneError, bound_text, outside_text
 from drive_env.scenes.load import only_scene
 from drive_env.scenes.readers.source import Source
@@ -138,11 +138,12 @@ def test_a_drv_a_digit_beyond_its_range_is_shown_so(change):
     check_shown(str(caught.value))
 
 
-@pytest.mark.parametrize("name, value", [
-    ("dt_s", just_beyond(2.0)), ("log_ema_alpha", just_beyond(0.999999)), ("view_radius_m", just_beyond(1000.0))])
-def test_a_config_a_digit_beyond_its_range_is_shown_so(name, value):
+@pytest.mark.parametrize("kind, name, value", [
+    (DriveConfig, "dt_s", just_beyond(2.0)), (DriveConfig, "log_ema_alpha", just_beyond(0.999999)),
+    (ObservationConfig, "view_radius_m", just_beyond(1000.0))])
+def test_a_config_a_digit_beyond_its_range_is_shown_so(kind, name, value):
     with pytest.raises(ConfigError) as caught:
-        DriveConfig(**{name: float(value)})
+        kind(**{name: float(value)})
     check_shown(str(caught.value))
 
 
