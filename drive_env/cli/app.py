@@ -15,8 +15,8 @@ from . import bench as bench_command
 from . import conversion, inspection, visuals
 from . import demo as demo_command
 
-SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a file "
-              "that is called town.")
+SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a "
+              "file that is called town.")
 DEFAULTS = ObservationConfig()
 
 app = typer.Typer(
@@ -59,8 +59,8 @@ def demo(
     episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
     seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(
-        metavar="FOLDER", help="Folder for a film and a replay page of the last scene, of a folder the first one; needs "
-                               "the extra [render].", show_default="none are written")] = None,
+        metavar="FOLDER", help="Folder for a film and a replay page of the last scene, of a folder the first one; "
+                               "needs the extra [render].", show_default="none are written")] = None,
 ) -> None:
     """Play the town and SCENE through the PettingZoo API, with random actions and a rule-based driver.
 
@@ -94,7 +94,8 @@ def convert(
     out: Annotated[Path, typer.Argument(
         metavar="OUT", help="The .drv file to write, for one source; else a folder, created if missing.")],
     licence: Annotated[str | None, typer.Option(
-        metavar="TEXT", help="The terms of the data, stored in every file.", show_default="those of the source")] = None,
+        metavar="TEXT", help="The terms of the data, stored in every file.",
+        show_default="those of the source")] = None,
     licence_file: Annotated[Path | None, typer.Option(
         metavar="FILE", help="A text file with the terms.", show_default="none")] = None,
     dataset: Annotated[str | None, typer.Option(

@@ -21,7 +21,8 @@ def errors():
     The package has the settings of pyproject.toml. User code has every strict rule, as in a project of its own.
     """
     done = subprocess.run([sys.executable, "-m", "mypy", "-p", "drive_env", "-m", "user_code", "-m", "wrong_code"],
-                          cwd=ROOT, check=False, capture_output=True, text=True, env=os.environ | {"MYPYPATH": str(HERE)})
+                          cwd=ROOT, check=False, capture_output=True, text=True,
+                          env=os.environ | {"MYPYPATH": str(HERE)})
     assert done.returncode in (0, 1), done.stderr
     found = re.findall(r"^(.+?):(\d+): error: .*?(?:\[([a-z-]+)\])?$", done.stdout, re.MULTILINE)
     assert f"Found {len(found)} errors in " in done.stdout, done.stdout

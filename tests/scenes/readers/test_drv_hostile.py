@@ -140,7 +140,8 @@ SPOILT = {
     "header: magic at byte 0 begins with 89 44 52 56": header(magic=b"\x89DRV\n\x1a\n\n"),
     "header: major at byte 8 is 0; this version of drive-env reads 1": header(major=0),
     "header: file_bytes at byte 16 is 18446744073709551615; the file has": header(file_bytes=2**64 - 1),
-    "header: section_count at byte 12 is 4294967295; behind the header there are bytes for": header(section_count=2**32 - 1),
+    "header: section_count at byte 12 is 4294967295; behind the header there are bytes for":
+        header(section_count=2**32 - 1),
     "header: section_count at byte 12 is 0; it must be 25 to 4096": header(section_count=0),
     "header: section_count at byte 12 is 24; it must be 25 to 4096": without("roads.id"),
     "header: crc at byte 92 is 00000000; the header has": DATA[:92] + bytes(4) + DATA[96:],

@@ -1,7 +1,7 @@
 """Does every hostile file lead to an error, or to a valid scene that plays?
 
-With `pytest --slow` tests on small files are exhaustive; else they take an even share of the files, in which every byte,
-word and value is damaged in some way. Figures are in docs/robustness.md.
+With `pytest --slow` tests on small files are exhaustive; else they take an even share of the files, in which every
+byte, word and value is damaged in some way. Figures are in docs/robustness.md.
 """
 
 from __future__ import annotations
