@@ -119,7 +119,8 @@ def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path
     folder = Path(tempfile.mkdtemp(dir=_folder()))
     if in_units and set(step_sources()) <= set(sources):
         sources = (STEP_UNIT, *(source for source in sources if source not in step_sources()))
-    objects = [folder / f"{source.stem}.o" for source in sources]
+    # Files of two folders may have the same name.
+    objects = [folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)]
     commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(made)]
                 for source, made in zip(sources, objects, strict=True)]
     with ThreadPoolExecutor() as pool:

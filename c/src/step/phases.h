@@ -46,8 +46,6 @@ DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
 /* Opens the episode that `episode` counts, its clock `age_steps` on. */
 DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
-/* All phases of one step of one world; their times are added to phase_ns where it is not NULL. */
-DRV_STEP_API void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
 /* Writes the observation vectors of the chosen agents of a world, that of agent i to the i-th of `out`. `type` is one
  * of the float types. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,

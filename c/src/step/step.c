@@ -24,7 +24,7 @@ static void lap(stopwatch *watch, int phase) {
 
 #define RUN(phase) drv_##phase(world, scratch), lap(&watch, DRV_PHASE_##phase)
 
-void drv_step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
+static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
     stopwatch watch = start(phase_ns);
     if (*world->pending != DRV_GOES_ON) {
         RUN(trial_restart);
@@ -50,7 +50,7 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .next_scene = drv_trial_next_scene,
     .open_episode = drv_trial_open_episode,
     .rewind = drv_trial_rewind,
-    .step_world = drv_step_world,
+    .step_world = step_world,
     .observe_write = drv_observe_write,
     .observe_agents = drv_observe_agents,
     .expert_write = drv_expert_write,
