@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from staged_sim import driver, stage
+from scripted_scenes import driver, stage
 
 import drive_env
 from drive_env import (

@@ -1,7 +1,7 @@
 """Which objects of a scene become agents, and what do the others do?"""
 
 import pytest
-from staged_sim import (
+from scripted_scenes import (
     Actor,
     batch_of,
     discrete,

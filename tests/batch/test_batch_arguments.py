@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from scripted_scenes import IGNORE_ALL
 from small_batch import NAMES, SCENE, make, play, state_of
-from staged_sim import IGNORE_ALL
 
 import drive_env
 from drive_env import (

@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
+from scripted_scenes import driver, replayer, stage
 from small_batch import ACTION_TYPES, NAMES, SCENE, make, play, state_of
-from staged_sim import driver, replayer, stage
 
 from drive_env import (
     Batch,

@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
-from parted import ENDLESS, PATIENCE_S, all_of, draw, opened, played, steps_of
+from part_batches import ENDLESS, PATIENCE_S, all_of, draw, opened, played, steps_of
 
 from drive_env import Batch, CallError
 

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 from golden import SHOWN
-from parted import SCENES, all_of, draw, make, opened, played, steps_of
-from staged_sim import IGNORE_ALL
+from part_batches import SCENES, all_of, draw, make, opened, played, steps_of
+from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, BatchPart, CallError, ConfigError, DriveConfig
 from drive_env.drivers import LaneDriver

@@ -5,7 +5,7 @@ import gc
 
 import numpy as np
 import pytest
-from staged_sim import driver, replayer, stage
+from scripted_scenes import driver, replayer, stage
 
 from drive_env import Batch, DriveConfig, generate_scene, parallel_env
 from drive_env.native import _scenes_in_use

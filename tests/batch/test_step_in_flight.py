@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from parted import CALLS, ENDLESS, PATIENCE_S, all_of, draw, make, opened, played, steps_of
+from part_batches import CALLS, ENDLESS, PATIENCE_S, all_of, draw, make, opened, played, steps_of
 
 from drive_env import ActionError, CallError
 

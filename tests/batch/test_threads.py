@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripted_scenes import IGNORE_ALL
 from small_batch import make, play
-from staged_sim import IGNORE_ALL
 
 from drive_env import (
     CallError,

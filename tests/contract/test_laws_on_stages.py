@@ -1,19 +1,13 @@
-"""Do laws 6, 8, 9 and 10 hold in staged scenes, in which the step of every event is known?"""
+"""Do laws 6, 8, 9 and 10 hold in scripted scenes, in which the step of every event is known?"""
 
 import laws
 import learner
 import numpy as np
 import plays
 import pytest
-from staged import (
-    LONG,
-    NOTCH_M,
-    Car,
-    actions_for,
-    coasting_stage,
-    make_scene,
-)
-from staged_batch import BLIND, make_batch, same_bits, step, two_trials_of_everything
+import world_play
+from contract_batches import BLIND, make_batch, same_bits, step, two_trials_of_everything
+from integer_scenes import LONG, NOTCH_M, Car, actions_for, coasting_stage, make_scene
 
 import drive_env
 from drive_env.config import RewardConfig
@@ -105,7 +99,7 @@ def test_law_6_a_log_rewinds_with_its_world():
             assert batch.rewards[1] == 0
             assert batch.trial_ended.all() == (k == frames - 1), "a trial lasts as long as the log"
         step(batch)
-        same = laws.columns_outside(batch.observation_layout(), first.shape[1], ["trial/"])
+        same = world_play.columns_outside(batch.observation_layout(), first.shape[1], ["trial/"])
         assert same_bits(batch.observations[:, same], first[:, same])
 
 

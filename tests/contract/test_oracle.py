@@ -6,8 +6,11 @@ import laws
 import numpy as np
 import plays
 import pytest
-from oracle import CHANNELS, NOTHING, OUTCOMES, Facts, Metrics, OutOfOrder, Rules, World
-from staged import COAST, LONG, SHORT, Motion, StagedBatch, coasting_stage
+from integer_motion import Motion
+from integer_scenes import COAST, LONG, SHORT, coasting_stage
+from oracle import CHANNELS, NOTHING, OUTCOMES, Facts, OutOfOrder, Rules, World
+from oracle_batch import OracleBatch
+from oracle_metrics import Metrics
 
 from drive_env.config import DriveConfig
 
@@ -266,7 +269,7 @@ def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
         coasting_stage([{"goal_step": 4}, {"wall_step": 3}, {"car_step": 5}, {}]),
         coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
     ]
-    batch = StagedBatch(stages, config, num_worlds, restart=restart)
+    batch = OracleBatch(stages, config, num_worlds, restart=restart)
     return plays.play(
         batch, config, plays.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
     )

@@ -8,19 +8,11 @@ import math
 
 import numpy as np
 import pytest
+from contract_batches import BLIND, EVENT_RESPONSES, make_batch, step
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from integer_scenes import FAR_GOAL, LONG, SHORT, Car, Stage, Wall, coasting_stage
 from lockstep import Lockstep, drive, pushes
-from staged import (
-    FAR_GOAL,
-    LONG,
-    SHORT,
-    Car,
-    Stage,
-    Wall,
-    coasting_stage,
-)
-from staged_batch import BLIND, EVENT_RESPONSES, make_batch, step
 
 from drive_env.config import RewardConfig
 

@@ -4,10 +4,8 @@ import json
 import pickle
 
 import pytest
-from staged import (
-    coasting_stage,
-)
-from staged_batch import make_batch, step
+from contract_batches import make_batch, step
+from integer_scenes import coasting_stage
 
 import drive_env
 

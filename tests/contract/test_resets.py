@@ -3,12 +3,8 @@
 import numpy as np
 import plays
 import pytest
-from staged import (
-    Car,
-    Stage,
-    coasting_stage,
-)
-from staged_batch import assert_same_arrays, make_batch, same_bits, step, two_trials_of_everything
+from contract_batches import assert_same_arrays, make_batch, same_bits, step, two_trials_of_everything
+from integer_scenes import Car, Stage, coasting_stage
 
 from drive_env.errors import SceneError
 

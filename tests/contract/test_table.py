@@ -1,10 +1,8 @@
-"""Do the end flags follow the contract's table? One test a line of it, written out by hand over staged scenes."""
+"""Do the end flags follow the contract's table? One test a line of it, written out by hand over scripted scenes."""
 
 import pytest
-from staged import (
-    coasting_stage,
-)
-from staged_batch import COLLISION, GOAL, OFFROAD, TIMEOUT, flags, make_batch, state, step
+from contract_batches import COLLISION, GOAL, OFFROAD, TIMEOUT, flags, make_batch, state, step
+from integer_scenes import coasting_stage
 
 INNER_AND_LAST = pytest.mark.parametrize("last", [False, True], ids=["inner", "last"])
 

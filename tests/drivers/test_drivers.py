@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from staged import make_scene
+from integer_scenes import make_scene
 
 from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver

@@ -8,92 +8,9 @@ Laws 1 to 8 and 11 are functions of the play of one world (`LAWS`); law 9 (learn
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
-from plays import FLAGS, RESET, SHOWN, UNTOUCHED, snapshot
-
-OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
-NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(6)
-
-
-class WorldPlay:
-    """The arrays of one world after the calls that wrote them, (calls, agents) each; entry 0 is a reset."""
-
-    def __init__(self, record, world):
-        self.config = record.config
-        self.restart = record.restart
-        self.layout = record.layout
-        self.space = record.space
-        touched = [t for t, did in enumerate(record.did) if did[world] != UNTOUCHED]
-        agents = np.flatnonzero(record.world_of_agent == world)
-        for name in SHOWN:
-            values = np.stack([record.shown[t][name][agents] for t in touched])
-            setattr(self, name, values.astype(bool) if name in FLAGS else values)
-        self.scene_index = np.array([record.shown[t]["scene_index"][world] for t in touched])
-        self.is_reset = np.array([record.did[t][world] == RESET for t in touched])
-        self.call_count, self.num_agents = self.rewards.shape
-        self.last_trial = self.trial_index == self.config.max_trials - 1
-        self.gone = self.removed | self.stopped
-
-        ended_before = np.concatenate([[False], self.trial_ended[:-1].any(axis=1)])
-        last_before = np.concatenate([[False], self.last_trial[:-1].any(axis=1)])
-        self.is_restart = ~self.is_reset & ended_before
-        self.opens_episode = self.is_reset | (self.is_restart & last_before)
-        self.opens_trial = self.is_reset | self.is_restart
-        self.is_driving_step = ~self.opens_trial
-        # Index of the entry that opened the episode, and the trial, to which each entry belongs.
-        count = np.arange(self.call_count)
-        self.episode_start = np.maximum.accumulate(np.where(self.opens_episode, count, 0))
-        self.trial_start = np.maximum.accumulate(np.where(self.opens_trial, count, 0))
-        age = np.array([record.ages[t][world] for t in touched])
-        self.age = np.where(self.is_reset, age, 0)[self.trial_start]
-        self.clock = self.age + count - self.trial_start
-        steps = np.asarray(record.trial_steps)
-        self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
-        # An absent agent is removed from the first observation of its episode on.
-        self.absent = self.removed[self.episode_start]
-        waits_before = np.concatenate([np.zeros((1, self.num_agents), bool), self.waits[:-1]])
-        self.acted = self.is_driving_step[:, None] & ~waits_before
-        self.stopped_driving = self.acted & self.gone
-        self.events = self._events_from_rewards()
-
-    def _events_from_rewards(self):
-        """(calls, agents) sets of events, or None where two sets have the same reward."""
-        worth = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
-                 "offroad": self.config.reward.offroad}
-        sums = {}
-        for count in range(4):
-            for events in itertools.combinations(worth, count):
-                sums[frozenset(events)] = sum(worth[name] for name in events)
-        values = sorted(sums.values())
-        if min(b - a for a, b in itertools.pairwise(values)) < 1e-3:
-            return None
-        out = np.empty(self.rewards.shape, object)
-        for index, reward in np.ndenumerate(self.rewards):
-            events, nearest = min(sums.items(), key=lambda item: abs(item[1] - reward))
-            assert abs(nearest - reward) < 1e-5, (
-                f"reward {reward} at {index} is no sum of the configured terms"
-            )
-            out[index] = events
-        return out
-
-    def trials(self):
-        """(first entry, entry after the last) of each trial."""
-        starts = [*np.flatnonzero(self.opens_trial), self.call_count]
-        return list(itertools.pairwise(starts))
-
-    def episodes(self):
-        starts = [*np.flatnonzero(self.opens_episode), self.call_count]
-        return list(itertools.pairwise(starts))
-
-    def where(self, bad):
-        """The first places where a law is broken, as (entry, agent)."""
-        return f"at (call, agent) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
-
-    def must(self, holds, law):
-        holds = np.asarray(holds)
-        assert holds.all(), f"{law}: broken {self.where(~holds)}"
+from plays import SHOWN, UNTOUCHED, snapshot
+from world_play import COLLISION, GOAL, NONE, OFFROAD, OTHER, OUTCOMES, TIMEOUT, WorldPlay, columns_of, columns_outside
 
 
 def law_1_flags_agree(play):
@@ -182,15 +99,6 @@ def law_5_an_agent_waits_and_then_its_step_is_invalid(play):
     play.must(~stays | same, "a stopped agent keeps its last observation until the restart")
 
 
-def columns_outside(layout, width, prefixes):
-    """(width,) bool: the columns of no feature whose name starts with one of the prefixes."""
-    mask = np.ones(width, bool)
-    for name, entry in layout.items():
-        if name.startswith(tuple(prefixes)):
-            mask[columns_of(entry)] = False
-    return mask
-
-
 def law_6_a_restart_is_a_step_that_shows_trial_0_again(play):
     inner = play.is_restart & ~play.opens_episode
     restart = play.is_restart[:, None]
@@ -256,10 +164,6 @@ def law_11_observations_are_finite_and_inside_the_space(play):
             columns = np.array([columns_of(play.layout[name]) for name in names])
             empty = (play.observations[:, :, columns] == 0).all(axis=2)
             play.must(filled | empty, f"empty slots of {block} are exactly zero")
-
-
-def columns_of(entry):
-    return entry.offset + np.arange(entry.slots) * entry.stride
 
 
 def trial_features_describe_the_previous_trial(play):

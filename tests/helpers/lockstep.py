@@ -6,21 +6,23 @@ import laws
 import numpy as np
 import plays
 import pytest
-from oracle import CHANNELS, FIGURES
-from staged import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, StagedBatch, actions_for
-from staged_batch import same_bits
+from contract_batches import same_bits
+from integer_scenes import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, actions_for
+from oracle import CHANNELS
+from oracle_batch import OracleBatch
+from oracle_metrics import FIGURES
 
 import drive_env
 
 
 class Lockstep:
-    """A `Batch` and a `StagedBatch` that make the same calls; every call compares all they show."""
+    """A `Batch` and a `OracleBatch` that make the same calls; every call compares all they show."""
 
     def __init__(self, stages, config, num_worlds=1, *, seed=0, threads=1, restart="auto"):
         self.config = config
         self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], num_worlds=num_worlds, config=config,
                                      seed=seed, threads=threads, restart=restart)
-        self.expected = StagedBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
+        self.expected = OracleBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
         self.record = plays.Record.of(self.batch, config, restart=restart)
         self.garbage = np.random.default_rng(seed)
         self.expected_restarts = [[] for _ in range(num_worlds)]

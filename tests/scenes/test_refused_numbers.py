@@ -11,8 +11,8 @@ import pytest
 from bin_writer import file_bytes, object_bytes
 from drv_writer import drv_file, full_scene
 from json_writer import car, json_bytes, small_document
+from scripted_scenes import batch_of, driver, stage
 from small_scene import changed, small_scene
-from staged_sim import batch_of, driver, stage
 
 from drive_env import ActionError, DriveConfig, ObservationConfig, generate_scene
 from drive_env.errors import ConfigError, SceneError, bound_text, outside_text

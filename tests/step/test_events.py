@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from meetings import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, there_and_back, wall
-from staged_sim import (
+from scripted_events import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, there_and_back, wall
+from scripted_scenes import (
     IGNORE_ALL,
     Actor,
     batch_of,

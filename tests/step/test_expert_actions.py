@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import samples
-from staged_sim import IGNORE_ALL, Actor, batch_of, changed, driver, stage
+from scripted_scenes import IGNORE_ALL, Actor, batch_of, changed, driver, stage
 
 import drive_env
 from drive_env import Batch, DriveConfig, SceneError, generate_scene

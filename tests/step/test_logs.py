@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from staged_sim import (
+from scripted_scenes import (
     FAR,
     IGNORE_ALL,
     Actor,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from meetings import wall
-from staged_sim import batch_of, drive, driver, stage
+from scripted_events import wall
+from scripted_scenes import batch_of, drive, driver, stage
 
 
 def measured(batch, name):

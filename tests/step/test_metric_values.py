@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from meetings import figures, there_and_back
-from staged_sim import (
+from scripted_events import figures, there_and_back
+from scripted_scenes import (
     COAST,
     batch_of,
     drive,

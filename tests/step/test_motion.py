@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from staged_sim import (
+from scripted_scenes import (
     ACCELERATIONS_MPS2,
     COAST,
     IGNORE_ALL,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from brute_force import PARTNERS, ROADS, BruteForce
-from staged_sim import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, replayer, sample, stage
+from scripted_scenes import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, replayer, sample, stage
 
 from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from meetings import TURNS, wall
-from staged_sim import (
+from scripted_events import TURNS, wall
+from scripted_scenes import (
     COAST,
     IGNORE_ALL,
     Actor,

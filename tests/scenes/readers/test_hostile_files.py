@@ -19,7 +19,6 @@ import pytest
 from bin_writer import file_bytes, object_bytes, road_bytes, small_file
 from build_core import ADDRESS
 from hostile import (
-    WORDS,
     Trial,
     bit_flips,
     hostile_token,

@@ -2,7 +2,7 @@
 
 import numpy as np
 from golden import SHOWN
-from staged_sim import IGNORE_ALL
+from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, DriveConfig, generate_scene
 

@@ -1,8 +1,8 @@
-"""How do contract tests make and read a batch of staged scenes?"""
+"""How do contract tests make and read a batch of integer scenes?"""
 
 import numpy as np
 import plays
-from staged import Stage, coasting_stage
+from integer_scenes import Stage, coasting_stage
 
 import drive_env
 from drive_env.config import DriveConfig
@@ -29,7 +29,7 @@ def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world
 
 
 def step(batch, times=1):
-    """Coasts, so that staged events happen in their scheduled steps."""
+    """Coasts, so that scripted events happen in their scheduled steps."""
     for _ in range(times):
         batch.step(plays.idle_actions(batch))
 

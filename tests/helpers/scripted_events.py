@@ -1,9 +1,9 @@
-"""What do tests of staged events share? Walls, turned stages, rewards that identify events, and onsets."""
+"""What do tests of scripted events share? Walls, turned stages, rewards that identify events, and onsets."""
 
 import math
 
 import numpy as np
-from staged_sim import drive
+from scripted_scenes import drive
 
 from drive_env import RewardConfig
 

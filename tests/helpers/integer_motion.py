@@ -1,0 +1,80 @@
+"""How do the cars of integer_scenes.py move, and which events does each step have? In whole numbers, without the core."""
+
+from __future__ import annotations
+
+from integer_scenes import COAST, FASTEST, GOAL_RADIUS
+from oracle import NOTHING, Facts
+
+
+def _overlap(a, b, at_a, at_b):
+    """Whether two cars of one lane overlap; their lengths add up to a whole number plus a half."""
+    return 2 * abs(at_a - at_b) <= a.length + b.length + 1
+
+
+def _meet(a, b, gap_before, gap_after):
+    """Whether they overlap anywhere between one gap (a's position minus b's) and another."""
+    if gap_before * gap_after <= 0:
+        return True
+    return 2 * min(abs(gap_before), abs(gap_after)) <= a.length + b.length + 1
+
+
+class Motion:
+    """The cars of one world of a stage, moved in whole numbers."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        self.cars = stage.agents + stage.static_vehicles
+        self.restart()
+
+    def restart(self):
+        self.at = [car.at for car in self.cars]
+        self.speed = [car.speed for car in self.cars]
+
+    def advance(self, pushes, drives, on_map):
+        """Moves the driving agents one step and returns the facts of every agent, judged from that one snapshot.
+
+        pushes: one acceleration bin (0 .. 6) an agent; those of agents that do not drive are not read.
+        drives, on_map: one bool an agent, as they are before the step.
+        """
+        num_agents = len(self.stage.agents)
+        before = list(self.at)
+        for r in range(num_agents):
+            if drives[r]:
+                self.speed[r] = min(max(self.speed[r] + pushes[r] - COAST, 0), FASTEST)
+                self.at[r] += self.speed[r]
+        there = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
+        return [
+            Facts(
+                goal=self._meets_goal(r, before[r]),
+                collision=self._meets_car(r, before, there),
+                offroad=self._meets_wall(r, before[r]),
+            ) if drives[r] else NOTHING
+            for r in range(num_agents)
+        ]
+
+    def _meets_goal(self, r, before):
+        goal = self.stage.agents[r].goal + 0.5
+        return before - GOAL_RADIUS <= goal <= self.at[r] + GOAL_RADIUS
+
+    def _meets_wall(self, r, before):
+        car = self.cars[r]
+        half = (car.length + 0.5) / 2
+        onset = False
+        for wall in self.stage.walls:
+            if wall.lane == car.lane:
+                place = wall.at + 0.5
+                over_it_already = abs(place - before) <= half
+                onset |= not over_it_already and before - half <= place <= self.at[r] + half
+        return onset
+
+    def _meets_car(self, r, before, there):
+        car = self.cars[r]
+        for other_index, other in enumerate(self.cars):
+            if other_index == r or other.lane != car.lane or not there[other_index]:
+                continue
+            if _overlap(car, other, before[r], before[other_index]):
+                continue
+            gaps = before[r] - before[other_index], self.at[r] - self.at[other_index]
+            if _meet(car, other, *gaps):
+                return True
+        return False
