@@ -10,20 +10,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, BUSY, TINY, make_policy, run_here, tiny_config
+from small import BUSY, TINY, run_here, tiny_config
 
-from baselines import evaluate as evaluation
 from baselines import ppo, presets
 from baselines import run as run_module
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
-from baselines.evaluate import PolicyRunner, evaluate, joined, random_policy
 from baselines.presets import PRESETS
-from baselines.rollout.batches import open_batches, scenes_of
+from baselines.rollout.batches import scenes_of
 from drive_env import Batch, DriveConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,95 +119,6 @@ def test_evaluating_does_not_change_what_is_learned(run, tmp_path):
     without = ppo.train(config.changed(run={"folder": str(tmp_path), "evaluate_updates": 0}))
     for one, other in zip(result.policy.parameters(), without.policy.parameters()):
         assert torch.equal(one, other)
-
-
-def test_an_evaluation_simulates_every_scene_once():
-    """Every trial of every agent is recorded once, also where worlds end early."""
-    scenes = scenes_of(replace(BUSY, scene_count=8))
-    for trials in (1, 2, 3):
-        # A world's trial ends when a third of its agents have stopped: here soon, there late.
-        drive = BUSY.drive.replace(max_trials=trials, trial_steps=200, stopped_share_limit=0.33)
-        report = evaluate(random_policy(0), scenes, drive)
-        assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
-        assert report["trial_length"].value < 150, "some ended early"
-
-
-def log_of(scene, frames):
-    """A generated scene as a log in which nothing moves: its trials have frames - 1 steps."""
-    tracks = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
-    still = {name: np.repeat(getattr(scene.objects, name), frames, axis=0) for name in tracks}
-    return replace(scene, generated=False, objects=replace(scene.objects, **still))
-
-
-@pytest.mark.parametrize("trials", [1, 2, 3])
-def test_an_evaluation_counts_each_trial_once_however_short_the_shortest_log(trials):
-    """A finished world is neither stepped nor counted again: all metrics are means of worlds that run alone."""
-    generated = scenes_of(replace(BUSY, scene_count=3))
-    scenes = [log_of(scene, frames) for scene, frames in zip(generated, (2, 9, 3))]
-    drive = BUSY.drive.replace(max_trials=trials, trial_steps=None)
-    agents = [roles.num_agents for scene in scenes for roles in Batch(scene, config=drive).roles]
-
-    def full_throttle(batch):
-        return lambda batch: np.full(batch.actions.shape, 90)
-
-    whole = evaluate(full_throttle, scenes, drive)
-    assert whole["trials"] == (trials * sum(agents), trials * sum(agents))
-    alone = [evaluate(full_throttle, [scene], drive) for scene in scenes]
-    assert alone[0]["trial_length"].value == 1 < alone[1]["trial_length"].value
-    for name, figure in joined(alone).items():
-        assert whole[name].n == figure.n, name
-        assert whole[name].value == pytest.approx(figure.value, rel=1e-5, nan_ok=True), name
-
-
-def test_the_random_policy_has_a_stream_per_batch_of_an_evaluation(monkeypatch):
-    monkeypatch.setattr(evaluation, "WORLDS_AT_ONCE", 2)
-    scene, = scenes_of(replace(BUSY, scene_count=1))
-    sampled = []
-
-    def make_act(batch):
-        act = random_policy(0)(batch)
-        sampled.append(act(batch).tolist())
-        return act
-
-    evaluate(make_act, [scene] * 6, BUSY.drive)
-    assert len(sampled) == 3 and sampled[0] != sampled[1] != sampled[2] != sampled[0]
-
-
-def test_an_evaluation_is_the_same_in_smaller_batches(monkeypatch):
-    scenes = scenes_of(BUSY)
-    batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
-    runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
-    whole = evaluate(runner, scenes, BUSY.drive)
-    monkeypatch.setattr(evaluation, "WORLDS_AT_ONCE", 2)
-    parts = evaluate(runner, scenes, BUSY.drive)
-    assert whole.keys() == parts.keys()
-    for name in whole:
-        # World ids differ, but nothing in these scenes is random.
-        assert parts[name].value == pytest.approx(whole[name].value, nan_ok=True) and parts[name].n == whole[name].n
-
-
-def test_a_deterministic_policy_gives_the_same_report_twice():
-    scenes = scenes_of(BUSY)
-    batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
-    runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
-    assert evaluate(runner, scenes, BUSY.drive) == evaluate(runner, scenes, BUSY.drive)
-    sampled = PolicyRunner(runner.policy, runner.device, deterministic=False)
-    assert evaluate(sampled, scenes, BUSY.drive) != evaluate(sampled, scenes, BUSY.drive)
-
-
-def test_a_policy_runner_drops_the_context_at_an_episode_start():
-    """Its actions after an episode's start are those of a new runner."""
-    drive = BUSY.drive.replace(max_trials=1, trial_steps=12)
-    with Batch(scenes_of(BUSY), num_worlds=3, config=drive) as batch:
-        runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
-        old = runner(batch)
-        batch.reset()
-        for _ in range(2):
-            batch.step(old(batch))
-            while not batch.first.any():
-                batch.step(old(batch))
-            opened = batch.first
-            assert (old(batch)[opened] == runner(batch)(batch)[opened]).all()
 
 
 def test_a_target_kl_ends_the_epochs(tmp_path):
@@ -360,29 +268,3 @@ def test_each_run_of_the_example_has_a_folder_of_its_own(tmp_path, monkeypatch, 
         run_here(monkeypatch, capsys, lambda: runpy.run_path(str(ROOT / "examples" / "train.py")), "0.02")
     folders = [*(tmp_path / "runs").iterdir()]
     assert len(folders) == 2 and all((folder / "curves.png").exists() for folder in folders)
-
-
-def assert_evaluated(run, code, printed, errors):
-    assert code == 0, errors
-    for words in (f"{run[1].checkpoint.name} on 5 scenes", "random policy", "ada_delta_trial_1_minus_0"):
-        assert words in printed
-
-
-def test_the_command_evaluates_a_checkpoint_on_other_scenes(run):
-    command = [sys.executable, "-m", "baselines.evaluate", str(run[1].checkpoint), "--scene-count", "5"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert_evaluated(run, done.returncode, done.stdout, done.stderr)
-
-
-def test_the_command_evaluates_the_newest_checkpoint_of_a_folder(run, monkeypatch, capsys):
-    folder = run[1].checkpoint.parent
-    assert_evaluated(run, *run_here(monkeypatch, capsys, evaluation.main, folder, "--scene-count", "5"))
-
-
-@pytest.mark.parametrize("arguments, sentence", [
-    (["nowhere"], "baselines.evaluate: 'nowhere' is no checkpoint"),
-    ([None, "--seed", "-1"], "baselines.evaluate: seed is -1; it must be")])
-def test_an_argument_that_cannot_be_evaluated_is_one_sentence(run, monkeypatch, capsys, arguments, sentence):
-    arguments = [run[1].checkpoint if one is None else one for one in arguments]
-    code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, *arguments)
-    assert (code, printed) == (1, "") and errors.startswith(sentence)

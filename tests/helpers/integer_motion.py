@@ -1,4 +1,4 @@
-"""How do the cars of integer_scenes.py move, and which events does each step have? In whole numbers, without the core."""
+"""How do the cars of integer_scenes.py move, and which events does a step have? In whole numbers, without the core."""
 
 from __future__ import annotations
 

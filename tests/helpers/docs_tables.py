@@ -1,0 +1,246 @@
+"""Which tables of the docs come from the code? `TABLES`: page and name to the function that writes the table."""
+
+import dataclasses
+import hashlib
+import inspect
+import json
+import re
+import sys
+from enum import Enum
+from pathlib import Path
+
+if sys.version_info < (3, 11):
+    import tomli as tomllib
+else:
+    import tomllib
+
+from drive_env import (
+    Batch,
+    DriveConfig,
+    DriveParallelEnv,
+    DynamicsConfig,
+    ObservationConfig,
+    RewardConfig,
+    parallel_env,
+)
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
+from drive_env.api.infos import INFO_FLAGS
+from drive_env.api.registration import ENV_ID
+from drive_env.layout import observation_layout
+from drive_env.scenes.generate import GENERATORS
+from drive_env.scenes.metadata import FIELDS as METADATA
+from drive_env.scenes.readers import READERS
+from drive_env.scenes.readers.drv.layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
+from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def table(head, rows):
+    """A Markdown table; cells contain no bar."""
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *rows])
+
+
+def code(value):
+    return f"`{value}`"
+
+
+def observation_table():
+    rows = []
+    for feature in observation_layout(DriveConfig()).values():
+        at = str(feature.offset) if feature.slots == 1 else f"{feature.offset} + {feature.stride} i"
+        rows.append([code(feature.name), at, feature.unit, f"{feature.scale:.4g}", f"{feature.low:g} to 1",
+                     feature.meaning])
+    return table(["feature", "offset", "unit", "scale", "range", "meaning"], rows)
+
+
+def kinds_table():
+    layout = observation_layout(DriveConfig())
+    rows = [[name, kind.replace("_", " "), str(number), f"{number * layout[name].scale:g}"]
+            for name, kinds in (("partners/kind", OBJECT_KINDS), ("roads/kind", ROAD_KINDS))
+            for number, kind in kinds.items()]
+    return table(["feature", "kind", "code", "observed as"], [[code(name), *cells] for name, *cells in rows])
+
+
+def config_table(config):
+    rows = []
+    for field in dataclasses.fields(config):
+        nested = dataclasses.is_dataclass(field.default)
+        default = code(f"{type(field.default).__name__}()" if nested else repr(field.default))
+        rows.append([code(field.name), default, field.metadata["unit"], field.metadata["check"].allowed,
+                     field.metadata["meaning"]])
+    return table(["field", "default", "unit", "allowed", "meaning"], rows)
+
+
+def facts_table():
+    with Batch("town", config=DriveConfig()) as batch:
+        rows = [["id", code(ENV_ID)],
+                ["action space", code(batch.single_action_space)],
+                ["observation space", code(batch.single_observation_space)],
+                ["agents", f"{batch.agents_per_world} in a generated town; set by `agents_per_world`"],
+                ["steps of a trial", f"{batch.roles[0].trial_steps} in a generated town; "
+                                     "`batch.roles[i].trial_steps` for scene i"]]
+    return table(["", ""], rows)
+
+
+def blocks_table():
+    meanings = {"ego": "the vehicle itself and its goal", "trial": "the history of its trials",
+                "partners": "the nearest vehicles", "roads": "the nearest road segments"}
+    blocks = {}
+    for name, feature in observation_layout(DriveConfig()).items():
+        blocks.setdefault(name.partition("/")[0], []).append(feature)
+    rows = [[code(f"{name}/..."), str(min(feature.offset for feature in features)), str(features[0].slots),
+             str(len(features)), meanings[name]] for name, features in blocks.items()]
+    return table(["features", "from offset", "slots", "numbers per slot", "meaning"], rows)
+
+
+def rewards_table():
+    return table(["event", "reward", "of"], [
+        [field.name, f"{field.default:+g}", field.metadata["meaning"].removeprefix("reward ").removeprefix("of ")]
+        for field in dataclasses.fields(RewardConfig)])
+
+
+def info_table():
+    """The keys of an info, with their meanings in the contract."""
+    meanings = {}
+    contract = (ROOT / "docs/channels.md").read_text()
+    for names, meaning in re.findall(r"^\| ([`\w, ]+) \| (.+?) \|$", contract, re.MULTILINE):
+        meanings = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | meanings
+    meanings["outcome"] = ("on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; "
+                        "else 0")
+    return table(["key", "meaning"], [[code(key), meanings[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
+
+
+def meanings_of_arguments(found):
+    """Argument to its meaning, from the docstring's Args."""
+    block = inspect.getdoc(found).partition("Args:\n")[2].partition("\n\n")[0]
+    meanings = {}
+    for names, meaning in re.findall(r"^    ([\w, ]+): (.*(?:\n {8}.*)*)", block, re.MULTILINE):
+        meanings |= dict.fromkeys(names.split(", "), " ".join(meaning.split()).rstrip("."))
+    return meanings
+
+
+def arguments_table():
+    apis = {"`make`": DriveEnv, "`make_vec`": DriveVectorEnv, "`parallel_env`": parallel_env, "`Batch`": Batch}
+    meanings = meanings_of_arguments(DriveParallelEnv) | meanings_of_arguments(parallel_env)
+    for found in (DriveEnv, DriveVectorEnv, DriveParallelEnv, Batch):
+        meanings |= meanings_of_arguments(found)
+    meanings |= {"max_cycles": meanings_of_arguments(parallel_env)["max_cycles"]}
+    rows = {}
+    for api, found in apis.items():
+        for name, argument in inspect.signature(found).parameters.items():
+            default = argument.default.value if isinstance(argument.default, Enum) else argument.default
+            takers = rows.setdefault(name, [code(name), code(repr(default)), "", meanings[name]])
+            takers[2] += f"{', ' if takers[2] else ''}{api}"
+    return table(["argument", "default", "accepted by", "meaning"], rows.values())
+
+
+EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
+          "train": "the reference trainer, `baselines/` of a checkout", "sb3": "stable-baselines3",
+          "test": "the tests of this package", "docs": "these pages"}
+"""The purpose of each extra."""
+
+
+def extras_table():
+    rows = [[code(name), EXTRAS[name], ", ".join(code(package) for package in packages)]
+            for name, packages in project()["optional-dependencies"].items()]
+    return table(["extra", "for", "installs"], rows)
+
+
+def dependencies_table():
+    rows = [[code(name), at_least] for name, at_least in
+            (package.split(">=") for package in project()["dependencies"])]
+    return table(["package", "at least"], rows)
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def formats_table():
+    return table(["format", "file", "identified by"],
+                 [[one.format, code(one.extension), one.signature] for one in READERS])
+
+
+def generators_table():
+    rows = [[code(name), code(key), code(repr(parameter.default)), parameter.allowed, parameter.meaning]
+            for name, generator in GENERATORS.items() for key, parameter in generator.PARAMETERS.items()]
+    return table(["generator", "parameter", "default", "allowed", "meaning"], rows)
+
+
+def allowed(low, high):
+    """A range as text; empty where both ends are 0."""
+    if low == high == 0:
+        return ""
+    return "finite" if high > 1e300 else " to ".join(f"{end:,}".removesuffix(".0") for end in (low, high))
+
+
+def drv_fields_table(fields):
+    rows = [[str(field.offset), code(field.name), field.type, field.unit, allowed(field.low, field.high), field.meaning]
+            for field in fields]
+    return table(["byte", "name", "type", "unit", "allowed", "meaning"], rows)
+
+
+def drv_sections_table():
+    rows = []
+    for kind in KINDS:
+        shape = " x ".join(filter(None, (kind.rows, kind.columns)))
+        rows.append([str(kind.code), code(kind.name), kind.type, shape, kind.unit,
+                     kind.rule or allowed(kind.low, kind.high), kind.meaning])
+    return table(["code", "name", "type", "elements", "unit", "allowed", "meaning"], rows)
+
+
+def drv_metadata_table():
+    return table(["key", "type", "meaning"], [[code(key), kind, meaning] for key, (kind, meaning) in METADATA.items()])
+
+
+def golden_table():
+    """One hash over the plays of tests/golden.json for each part of them."""
+    plays = json.loads((ROOT / "tests/golden.json").read_text())
+    meanings = {"shown": "every array at every step", "told": "reports and restart observations",
+                "state": "the rest of the state at every step"}
+
+    def digest(found):
+        return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+
+    rows = [[meaning, code(digest({play: hashes[part] for play, hashes in plays.items()}))]
+            for part, meaning in meanings.items()]
+    return table(["of", "hash"], [*rows, ["all of these", code(digest(plays))]])
+
+
+TABLES = {
+    ("docs/determinism.md", "golden"): golden_table,
+    ("docs/env.md", "facts"): facts_table,
+    ("docs/env.md", "blocks"): blocks_table,
+    ("docs/env.md", "rewards"): rewards_table,
+    ("docs/env.md", "info"): info_table,
+    ("docs/env.md", "arguments"): arguments_table,
+    ("docs/installation.md", "extras"): extras_table,
+    ("docs/installation.md", "dependencies"): dependencies_table,
+    ("docs/scenes.md", "drv header"): lambda: drv_fields_table(HEADER_FIELDS),
+    ("docs/scenes.md", "drv entry"): lambda: drv_fields_table(ENTRY_FIELDS),
+    ("docs/scenes.md", "drv sections"): drv_sections_table,
+    ("docs/scenes.md", "drv metadata"): drv_metadata_table,
+    ("docs/observation.md", "observation"): observation_table,
+    ("docs/observation.md", "kinds"): kinds_table,
+    ("docs/config.md", "config"): lambda: config_table(DriveConfig),
+    ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
+    ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
+    ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
+    ("docs/scenes.md", "formats"): formats_table,
+    ("docs/scenes.md", "generators"): generators_table,
+}
+
+
+def with_table(text, name, content):
+    """The page with the table between its two markers."""
+    begin, end = f"<!-- table: {name} -->\n\n", "\n<!-- end of table -->"
+    before, _, rest = text.partition(begin)
+    assert rest, f"{begin.strip()} is missing"
+    return before + begin + content + end + rest.partition(end)[2]
+
+
+def write_tables():
+    for (page, name), make in TABLES.items():
+        path = ROOT / page
+        path.write_text(with_table(path.read_text(), name, make()))
