@@ -12,9 +12,10 @@ from oracle_metrics import Metrics
 
 
 class OracleBatch:
-    """The arrays that a `Batch` must show; they have the names, shapes and types of the batch's. `scene_index` passes the scenes that the batch drew;
-    without it world w plays scenes w, w + 1, ... in its episodes. Observations hold the car's position, its speed and
-    its trial features, enough to test the laws on.
+    """The arrays that a `Batch` must show, with the names, shapes and types of the batch's.
+
+    `scene_index` passes the scenes that the batch drew; without it world w plays scenes w, w + 1, ... in its episodes.
+    Observations hold the car's position, its speed and its trial features, enough to test the laws on.
     """
 
     def __init__(self, stages, config, num_worlds, agents_per_world=None, restart="auto"):
