@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from bin_writer import small_file
 from json_writer import small_json
+from small_scene import small_scene
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load, load_scene, resolve_scenes, save_scene
 from drive_env.scenes.readers import READERS, Reader, pufferdrive, source
+from drive_env.scenes.readers.drv.write import drv_bytes
 
 
 def refusal(path):
@@ -23,13 +25,17 @@ def refusal(path):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "content"), [("scene.json", small_file()), ("scene.bin", small_json())])
-def test_content_decides_not_the_name(tmp_path, name, content):
+@pytest.mark.parametrize(("name", "content", "stored"), [
+    ("scene.json", small_file(), None), ("scene.bin", small_json(), None),
+    ("scene.bin", drv_bytes(small_scene()), small_scene())], ids=["bin", "json", "drv"])
+def test_content_decides_not_the_name(tmp_path, name, content, stored):
+    """A `.drv` stores name and source, too."""
     path = tmp_path / name
     path.write_bytes(content)
     for either in (path, str(path)):
         scene = load_scene(either)
-        assert (scene.name, scene.source, scene.objects.count) == ("scene", str(path), 3)
+        assert (scene.name, scene.source, scene.objects.count) == (
+            ("scene", str(path), 3) if stored is None else (stored.name, stored.source, stored.objects.count))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
