@@ -14,7 +14,7 @@ import numpy as np
 from .binding import lib
 from .errors import CallError
 from .native_batch import NativeBatch
-from .scenes.validate import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from .scenes.limits import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
 

@@ -9,8 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = (*(ROOT / "c" / "include").rglob("*.h"), *(ROOT / "c" / "src").rglob("*.[ch]"))
-PACKAGE = tuple((ROOT / "drive_env").glob("*.py"))
-"""The modules that bind the core and hold batches; the folders beside them only use what these offer."""
+SCENES = ROOT / "drive_env" / "scenes"
+PACKAGE = (*(ROOT / "drive_env").glob("*.py"), *SCENES.rglob("*.py"))
+"""The modules that bind the core, hold batches and read scenes; the other folders only use what these offer."""
 
 STEP = ROOT / "c" / "src" / "step"
 
@@ -28,6 +29,11 @@ CONCEPTS = {
     "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
     # As one of DriveConfig; the cache that it limits only uses it.
     "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "life.c",)),
+    # Declared in the core's list, as a section of its file and in the Scene, filled by a reader; the fifth place is the
+    # number of sections. Further readers fill it as well, and observations use it.
+    "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
+        ROOT / "c" / "src" / "view" / "encoding.c", SCENES / "readers" / "pufferdrive.py",
+        SCENES / "generate" / "roadnet.py")),
 }
 """Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
 

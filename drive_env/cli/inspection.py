@@ -9,8 +9,8 @@ import numpy as np
 from ..batch import Batch
 from ..errors import ConfigError, DriveError, printable
 from ..scenes import Scene, generate_scene
+from ..scenes.file_layout import KINDS
 from ..scenes.readers.drv import describe_drv, has_signature
-from ..scenes.readers.drv.layout import KINDS
 from ..scenes.resolve import is_generator, read_scenes
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
 from . import show

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..errors import SceneError, outside_text
-from .validate import COORDINATE_LIMIT_M
+from .limits import COORDINATE_LIMIT_M
 
 
 def origin_of(x_m, y_m, valid):

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, shown
+from .file_layout import KINDS
+from .limits import COORDINATE_LIMIT_M, DT_RANGE_S, FRAME_LIMIT, OBJECT_LIMIT, POINT_LIMIT, SPEED_LIMIT_MPS
 from .metadata import encode_metadata
 from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
 
-COORDINATE_LIMIT_M = float(lib.DRV_COORDINATE_LIMIT_M)
-"""Coordinates beyond this are coarser than 4 mm in float32."""
-
-SIZE_RANGE_M = (0.01, float(lib.DRV_SIZE_LIMIT_M))
-SPEED_LIMIT_MPS = float(lib.DRV_SPEED_LIMIT_MPS)
-LANE_WIDTH_LIMIT_M = 100.0
-DT_RANGE_S = (1e-4, 2.0)
-HEADING_LIMIT_RAD = float(np.float32(math.pi))
-"""float32(pi) is above pi; a heading of that value is allowed."""
-
-OBJECT_LIMIT = 65_535
-FRAME_LIMIT = 1_000_000
-POINT_LIMIT = LINK_LIMIT = 1 << 24
+CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS}
+FLAGS = ("objects.marked_expert", "objects.valid")
+"""Arrays of bool, which files store as bits or bytes."""
+TRACKS = tuple(kind.name.partition(".")[2] for kind in KINDS if kind.rows == "frame_count")
 
 SEGMENT_LIMIT, SEGMENTS_PER_POINT = 1 << 19, 4
 """Limit of segments: the larger of a constant and a multiple of the points; two points can be 10,000 segments apart.
@@ -82,31 +72,40 @@ def _check_head(scene):
     encode_metadata(scene)  # raises unless a file can hold its texts
 
 
+def _check_arrays(part_name, part, sizes):
+    """Type, shape and range of each array of a part of the scene, as the core's table of sections has them.
+
+    Args:
+        sizes: the lengths of axes, by their names in the table.
+    """
+    for kind in KINDS:
+        owner, _, attribute = kind.name.partition(".")
+        if owner != part_name or kind.name == "objects.valid":  # a file packs it; the caller checks it
+            continue
+        array = getattr(part, attribute)
+        shape = tuple(sizes[axis] for axis in (kind.rows, kind.columns) if axis)
+        _check_array(kind.name, array, np.bool_ if kind.name in FLAGS else np.dtype(kind.type), shape)
+        if kind.name in CODES:
+            _check_codes(kind.name, array, CODES[kind.name])
+        elif array.dtype.kind == "f":
+            _check_range(kind.name, array, kind.low, kind.high)
+
+
 def _check_objects(objects):
-    # Types and shapes.
+    # Sizes, then every array.
     _check_array("objects.id", objects.id, np.int64, (None,))
     _check_array("objects.valid", objects.valid, np.bool_, (None, objects.count))
     _check_count("objects", objects.count, 0, OBJECT_LIMIT)
     _check_count("frames", objects.frame_count, 1, FRAME_LIMIT)
-    _check_array("objects.kind", objects.kind, np.uint8, (objects.count,))
-    _check_array("objects.marked_expert", objects.marked_expert, np.bool_, (objects.count,))
-    _check_array("objects.goal_m", objects.goal_m, np.float32, (objects.count, 2))
-    for name in ("length_m", "width_m", "height_m"):
-        _check_array(f"objects.{name}", getattr(objects, name), np.float32, (objects.count,))
-        _check_range(f"objects.{name}", getattr(objects, name), *SIZE_RANGE_M)
-    for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
-        _check_array(f"objects.{name}", getattr(objects, name), np.float32, objects.valid.shape)
+    _check_arrays("objects", objects, {
+        "object_count": objects.count, "frame_count": objects.frame_count, "2": 2})
 
-    # Ids and ranges; states that are not valid are 0.
+    # Ids are unique; states that are not valid are 0.
     ids, counts = np.unique(objects.id, return_counts=True)
     if (counts > 1).any():
         raise SceneError(f"objects.id {ids[counts > 1][0]} occurs {counts.max()} times; each must be unique")
-    _check_codes("objects.kind", objects.kind, OBJECT_KINDS)
-    _check_range("objects.goal_m", objects.goal_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
-    for name, limit in (("x_m", COORDINATE_LIMIT_M), ("y_m", COORDINATE_LIMIT_M),
-                        ("heading_rad", HEADING_LIMIT_RAD), ("vx_mps", SPEED_LIMIT_MPS), ("vy_mps", SPEED_LIMIT_MPS)):
+    for name in TRACKS:
         values = getattr(objects, name)
-        _check_range(f"objects.{name}", values, -limit, limit)
         stale = (values != 0) & ~objects.valid
         if stale.any():
             at = _first(stale)
@@ -122,18 +121,12 @@ def _check_objects(objects):
 
 def _check_roads(roads):
     _check_array("roads.id", roads.id, np.int64, (None,))
-    _check_array("roads.kind", roads.kind, np.uint8, (roads.count,))
-    _check_array("roads.width_m", roads.width_m, np.float32, (roads.count,))
-    _check_array("roads.speed_limit_mps", roads.speed_limit_mps, np.float32, (roads.count,))
     _check_array("roads.x_m", roads.x_m, np.float32, (None,))
-    _check_array("roads.y_m", roads.y_m, np.float32, (len(roads.x_m),))
+    _check_count("roads", roads.count, 0, POINT_LIMIT)
     _check_count("road points", len(roads.x_m), 0, POINT_LIMIT)
-    _check_starts("roads.start", roads.start, roads.count, len(roads.x_m), fewest=1)
-    _check_codes("roads.kind", roads.kind, ROAD_KINDS)
-    _check_range("roads.width_m", roads.width_m, 0.0, LANE_WIDTH_LIMIT_M)
-    _check_range("roads.speed_limit_mps", roads.speed_limit_mps, 0.0, SPEED_LIMIT_MPS)
-    _check_range("roads.x_m", roads.x_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
-    _check_range("roads.y_m", roads.y_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+    _check_arrays("roads", roads, {
+        "road_count": roads.count, "road_count + 1": roads.count + 1, "point_count": len(roads.x_m)})
+    _check_starts("roads.start", roads.start, len(roads.x_m), fewest=1)
 
 
 def _check_crowds(roads):
@@ -193,8 +186,9 @@ def _squares(x_m, y_m):
 
 def _check_lanes(lanes, roads):
     _check_array("lanes.successor", lanes.successor, np.int32, (None,))
-    _check_count("links of lanes", len(lanes.successor), 0, LINK_LIMIT)
-    _check_starts("lanes.start", lanes.start, roads.count, len(lanes.successor), fewest=0)
+    _check_count("links of lanes", len(lanes.successor), 0, POINT_LIMIT)
+    _check_arrays("lanes", lanes, {"road_count + 1": roads.count + 1, "link_count": len(lanes.successor)})
+    _check_starts("lanes.start", lanes.start, len(lanes.successor), fewest=0)
     _check_range("lanes.successor", lanes.successor, 0, roads.count - 1)
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     if not is_lane[lanes.successor].all():
@@ -261,8 +255,7 @@ def _check_codes(name, codes, table):
         raise SceneError(f"{name}[{at}] is {codes[at]}; it must be one of {allowed}")
 
 
-def _check_starts(name, start, count, total, fewest):
-    _check_array(name, start, np.int32, (count + 1,))
+def _check_starts(name, start, total, fewest):
     if start[0] != 0 or start[-1] != total:
         raise SceneError(f"{name} runs from {start[0]} to {start[-1]}; it must run from 0 to {total}")
     short = start[1:] < start[:-1].astype(np.int64) + fewest

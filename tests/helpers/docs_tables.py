@@ -30,7 +30,7 @@ from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
-from drive_env.scenes.readers.drv.layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
+from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,8 @@ from drive_env import ActionError, DriveConfig, ObservationConfig, generate_scen
 from drive_env.errors import ConfigError, SceneError, bound_text, outside_text
 from drive_env.scenes.load import only_scene
 from drive_env.scenes.readers.source import Source
-from drive_env.scenes.validate import HEADING_LIMIT_RAD, validate_scene
+from drive_env.scenes.limits import HEADING_LIMIT_RAD
+from drive_env.scenes.validate import validate_scene
 
 NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 FOUND = rf" (?:is|of) (?:a speed of )?{NUMBER}(?: m/s)?(?: m from the scene's origin)?; (?:where valid )?it must be "

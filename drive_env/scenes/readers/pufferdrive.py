@@ -17,8 +17,8 @@ import numpy as np
 from ...errors import SceneError, bound_text, outside_text
 from ..coordinates import first_index, near, origin_of, time_major, wrapped
 from ..lane_links import link_lanes
+from ..limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
-from ..validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from .source import Source
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}

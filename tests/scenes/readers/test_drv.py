@@ -17,7 +17,7 @@ from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene
 from drive_env.scenes import Provenance, Report
 from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
 from drive_env.scenes.readers.drv import read_drv
-from drive_env.scenes.readers.drv.layout import KINDS
+from drive_env.scenes.file_layout import KINDS
 from drive_env.scenes.readers.drv.write import drv_bytes
 from drive_env.scenes.validate import validate_scene
 

@@ -33,7 +33,7 @@ from hostile import bit_flips
 
 from drive_env import SceneError, load_scene
 from drive_env.scenes.readers.drv import read_drv
-from drive_env.scenes.readers.drv.layout import HEADER_FIELDS, KINDS
+from drive_env.scenes.file_layout import HEADER_FIELDS, KINDS
 from drive_env.scenes.readers.drv.write import drv_bytes
 from drive_env.scenes.validate import validate_scene
 

@@ -13,10 +13,10 @@ import numpy as np
 from ....arrays import aligned_block
 from ....binding import check, ffi, lib, per_thread
 from ....errors import SceneError
+from ...file_layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from ...metadata import decode_metadata
 from ...scene import LaneGraph, Objects, Roads, Scene
 from ..source import Source
-from .layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 
 
 def has_signature(data: bytes) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ....errors import SceneError
 from ....version import package_version
+from ...file_layout import ALIGNMENT_BYTES, ENTRY, HEADER, KINDS, MAGIC, VERSION
 from ...metadata import encode_metadata
 from ...scene import Scene
 from ...validate import validate_scene
-from .layout import ALIGNMENT_BYTES, ENTRY, HEADER, KINDS, MAGIC, VERSION
 
 
 def drv_bytes(scene: Scene) -> bytes:

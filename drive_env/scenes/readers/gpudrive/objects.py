@@ -14,8 +14,8 @@ import numpy as np
 from ....errors import SceneError, outside_text
 from ...json_text import column, expected, member, numbers, one_of, whole_number
 from ...coordinates import first_index, near, time_major, wrapped
+from ...limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ...scene import OBJECT_KIND_CODES, Objects, Report
-from ...validate import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 OBJECT_TYPES = {"vehicle": "vehicle", "pedestrian": "pedestrian", "cyclist": "cyclist", "other": "other",
                 "unset": "other"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....binding import ffi, lib
+from ..binding import ffi, lib
 
 MAGIC = bytes(ffi.buffer(lib.drv_file_magic(), lib.DRV_FILE_MAGIC_BYTES))
 VERSION = (lib.DRV_FILE_MAJOR, lib.DRV_FILE_MINOR)
