@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..config import DriveConfig
+from ..native import native_scene
 from ..roles import Roles
-from ..scenes.routes import lane_route
+from ..routes import lane_route
 from .idm import COMFORTABLE_BRAKING_MPS2
 
 PITCH_M = 1.0
@@ -64,7 +66,8 @@ class ReferencePaths:
 
     def __init__(self, roles: Roles, config: DriveConfig) -> None:
         self.count, self.log_replay_count, self.dt_s = roles.num_agents, roles.log_replay_count, roles.dt_s
-        polylines = [_route(roles, agent) for agent in range(roles.num_agents)]
+        lanes = native_scene(roles, lane_graph=True)
+        polylines = [_route(roles, lanes, agent) for agent in range(roles.num_agents)]
         lengths_m = [float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in polylines]
         points = int((max(lengths_m) + RUN_OUT_M) / PITCH_M) + 1
         self.xy_m = np.stack([_resampled(line, points) for line in polylines])
@@ -91,14 +94,14 @@ def headings_of(xy_m: np.ndarray) -> np.ndarray:
     return np.arctan2(step_m[..., 1], step_m[..., 0])
 
 
-def _route(roles: Roles, agent: int) -> np.ndarray:
-    """(n, 2) float64 with n of at least 2, from an agent's start to its goal, m."""
+def _route(roles: Roles, lanes: Any, agent: int) -> np.ndarray:
+    """(n, 2) float64 with n of at least 2, from an agent's start to its goal, m; `lanes` is the core's scene."""
     scene, item = roles.scene, roles.objects[agent]
     frames, goal_m = roles.frames, scene.objects.goal_m[item].astype(np.float64)
     start_m = np.array([frames.x_m[0, item], frames.y_m[0, item]], np.float64)
 
     # Along lanes, else along the log, and from there straight to the goal.
-    line = lane_route(scene, start_m, float(frames.heading_rad[0, item]), goal_m)
+    line = lane_route(lanes, start_m, float(frames.heading_rad[0, item]), goal_m)
     if line is None:
         valid = frames.valid[:, item]
         line = np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)

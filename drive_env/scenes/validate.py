@@ -196,6 +196,11 @@ def _check_lanes(lanes, roads):
         road = lanes.successor[at]
         raise SceneError(f"lanes.successor[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; "
                          "it must be a lane")
+    own = np.repeat(np.arange(roads.count), np.diff(lanes.start)) == lanes.successor
+    if own.any():
+        at = _first(own)[0]
+        raise SceneError(f"lanes.successor[{at}] is road {lanes.successor[at]}, the lane itself; "
+                         "it must be another lane")
     has_successors = np.diff(lanes.start) > 0
     if (has_successors & ~is_lane).any():
         road = _first(has_successors & ~is_lane)[0]

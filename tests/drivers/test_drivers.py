@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from core_routes import core_route
 from integer_scenes import make_scene
 
 from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.scenes.routes import lane_route
 from drive_env.scenes.scene import Objects
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
@@ -90,7 +90,7 @@ def test_a_lone_car_keeps_to_its_lanes_with_every_form_of_action(action_type):
     for seed in range(3):
         scene = generate_scene("town", seed=seed, agents=1)
         start = scene.objects.x_m[0, 0], scene.objects.y_m[0, 0]
-        route = lane_route(scene, start, scene.objects.heading_rad[0, 0], scene.objects.goal_m[0])
+        route = core_route(scene, start, scene.objects.heading_rad[0, 0], scene.objects.goal_m[0])
         trace = []
         with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
             see = lambda: trace.append([batch.vehicles()[name][0] for name in ("x_m", "y_m", "speed_mps")])

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24 };
+enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12 };
 
 static const float extent_limit_m = 250.0f;
 
@@ -64,11 +64,21 @@ static int32_t *starts(recipe *from, int32_t roads, int32_t points) {
     return out;
 }
 
+/* Mostly roads; no road for the last bytes. */
+static int32_t *links_to(recipe *from, int32_t links, int32_t roads) {
+    int32_t *out = play_array(links, sizeof *out);
+    for (int32_t i = 0; i < links; i++) {
+        const uint8_t byte = next(from);
+        out[i] = byte < 248 ? byte % roads : (int32_t)(int8_t)byte * (byte % 2 ? 1 : 1 << 24);
+    }
+    return out;
+}
+
 /* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
 static void spoil_count(recipe *from, drv_scene_input *in) {
     const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
     int32_t *const counts[] = {&in->vehicle_count, &in->num_agents, &in->log_replay_count, &in->frame_count,
-                               &in->trial_steps, &in->road_count, &in->point_count};
+                               &in->trial_steps, &in->road_count, &in->point_count, &in->link_count};
     const uint8_t spoil = next(from);
     if (spoil < 240) return;
     *counts[next(from) % (sizeof counts / sizeof *counts)] = odd[spoil % 4];
@@ -104,6 +114,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                     &in.log_y_m, &in.log_heading_rad, &in.log_vx_mps, &in.log_vy_mps,
                                     &in.road_width_m, &in.road_speed_limit_mps, &in.point_x_m, &in.point_y_m};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = floats[i];
+    const int32_t links = roads ? next(&from) % LINKS : 0;
+    int32_t *const lane_start = starts(&from, roads, links), *const successor = links_to(&from, links, roads);
+    if (next(&from) % 4 < 3) {
+        in.lane_start = lane_start;
+        in.lane_successor = successor;
+        in.link_count = in.link_count == 0 ? links : in.link_count;
+    }
     drv_scene_input true_counts = in;
     true_counts.point_count = points;
     char message[DRV_MESSAGE_BYTES];
@@ -112,5 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) free(bytes[i]);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
     free(start);
+    free(lane_start);
+    free(successor);
     return 0;
 }

@@ -86,10 +86,13 @@ static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, u
         .start_heading_rad = made[4], .start_vx_mps = made[5], .start_vy_mps = made[6], .goal_x_m = made[7],
         .goal_y_m = made[8], .log_x_m = made[9], .log_y_m = made[10], .log_heading_rad = made[11],
         .log_vx_mps = made[12], .log_vy_mps = made[13], .log_valid = log_valid, .road_count = file->road_count,
-        .point_count = file->point_count, .road_start = file_part(file, bytes, FILE_ROAD_START),
+        .point_count = file->point_count, .link_count = file->link_count,
+        .road_start = file_part(file, bytes, FILE_ROAD_START),
         .road_kind = file_part(file, bytes, FILE_ROAD_KIND), .road_width_m = file_part(file, bytes, FILE_ROAD_WIDTH),
         .road_speed_limit_mps = file_part(file, bytes, FILE_ROAD_LIMIT),
-        .point_x_m = file_part(file, bytes, FILE_POINT_X), .point_y_m = file_part(file, bytes, FILE_POINT_Y)};
+        .point_x_m = file_part(file, bytes, FILE_POINT_X), .point_y_m = file_part(file, bytes, FILE_POINT_Y),
+        .lane_start = file_part(file, bytes, FILE_LINK_START),
+        .lane_successor = file_part(file, bytes, FILE_LINK_TO)};
     char message[DRV_MESSAGE_BYTES] = "";
     if (agents > 0 && play_extent_m(&in) <= play_extent_limit_m)
         MUST(play_scene(&in, draw, message) == DRV_OK, "the reader took what the core refuses: %s", message);

@@ -130,6 +130,24 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
+/* Finds the route of agent 0 and every point of it. */
+static inline void play_route(const drv_scene *scene, const drv_scene_input *in) {
+    const drv_route_ends ends = {in->start_x_m[0], in->start_y_m[0], in->start_heading_rad[0], in->goal_x_m[0],
+                                 in->goal_y_m[0]};
+    char message[DRV_MESSAGE_BYTES] = "";
+    const int32_t capacity = in->road_count + 1;
+    drv_route_lane *lanes = play_array(capacity, sizeof *lanes);
+    float *x_m = play_array(in->point_count + 2, sizeof *x_m), *y_m = play_array(in->point_count + 2, sizeof *y_m);
+    int32_t count = 0, points = 0;
+    MUST(drv_scene_route(scene, &ends, capacity, lanes, &count, message) == DRV_OK && count <= capacity, "%s", message);
+    for (int32_t i = 0; i < count; i++)
+        MUST(drv_scene_lane_points(scene, lanes[i], in->point_count + 2, x_m, y_m, &points, message) == DRV_OK &&
+             points >= 2, "%s", message);
+    free(lanes);
+    free(x_m);
+    free(y_m);
+}
+
 /* Returns what the core says to the scene, having played it where it was accepted. */
 static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, char *message) {
     drv_config config = small_config();
@@ -145,6 +163,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
     if (status == DRV_OK) play_batch(scene, &config, in->num_agents, draw >> 8);
+    if (status == DRV_OK && in->lane_start) play_route(scene, in);
     drv_scene_release(scene);
     return status;
 }

@@ -54,7 +54,7 @@ def full_scene() -> Scene:
                                 speed_limit_mps=np.array([13.9, 0, 8, 0], np.float32))
     return Scene(
         name="full", source="a test", generated=False, dt_s=0.1, origin_m=np.array([1e6 + 0.25, -2e5]), objects=objects,
-        roads=roads, lanes=LaneGraph(np.array([0, 2, 2, 3, 3], np.int32), np.array([0, 2, 0], np.int32)), sdc=2,
+        roads=roads, lanes=LaneGraph(np.array([0, 2, 2, 3, 3], np.int32), np.array([2, 2, 0], np.int32)), sdc=2,
         tracks_to_predict=(2, 0), objects_of_interest=(1,), scenario_id="a1",
         report=Report({"roads without points": 2}, {"dt_s": 1}, ["z is not kept"]),
         provenance=Provenance("none", "Public domain. Öffentlich.", "0f" * 32, "a test"))

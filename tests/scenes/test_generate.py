@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments_of
+from core_routes import core_route
 from generated_scenes import (
     EDGE, LANE, LINE, NAMES, SHAPES, LaneTable, check_routes, check_spawns, lane_points, positions)
 
 from drive_env.scenes import generate_scene
-from drive_env.scenes.routes import lane_route
 
 SEEDS = range(200)
 
@@ -183,7 +183,7 @@ def test_a_bicycle_can_drive_every_route_within_a_trial_without_a_curb_contact(n
             speed = float(np.hypot(objects.vx_mps[0, car], objects.vy_mps[0, car]))
             length_m, width_m = float(objects.length_m[car]), float(objects.width_m[car])
             goal = objects.goal_m[car]
-            route = dense(lane_route(scene, (x, y), heading, goal))
+            route = dense(core_route(scene, (x, y), heading, goal))
             for step in range(200):
                 here = int(np.argmin(np.hypot(route[:, 0] - x, route[:, 1] - y)))
                 aim = route[min(here + 16, len(route) - 1)]

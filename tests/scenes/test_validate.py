@@ -78,6 +78,7 @@ BROKEN = {
     "lanes.successor[0] is 3; it must be from 0 to 2": {"lanes": {"successor": i4(3)}},
     "lanes.successor[0] is -1": {"lanes": {"successor": i4(-1)}},
     "lanes.successor[0] is road 2, a edge": {"lanes": {"successor": i4(2)}},
+    "lanes.successor[0] is road 0, the lane itself; it must be another lane": {"lanes": {"successor": i4(0)}},
     "road 2 is a edge and has successors": {"lanes": {"start": i4(0, 0, 0, 1)}},
 }
 

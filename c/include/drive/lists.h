@@ -92,8 +92,8 @@
  *
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, static vehicles; STARTS, the
  * vehicles again, where the entries of log-replay vehicles are not read; AGENTS; LOG, frame_count x log_replay_count,
- * where numbers are read only if log_valid is 1; ROADS; POINTS. POINT_STARTS has road_count + 1 entries. Both ends of a
- * range are allowed. */
+ * where numbers are read only if log_valid is 1; ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS
+ * and LINK_STARTS have road_count + 1 entries. Both ends of a range are allowed. */
 #define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
 
 /* Those that a scene holds as they are, under the same names. */
@@ -124,6 +124,10 @@
     /* Road i is points road_start[i] to road_start[i + 1]. */                                        \
     X(int32_t, road_start, "i4", POINT_STARTS, 0, DRV_POINT_LIMIT)                                    \
     X(float, point_x_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
-    X(float, point_y_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)
+    X(float, point_y_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
+    /* The successors of road i are roads lane_successor[lane_start[i]] to [lane_start[i + 1]]. Both  \
+     * arrays may be NULL: the scene then has no lane graph, which only routes need. */               \
+    X(int32_t, lane_start, "i4", LINK_STARTS, 0, DRV_POINT_LIMIT)                                     \
+    X(int32_t, lane_successor, "i4", LINKS, 0, DRV_POINT_LIMIT)
 
 #endif

@@ -48,6 +48,7 @@ typedef struct drv_scene_input {
     int32_t frame_count;
     int32_t road_count;
     int32_t point_count;
+    int32_t link_count;
 #define X(type, name, letter, element, low, high) const type *name;
     DRV_SCENE_ARRAYS(X)
 #undef X
@@ -86,5 +87,26 @@ drv_scene_facts drv_scene_describe(const drv_scene *scene);
 void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out);
 /* Counts the agents whose start speed is clipped to the config's limits. */
 int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config);
+
+/* A lane, from `from_m` to `to_m` along it. */
+typedef struct drv_route_lane {
+    int32_t road;
+    float from_m, to_m;
+} drv_route_lane;
+
+typedef struct drv_route_ends {
+    float start_x_m, start_y_m, start_heading_rad;
+    float goal_x_m, goal_y_m;
+} drv_route_ends;
+
+/* The two below need a scene with a lane graph. They write up to `capacity` entries, and to `count` how many there are.
+ *
+ * Finds the shortest path along lanes, without lane changes, from the lane that a vehicle at the start drives on to one
+ * near the goal; `count` is 0 where there is none. */
+drv_status drv_scene_route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity, drv_route_lane *out,
+                           int32_t *count, char *message);
+/* The points of a lane from from_m to to_m, both of them included. */
+drv_status drv_scene_lane_points(const drv_scene *scene, drv_route_lane lane, int32_t capacity, float *x_m, float *y_m,
+                                 int32_t *count, char *message);
 
 #endif

@@ -33,7 +33,7 @@ static const char *const rule_texts[] = {
     [RULE_ONCE] = "each once",
     [RULE_TO_POINTS] = "from 0 to point_count, each at least 1 above the previous one",
     [RULE_TO_LINKS] = "from 0 to link_count, never falling, rising at lanes only",
-    [RULE_LANE] = "index of a lane",
+    [RULE_LANE] = "index of another lane",
     [RULE_OBJECT] = "index of an object",
     [RULE_BITS] = "bits behind the last are 0",
 };

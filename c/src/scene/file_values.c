@@ -147,6 +147,12 @@ static drv_status check_lanes(const drv_file_reader *in, drv_file_part part) {
         if (kind[index[i]] != DRV_ROAD_LANE)
             return REFUSE(in, "%s is road %d of kind %d; it must be a lane, kind %d",
                           element_location(in, part, i, sizeof *index).text, index[i], kind[index[i]], DRV_ROAD_LANE);
+    const int32_t *start = integers(in, FILE_LINK_START);
+    for (int32_t road = 0; road < in->file->road_count; road++)
+        for (int32_t i = start[road]; i < start[road + 1]; i++)
+            if (index[i] == road)
+                return REFUSE(in, "%s is road %d, the lane itself; it must be another lane",
+                              element_location(in, part, i, sizeof *index).text, road);
     return DRV_OK;
 }
 

@@ -40,7 +40,18 @@ static void lay_out_segments(drv_segments *segments, arena *block, int32_t count
     CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 
-static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32_t edge_count) {
+static void lay_out_lanes(drv_lanes *lanes, arena *block) {
+    CARVE(block, lanes->point_start, (int64_t)lanes->road_count + 1);
+    CARVE(block, lanes->successor_start, (int64_t)lanes->road_count + 1);
+    CARVE(block, lanes->predecessor_start, (int64_t)lanes->road_count + 1);
+    CARVE(block, lanes->x_m, lanes->point_count);
+    CARVE(block, lanes->y_m, lanes->point_count);
+    CARVE(block, lanes->arc_m, lanes->point_count);
+    CARVE(block, lanes->successor, lanes->link_count);
+    CARVE(block, lanes->predecessor, lanes->link_count);
+}
+
+static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
 #define X(type, name, letter, element, low, high) CARVE(block, scene->name, DRV_COUNT_##element(scene));
     DRV_SCENE_COPIED(X)
@@ -51,18 +62,19 @@ static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32
     lay_out_segments(&scene->segments, block, segment_count, cells);
     CARVE(block, scene->segment_road, segment_count);
     lay_out_segments(&scene->edges, block, edge_count, cells);
+    if (has_lane_graph) lay_out_lanes(&scene->lanes, block);
 }
 
-static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t edge_count) {
+static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
     drv_scene sized = *plan;
     arena block = {NULL, drv_round_up_to_line(sizeof *plan)};
-    lay_out(&sized, &block, segment_count, edge_count);
+    lay_out(&sized, &block, segment_count, edge_count, has_lane_graph);
     drv_scene *scene = drv_memory_acquire_shared(block.used);
     if (!scene) return NULL;
     memcpy(scene, plan, sizeof *plan);
     scene->bytes = block.used;
     block = (arena){(uint8_t *)scene, drv_round_up_to_line(sizeof *plan)};
-    lay_out(scene, &block, segment_count, edge_count);
+    lay_out(scene, &block, segment_count, edge_count, has_lane_graph);
     atomic_init(&scene->references, 1);
     return scene;
 }
@@ -145,13 +157,15 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         drv_segments_split(in, pieces);
         plan.grid = drv_segments_sort(pieces, count);
         for (int64_t i = 0; i < count; i++) edge_count += in->road_kind[pieces[i].road] == DRV_ROAD_EDGE;
-        scene = allocate(&plan, (int32_t)count, edge_count);
+        if (in->lane_start) plan.lanes = drv_lanes_measure(in);
+        scene = allocate(&plan, (int32_t)count, edge_count, in->lane_start != NULL);
     }
     if (scene) {
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
         copy_arrays(scene, in);
         fill_vehicles(scene, in);
         fill_roads(scene, in, pieces, count);
+        if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
     } else {
         status = drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory for its %lld road segments", in->name,
                           (long long)count);

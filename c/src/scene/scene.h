@@ -7,6 +7,7 @@
 
 #include "drive.h"
 #include "math/grid.h"
+#include "scene/lanes.h"
 
 enum {
     DRV_SCENE_NAME_BYTES = 96,
@@ -57,6 +58,7 @@ struct drv_scene {
     drv_segments segments; /* every segment of the map */
     int32_t *segment_road; /* segments.count: the road of each */
     drv_segments edges;    /* segments of road edges alone */
+    drv_lanes lanes;       /* without arrays where the scene was created without a lane graph */
 
     uint64_t bytes;
 };

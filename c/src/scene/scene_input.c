@@ -2,6 +2,7 @@
 #include "scene/scene_input.h"
 
 #include "platform/error.h"
+#include "scene/lanes.h"
 #include "scene/scene.h"
 
 #define X(type, name, letter, element, low, high) {#name, letter},
@@ -44,6 +45,8 @@ typedef struct elements {
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
 #define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
 #define ELEMENTS_POINT_STARTS(in) {"entry", DRV_COUNT_POINT_STARTS(in), 0, 0, NULL}
+#define ELEMENTS_LINK_STARTS(in) {"entry", DRV_COUNT_LINK_STARTS(in), 0, 0, NULL}
+#define ELEMENTS_LINKS(in) {"link", DRV_COUNT_LINKS(in), 0, 0, NULL}
 #define ELEMENTS_POINTS(in) {"point", DRV_COUNT_POINTS(in), 0, 0, NULL}
 
 static void check_float(checker *check, const char *array, elements of, const float *values, double low, double high) {
@@ -96,6 +99,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
     check_count(&check, "point_count", in->point_count, 0, DRV_POINT_LIMIT);
+    check_count(&check, "link_count", in->link_count, 0, in->lane_start ? DRV_POINT_LIMIT : 0);
     if (check.status != DRV_OK) return check.status;
     if (!(in->dt_s >= (float)DRV_DT_LOWEST_S && in->dt_s <= (float)DRV_DT_HIGHEST_S))
         return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s: dt_s is %.9g; it must be %g to %g", in->name,
@@ -106,5 +110,5 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     DRV_SCENE_ARRAYS(X)
 #undef X
     check_roads(&check, in);
-    return check.status;
+    return check.status == DRV_OK && in->lane_start ? drv_lanes_check(in, message) : check.status;
 }

@@ -12,6 +12,8 @@
 #define DRV_COUNT_ROADS(of) ((int64_t)(of)->road_count)
 #define DRV_COUNT_POINT_STARTS(of) ((int64_t)(of)->road_count + 1)
 #define DRV_COUNT_POINTS(of) ((int64_t)(of)->point_count)
+#define DRV_COUNT_LINK_STARTS(of) ((of)->lane_start ? (int64_t)(of)->road_count + 1 : 0)
+#define DRV_COUNT_LINKS(of) ((int64_t)(of)->link_count)
 
 /* Checks every count, then every number that the scene will hold. The sentence names the scene, the array, the element,
  * the value and the range. */

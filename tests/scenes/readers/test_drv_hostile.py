@@ -250,6 +250,7 @@ SPOILT = {
     "it must be an index below 4": element("lanes.successor", 1, 4),
     "element [0] at byte": element("lanes.successor", 0, -1),
     "is road 1 of kind 3; it must be a lane, kind 1": element("lanes.successor", 0, 1),
+    "is road 0, the lane itself; it must be another lane": element("lanes.successor", 0, 0),
     "section tracks_to_predict": element("tracks_to_predict", 0, 3),
     "section objects_of_interest": element("objects_of_interest", 0, -1),
     # consistent counts of 0

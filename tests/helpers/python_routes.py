@@ -1,4 +1,4 @@
-"""Which lanes lead a car to its goal? The shortest path in the lane graph (Dijkstra)."""
+"""Which lanes lead a car to its goal, in numpy and float64? The core's routes must be the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from .scene import ROAD_KIND_CODES, Scene
+from drive_env.scenes import Scene
+from drive_env.scenes.scene import ROAD_KIND_CODES
 
 START_TURN_COS = 0.5
 """60 degrees: a lane whose direction differs more from the car's heading is not the lane that it drives on."""
@@ -24,7 +25,7 @@ SIDESTEP_COST = 5.0
 """Cost of a metre between a point and its lane, in metres of path: a near lane is preferred to a short path."""
 
 
-def lane_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndarray | None:
+def python_route(scene: Scene, start_xy, start_heading: float, goal_xy) -> np.ndarray | None:
     """The path from the start to the goal along lane centres, without lane changes.
 
     Args:

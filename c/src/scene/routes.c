@@ -1,0 +1,273 @@
+/* Which lanes lead a vehicle to its goal? The shortest path in the lane graph (Dijkstra 1959).
+ *
+ * Cost is metres along lanes, and more for metres between a point and its lane. Lanes are tied by their index. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "math/geometry.h"
+#include "platform/error.h"
+#include "platform/fp_env.h"
+#include "scene/lanes.h"
+#include "scene/scene.h"
+
+enum {
+    /* Lanes near a point that are tried. */
+    CANDIDATE_LIMIT = 8
+};
+
+/* 60 degrees: a lane whose direction differs more from the heading is not the lane that the vehicle drives on. */
+static const double start_turn_cos = 0.5;
+/* A point farther than this from every lane is on none, as in a parking lot or a driveway. */
+static const double lane_reach_m = 15.0;
+/* Lanes overlap in junctions, and logged vehicles drive beside lane centres: lanes that are this much farther away than
+ * the nearest are candidates as well. Less than a lane width, so that the opposite lane is none. */
+static const double candidate_gap_m = 2.0;
+/* Cost of a metre between a point and its lane: a near lane is preferred to a short path. */
+static const double sidestep_cost = 5.0;
+
+/* ---- lanes near a point ---- */
+
+typedef struct candidate {
+    int32_t lane;
+    double along_m, away_m;
+} candidate;
+
+typedef struct candidates {
+    candidate of[CANDIDATE_LIMIT];
+    int32_t count;
+} candidates;
+
+/* The place of a lane nearest to a point, on segments along `ahead`, or all where it is NULL. */
+static candidate nearest_on(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
+    candidate best = {lane, 0.0, INFINITY};
+    for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
+        const double dx = (double)lanes->x_m[i + 1] - (double)lanes->x_m[i];
+        const double dy = (double)lanes->y_m[i + 1] - (double)lanes->y_m[i];
+        const double length_m = sqrt(dx * dx + dy * dy);
+        if (!(length_m > 0.0)) continue;
+        if (ahead && (dx * (double)ahead->x + dy * (double)ahead->y) / length_m < start_turn_cos) continue;
+        const double x = (double)at.x - (double)lanes->x_m[i], y = (double)at.y - (double)lanes->y_m[i];
+        const double share = fmin(fmax((x * dx + y * dy) / (length_m * length_m), 0.0), 1.0);
+        const double away_x = x - share * dx, away_y = y - share * dy;
+        const double away_m = sqrt(away_x * away_x + away_y * away_y);
+        if (!(away_m < best.away_m)) continue;
+        const double first_m = lanes->arc_m[i], step_m = (double)lanes->arc_m[i + 1] - first_m;
+        best = (candidate){lane, first_m + share * step_m, away_m};
+    }
+    return best;
+}
+
+/* The nearest lanes, nearest first. */
+static candidates lanes_near(const drv_lanes *lanes, drv_point at, const drv_point *ahead) {
+    candidates near = {.count = 0};
+    for (int32_t lane = 0; lane < lanes->road_count; lane++) {
+        const candidate found = nearest_on(lanes, lane, at, ahead);
+        if (!(found.away_m <= lane_reach_m)) continue;
+        int32_t rank = near.count;
+        while (rank > 0 && found.away_m < near.of[rank - 1].away_m) rank--;
+        if (rank == CANDIDATE_LIMIT) continue;
+        near.count += near.count < CANDIDATE_LIMIT;
+        for (int32_t i = near.count - 1; i > rank; i--) near.of[i] = near.of[i - 1];
+        near.of[rank] = found;
+    }
+    while (near.count > 0 && near.of[near.count - 1].away_m > near.of[0].away_m + candidate_gap_m) near.count--;
+    return near;
+}
+
+static const candidate *candidate_of(const candidates *near, int32_t lane) {
+    for (int32_t i = 0; i < near->count; i++)
+        if (near->of[i].lane == lane) return &near->of[i];
+    return NULL;
+}
+
+/* ---- queue ---- */
+
+typedef struct entry {
+    double cost_m;
+    int32_t lane;
+} entry;
+
+typedef struct search {
+    const drv_lanes *lanes;
+    double *cost_m;  /* of each lane, at its first point */
+    int32_t *before; /* the lane before each; ~lane where that is the start lane */
+    entry *queue;    /* a binary heap, the cheapest first; every link is offered at most twice */
+    int32_t queued;
+} search;
+
+static bool cheaper(entry a, entry b) { return a.cost_m < b.cost_m || (a.cost_m == b.cost_m && a.lane < b.lane); }
+
+static void push(search *in, entry added) {
+    int32_t i = in->queued++;
+    for (; i > 0 && cheaper(added, in->queue[(i - 1) / 2]); i = (i - 1) / 2) in->queue[i] = in->queue[(i - 1) / 2];
+    in->queue[i] = added;
+}
+
+static entry pop(search *in) {
+    const entry first = in->queue[0], moved = in->queue[--in->queued];
+    int32_t i = 0;
+    for (int32_t child = 1; child < in->queued; child = 2 * i + 1) {
+        if (child + 1 < in->queued && cheaper(in->queue[child + 1], in->queue[child])) child++;
+        if (!cheaper(in->queue[child], moved)) break;
+        in->queue[i] = in->queue[child];
+        i = child;
+    }
+    in->queue[i] = moved;
+    return first;
+}
+
+/* Offers the successors of a lane whose end costs `cost_m`. */
+static void offer_successors(search *in, int32_t lane, double cost_m, int32_t before) {
+    for (int32_t link = in->lanes->successor_start[lane]; link < in->lanes->successor_start[lane + 1]; link++) {
+        const int32_t to = in->lanes->successor[link];
+        if (!(cost_m < in->cost_m[to])) continue;
+        in->cost_m[to] = cost_m;
+        in->before[to] = before;
+        push(in, (entry){cost_m, to});
+    }
+}
+
+/* ---- search ---- */
+
+/* The end of the cheapest path. */
+typedef struct found_path {
+    double cost_m;
+    int32_t last;  /* its last lane; -1 where there is no path */
+    bool one_lane; /* start and goal are on the last lane, without a loop */
+} found_path;
+
+static found_path find(search *in, const candidates *starts, const candidates *goals) {
+    /* Start and goal on one lane. */
+    found_path best = {INFINITY, -1, false};
+    for (int32_t i = 0; i < starts->count; i++) {
+        const candidate start = starts->of[i], *goal = candidate_of(goals, start.lane);
+        if (!goal || goal->along_m < start.along_m) continue;
+        const double cost_m = goal->along_m - start.along_m + sidestep_cost * (start.away_m + goal->away_m);
+        if (cost_m < best.cost_m) best = (found_path){cost_m, start.lane, true};
+    }
+
+    /* Expand lanes in the order of their cost. */
+    for (int32_t lane = 0; lane < in->lanes->road_count; lane++) in->cost_m[lane] = INFINITY;
+    for (int32_t i = 0; i < starts->count; i++) {
+        const candidate start = starts->of[i];
+        const double left_m = (double)drv_lane_length_m(in->lanes, start.lane) - start.along_m;
+        offer_successors(in, start.lane, left_m + sidestep_cost * start.away_m, ~start.lane);
+    }
+    while (in->queued > 0) {
+        const entry next = pop(in);
+        if (next.cost_m > in->cost_m[next.lane] || next.cost_m >= best.cost_m) continue;
+        const candidate *goal = candidate_of(goals, next.lane);
+        const double arrival_m = goal ? next.cost_m + goal->along_m + sidestep_cost * goal->away_m : INFINITY;
+        if (arrival_m < best.cost_m) best = (found_path){arrival_m, next.lane, false};
+        offer_successors(in, next.lane, next.cost_m + (double)drv_lane_length_m(in->lanes, next.lane), next.lane);
+    }
+    return best;
+}
+
+/* Writes the lanes of the path, walking back from its last one; returns their number. */
+static int32_t write_path(const search *in, found_path path, const candidates *starts, const candidates *goals,
+                          int32_t capacity, drv_route_lane *out) {
+    int32_t count = 1, lane = path.last;
+    if (!path.one_lane)
+        for (count = 2; in->before[lane] >= 0; count++) lane = in->before[lane];
+    const int32_t start = path.one_lane ? path.last : ~in->before[lane];
+
+    lane = path.last;
+    for (int32_t i = count - 1; i >= 0; i--) {
+        const float from_m = i == 0 ? (float)candidate_of(starts, start)->along_m : 0.0f;
+        const float to_m = i == count - 1 ? (float)candidate_of(goals, path.last)->along_m
+                                          : drv_lane_length_m(in->lanes, i == 0 ? start : lane);
+        if (i < capacity) out[i] = (drv_route_lane){i == 0 ? start : lane, from_m, to_m};
+        if (i > 0) lane = in->before[lane];
+    }
+    return count;
+}
+
+static drv_status check_graph(const drv_scene *scene, char *message) {
+    if (scene->lanes.point_start) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CALL, "scene %.80s has no lane graph; it must be created with lane_start",
+                    scene->name);
+}
+
+/* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
+__attribute__((noinline)) static drv_status route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity,
+                                                  drv_route_lane *out, int32_t *count, char *message) {
+    *count = 0;
+    drv_status status = check_graph(scene, message);
+    if (status != DRV_OK) return status;
+    const float values[] = {ends->start_x_m, ends->start_y_m, ends->start_heading_rad, ends->goal_x_m, ends->goal_y_m};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!(fabsf(values[i]) <= (float)DRV_COORDINATE_LIMIT_M))
+            return drv_fail(message, DRV_ERROR_CALL,
+                            "scene %.80s: number %d of the ends of a route is %g; it must be %d to %d", scene->name,
+                            (int)i, (double)values[i], -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M);
+
+    /* The lanes at both ends. */
+    const drv_lanes *lanes = &scene->lanes;
+    const drv_point ahead = drv_direction(drv_wrap_angle(ends->start_heading_rad));
+    const candidates starts = lanes_near(lanes, (drv_point){ends->start_x_m, ends->start_y_m}, &ahead);
+    const candidates goals = lanes_near(lanes, (drv_point){ends->goal_x_m, ends->goal_y_m}, NULL);
+    if (starts.count == 0 || goals.count == 0) return DRV_OK;
+
+    /* Memory of one search, in one block. */
+    const size_t roads = (size_t)lanes->road_count, offers = 2 * (size_t)lanes->link_count;
+    entry *block = malloc(offers * sizeof(entry) + roads * (sizeof(double) + sizeof(int32_t)));
+    if (!block)
+        return drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory to search its %d roads for a route",
+                        scene->name, lanes->road_count);
+    double *cost_m = (double *)(void *)(block + offers);
+    search in = {lanes, cost_m, (int32_t *)(void *)(cost_m + roads), block, 0};
+    const found_path path = find(&in, &starts, &goals);
+    if (path.last >= 0) *count = write_path(&in, path, &starts, &goals, capacity, out);
+    free(block);
+    return DRV_OK;
+}
+
+drv_status drv_scene_route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity, drv_route_lane *out,
+                           int32_t *count, char *message) {
+    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_status status = route(scene, ends, capacity, out, count, message);
+    drv_fp_env_end(callers);
+    return status;
+}
+
+/* ---- points ---- */
+
+static void write_point(drv_point point, int32_t capacity, float *x_m, float *y_m, int32_t *count) {
+    if (*count < capacity) {
+        x_m[*count] = point.x;
+        y_m[*count] = point.y;
+    }
+    ++*count;
+}
+
+__attribute__((noinline)) static drv_status lane_points(const drv_scene *scene, drv_route_lane part, int32_t capacity,
+                                                        float *x_m, float *y_m, int32_t *count, char *message) {
+    *count = 0;
+    const drv_lanes *lanes = &scene->lanes;
+    drv_status status = check_graph(scene, message);
+    if (status != DRV_OK) return status;
+    if (part.road < 0 || part.road >= scene->road_count || scene->road_kind[part.road] != DRV_ROAD_LANE)
+        return drv_fail(message, DRV_ERROR_CALL, "scene %.80s: road %d of a route is not a lane; it must be one",
+                        scene->name, part.road);
+    const float length_m = drv_lane_length_m(lanes, part.road);
+    if (!(part.from_m >= 0.0f && part.from_m <= part.to_m && part.to_m <= length_m))
+        return drv_fail(message, DRV_ERROR_CALL,
+                        "scene %.80s: lane %d of a route is from %g to %g m; it must be within 0 to %g", scene->name,
+                        part.road, (double)part.from_m, (double)part.to_m, (double)length_m);
+
+    write_point(drv_lane_point(lanes, part.road, part.from_m), capacity, x_m, y_m, count);
+    for (int32_t i = lanes->point_start[part.road]; i < lanes->point_start[part.road + 1]; i++)
+        if (lanes->arc_m[i] > part.from_m && lanes->arc_m[i] < part.to_m)
+            write_point((drv_point){lanes->x_m[i], lanes->y_m[i]}, capacity, x_m, y_m, count);
+    write_point(drv_lane_point(lanes, part.road, part.to_m), capacity, x_m, y_m, count);
+    return DRV_OK;
+}
+
+drv_status drv_scene_lane_points(const drv_scene *scene, drv_route_lane lane, int32_t capacity, float *x_m, float *y_m,
+                                 int32_t *count, char *message) {
+    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_status status = lane_points(scene, lane, capacity, x_m, y_m, count, message);
+    drv_fp_env_end(callers);
+    return status;
+}
