@@ -94,12 +94,12 @@ def test_memcheck_and_the_leak_sanitizer_tell_what_is_left_behind(tmp_path):
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-def test_the_nearest_are_found_by_every_instruction_set(instruction_set):
+def test_vectors_and_searches_are_right_on_every_instruction_set(instruction_set):
     if not build_core.runs_here(instruction_set):
         pytest.skip(f"this processor does not run {instruction_set}")
     flags, _ = INSTRUCTION_SETS[instruction_set]
     compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
-    for program in ("test_grid.c", "test_k_nearest.c"):
+    for program in ("test_vector.c", "test_grid.c", "test_k_nearest.c"):
         run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH))
 
 

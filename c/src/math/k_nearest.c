@@ -41,6 +41,32 @@ float drv_select_rank(float *values, int32_t count, int32_t rank) {
     return values[rank];
 }
 
+/* Returns how many of values[0 .. count) are <= limit. The padding up to the next multiple of DRV_SIMD_PAD is above
+ * it. */
+static int32_t count_le(const float *values, int32_t count, float limit) {
+    const drv_floats most = drv_splat(limit);
+    drv_ints one = {0}, other = {0};
+    for (int32_t i = 0; i < count; i += 2 * DRV_WIDTH) {
+        one -= drv_mask_le(drv_load(values + i), most);
+        other -= drv_mask_le(drv_load(values + i + DRV_WIDTH), most);
+    }
+    return drv_sum(one + other);
+}
+
+/* The same for two limits in one pass. */
+static void count_le_each(const float *values, int32_t count, float low, float high, int32_t *at_low,
+                          int32_t *at_high) {
+    const drv_floats lower = drv_splat(low), higher = drv_splat(high);
+    drv_ints below_low = {0}, below_high = {0};
+    for (int32_t i = 0; i < count; i += DRV_WIDTH) {
+        const drv_floats some = drv_load(values + i);
+        below_low -= drv_mask_le(some, lower);
+        below_high -= drv_mask_le(some, higher);
+    }
+    *at_low = drv_sum(below_low);
+    *at_high = drv_sum(below_high);
+}
+
 /* Narrows the bracket until few values are left in it, it cannot be split, or the rounds are used up. */
 static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
     for (int32_t round = 0; range.inside > wanted && range.inside - range.below > few && round < round_limit; round++) {
@@ -53,7 +79,7 @@ static bracket narrow(const float *values, int32_t count, int32_t wanted, bracke
             middle = range.low + 0.5f * (range.high - range.low);
             if (!(middle > range.low && middle < range.high)) break;
         }
-        const int32_t at_most = drv_count_le(values, count, middle);
+        const int32_t at_most = count_le(values, count, middle);
         if (at_most >= wanted) range.high = middle, range.inside = at_most;
         else range.low = middle, range.below = at_most;
     }
@@ -119,13 +145,13 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     bracket range = {-1.0f, bounds.high, 0, 0};
     if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
         int32_t at_low, at_high;
-        drv_count_le_each(values, count, bounds.low_guess, bounds.high_guess, &at_low, &at_high);
+        count_le_each(values, count, bounds.low_guess, bounds.high_guess, &at_low, &at_high);
         if (at_high >= wanted) range.high = bounds.high_guess, range.inside = at_high;
         else range.low = bounds.high_guess, range.below = at_high;
         if (at_low >= wanted) range.high = bounds.low_guess, range.inside = at_low;
         else if (at_high >= wanted) range.low = bounds.low_guess, range.below = at_low;
     }
-    if (range.inside == 0) range.inside = drv_count_le(values, count, bounds.high);
+    if (range.inside == 0) range.inside = count_le(values, count, bounds.high);
     range = narrow(values, count, wanted, range);
     if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
     const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;

@@ -3,36 +3,67 @@
 #include <string.h>
 
 #include "math/geometry.h"
-#include "view/layout.h"
 #include "math/k_nearest.h"
+#include "math/vector.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/roads.h"
-#include "math/vector.h"
+#include "view/layout.h"
 
 /* The driver's own frame: x ahead, y to the left. */
 typedef struct own_frame {
     drv_point origin, ahead;
 } own_frame;
 
+/* ---- records ---- */
+
 /* A record is what a slot shows of a thing before it is transformed into an agent's frame: pose in the scene's frame,
  * then four numbers that no change of frame alters. */
 _Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
-               "drv_transform_records transforms the records of both sets");
+               "transform_records transforms the records of both sets");
+_Static_assert(DRV_WIDTH >= 4 && (int)DRV_WIDTH <= (int)DRV_RECORD_FLOATS, "one vector holds a record's pose");
+
+/* Transform of a record into another frame: position and direction w, less the origin, are rotated by
+ * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
+ * and across are 0 and along is 1, the identity. */
+typedef struct view {
+    float origin[DRV_RECORD_FLOATS], along[DRV_RECORD_FLOATS], across[DRV_RECORD_FLOATS];
+} view;
 
 /* The transform into the frame of `ego`: places are scaled, directions are not. */
-static drv_view view_from(own_frame ego, float position_scale) {
+static view view_from(own_frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
-    return (drv_view){{ego.origin.x, ego.origin.y},
-                      {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
-                      {s * k, -s * k, s, -s}};
+    return (view){{ego.origin.x, ego.origin.y},
+                  {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
+                  {s * k, -s * k, s, -s}};
 }
+
+/* Writes a record, transformed and clipped to [-1, 1]. What the vector does not hold needs neither. */
+static inline void transform_record(const float *record, drv_floats origin, drv_floats along, drv_floats across,
+                                    float *slot) {
+    const drv_floats offset = drv_load(record) - origin;
+    drv_store(slot, drv_clip_unit(offset * along + drv_swap_pairs(offset) * across));
+    memcpy(slot + DRV_WIDTH, record + DRV_WIDTH, (DRV_RECORD_FLOATS - DRV_WIDTH) * sizeof *slot);
+}
+
+/* Writes the chosen records as seen through `from` to consecutive slots. */
+static void transform_records(const float *records, const int32_t *chosen, int32_t count, const view *from,
+                              float *out) {
+    const drv_floats origin = drv_load(from->origin), along = drv_load(from->along), across = drv_load(from->across);
+    const int32_t size = DRV_RECORD_FLOATS;
+    int32_t i = 0;
+    for (; i + 3 < count; i += 4, out += 4 * size) /* unrolled: loads wait on the indices */
+        for (int32_t k = 0; k < 4; k++)
+            transform_record(records + (int64_t)chosen[i + k] * size, origin, along, across, out + k * size);
+    for (; i < count; i++, out += size)
+        transform_record(records + (int64_t)chosen[i] * size, origin, along, across, out);
+}
+
+/* ---- head ---- */
 
 static own_frame frame_of(const drv_world *world, int32_t agent) {
     return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
 }
-
-/* ---- head ---- */
 
 /* Whether the agent overlaps a vehicle that is still on the map after the verdicts of the step. */
 static bool overlaps_any(const drv_world *world, int32_t agent) {
@@ -143,20 +174,20 @@ typedef struct set_writer {
     drv_selection (*choose_entries)(const drv_world *world, int32_t agent, drv_scratch *scratch);
     const float *(*records)(const drv_world *world, const drv_scratch *scratch);
     /* writes the records of a selection as seen from an agent */
-    void (*transform)(const float *records, const int32_t *chosen, int32_t count, const drv_view *view, float *out);
+    void (*transform)(const float *records, const int32_t *chosen, int32_t count, const view *from, float *out);
 } set_writer;
 
 static const set_writer set_writers[DRV_SET_COUNT] = {
-    [DRV_SET_PARTNERS] = {choose_partners, choose_partner_vehicles, partner_records, drv_transform_records},
-    [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, drv_transform_records},
+    [DRV_SET_PARTNERS] = {choose_partners, choose_partner_vehicles, partner_records, transform_records},
+    [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, transform_records},
 };
 
-static void write_set(const drv_world *world, int32_t agent, int32_t index, const drv_view *view, drv_scratch *scratch,
+static void write_set(const drv_world *world, int32_t agent, int32_t index, const view *from, drv_scratch *scratch,
                       float *out) {
     const drv_observation_set *set = &world->encoding->layout->set[index];
     const set_writer *writer = &set_writers[index];
     const drv_selection chosen = writer->choose(world, agent, scratch);
-    writer->transform(writer->records(world, scratch), chosen.index, chosen.count, view, out);
+    writer->transform(writer->records(world, scratch), chosen.index, chosen.count, from, out);
     const int32_t filled = chosen.count * set->record_floats, all = set->slots * set->record_floats;
     memset(out + filled, 0, (size_t)(all - filled) * sizeof *out);
 }
@@ -172,12 +203,18 @@ static void write_set_indices(const drv_world *world, int32_t agent, int32_t ind
 
 /* ---- observations ---- */
 
+static void write_halves(const float *from, int32_t count, uint16_t *to) {
+    int32_t i = 0;
+    for (; i + DRV_WIDTH <= count; i += DRV_WIDTH) drv_store_halves(to + i, drv_load(from + i));
+    for (; i < count; i++) to[i] = drv_half_of(from[i]);
+}
+
 static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *scratch, float *out) {
     const drv_layout *layout = world->encoding->layout;
     const own_frame ego = frame_of(world, agent);
-    const drv_view view = view_from(ego, layout->position_scale);
+    const view from = view_from(ego, layout->position_scale);
     write_head(world, agent, ego, &layout->head, out);
-    for (int32_t i = 0; i < DRV_SET_COUNT; i++) write_set(world, agent, i, &view, scratch, out + layout->set[i].offset);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++) write_set(world, agent, i, &from, scratch, out + layout->set[i].offset);
 }
 
 static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
@@ -200,7 +237,7 @@ void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scrat
             observe_agent(world, agent, scratch, (float *)out + agent * size);
         } else {
             observe_agent(world, agent, scratch, scratch->observation);
-            drv_store_halves(scratch->observation, (int32_t)size, (uint16_t *)out + agent * size);
+            write_halves(scratch->observation, (int32_t)size, (uint16_t *)out + agent * size);
         }
     }
 }
