@@ -3,7 +3,6 @@ compute the log-probabilities and values of the rollout."""
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
@@ -11,7 +10,6 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, BUSY, LONG, TINY, clone, make_collector
 
 from baselines.config import PPOConfig
-from baselines.gae import advantages
 from baselines.policy.kv_cache import attention_mask
 from baselines.ppo import Learner, make_optimizer
 
@@ -222,12 +220,7 @@ def test_a_trial_end_keeps_the_context_and_an_episode_start_drops_it():
         assert not position[:, 1:][opened].any()
 
 
-# ---- causality ----
-
-
-def outputs(collector, buffer, observations):
-    with torch.no_grad():
-        return torch.stack(replayed(collector, buffer, buffer.used, observations))
+# ---- the collector ----
 
 
 def collected(rollouts=4, **options):
@@ -235,109 +228,6 @@ def collected(rollouts=4, **options):
     for _ in range(rollouts):
         buffer = collector.collect()
     return collector, clone(buffer)
-
-
-def test_a_later_observation_changes_no_earlier_output():
-    collector, buffer = collected()
-    before = outputs(collector, buffer, buffer.observations)
-    for step in (1, 7, 15):
-        changed = buffer.observations.clone()
-        changed[:, step:] = torch.rand_like(changed[:, step:])
-        after = outputs(collector, buffer, changed)
-        assert torch.equal(before[:, :, :step], after[:, :, :step])
-        assert not torch.equal(before[:, :, step:], after[:, :, step:])
-
-
-def test_another_episode_changes_no_output():
-    """Of the same agent, before its `first`; and of any other agent."""
-    collector = make_collector()
-    checked = 0
-    for _ in range(8):
-        buffer = clone(collector.collect())
-        before = outputs(collector, buffer, buffer.observations)
-        for agent, step in buffer.first[:, 1:].nonzero().tolist():
-            changed = buffer.observations.clone()
-            changed[agent, : step + 1] = torch.rand_like(changed[agent, : step + 1])
-            others = torch.arange(len(changed)) != agent
-            changed[others] = torch.rand_like(changed[others])
-            after = outputs(collector, buffer, changed)
-            assert torch.equal(before[:, agent, step + 1 :], after[:, agent, step + 1 :])
-            moved = (before != after).any(0)
-            assert moved[others].any() and bool(moved[agent].any()) == bool(buffer.used[agent, : step + 1].any())
-            checked += 1
-    assert checked > 20
-
-
-def test_masked_slots_of_the_ring_are_never_used():
-    """NaN there changes no bit of the rollout, nor of training."""
-    plain, spoiled = make_collector(), make_collector()
-    for _ in range(4):
-        cache = spoiled.cache
-        ages = (cache.written[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
-        masked = (ages >= cache.position.clamp(max=cache.context - 1)[:, None])[None, :, None, :, None]
-        cache.keys.masked_fill_(masked, np.nan)
-        cache.values.masked_fill_(masked, np.nan)
-        torch.manual_seed(0)
-        buffer = plain.collect()
-        torch.manual_seed(0)  # torch's generator is global
-        other = spoiled.collect()
-        for name in ("actions", "log_probs", "values", "last_value", "restart_value"):
-            assert torch.equal(getattr(buffer, name), getattr(other, name)), name
-        with torch.no_grad():
-            for one, two in zip(replayed(plain, buffer), replayed(spoiled, other)):
-                assert torch.equal(one, two)
-
-
-def whole_and_cut():
-    """A rollout of 128 steps, and a collector that collects the same in rollouts of 8."""
-    whole, cut = make_collector(steps=128), make_collector(steps=8)
-    torch.manual_seed(0)
-    long = whole.collect()
-    torch.manual_seed(0)  # torch's generator is global
-    return long, cut
-
-
-def test_the_prefix_is_finite_whatever_masked_slots_hold():
-    """0 * NaN is NaN, so NaN must not even be multiplied by a weight of 0."""
-    collector = make_collector()
-    collector.collect()
-    cache = collector.cache
-    known = cache.position.clamp(max=cache.context - 1)
-    ages = (cache.written[:, None] - 1 - torch.arange(cache.slots)) % cache.slots
-    cache.keys.masked_fill_((ages >= known[:, None])[None, :, None, :, None], np.nan)
-    keys, _ = cache.prefix(torch.arange(len(known)), cache.written, cache.position).of_layer(0)
-    assert keys.isfinite().all()
-    filled = keys.abs().sum((1, 3)) > 0
-    assert torch.equal(filled.sum(1), known), "every token of the context is present"
-
-
-def test_the_restart_value_is_the_value_after_the_wait():
-    """At equal weights, the `restart_value` of a rollout cut in a wait is the value at which the agent acts next."""
-    long, cut = whole_and_cut()
-    checked = 0
-    for part in range(15):
-        short = cut.collect()
-        end = 8 * (part + 1)
-        assert torch.equal(short.observations, long.observations[:, end - 8 : end])
-        for agent in short.last_waits.nonzero()[:, 0].tolist():
-            after = (long.loss_mask[agent, end:]).nonzero()
-            if not len(after):
-                continue
-            follower = end + after[0, 0]
-            if long.first[agent, end : follower + 1].any():
-                continue  # the wait was that of the last trial
-            assert short.restart_value[agent] == pytest.approx(long.values[agent, follower].item(), abs=1e-6)
-            assert not torch.equal(short.restart_value[agent], short.last_value[agent])
-            checked += 1
-    assert checked > 12
-
-
-def test_advantages_of_a_rollout_cut_in_a_wait_equal_those_of_the_whole_at_lambda_0():
-    long, cut = whole_and_cut()
-    wanted = advantages(long.steps(), 0.9, 0.0)[0]
-    for part in range(16):
-        found = advantages(cut.collect().steps(), 0.9, 0.0)[0]
-        assert torch.allclose(found, wanted[:, 8 * part : 8 * part + 8], atol=1e-5)
 
 
 def test_time_limits_are_spread_over_steps():

@@ -5,15 +5,13 @@ import re
 import numpy as np
 import pytest
 from replay_reader import Page
+from scripted_scenes import IGNORE_ALL
 
-from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
+from drive_env import Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.replay import Recorder, record, write_replay
+from drive_env.replay import Recorder
 from drive_env.replay.page import SCRIPTS, resources
 from drive_env.replay.trials import FLAGS
-
-LIVELY = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-"""No event stops an agent, so that every agent moves in every step."""
 
 
 class OddAgentsAtRandom(LaneDriver):
@@ -119,7 +117,7 @@ def test_the_map_and_the_goals_are_exact(played):
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
 def test_actions_are_shares_of_throttle_and_steering(action_type):
-    config = DriveConfig(action_type=action_type, trial_steps=20, **LIVELY)
+    config = DriveConfig(action_type=action_type, trial_steps=20, **IGNORE_ALL)
     with Batch(generate_scene("intersection", seed=1, agents=3), config=config) as batch:
         recorder, layout, observed = Recorder(batch), batch.observation_layout(), []
         play(batch, recorder, RandomDriver(batch, 5), 1,
@@ -139,7 +137,7 @@ def events_in_core(batch):
     return np.stack(flags, axis=1).astype(bool) & ~batch.invalid_step[:, None]
 
 
-@pytest.mark.parametrize("changes", [{}, LIVELY, {"reward": RewardConfig(collision=-0.5, offroad=-0.5)}],
+@pytest.mark.parametrize("changes", [{}, IGNORE_ALL, {"reward": RewardConfig(collision=-0.5, offroad=-0.5)}],
                          ids=["stop", "ignore", "alike"])
 @pytest.mark.parametrize("scene", ["town", "intersection"])
 def test_events_are_those_that_the_core_found(scene, changes):
@@ -161,7 +159,7 @@ def first_frames(events):
 
 def test_first_onsets_are_found_even_with_equal_reward_weights():
     found = []
-    config = DriveConfig(reward=RewardConfig(collision=-0.5, offroad=-0.5), **LIVELY)
+    config = DriveConfig(reward=RewardConfig(collision=-0.5, offroad=-0.5), **IGNORE_ALL)
     with Batch(generate_scene("town", seed=3, agents=32), config=config) as batch:
         recorder = Recorder(batch)
         play(batch, recorder, OddAgentsAtRandom(batch, 2), 1, lambda: found.append(events_in_core(batch)))
@@ -211,7 +209,7 @@ def test_agents_without_a_vehicle_are_left_out(sample_path):
 
 
 def test_a_recorder_made_amid_a_trial_waits_for_the_next_one():
-    config = DriveConfig(max_trials=2, trial_steps=10, **LIVELY)
+    config = DriveConfig(max_trials=2, trial_steps=10, **IGNORE_ALL)
     with Batch(generate_scene("intersection", seed=2, agents=4), config=config) as batch:
         recorder, driver = Recorder(batch), RandomDriver(batch)
         batch.reset()
@@ -229,7 +227,7 @@ def test_a_recorder_made_amid_a_trial_waits_for_the_next_one():
 
 
 def test_a_reset_amid_a_trial_opens_an_episode():
-    config = DriveConfig(trial_steps=10, **LIVELY)
+    config = DriveConfig(trial_steps=10, **IGNORE_ALL)
     with Batch(generate_scene("intersection", seed=2, agents=4), config=config) as batch:
         recorder, driver = Recorder(batch), RandomDriver(batch)
         for _ in range(2):
@@ -258,74 +256,6 @@ def test_a_batch_that_was_not_reset_or_is_closed_is_an_error():
     batch.close()
     with pytest.raises(CallError, match="closed"):
         recorder.capture()
-
-
-# ---- in one call ----
-
-
-def coast(batch):
-    return np.full(batch.num_agents, 45)
-
-
-@pytest.mark.parametrize("policy", ["lane", "random", coast])
-def test_episodes_of_every_policy_are_recorded_to_their_end(policy):
-    scenes = [generate_scene("intersection", seed=seed, agents=3) for seed in (1, 2)]
-    config = DriveConfig(max_trials=2, trial_steps=15, scene_order="cycle")
-    calls = []
-    recording = record(scenes, policy, config, episodes=3, progress=lambda *call: calls.append(call))
-    assert [(trial.episode, trial.index, trial.scene) for trial in recording.trials] == [
-        (0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (2, 0, 0), (2, 1, 0)]
-    assert all(trial.complete for trial in recording.trials)
-    assert calls == sorted(calls) and calls[-1] == (calls[0][1], calls[0][1])
-
-
-def test_the_same_seed_gives_the_same_page():
-    scene, config = generate_scene("intersection", seed=1, agents=3), DriveConfig(trial_steps=15)
-    one, again, other = (record(scene, "random", config, seed=seed).html() for seed in (7, 7, 8))
-    assert one == again != other
-
-
-def test_a_page_of_four_trials_and_64_agents_is_below_5_megabytes(tmp_path):
-    scene = generate_scene("town", seed=3, agents=64)
-    recording = write_replay(scene, tmp_path / "page.html", "random", trials=4, config=DriveConfig(**LIVELY))
-    assert [trial.frame_count for trial in recording.trials] == [201] * 4
-    assert recording.trials[0].rewards.shape[1] == 64
-    assert (tmp_path / "page.html").stat().st_size < 5e6
-
-
-@pytest.mark.parametrize("arguments, sentence", [
-    ({"policy": "fast"}, "policy is 'fast'; it must be a function or one of 'lane', 'random'"),
-    ({"policy": None}, "policy is None; it must be a function"),
-    ({"episodes": 0}, "episodes is 0; it must be a whole number from 1 to 1000000"),
-    ({"episodes": True}, "episodes is True; it must be a whole number from 1 to 1000000"),
-    ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
-    ({"config": []}, "config is a list; it must be a DriveConfig, or a mapping"),
-    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'; did you mean max_trials"),
-])
-def test_a_wrong_argument_is_a_sentence(arguments, sentence):
-    with pytest.raises(ConfigError, match=sentence):
-        record(generate_scene("intersection", agents=2), **arguments)
-
-
-def test_a_policy_that_returns_no_actions_is_an_error():
-    with pytest.raises(ActionError, match="shape"):
-        record(generate_scene("intersection", agents=2), lambda batch: np.zeros(5, np.int64))
-
-
-@pytest.mark.parametrize("path, sentence", [
-    ("page.txt", "must end in .html"), ("nowhere/page.html", "there is no folder")])
-def test_an_invalid_path_is_an_error_before_anything_is_played(tmp_path, path, sentence):
-    def policy(_):
-        raise AssertionError("the policy was called")
-
-    with pytest.raises(ConfigError, match=sentence):
-        write_replay(generate_scene("intersection", agents=2), tmp_path / path, policy)
-
-
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
-    recording = record(generate_scene("intersection", agents=2), config=DriveConfig(trial_steps=2))
-    with pytest.raises(ConfigError, match="it cannot be written: Is a directory"):
-        recording.save_html(tmp_path)
 
 
 # ---- page ----
