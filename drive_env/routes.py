@@ -9,10 +9,10 @@ import numpy as np
 from .binding import check, ffi, lib, per_thread
 
 REPEATED_M = 1e-3
-"""Points nearer than this to the previous one are left out: they give no direction."""
+"""Points nearer than this to the previous one are dropped, since they determine no direction."""
 
 CAPACITY = 256
-"""Lanes of a route and points of a lane for which there is memory at first."""
+"""Initial capacity for the lanes of a route and the points of a lane."""
 
 
 class RouteLane(NamedTuple):
@@ -27,7 +27,7 @@ def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) ->
     """The path from the start to the goal along lane centres, without lane changes.
 
     Args:
-        scene: of `native_scene`, with its lane graph.
+        scene: from `native_scene`, with its lane graph.
         start_xy: (2,) m, position of the vehicle.
         start_heading: rad.
         goal_xy: (2,) m.
