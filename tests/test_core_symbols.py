@@ -1,4 +1,4 @@
-"""Has every symbol of the core a user? What only tests use belongs to the tests, what only its own file uses is static."""
+"""Is every symbol of the core used? What only tests use belongs to the tests; what only its own file uses is static."""
 
 import re
 import shutil
