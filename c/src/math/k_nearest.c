@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* After so many rounds the values of a bracket are nearly equal: they are sorted instead of narrowed further. */
+/* Rounds of narrowing; after them the values of a bracket are nearly equal, and they are ranked as they are. */
 enum { round_limit = 20 };
 
-/* Up to so many values are ranked by comparing each with each. */
+/* Number of values up to which each is compared with each to rank them. */
 enum { few = 16 };
 
 _Static_assert(few % DRV_WIDTH == 0 && (int)few <= (int)DRV_SIMD_PAD,
@@ -123,7 +123,7 @@ static float select_of_few(float *values, int32_t count, int32_t rank) {
     return found;
 }
 
-/* The names of all below `limit` and of the first `ties` that equal it. */
+/* Writes the indices of all candidates below `limit` and of the first `ties` that equal it. */
 static int32_t keep_below(drv_candidates candidates, float limit, int32_t ties, int32_t *kept) {
     int32_t found = 0;
     for (int32_t i = 0; i < candidates.blocks * DRV_WIDTH; i++) {
@@ -142,6 +142,8 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     if (wanted <= 0) return 0;
     if (count <= wanted) return drv_all_within(candidates, bounds.high, kept);
     for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
+
+    /* bracket the distance of the last selected one, by the guesses where they hold, and narrow the bracket */
     bracket range = {-1.0f, bounds.high, 0, 0};
     if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
         int32_t at_low, at_high;
@@ -154,9 +156,13 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     if (range.inside == 0) range.inside = count_le(values, count, bounds.high);
     range = narrow(values, count, wanted, range);
     if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
+
+    /* rank the few values inside the bracket */
     const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;
     const float threshold =
         between <= few ? select_of_few(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
+
+    /* select up to the threshold; of candidates that equal it, those of lower index */
     int32_t smaller = 0, equal = 0;
     for (int32_t i = 0; i < between; i++) {
         smaller += buffer[i] < threshold;

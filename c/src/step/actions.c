@@ -1,5 +1,5 @@
-/* What does an action ask for? Actions are copied once, at the API boundary, and checked there: what a caller writes
- * into the array later cannot reach a step in progress. */
+/* Is an action in range, and which control does it stand for? Actions are copied once, at the API boundary, and checked
+ * there: what a caller writes into the array later cannot reach a step in progress. */
 #include "step/actions.h"
 
 #include "platform/error.h"

@@ -36,7 +36,7 @@ static drv_mover mover_of(const drv_world *world, int32_t vehicle) {
 
 /* ---- contacts ---- */
 
-/* For each vehicle on the map, the radius about its centre at the end of the step that contains its sweep. */
+/* For each vehicle on the map, the radius of the circle about its end position that contains its sweep. */
 typedef struct reaches {
     const drv_on_map *on_map;
     float *reach_m; /* by index in on_map */

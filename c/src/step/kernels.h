@@ -20,14 +20,14 @@ typedef struct drv_kernels {
     void (*expert_write)(const drv_config *config, const drv_log *log, drv_actions actions, uint8_t *bits);
 } drv_kernels;
 
-/* One table per instruction set of the build; only the first is there on every processor. */
+/* One table per instruction set of the build; every processor can run the first. */
 extern const drv_kernels drv_kernels_baseline, drv_kernels_v3, drv_kernels_v4;
 
-/* The table of a set by name, or of the best one this processor has where the name is NULL or "". NULL where the name
- * is unknown, or not for this processor. */
+/* Returns the table of an instruction set by name, or of the fastest that this processor can run where the name is NULL
+ * or "". Returns NULL where the name is unknown or the processor cannot run the set. */
 const drv_kernels *drv_kernels_choose(const char *isa);
 
-/* The name of set `index` that this processor can run, slowest first; NULL past the last. */
+/* Returns the name of the `index`-th instruction set that this processor can run, slowest first; NULL past the last. */
 const char *drv_kernels_offered(int32_t index);
 
 #endif

@@ -15,6 +15,10 @@ typedef struct own_frame {
     drv_point origin, ahead;
 } own_frame;
 
+static own_frame frame_of(const drv_world *world, int32_t agent) {
+    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
+}
+
 /* ---- records ---- */
 
 /* A record is what a slot shows of a thing before it is transformed into an agent's frame: pose in the scene's frame,
@@ -61,10 +65,6 @@ static void transform_records(const float *records, const int32_t *chosen, int32
 
 /* ---- head ---- */
 
-static own_frame frame_of(const drv_world *world, int32_t agent) {
-    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
-}
-
 /* Whether the agent overlaps a vehicle that is still on the map after the verdicts of the step. */
 static bool overlaps_any(const drv_world *world, int32_t agent) {
     const uint64_t *words = world->overlapping + agent * world->sizes.contact_words;
@@ -77,12 +77,16 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
 static void write_head(const drv_world *world, int32_t agent, own_frame ego, const drv_head_scales *head, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
+
+    /* the goal in the agent's frame, and the time that is left */
     const float dx = world->goal_x_m[agent] - ego.origin.x, dy = world->goal_y_m[agent] - ego.origin.y;
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
     const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
     const int32_t gone = *world->clock_steps + *world->age_steps;
     const bool shows_time = config->time_left == DRV_TIME_LEFT_ACTOR;
+
+    /* the values in their units, then scaled and clipped as the layout says */
     float values[HEAD_COUNT] = {
         [EGO_PRESENT] = 1.0f,
         [EGO_SPEED] = world->speed_mps[agent],
@@ -122,14 +126,14 @@ static void write_vehicle(const drv_world *world, drv_vehicle_scales scales, int
     record[PARTNER_KIND] = (float)scene->kind[vehicle] * scales.kind;
 }
 
-/* One record a vehicle on the map. */
+/* Writes one record per vehicle on the map. */
 static void write_records_on_map(const drv_world *world, const drv_on_map *on_map, float *record) {
     const drv_vehicle_scales scales = world->encoding->layout->vehicle;
     for (int32_t i = 0; i < on_map->count; i++)
         write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
 }
 
-/* The k nearest vehicles of an agent, as indices in scratch->on_map. */
+/* Selects the k nearest vehicles of an agent, as indices in scratch->on_map. */
 static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const drv_on_map *on_map = &scratch->on_map;
@@ -146,6 +150,7 @@ static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_
     return (drv_selection){scratch->kept, count};
 }
 
+/* The same as indices of vehicles. */
 static drv_selection choose_partner_vehicles(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_selection chosen = choose_partners(world, agent, scratch);
     for (int32_t slot = 0; slot < chosen.count; slot++)
@@ -169,7 +174,7 @@ static const float *road_records(const drv_world *world, const drv_scratch *scra
 
 /* How a set is written. A selection is valid until the next one. */
 typedef struct set_writer {
-    /* what the slots show: as indices into `records`, and as entries of the set's table less 1 */
+    /* selects what the slots show: as indices into `records`, and as entries of the set's table, from 0 */
     drv_selection (*choose)(const drv_world *world, int32_t agent, drv_scratch *scratch);
     drv_selection (*choose_entries)(const drv_world *world, int32_t agent, drv_scratch *scratch);
     const float *(*records)(const drv_world *world, const drv_scratch *scratch);
@@ -192,7 +197,7 @@ static void write_set(const drv_world *world, int32_t agent, int32_t index, cons
     memset(out + filled, 0, (size_t)(all - filled) * sizeof *out);
 }
 
-/* Entries of the set's table; 0 in empty slots. */
+/* Writes entries of the set's table, from 1; 0 in empty slots. */
 static void write_set_indices(const drv_world *world, int32_t agent, int32_t index, drv_scratch *scratch,
                               uint16_t *out) {
     const int32_t slots = world->encoding->layout->set[index].slots;
@@ -232,7 +237,7 @@ void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scrat
     drv_roads_locate(world, scratch);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* a chosen agent is on the map */
         if (!chosen[agent]) continue;
-        drv_roads_expect(world, agent + 1, scratch);
+        drv_roads_prefetch(world, agent + 1, scratch);
         if (type == DRV_FLOAT32) {
             observe_agent(world, agent, scratch, (float *)out + agent * size);
         } else {
@@ -253,7 +258,7 @@ static void write_index_observations(const drv_world *world, const uint8_t *chos
     drv_roads_locate(world, scratch);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         if (!chosen[agent]) continue;
-        drv_roads_expect(world, agent + 1, scratch);
+        drv_roads_prefetch(world, agent + 1, scratch);
         observe_agent_by_index(world, agent, scratch, world->out.observations + (int64_t)agent * layout->bytes);
     }
 }

@@ -11,10 +11,10 @@
  * step that restarts a world. */
 #define DRV_PHASES(X)                                                                                       \
     X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                   \
-    X(traffic_plan, "keeps the poses of the step before and moves log-replay vehicles to their next frame") \
+    X(traffic_plan, "stores the poses before the step and moves log-replay vehicles to their next frame")  \
     X(dynamics_integrate, "moves the agents that drive")                                                    \
     X(events_detect, "detects the facts of the step from the poses before and after it")                    \
-    X(measures_take, "measures the continuous facts of the step: metres driven, progress towards the goal")  \
+    X(measures_take, "measures the continuous facts of the step: metres driven, progress towards the goal") \
     X(trial_judge, "decides what the facts mean for agents, trial and episode; writes the channels")        \
     X(reward_score, "rewards the facts")                                                                    \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                      \
@@ -34,7 +34,8 @@ enum {
     DRV_PHASE_COUNT
 };
 
-/* Entry points beside the phases. */
+/* ---- entry points beside the phases ---- */
+
 /* Puts every vehicle at its start. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
 /* Stores the overlaps at the start, which are no onsets. */
@@ -43,11 +44,12 @@ DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
 DRV_STEP_API void drv_measures_begin(drv_world *world);
 /* Sets the state to the start of the next inner trial; writes no channel. */
 DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
-/* Opens the episode that `episode` counts, its clock `age_steps` on. */
+/* Opens the episode of number `episode`, with `age_steps` of its clock already past. */
 DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
+/* Returns the index of the scene that a world plays in an episode. */
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
-/* Writes the observation vectors of the chosen agents of a world, that of agent i to the i-th of `out`. `type` is one
- * of the float types. */
+/* Writes the observation vectors of the chosen agents; `out` has one vector per agent, and those of others are left as
+ * they are. `type` is one of the float types. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                                      drv_observation_type type, void *out);
 

@@ -14,14 +14,14 @@
  * bound: on map_942 that interval holds it for nine agents in ten. */
 static const float guess_share = 0.45f;
 
-/* The blocks of a sub-cell are made at this visit: making them costs about as much as they save in so many visits. */
+/* The visit to a sub-cell at which its blocks are made: making them costs about what they save in as many visits. */
 enum { worth_caching = 8 };
 
 /* The sub-cell of an agent outside of the grid. */
 enum { nowhere = -1 };
 
-/* Cache lines to prefetch of a list, which has some 28 blocks; the hardware prefetcher loads the rest. */
-enum { expected_lines = 2 };
+/* Cache lines of a list to prefetch; a list has some 28 blocks, and the hardware prefetcher loads the rest. */
+enum { prefetched_lines = 2 };
 
 /* ---- blocks: runs of DRV_WIDTH segments, named by their first ---- */
 
@@ -183,11 +183,11 @@ void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     }
 }
 
-void drv_roads_expect(const drv_world *world, int32_t agent, const drv_scratch *scratch) {
+void drv_roads_prefetch(const drv_world *world, int32_t agent, const drv_scratch *scratch) {
     if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->sub_cell[agent] == nowhere) return;
     const char *list = (const char *)drv_road_cache_find(world->road_cache, index_of(world, scratch->sub_cell[agent]));
     if (!list) return;
-    for (int32_t line = 0; line < expected_lines; line++) __builtin_prefetch(list + line * DRV_ROAD_LIST_UNIT);
+    for (int32_t line = 0; line < prefetched_lines; line++) __builtin_prefetch(list + line * DRV_ROAD_LIST_UNIT);
 }
 
 drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratch *scratch) {

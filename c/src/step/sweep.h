@@ -34,7 +34,7 @@ typedef struct drv_edge_query {
     float reach_m, turned_m;                    /* turned: bound on the displacement of a corner by the turn */
 } drv_edge_query;
 
-/* `reach_m`: radius about the centre at the end of the step that contains the sweep. */
+/* `reach_m`: radius of the circle about the end position that contains the sweep. */
 DRV_STEP_API drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m);
 
 /* Broad phase. Bit i, of DRV_WIDTH: the sweep may overlap edge first + i. Edges are ruled out by their distance, by

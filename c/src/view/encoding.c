@@ -65,7 +65,7 @@ static int by_scene_then_index(const void *left, const void *right) {
     return one != other ? (one > other) - (one < other) : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of each scene, the first index at which it is listed; NULL where there is no memory. */
+/* Of each scene, the first index at which it is listed; NULL if out of memory. */
 static int32_t *first_indices(drv_scene *const *scenes, int32_t scene_count) {
     listed_scene *listed = malloc((size_t)scene_count * sizeof *listed);
     int32_t *first = malloc((size_t)scene_count * sizeof *first);

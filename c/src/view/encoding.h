@@ -1,4 +1,4 @@
-/* What does an observation config add to a scene? A layout, records scaled as observations show them, search bounds.
+/* What does an observation config add to a scene? A layout, scaled records of the segments, and search bounds.
  *
  * Made once for each scene of a batch, in one block; immutable afterwards. */
 #ifndef DRV_ENCODING_H
@@ -9,11 +9,11 @@
 
 typedef struct drv_encoding {
     const drv_layout *layout; /* the same for all scenes of a batch */
-    float *record;       /* segments.count x ROAD_COUNT: what a slot shows of each segment, but in the scene's frame */
+    float *record;       /* segments.count x ROAD_COUNT: the slot of each segment before its transformation */
     float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
 } drv_encoding;
 
-/* One encoding per scene, in their order; NULL where there is no memory. Repeated scenes share one set of arrays. */
+/* One encoding per scene, in their order; NULL if out of memory. Repeated scenes share one set of arrays. */
 drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config);
 void drv_encodings_free(drv_encoding *encodings);
 
