@@ -1,6 +1,5 @@
 """Does no output depend on later steps, other episodes or masked slots?"""
 
-
 import numpy as np
 import pytest
 

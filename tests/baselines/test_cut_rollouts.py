@@ -1,6 +1,5 @@
 """Is a rollout that is cut in a wait worth what the whole one is?"""
 
-
 import numpy as np
 import pytest
 

@@ -1,12 +1,5 @@
 """What do the tests of pictures share? A size, a crash, and the pixels of a state."""
 
-
-import pytest
-
-REASON = 'drawing needs the extra: pip install "drive-env[render]"'
-for package in ("cv2", "PIL"):
-    pytest.importorskip(package, reason=REASON)
-
 from bare_scene import bare_scene
 from pixels import of_colour
 

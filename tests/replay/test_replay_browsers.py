@@ -1,0 +1,123 @@
+"""Does the page show any recording, at any address and size, in any theme, and in an old browser?"""
+
+import pytest
+from opened_page import DESKTOP, PHONE, Opened
+
+from drive_env import Batch, DriveConfig, generate_scene
+from drive_env.replay import Recorder, record
+
+
+def an_agent_alone_with_no_slots():
+    config = DriveConfig(trial_steps=3, observation={"partners": 0, "roads": 0})
+    return record(generate_scene("intersection", agents=1), config=config)
+
+
+def a_trial_that_was_not_finished():
+    with Batch(generate_scene("intersection", agents=3)) as batch:
+        recorder = Recorder(batch)
+        batch.reset()
+        recorder.capture()
+        return recorder.recording()
+
+
+def episodes_on_two_scenes():
+    scenes = [generate_scene("intersection", agents=2), generate_scene("town", agents=5)]
+    return record(scenes, config=DriveConfig(max_trials=2, trial_steps=5, scene_order="cycle"), episodes=2)
+
+
+@pytest.mark.parametrize("make", [
+    an_agent_alone_with_no_slots, a_trial_that_was_not_finished, episodes_on_two_scenes])
+def test_it_shows(chromium, tmp_path, make):
+    recording = make()
+    recording.save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP)
+    page.run("""
+        const {trials} = replay;
+        replay.compare(trials.length > 1);
+        replay.showTrial(trials.length - 1);
+        replay.selectAgent(0);""")
+    page.rest()
+    page.run("for (const section of document.querySelectorAll('details')) section.open = true")
+    page.press("g", "i", "f")
+    page.run("replay.play(true)")
+    page.wait_for("""
+        const {view, trials} = replay;
+        return view.step === Math.max(...view.trials.map((number) => trials[number].lastStep));""")
+    assert page.text("#panel h2") == "agent_0"
+    assert page.run("return replay.trials.length") == len(recording.trials)
+    page.run("replay.selectAgent(-1)")
+    page.rest()
+    assert page.text("#panel h2") == "Outcomes"
+    assert page.console() == []
+
+
+def test_an_address_opens_its_trial_step_and_agent(page):
+    page.open(DESKTOP, "#trial=1&beside=2&step=33&agent=5")
+    view = page.view()
+    assert (view["trials"], view["step"], view["agent"]) == ([1, 2], 33, 5)
+    page.run("replay.goTo(34)")
+    page.rest()
+    assert page.driver.current_url.endswith("#trial=1&beside=2&step=34&agent=5")
+    page.open(DESKTOP, "#trial=99&step=-4&agent=x")
+    assert (page.view()["trials"], page.view()["step"], page.view()["agent"]) == ([0], 0, -1)
+
+
+@pytest.mark.parametrize("size", [PHONE, (800, 400), DESKTOP, (1920, 1080)], ids="{0[0]}x{0[1]}".format)
+def test_nothing_is_cut_off_at_any_size(page, size):
+    page.open(size)
+    page.run("replay.compare(true); replay.selectAgent(3)")
+    page.rest()
+    width, height = size
+    scroll = page.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert scroll == [width, height]
+    for selector in ("header button", "#transport button", "#timeline canvas", ".pane", "#panel"):
+        for element in page.driver.find_elements("css selector", selector):
+            box = page.run("""
+                const {left, top, right, bottom} = arguments[0].getBoundingClientRect();
+                return [left, top, right, bottom];""", element)
+            assert box[0] >= 0 and box[1] >= 0 and box[2] <= width + 0.5, (selector, box)
+            assert box[2] - box[0] >= 28 and box[3] - box[1] >= 28, (selector, box)
+            if selector != "#timeline canvas":
+                assert box[3] <= height + 0.5, (selector, box)
+
+
+def test_every_control_has_a_name(page):
+    nameless = page.run("""
+        const hasName = (node) =>
+          node.getAttribute("aria-label") || node.closest("label") || node.textContent.trim();
+        return [...document.querySelectorAll("button, select, canvas, summary")]
+          .filter((node) => node.offsetParent && !hasName(node)).map((node) => node.outerHTML);""")
+    assert nameless == []
+
+
+def test_it_is_dark_if_the_system_is(page):
+    light = page.run("return getComputedStyle(document.body).backgroundColor")
+    prefers_dark = {"name": "prefers-color-scheme", "value": "dark"}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [prefers_dark]})
+    page.rest()
+    dark = page.run("return getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    page.press("l")
+    assert page.run("return getComputedStyle(document.body).backgroundColor") == light
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_page_inflates_the_recording_in_an_old_browser(page):
+    fast = page.run("return [replay.trials.length, ...replay.trials[1].x.slice(0, 500)]")
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
+        "source": "delete window.DecompressionStream"})
+    page.open(DESKTOP)
+    assert page.run("return typeof DecompressionStream") == "undefined"
+    assert page.run("return [replay.trials.length, ...replay.trials[1].x.slice(0, 500)]") == fast
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+def test_a_damaged_page_says_so(chromium, played, tmp_path):
+    html = played[0].read_text()
+    start = html.index('id="recording">') + 400
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(html[:start] + "AAAA" * 50 + html[start + 200 :])
+    chromium.get(f"file://{damaged}")
+    Opened(chromium, damaged).wait_for("return document.querySelector('.failure') !== null")
+    assert "The replay cannot be shown" in chromium.find_element("css selector", "#stage").text
