@@ -29,7 +29,8 @@ class Environment:
     pages: tuple[str, ...]
 
 
-ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "tests/api/test_gym.py")
+ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "tests/api/test_gym.py",
+            "tests/api/test_gym_transitions.py")
 """Tests that the oldest and the newest supported versions must pass."""
 
 ENVIRONMENTS = {
