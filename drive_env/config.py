@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .binding import lib
 from .errors import ConfigError, plain
 from .fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting
 
@@ -94,8 +95,8 @@ class DriveConfig(Checked):
     max_trials: int = setting(1, "1", "number of trials in an episode", count(1, 10_000))
     trial_steps: int | None = setting(
         None, "steps", "driving steps after which a trial ends",
-        count(1, 1_000_000, none="to the end of the log from start_step on; 200 without a log"))
-    start_step: int = setting(0, "frames", "frame of the log at which every trial starts", count(0, 1_000_000))
+        count(1, lib.DRV_FRAME_LIMIT, none="to the end of the log from start_step on; 200 without a log"))
+    start_step: int = setting(0, "frames", "frame of the log at which every trial starts", count(0, lib.DRV_FRAME_LIMIT))
     agents_per_world: int | None = setting(
         None, "agents", "number of agents in each world: a maximum for files, exact for generated scenes",
         count(1, 4096, none="as many as the largest scene needs"))

@@ -1,11 +1,14 @@
 """How many files does one more of a kind touch? Counted on one that exists, without comments and docstrings."""
 
+import ast
 import io
 import re
 import tokenize
 from pathlib import Path
 
 import pytest
+
+from drive_env.binding import lib
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = (*(ROOT / "c" / "include").rglob("*.h"), *(ROOT / "c" / "src").rglob("*.[ch]"))
@@ -53,3 +56,17 @@ def test_one_more_of_a_kind_touches_few_files(pattern, allowed, users):
     found = [path.relative_to(ROOT).as_posix() for path in (*CORE, *PACKAGE)
              if path not in users and word.search(without_comments(path))]
     assert 1 <= len(found) <= allowed, found
+
+
+@pytest.mark.parametrize("limit, others", [
+    ("DRV_COORDINATE_LIMIT_M", ()),
+    ("DRV_FRAME_LIMIT", ("replay/record_policy.py",)),  # episodes of a recording
+])
+def test_a_limit_of_the_core_is_typed_nowhere_else(limit, others):
+    package = ROOT / "drive_env"
+    found = [path.relative_to(package).as_posix() for path in package.rglob("*.py")
+             for node in ast.walk(ast.parse(path.read_text()))
+             # Of the whole numbers, integers alone: 1e6 is a factor of units.
+             if isinstance(node, ast.Constant) and (type(node.value) is int or limit.endswith("_M"))
+             and node.value == getattr(lib, limit)]
+    assert set(found) <= set(others)

@@ -15,6 +15,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
 
 from ..batch import Batch
+from ..binding import lib
 from ..config import ConfigSource, DriveConfig, adapter_config
 from ..errors import CallError, ConfigError, checked_int, shown
 from ..names import named_arguments
@@ -65,7 +66,7 @@ def _with_max_cycles(config: ConfigSource | None, max_cycles: Any) -> DriveConfi
     if config.max_trials > 1 or config.trial_steps is not None:
         raise ConfigError(f"max_cycles is {shown(max_cycles)} beside max_trials {config.max_trials} and trial_steps "
                           f"{config.trial_steps}; it must be None where the config sets either")
-    return config.replace(trial_steps=checked_int("max_cycles", max_cycles, 1, 1_000_000))
+    return config.replace(trial_steps=checked_int("max_cycles", max_cycles, 1, lib.DRV_FRAME_LIMIT))
 
 
 class DriveParallelEnv(ParallelEnv):

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..binding import lib
 from .reference_path import LOOKAHEAD_POINTS, PITCH_M, ReferencePaths, headings_of
 
-WHEELBASE_SHARE = 0.6
-"""Wheelbase as a share of the vehicle's length, as in the core's vehicle model."""
+WHEELBASE_SHARE = lib.DRV_WHEELBASE_PERCENT / 100
+"""Wheelbase as a share of the vehicle's length, of the core's vehicle model."""
 
 AIM_S, NEAREST_AIM_M, FARTHEST_AIM_M = 0.6, 4.0, 20.0
 """Time to the aim point ahead, and bounds of its distance: below 4 m, 13 steering bins make a car weave; above 20 m, it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, shown
 from .file_layout import KINDS
 from .limits import COORDINATE_LIMIT_M, DT_RANGE_S, FRAME_LIMIT, OBJECT_LIMIT, POINT_LIMIT, SPEED_LIMIT_MPS
@@ -19,8 +20,8 @@ SEGMENT_LIMIT, SEGMENTS_PER_POINT = 1 << 19, 4
 """Limit of segments: the larger of a constant and a multiple of the points; two points can be 10,000 segments apart.
 Points of real maps are closer than a segment is long."""
 
-SQUARE_M = 10.0
-"""Side of the squares in which road segments are counted; the core splits longer segments."""
+SQUARE_M = float(lib.DRV_SEGMENT_LIMIT_M)
+"""Side of the squares in which road segments are counted, and length above which the core splits them."""
 
 SQUARES_ACROSS = int(2 * COORDINATE_LIMIT_M / SQUARE_M) + 1
 """Squares in a line through the space of coordinates; the index of a square fits int32."""

@@ -27,7 +27,11 @@ enum {
     /* Frames of a log, and steps of a trial. */
     DRV_FRAME_LIMIT = 1000000,
     /* Roads, points, lane links and road segments of a scene. */
-    DRV_POINT_LIMIT = 1 << 24
+    DRV_POINT_LIMIT = 1 << 24,
+    /* Longer road segments are split, since searches use the middle of a segment only. */
+    DRV_SEGMENT_LIMIT_M = 10,
+    /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
+    DRV_WHEELBASE_PERCENT = 60
 };
 
 /* Angles of vehicles are wrapped; the reduction of far larger ones would lose precision. */

@@ -16,8 +16,7 @@ enum {
     DRV_CELL_LIMIT = 1 << 18
 };
 
-/* Longer segments are split, since searches use the middle of a segment only. */
-static const float drv_segment_limit_m = 10.0f;
+static const float drv_segment_limit_m = DRV_SEGMENT_LIMIT_M;
 static const float drv_cell_m = 5.0f;
 
 /* The arrays that a scene derives from its input; elements as in DRV_SCENE_ARRAYS.

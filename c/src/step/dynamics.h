@@ -17,8 +17,8 @@ typedef struct drv_speed_limits {
     float min_mps, max_mps;
 } drv_speed_limits;
 
-/* Share of a car's length between its axles: the mean of common passenger cars. */
-static const float drv_wheelbase_share = 0.6f;
+/* Share of a vehicle's length between its axles. */
+static const float drv_wheelbase_share = DRV_WHEELBASE_PERCENT / 100.0f;
 
 /* Vehicles that a model moves at once, in a loop without a branch, which compilers vectorise. */
 enum { DRV_MOTION_BLOCK = 8 };
