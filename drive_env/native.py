@@ -22,6 +22,8 @@ _ARRAYS = tuple((text(field.name), np.dtype(text(field.type)))
                 for field in table(lib.drv_scene_array_fields, "drv_scene_array_field"))
 """Name and type of every array that the core makes a scene of."""
 
+_C_TYPES = {"u1": "uint8_t[]", "i4": "int32_t[]", "f4": "float[]"}
+
 
 def _scene_array(roles: Roles, name: str) -> np.ndarray:
     """The array that the core calls `name`: its prefix names the part of the scene, the rest the attribute."""
@@ -71,8 +73,9 @@ def native_scene(roles: Roles, *, lane_graph: bool = False):
     handle = _scenes_in_use.get(digest.digest())
     if handle is None:
         name = ffi.new("char[]", roles.scene.name.encode())
-        source = ffi.new("drv_scene_input *", dict(
-            **numbers, name=name, **{key: ffi.cast("void *", array.ctypes.data) for key, array in arrays.items()}))
+        pointers = {key: ffi.from_buffer(_C_TYPES[array.dtype.str[1:]], array) if array.size else ffi.NULL
+                    for key, array in arrays.items()}
+        source = ffi.new("drv_scene_input *", dict(**numbers, name=name, **pointers))
         out, message = ffi.new("drv_scene **"), per_thread.message
         check(lib.drv_scene_create(source, out, message), message)
         handle = ffi.gc(out[0], lib.drv_scene_release, lib.drv_scene_describe(out[0]).bytes)

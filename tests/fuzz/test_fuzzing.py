@@ -9,7 +9,7 @@ import fuzzing
 import pytest
 from build_core import SOURCES
 
-FILE_C = build_core.ROOT / "c" / "src" / "scene" / "file.c"
+VALUES_C = build_core.ROOT / "c" / "src" / "scene" / "file_values.c"
 
 pytestmark = pytest.mark.skipif(not build_core.fuzzer_works(), reason=fuzzing.MISSING)
 
@@ -28,12 +28,12 @@ def test_every_harness_is_in_the_list():
 
 def test_a_fault_is_found(tmp_path):
     """With a check of numbers that accepts NaN, the fuzzer of files finds a NaN."""
-    text = FILE_C.read_text()
+    text = VALUES_C.read_text()
     sound, blind = "!(values[i] >= low) | !(values[i] <= high)", "(values[i] < low) | (values[i] > high)"
     assert sound in text
-    broken = tmp_path / FILE_C.name
+    broken = tmp_path / VALUES_C.name
     broken.write_text(text.replace(sound, blind))
-    sources = tuple(broken if source == FILE_C else source for source in SOURCES)
+    sources = tuple(broken if source == VALUES_C else source for source in SOURCES)
     with pytest.raises(AssertionError, match="the reader took what the core refuses: .* is -?nan"):
         fuzzing.fuzz("fuzz_file", 200_000, tmp_path, sources=sources)
     (kept,) = (tmp_path / "faults").iterdir()
