@@ -15,7 +15,7 @@ except ImportError as error:  # the source folder shadows an installed package
 
 from .errors import ActionError, CallError, ConfigError, DriveError, DriveMemoryError, SceneError
 
-__all__ = ["check", "ffi", "lib", "per_thread", "table", "text"]
+__all__ = ["check", "choices", "ffi", "lib", "per_thread", "table", "text"]
 
 _ERRORS = {
     lib.DRV_ERROR_CONFIG: ConfigError,
@@ -67,3 +67,9 @@ def table(fill: Any, entry: str, *arguments: Any) -> Any:
     entries = ffi.new(f"{entry}[]", fill(*arguments, ffi.NULL, 0))
     fill(*arguments, entries, len(entries))
     return entries
+
+
+def choices(member: str) -> tuple[str, ...]:
+    """The names of the values of an enum in the core's config, in the order of their codes; none for a number."""
+    return next(tuple(text(field.choices).split()) for field in table(lib.drv_config_fields, "drv_config_field")
+                if text(field.name) == member)

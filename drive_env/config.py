@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .binding import lib
+from .binding import choices, lib
 from .errors import ConfigError, plain
 from .fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting
 
@@ -58,7 +58,7 @@ class ObservationConfig(Checked, group="observation"):
 class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     """How the vehicles of agents move, and within which limits."""
 
-    model: str = setting("bicycle", "", "vehicle model", choice("bicycle"), core="dynamics")
+    model: str = setting("bicycle", "", "vehicle model", choice(*choices("dynamics")), core="dynamics")
     max_acceleration_mps2: float = setting(
         4.0, "m/s2", "acceleration at full throttle, and deceleration at full braking", number(0.01, 50.0))
     max_steering_rad: float = setting(

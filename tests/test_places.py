@@ -28,6 +28,8 @@ CONCEPTS = {
     "measure": (r"progress_m", 3, (STEP / "reward.c",)),
     # Declared and called; the file that defines it says `drv_` before its name.
     "phase": (r"metrics_add", 2, ()),
+    # Declared in the core's list, from which Python's choices follow, and defined in a file of its own.
+    "dynamics model": (r"(drv_)?(bicycle|BICYCLE)(_\w+)?", 2, ()),
     # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.
     "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
     # As one of DriveConfig; the cache that it limits only uses it.

@@ -3,7 +3,7 @@
 #include "dice.h"
 #include "math/geometry.h"
 #include "step/actions.h"
-#include "step/dynamics/bicycle.h"
+#include "step/dynamics.h"
 #include "view/action_space.h"
 
 static const double pi = 3.14159265358979323846;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "step/actions.h"
-#include "step/dynamics/bicycle.h"
 #include "step/phases.h"
 
 static const drv_dynamics_model dynamics_models[DRV_DYNAMICS_COUNT] = {

@@ -41,14 +41,24 @@ typedef enum drv_inverse_fit {
     DRV_INVERSE_UNREACHABLE /* no steering turns the vehicle so fast: the steering is the largest to that side */
 } drv_inverse_fit;
 
-/* The functions of a dynamics model. */
+/* Moves every vehicle of the block by dt_s with its controls held. */
+typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);
+/* Sets the controls of every vehicle to those with which `advance` leads from its motion to that of its entry of
+ * `next`, of which pose and speed are read. Ignores limits of controls. */
+typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, float dt_s,
+                                  drv_inverse_fit *fit);
+
 typedef struct drv_dynamics_model {
-    /* Moves every vehicle of the block by dt_s with its controls held. */
-    void (*advance)(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);
-    /* Sets the controls of every vehicle to those with which `advance` leads from its motion to that of its entry of
-     * `next`, of which pose and speed are read. Knows no limits of controls. */
-    void (*inverse)(drv_motion_block *vehicles, const drv_motion_block *next, float dt_s, drv_inverse_fit *fit);
+    drv_dynamics_advance *advance;
+    drv_dynamics_inverse *inverse;
 } drv_dynamics_model;
+
+/* Every model defines these two in its file of dynamics/. */
+#define X(symbol, name)                                      \
+    DRV_STEP_API drv_dynamics_advance drv_##name##_advance; \
+    DRV_STEP_API drv_dynamics_inverse drv_##name##_inverse;
+DRV_DYNAMICS(X)
+#undef X
 
 /* The model of a config's `dynamics`. */
 DRV_STEP_API const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics);

@@ -1,10 +1,14 @@
-/* How does a car move that steers its front wheels without slip? */
-#include "step/dynamics/bicycle.h"
-
+/* How does a car move that steers its front wheels without slip? DRV_BICYCLE.
+ *
+ * Kinematic bicycle about the point midway between the axles (Polack et al. 2017): the wheels do not slip, the centre
+ * moves along heading + slip with slip = atan(tan(steering) / 2). The new speed holds for the whole step, so one second
+ * at 4 m/s2 from rest ends at exactly 4 m/s and a held steering angle drives a regular polygon on one circle. With
+ * reverse allowed, a step that would pass through zero ends at rest. */
 #include <math.h>
 #include <stdbool.h>
 
 #include "math/geometry.h"
+#include "step/dynamics.h"
 
 typedef struct slip_angle {
     float cosine, sine, steering_tangent;
@@ -64,6 +68,7 @@ void drv_bicycle_advance(drv_motion_block *cars, drv_speed_limits limits, float 
 /* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad. */
 static const float steers_from_mps = 0.6f;
 
+/* Speed and heading determine the two controls; positions are not read. */
 void drv_bicycle_inverse(drv_motion_block *cars, const drv_motion_block *next, float dt_s, drv_inverse_fit *fit) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const float speed_mps = next->speed_mps[i];
