@@ -222,21 +222,21 @@ class Batch(ReadableWorlds):
     def expert_actions(self) -> ExpertActions:
         """The actions with which the agents replay their logs: entry t is that of step t of a trial.
 
-        They are those of the scenes in `scene_index`, under the batch's config, so the call must not be made while a
-        step is in flight. Steps after the end of a log, agents without a log (those of generated scenes) and absent
-        agents have no valid action. docs/actions.md has the distance between log and replay.
+        They are those of the scenes that the worlds play now, under the batch's config. Steps after the end of a log,
+        agents without a log (those of generated scenes) and absent agents have no valid action. docs/actions.md says
+        how closely they replay a log.
 
         Returns:
             Actions and their flags for as many steps as the longest trial of all scenes has, (steps, R) each.
 
         Raises:
-            CallError: the batch is closed.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
-        self._check_open()
+        scenes = [int(self._world(world)["scene_index"][0]) for world in range(self.num_worlds)]
         steps = max(roles.trial_steps for roles in self.roles)
-        of_scene = {int(index): agents_expert_actions(self.roles[index], self.config, steps, self.agents_per_world)
-                    for index in np.unique(self.scene_index)}
-        parts = [of_scene[int(index)] for index in self.scene_index]
+        of_scene = {index: agents_expert_actions(self.roles[index], self.config, steps, self.agents_per_world)
+                    for index in set(scenes)}
+        parts = [of_scene[index] for index in scenes]
         return ExpertActions(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts)))
 
     @property

@@ -68,7 +68,7 @@ def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
     batch.close()
     for call in (lambda: batch.step(batch.actions), batch.reset, lambda: batch.reset(seed=1), batch.metrics,
                  batch.vehicles, batch.restart_observations, lambda: batch.phase_times(True),
-                 lambda: pickle.dumps(batch), lambda: copy.deepcopy(batch)):
+                 batch.expert_actions, lambda: pickle.dumps(batch), lambda: copy.deepcopy(batch)):
         with pytest.raises(CallError, match="closed"):
             call()
     assert np.array_equal(batch.observations, seen)

@@ -67,6 +67,7 @@ CALLS_OF_A_BATCH = {
     "trial_state": lambda batch: batch.trial_state(0),
     "step_events": lambda batch: batch.step_events(0),
     "phase_times": lambda batch: batch.phase_times(False),
+    "expert_actions": lambda batch: batch.expert_actions(),
     "pickle": pickle.dumps,
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
