@@ -96,7 +96,8 @@ class DriveConfig(Checked):
     trial_steps: int | None = setting(
         None, "steps", "driving steps after which a trial ends",
         count(1, lib.DRV_FRAME_LIMIT, none="to the end of the log from start_step on; 200 without a log"))
-    start_step: int = setting(0, "frames", "frame of the log at which every trial starts", count(0, lib.DRV_FRAME_LIMIT))
+    start_step: int = setting(
+        0, "frames", "frame of the log at which every trial starts", count(0, lib.DRV_FRAME_LIMIT))
     agents_per_world: int | None = setting(
         None, "agents", "number of agents in each world: a maximum for files, exact for generated scenes",
         count(1, 4096, none="as many as the largest scene needs"))
