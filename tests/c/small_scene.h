@@ -7,7 +7,14 @@
 
 #include "drive.h"
 
-enum { SMALL_AGENTS = 2, SMALL_EXPERTS = 1, SMALL_VEHICLES = 4, SMALL_FRAMES = 6, SMALL_ROADS = 4, SMALL_POINTS = 8 };
+enum {
+    SMALL_AGENTS = 2,
+    SMALL_LOG_REPLAYS = 1,
+    SMALL_VEHICLES = 4,
+    SMALL_FRAMES = 6,
+    SMALL_ROADS = 4,
+    SMALL_POINTS = 8
+};
 
 typedef struct small_scene {
     uint8_t kind[SMALL_VEHICLES];
@@ -36,8 +43,8 @@ static inline drv_config small_config(void) {
         .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};
 }
 
-/* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the expert crosses far ahead of them, the
- * static stands behind. The edge runs along the right side of agent 0; a stop sign is a single point. */
+/* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
+ * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point. */
 static inline void make_small(small_scene *scene) {
     memset(scene, 0, sizeof *scene);
     for (int32_t i = 0; i < SMALL_VEHICLES; i++) {
@@ -71,8 +78,9 @@ static inline void make_small(small_scene *scene) {
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
     scene->input = (drv_scene_input){
-        .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS, .log_replay_count = SMALL_EXPERTS,
-        .vehicle_count = SMALL_VEHICLES, .frame_count = SMALL_FRAMES, .kind = scene->kind,
+        .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS,
+        .log_replay_count = SMALL_LOG_REPLAYS, .vehicle_count = SMALL_VEHICLES, .frame_count = SMALL_FRAMES,
+        .kind = scene->kind,
         .length_m = scene->length_m, .width_m = scene->width_m, .start_x_m = scene->x_m, .start_y_m = scene->y_m,
         .start_heading_rad = scene->heading_rad, .start_vx_mps = scene->vx_mps, .start_vy_mps = scene->vy_mps,
         .goal_x_m = scene->goal_x_m, .goal_y_m = scene->goal_y_m, .log_x_m = scene->log_x_m,

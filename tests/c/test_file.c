@@ -1,12 +1,12 @@
-/* Does the reader of scene files keep its contract with C? What it says to spoilt files is asked by
- * tests/scenes/readers/test_drv_hostile.py. */
+/* Does the reader of scene files keep its contract with C? tests/scenes/readers/test_drv_hostile.py has the errors of
+ * damaged files. */
 #include <stdlib.h>
 
 #include "check.h"
 #include "scene/checksum.h"
 #include "scene/file_layout.h"
 
-enum { ROOM = 4096 };
+enum { CAPACITY_BYTES = 4096 };
 
 /* The smallest file there is: no objects, one frame, no roads. Returns its length; `bytes` are zero. */
 static uint64_t write_smallest(uint8_t *bytes) {
@@ -40,7 +40,7 @@ static uint64_t write_smallest(uint8_t *bytes) {
 }
 
 TEST(the_smallest_file_is_read) {
-    uint8_t *bytes = calloc(1, ROOM);
+    uint8_t *bytes = calloc(1, CAPACITY_BYTES);
     const uint64_t length = write_smallest(bytes);
     char message[DRV_MESSAGE_BYTES] = "";
     drv_file file;
@@ -55,7 +55,7 @@ TEST(the_smallest_file_is_read) {
 }
 
 TEST(bytes_that_begin_at_no_multiple_of_eight_are_refused_and_not_read) {
-    uint8_t *bytes = calloc(1, ROOM + 8);
+    uint8_t *bytes = calloc(1, CAPACITY_BYTES + 8);
     const uint64_t length = write_smallest(bytes);
     char message[DRV_MESSAGE_BYTES];
     for (int shift = 1; shift < 8; shift++) {
@@ -68,7 +68,7 @@ TEST(bytes_that_begin_at_no_multiple_of_eight_are_refused_and_not_read) {
 }
 
 TEST(what_a_refused_file_holds_is_not_told) {
-    uint8_t *bytes = calloc(1, ROOM);
+    uint8_t *bytes = calloc(1, CAPACITY_BYTES);
     const uint64_t length = write_smallest(bytes);
     drv_file file, nothing;
     memset(&file, 0xff, sizeof file);

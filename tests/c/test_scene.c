@@ -1,4 +1,4 @@
-/* Does a scene hold what it was given, and does it refuse what it cannot hold? */
+/* Does a scene hold the numbers of its input, and is an invalid input refused? */
 #include "scene/scene.h"
 
 #include <stdlib.h>
@@ -17,12 +17,12 @@ static drv_scene *scene_of(const drv_scene_input *input) {
 
 /* ---- what a scene holds ---- */
 
-TEST(a_scene_holds_the_numbers_it_was_given) {
+TEST(a_scene_holds_the_numbers_of_its_input) {
     small_scene small;
     make_small(&small);
     drv_scene *scene = scene_of(&small.input);
     CHECK(strcmp(scene->name, "small") == 0, "%s", scene->name);
-    CHECK(scene->num_agents == SMALL_AGENTS && scene->log_replay_count == SMALL_EXPERTS &&
+    CHECK(scene->num_agents == SMALL_AGENTS && scene->log_replay_count == SMALL_LOG_REPLAYS &&
           scene->vehicle_count == SMALL_VEHICLES && scene->frame_count == SMALL_FRAMES, "counts");
     CHECK(scene->start_x_m[3] == -30.0f && scene->start_speed_mps[0] == 10.0f && scene->start_speed_mps[3] == 0.0f,
           "starts");
@@ -50,7 +50,7 @@ TEST(a_scene_is_a_copy_and_outlives_its_input) {
     drv_scene_release(scene);
 }
 
-TEST(a_scene_lives_until_its_last_holder_lets_go) {
+TEST(a_scene_is_freed_with_its_last_reference) {
     small_scene small;
     make_small(&small);
     drv_scene *scene = scene_of(&small.input);
@@ -284,7 +284,7 @@ static const char *break_input(int32_t number, small_scene *small, const char **
 #undef BREAK_VALUE
 }
 
-/* A refusal says which scene, what and why, leaves no scene behind, and (the sanitizer sees to it) no memory. */
+/* An error names scene, array and range, and leaves no scene and, by the sanitizer, no memory behind. */
 static void check_refused(const small_scene *small, const char *about, const char *named) {
     char *message = malloc(DRV_MESSAGE_BYTES);
     memset(message, 'x', DRV_MESSAGE_BYTES);
@@ -336,13 +336,13 @@ TEST(what_is_not_valid_in_a_log_is_not_read) {
     make_small(&small);
     small.log_x_m[3] = NAN;
     small.log_vx_mps[3] = INFINITY;
-    small.x_m[2] = NAN; /* the start of an expert is its first frame */
+    small.x_m[2] = NAN; /* a log-replay vehicle starts at its first frame */
     drv_scene *scene = scene_of(&small.input);
     CHECK(scene->log_x_m[3] == 0.0f && scene->log_speed_mps[3] == 0.0f && scene->start_x_m[2] == 0.0f, "it was read");
     drv_scene_release(scene);
 }
 
-TEST(roads_that_make_too_many_segments_are_refused_before_memory_is_asked_for) {
+TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
     enum { ROADS = 1700 };
     small_scene small;
     make_small(&small);
@@ -374,7 +374,7 @@ TEST(roads_that_make_too_many_segments_are_refused_before_memory_is_asked_for) {
     free(y_m);
 }
 
-TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
+TEST(random_bytes_are_refused_or_make_a_scene) {
     dice die = {52};
     int32_t made = 0, refused = 0;
     for (int32_t round = 0; round < 20000; round++) {
@@ -382,7 +382,7 @@ TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
         make_small(&small);
         const int32_t changes = 1 + dice_below(&die, 3);
         uint8_t *bytes = (uint8_t *)&small;
-        /* Everything but the input's pointers is fair game. */
+        /* All bytes but the input's pointers. */
         for (int32_t i = 0; i < changes; i++)
             bytes[dice_below(&die, (int32_t)offsetof(small_scene, input))] = (uint8_t)dice_bits(&die);
         if (round % 4 == 0) small.input.num_agents = dice_below(&die, 7) - 1;
@@ -401,7 +401,7 @@ TEST(random_garbage_is_refused_or_makes_a_scene_but_never_harms) {
     CHECK(made > 1000 && refused > 1000, "%d made, %d refused", made, refused);
 }
 
-TEST(a_long_name_is_cut_and_harms_nothing) {
+TEST(a_long_name_is_cut_to_fit) {
     small_scene small;
     make_small(&small);
     char name[5000];

@@ -102,7 +102,7 @@ static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, u
     free(log_valid);
 }
 
-/* Returns what the reader says. `bytes` may begin anywhere; the reader gets a copy with nothing behind it. */
+/* Returns the status of the reader. `bytes` may begin anywhere; the reader gets a copy of exactly that size. */
 static inline drv_status play_file(const uint8_t *bytes, size_t byte_count, char *message) {
     uint8_t *copy = play_array((int64_t)byte_count, 1);
     if (byte_count > 0) memcpy(copy, bytes, byte_count);

@@ -148,7 +148,7 @@ static inline void play_route(const drv_scene *scene, const drv_scene_input *in)
     free(y_m);
 }
 
-/* Returns what the core says to the scene, having played it where it was accepted. */
+/* Returns the status of the scene; plays it if it is valid. */
 static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, char *message) {
     drv_config config = small_config();
     config.min_speed_mps = draw & 1u ? -5.0f : 0.0f;

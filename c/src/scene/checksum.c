@@ -1,4 +1,4 @@
-/* Are these bytes what they were? CRC-32 with zlib's polynomial, eight bytes at a time (Kounavis and Berry 2005). */
+/* What is the checksum of bytes? CRC-32 with zlib's polynomial, eight bytes at a time (Kounavis and Berry 2005). */
 #include "scene/checksum.h"
 
 /* The polynomial of ISO 3309 with its bits reversed: the lowest bit of a byte comes first. */
@@ -10,10 +10,10 @@ void drv_checksum_prepare(drv_checksum *checksum) {
         for (int bit = 0; bit < 8; bit++) rest = (rest >> 1) ^ (rest & 1u ? polynomial : 0u);
         checksum->change[0][byte] = rest;
     }
-    for (int row = 1; row < 8; row++)
+    for (int position = 1; position < 8; position++)
         for (uint32_t byte = 0; byte < 256; byte++) {
-            const uint32_t nearer = checksum->change[row - 1][byte];
-            checksum->change[row][byte] = (nearer >> 8) ^ checksum->change[0][nearer & 255u];
+            const uint32_t nearer = checksum->change[position - 1][byte];
+            checksum->change[position][byte] = (nearer >> 8) ^ checksum->change[0][nearer & 255u];
         }
 }
 
