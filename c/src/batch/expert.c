@@ -3,8 +3,6 @@
 #include "platform/error.h"
 #include "platform/fp_env.h"
 
-static const float shortest_m = 0.01f;
-
 /* A number that a log has for every vehicle in every frame. */
 typedef struct track {
     const char *name;
@@ -22,19 +20,26 @@ static drv_status check_track(const drv_log *log, track tracked, char *message) 
 }
 
 static drv_status check_log(const drv_log *log, char *message) {
-    enum { most_frames = 1000001 }; /* of the longest trial */
+    enum { frame_limit = DRV_FRAME_LIMIT + 1 }; /* of the longest trial */
+    const float shortest_m = (float)DRV_SIZE_LOWEST_M;
+    const float least_s = (float)DRV_DT_LOWEST_S, most_s = (float)DRV_DT_HIGHEST_S;
     const track tracks[] = {{"x_m", log->x_m, DRV_COORDINATE_LIMIT_M},
                             {"y_m", log->y_m, DRV_COORDINATE_LIMIT_M},
-                            {"heading_rad", log->heading_rad, 100.0f},
+                            {"heading_rad", log->heading_rad, (float)DRV_HEADING_LIMIT_RAD},
                             {"vx_mps", log->vx_mps, DRV_SPEED_LIMIT_MPS},
                             {"vy_mps", log->vy_mps, DRV_SPEED_LIMIT_MPS}};
-    if (!(log->dt_s >= 1e-4f && log->dt_s <= 2.0f))
-        return drv_fail(message, DRV_ERROR_SCENE, "dt_s is %.9g; it must be in 0.0001 to 2", (double)log->dt_s);
-    if (log->frame_count < 1 || log->frame_count > most_frames || log->vehicle_count < 0 ||
+
+    /* the time step and the counts */
+    if (!(log->dt_s >= least_s && log->dt_s <= most_s))
+        return drv_fail(message, DRV_ERROR_SCENE, "dt_s is %.9g; it must be in %g to %g", (double)log->dt_s,
+                        DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S);
+    if (log->frame_count < 1 || log->frame_count > frame_limit || log->vehicle_count < 0 ||
         log->vehicle_count > DRV_VEHICLE_LIMIT)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "a log has %d frames of %d vehicles; it must be 1 to %d frames of 0 to %d vehicles",
-                        log->frame_count, log->vehicle_count, most_frames, DRV_VEHICLE_LIMIT);
+                        log->frame_count, log->vehicle_count, frame_limit, DRV_VEHICLE_LIMIT);
+
+    /* the lengths, and what is valid of the tracks */
     for (int32_t i = 0; i < log->vehicle_count; i++)
         if (!(log->length_m[i] >= shortest_m && log->length_m[i] <= DRV_SIZE_LIMIT_M))
             return drv_fail(message, DRV_ERROR_SCENE, "length_m of vehicle %d is %.9g; it must be in %g to %d", i,
