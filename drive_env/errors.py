@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,11 @@ def printable(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: its repr, truncated to 100 characters, or its type if `repr` fails."""
+    """A value for a message, in one line: its repr, truncated to 100 characters, or its type if `repr` fails."""
     try:
-        text = repr(value)
+        text = " ".join(map(str.strip, repr(value).split("\n")))  # that of an array can have several lines
     except Exception:  # an int of thousands of digits, or an object whose `__repr__` raises
-        text = f"a {type(value).__name__} that cannot be shown"
+        text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
@@ -85,13 +86,18 @@ def outside_text(value: float, low: float, high: float) -> str:
     return text
 
 
+BUILT_IN: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
+"""For each type the conversion of instances of its subclasses, which none of these can override."""
+
+
 def plain(value: Any) -> Any:
     """A numpy, torch or similar scalar as a Python number: the shortest one that rounds to it in its own precision.
 
-    float32(0.1) becomes 0.1, not the double 0.10000000149. Any other value is returned unchanged.
+    float32(0.1) becomes 0.1, not the double 0.10000000149. An instance of a subclass of int, float or str, such
+    as a member of an `IntEnum`, becomes one of that type. Any other value is returned unchanged.
     """
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
-        return value
+        return _built_in(value)
     number = value.item()
     if isinstance(number, np.floating):  # a long double, which has no Python number of its own
         number = float(number)
@@ -101,6 +107,16 @@ def plain(value: Any) -> Any:
     with np.errstate(over="ignore"):  # fewer digits may round the largest number up
         shorter = (float(f"{number:.{digits}e}") for digits in range(17))
         return next((short for short in shorter if float(at_its_precision(short)) == number), number)
+
+
+def _built_in(value: Any) -> Any:
+    """An instance of a subclass of int, float or str as an instance of that type; any other value unchanged."""
+    if isinstance(value, bool):
+        return value
+    for kind, convert in BUILT_IN.items():
+        if isinstance(value, kind):
+            return convert(value)
+    return value
 
 
 def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveError] = ConfigError) -> int:

@@ -100,9 +100,9 @@ class Checked:
     """The field that a string sets, if one is passed instead of a config of this class."""
 
     def __init_subclass__(cls, group: str = "", shorthand: str = "") -> None:
-        cls._group, cls._shorthand = group, shorthand
+        cls._group, cls._shorthand = group or cls._group, shorthand or cls._shorthand
 
-    def __new__(cls, *values: Any, **choices: Any) -> Self:
+    def __new__(cls, /, *values: Any, **choices: Any) -> Self:
         """Rejects arguments for which the constructor made by `dataclass` would raise a plain TypeError."""
         if values:
             first = dataclasses.fields(cls)[0].name
@@ -179,7 +179,7 @@ class Checked:
     def __hash__(self) -> int:
         return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed, checked like any other config.
 
         Args:

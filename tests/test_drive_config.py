@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from enum import Enum, IntEnum
 from pathlib import Path
 
 import gymnasium
@@ -67,6 +68,16 @@ def test_ids_of_control_may_be_of_numpy():
             DriveConfig(control=bad)
 
 
+def test_a_member_of_an_enum_is_its_number_or_string():
+    class Response(str, Enum):
+        STOP = "stop"
+
+    number = IntEnum("Number", {"two": 2}).two
+    config = DriveConfig(max_trials=number, on_goal=Response.STOP, control=(number, 5), observation={"roads": number})
+    assert (config.max_trials, config.on_goal, config.control, config.observation.roads) == (2, "stop", (2, 5), 2)
+    assert eval(repr(config)) == config and {type(value) for value in flat(config).values()} <= {*PLAIN, list}
+
+
 def test_print_options_change_no_number():
     with np.printoptions(precision=2, legacy="1.13"):
         assert plain(np.float32(0.12345)) == 0.12345 and plain(np.float64(1 / 3)) == 1 / 3
@@ -122,6 +133,8 @@ def test_a_config_equals_its_own_mapping_and_no_other():
     ({"reward": {"goal": "much"}}, r"^reward\.goal is 'much'; it must be a number in"),
     ({"reward": [1]}, r"^reward is \[1\]; it must be a RewardConfig, or a mapping of its fields$"),
     ({"max_trials": 0}, "^max_trials is 0; it must be"),
+    ({"reward": np.zeros((9, 9))}, r"^reward is array\(\[\[0\., .*\.\.\.; it must be a RewardConfig, or a mapping"),
+    ({"max_trials": 10**5000}, "^max_trials is a value of type int that cannot be shown; it must be a whole number"),
     ([("max_trials", 2)], "^a DriveConfig cannot be made from .*; it must be a mapping$"),
 ))
 def test_a_mapping_that_is_no_config_is_an_error_in_one_sentence(choices, sentence):
@@ -198,6 +211,23 @@ def test_every_nested_field_is_found_by_its_own_name():
         for field in dataclasses.fields(kind):
             with pytest.raises(ArgumentError, match=f"^{field.name} is a field of {name}: "):
                 DriveConfig(**{field.name: field.default})
+
+
+@pytest.mark.parametrize("name", ["self", "cls", "values", "changes"])
+def test_the_name_of_an_argument_of_a_method_is_as_unknown_as_any_other(name):
+    for make in (DriveConfig, DriveConfig().replace, lambda **choices: DriveConfig.from_dict(choices)):
+        with pytest.raises(ArgumentError, match=f"^DriveConfig has no field '{name}'; it has dt_s"):
+            make(**{name: 1})
+
+
+def test_a_subclass_of_a_nested_config_is_nested_like_its_base():
+    class Fast(DynamicsConfig):
+        pass
+
+    config = DriveConfig(dynamics=Fast(max_speed_mps=50.0))
+    assert config.replace(dynamics="bicycle").dynamics == config.dynamics == Fast(max_speed_mps=50.0)
+    with pytest.raises(ConfigError, match=r"^dynamics\.max_speed_mps is 200; it must be"):
+        config.replace(dynamics={"max_speed_mps": 200})
 
 
 def test_a_value_without_a_name_is_an_error():
