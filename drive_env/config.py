@@ -101,7 +101,7 @@ class DriveConfig(Checked):
     agents_per_world: int | None = setting(
         None, "agents", "number of agents in each world: a maximum for files, exact for generated scenes",
         count(1, 4096, none="as many as the largest scene needs"))
-    control: str | tuple[int, ...] = setting("vehicles", "", "which objects of a scene become agents", _control)
+    control: tuple[int, ...] | str = setting("vehicles", "", "which objects of a scene become agents", _control)
     others: str = setting(
         "replay", "", "what the other objects do: replay their log, or be static at their start",
         choice("replay", "static"))
