@@ -62,6 +62,8 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     for name in given:
         if name not in own:
             raise CallError(f"state has {shown(name)}, which is not in the state of this batch")
+    # Read once, without the mask or the methods of a subclass: what is checked is what is written.
+    given = {name: np.asarray(array) if isinstance(array, np.ndarray) else array for name, array in given.items()}
     limits = {f"state/{name}": limit for name, limit in ranges(core).items()}
     for name, like in own.items():
         if name not in given:
@@ -76,7 +78,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     _check_absent(core, given)
     check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")},
                      given["state/episode"][:, 0] >= 0)
-    return dict(given)
+    return given
 
 
 def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, float]) -> None:

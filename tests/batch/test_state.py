@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -180,6 +181,40 @@ def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_c
     with pytest.raises(CallError, match=r"state\['arrays/first'\] has 2; every entry must be from 0 to 1"):
         batch.load_state_dict(good | {"arrays/first": lie})
     assert pickle.dumps(batch) == before
+
+
+@pytest.mark.parametrize("name, value", [("x_m", np.nan), ("x_m", 1e30), ("scene_index", 99)])
+def test_a_mask_hides_no_value_that_the_core_could_not_take(name, value):
+    batch = opened()
+    before, state = pickle.dumps(batch), batch.state_dict()
+    array = state[f"state/{name}"]
+    array[0, 0], mask = value, np.zeros(array.shape, bool)
+    mask[0, 0] = True
+    state[f"state/{name}"] = np.ma.array(array, mask=mask)
+    with pytest.raises(CallError, match=rf"^state\['state/{name}'\] has .*every entry must be"):
+        batch.load_state_dict(state)
+    assert pickle.dumps(batch) == before
+
+
+def test_an_array_is_read_once_from_a_mapping_that_makes_it():
+    """As the file of `np.load` does: what is checked is what is written."""
+    class Changing(Mapping):
+        def __init__(self, state):
+            self.state, self.reads = state, dict.fromkeys(state, 0)
+
+        def __getitem__(self, name):
+            self.reads[name] += 1
+            return self.state[name] if self.reads[name] == 1 else np.full_like(self.state[name], 99)
+
+        def __iter__(self):
+            return iter(self.state)
+
+        def __len__(self):
+            return len(self.state)
+
+    batch, state = make(), opened().state_dict()
+    batch.load_state_dict(Changing(state))
+    assert all(np.array_equal(array, state[name]) for name, array in batch.state_dict().items())
 
 
 @pytest.mark.parametrize("name, value", [("status", 0), ("controller", 1), ("present", 1), ("overlapping", 1 << 63)])
