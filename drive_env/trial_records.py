@@ -49,7 +49,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
 
 def check_group(by: object) -> None:
     """Raises a `ConfigError` if trial records cannot be grouped by `by`."""
-    if by not in GROUPS:
+    if not isinstance(by, str) or by not in GROUPS:
         raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
 
 
@@ -69,8 +69,8 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
     Raises:
         ConfigError: `records` has other fields, or `by` is none of the above.
     """
-    if not isinstance(records, np.ndarray) or records.dtype != record_dtype():
-        raise ConfigError(f"records is {shown(records)}; it must be an array of Batch.trial_records")
+    if not isinstance(records, np.ndarray) or records.dtype != record_dtype() or records.ndim != 1:
+        raise ConfigError(f"records is {shown(records)}; it must be an array of Batch.trial_records, of one dimension")
     if by is None:
         return _report(records)
     check_group(by)

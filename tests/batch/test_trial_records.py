@@ -8,6 +8,7 @@ import pytest
 
 import drive_env
 from drive_env import Batch, ConfigError, DriveConfig, trial_metrics
+from drive_env.trial_records import record_dtype
 
 SCENES = [drive_env.generate_scene("town", seed=seed, agents=agents) for seed, agents in ((1, 3), (2, 5), (3, 4))]
 CONFIG = DriveConfig(max_trials=2, trial_steps=12, observation={"partners": 0, "roads": 0},
@@ -182,7 +183,11 @@ def test_records_are_the_same_on_any_number_of_threads_and_taken_while_others_st
     (lambda: make(trial_records=0).metrics(by="scene"), "this batch holds no records; make it with trial_records=n"),
     (lambda: make(trial_records=-1), "trial_records is -1; it must be a whole number from 0 to 1000000"),
     (lambda: make().metrics(by="agent"), "by is 'agent'; it must be None, 'scene' or 'world'"),
-    (lambda: trial_metrics(np.zeros(3)), "it must be an array of Batch.trial_records")])
+    (lambda: make().metrics(by=np.array(["scene", "world"])), "; it must be None, 'scene' or 'world'"),
+    (lambda: make().metrics(by=np.array("scene")), "; it must be None, 'scene' or 'world'"),
+    (lambda: trial_metrics(make().trial_records()[None]), "an array of Batch.trial_records, of one dimension"),
+    (lambda: trial_metrics(np.zeros((), record_dtype())), "an array of Batch.trial_records, of one dimension"),
+    (lambda: trial_metrics(np.zeros(3)), "it must be an array of Batch.trial_records, of one dimension")])
 def test_what_cannot_be_is_refused_in_a_sentence(call, sentence):
     with pytest.raises(ConfigError) as refused:
         call()
