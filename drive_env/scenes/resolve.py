@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import SceneError
+from ..errors import SceneError, checked_int, shown
 from ..names import named_arguments
-from .generate import GENERATORS, generate_scene
+from .generate import AGENT_LIMIT, GENERATORS, generate_scene
 from .generate.parameters import fill_parameters
 from .load import scenes_of
 from .readers.source import Source, read_source
@@ -57,8 +57,16 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
     sources = scenes if isinstance(scenes, (list, tuple)) else (scenes,)
     if not sources:
         raise SceneError("scenes is an empty list; it must hold at least one scene")
+    if agents_per_world is not None:
+        agents_per_world = checked_int("agents_per_world", agents_per_world, 0, AGENT_LIMIT, SceneError)
     if agents is None:
         agents = max(agents_per_world or 0, LEAST_AGENTS)
+    if not isinstance(seeds, Iterable):
+        raise SceneError(f"seeds is {shown(seeds)}; it must be an iterable of whole numbers")
+    if not isinstance(seeds, Sequence):
+        seeds = tuple(seeds)  # every generator reads all of them
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise SceneError(f"parameters is {shown(parameters)}; it must be a mapping of values by name")
     chosen = dict(parameters or {})
     found: list[Scene] = []
     for source in sources:

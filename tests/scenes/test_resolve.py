@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,19 @@ def test_seeds_agents_and_parameters_are_those_of_the_arguments():
     assert {scene.objects.count for scene in scenes} == {4}
     scene, = resolve_scenes("intersection", seeds=[1], parameters={"arm_length_m": 90.0})
     assert scene.source == generate_scene("intersection", seed=1, arm_length_m=90.0).source
+
+
+def test_every_generator_reads_all_seeds_of_an_iterator():
+    scenes = resolve_scenes(["intersection", "town"], seeds=iter((3, 5)), agents=4)
+    assert [scene.name for scene in scenes] == ["intersection/3", "intersection/5", "town/3", "town/5"]
+
+
+@pytest.mark.parametrize("argument, value", [
+    *(("agents_per_world", value) for value in ("4", -1, 1.5, [4])), ("seeds", 5), ("seeds", None),
+    *(("parameters", value) for value in (5, "ab", [1], [("lanes", 1)]))])
+def test_an_argument_of_another_type_is_an_error_that_names_it(argument, value):
+    with pytest.raises(SceneError, match=f"^{argument} is {re.escape(repr(value))}; it must be "):
+        resolve_scenes("town", **{argument: value})
 
 
 @pytest.mark.parametrize("parameters", [{"seed": 1}, {"agents": 4}, {"name": "town"}, {1: 2}])
