@@ -11,7 +11,7 @@ from typing import Any, Literal, get_type_hints
 
 from drive_env import ConfigError, DriveConfig, check_names
 
-from .plain import plain
+from .plain import plain, shown
 
 SEED_LIMIT = 2**63 - 1
 """The largest `run.seed`: half of the range of the core and torch, so that seeds derived from it, by adding updates and
@@ -20,14 +20,14 @@ multiples of a rank's stride, stay in that range."""
 
 def _check(name: str, value, fits: bool, allowed: str) -> None:
     if not fits:
-        raise ConfigError(f"{name} is {value!r}; it must be {allowed}")
+        raise ConfigError(f"{name} is {shown(value)}; it must be {allowed}")
 
 
 @dataclass(frozen=True)
 class _Plain:
     """Converts the values of its fields to plain data of their annotated types (plain.py)."""
 
-    def __new__(cls, *values, **choices):
+    def __new__(cls, /, *values, **choices):
         """Rejects unknown names, for which the constructor made by `dataclass` would raise a plain TypeError."""
         check_names(cls.__name__, choices, _paths(cls))
         return super().__new__(cls)
@@ -40,7 +40,8 @@ class _Plain:
             elif isinstance(value, Mapping):
                 value = _changed(name, kind(), value)
             elif not isinstance(value, kind):
-                raise ConfigError(f"{name} is {value!r}; it must be of type {kind.__name__}, or a dict of its fields")
+                raise ConfigError(f"{name} is {shown(value)}; it must be of type {kind.__name__}, or a dict of its "
+                                  "fields")
             object.__setattr__(self, name, value)
 
 
@@ -235,7 +236,7 @@ class TrainConfig(_Plain):
     ppo: PPOConfig = field(default_factory=PPOConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
-    def changed(self, **parts: dict) -> TrainConfig:
+    def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
 
         Raises:
@@ -260,7 +261,7 @@ class TrainConfig(_Plain):
 def _changed(name: str, config, changes: Mapping[str, Any]):
     """A copy with these fields changed; a dict as the value of a nested config changes fields of it."""
     if not isinstance(changes, Mapping):
-        raise ConfigError(f"{name} is {changes!r}; it must be a dict of its fields")
+        raise ConfigError(f"{name} is {shown(changes)}; it must be a dict of its fields")
     if isinstance(config, DriveConfig):
         return config.replace(**{str(key): value for key, value in changes.items()})
     check_names(type(config).__name__, changes, _paths(type(config)))

@@ -12,7 +12,18 @@ import numpy as np
 
 from drive_env import ConfigError
 
+SHOWN_CHARACTERS = 100
+
 WORDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a string", NoneType: "None"}
+
+
+def shown(value: Any) -> str:
+    """A value for a message, in one line: its repr, truncated if it is long, or its type if `repr` fails."""
+    try:
+        text = " ".join(map(str.strip, repr(value).split("\n")))  # that of an array can have several lines
+    except Exception:  # an int of thousands of digits, or an object whose `__repr__` raises
+        text = f"a value of type {type(value).__name__} that cannot be shown"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 def plain(name: str, value: Any, kind: Any) -> Any:
@@ -24,7 +35,7 @@ def plain(name: str, value: Any, kind: Any) -> Any:
     try:
         return _fitted(value, kind)
     except (TypeError, OverflowError):
-        raise ConfigError(f"{name} is {value!r}; it must be {_words(kind)}") from None
+        raise ConfigError(f"{name} is {shown(value)}; it must be {_words(kind)}") from None
 
 
 def _fitted(value: Any, kind: Any) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 from drive_env import DriveConfig
 
 from ..config import TrainConfig
-from .checkpoint_files import DamagedError, damaged, printable, read_json, shown, unknown
+from ..plain import shown
+from .checkpoint_files import DamagedError, damaged, printable, read_json, unknown
 from .checkpoint_folder import update_of
 from .checkpoint_semantics import check_semantics
 

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-SHOWN_CHARACTERS = 100
+from ..plain import shown
 
 
 class CheckpointError(ValueError):
@@ -25,12 +25,6 @@ class CheckpointError(ValueError):
 
 class DamagedError(CheckpointError):
     """A file of a checkpoint is missing or has changed since it was written; an older checkpoint may be intact."""
-
-
-def shown(value: Any) -> str:
-    """A JSON value for an error message, truncated if it is long."""
-    text = repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 def printable(text: str) -> str:

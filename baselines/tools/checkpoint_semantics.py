@@ -14,8 +14,9 @@ from gymnasium import spaces
 from drive_env import DriveConfig, Feature
 
 from ..config import TrainConfig
+from ..plain import shown
 from ..policy.model import ROTARY_BASE
-from .checkpoint_files import damaged, shown, unknown
+from .checkpoint_files import damaged, unknown
 
 POSITIONS = f"rotary by valid tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"
 """The position encoding."""

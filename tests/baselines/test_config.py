@@ -23,7 +23,7 @@ Two = IntEnum("Two", {"two": 2})
 ODD = {
     "env": {"scenes": [Path("town"), np.str_("intersection")], "scene_count": np.int32(2), "num_worlds": 6.0,
             "scene_parameters": {"arm_length_m": np.float32(60.1), "blocks": [1, np.int64(1)]},
-            "drive": {"dt_s": np.float64(0.1), "control": [3, 4], "reward": {"goal": 2}}},
+            "drive": {"dt_s": np.float64(0.1), "max_trials": Two.two, "control": [3, 4], "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1e3, "learning_rate": np.float32(1e-3), "clip": torch.tensor(0.25), "epochs": Two.two,
             "anneal": np.bool_(False), "gamma": np.array(0.5, np.float32), "credit": np.str_("stop"), "gae_lambda": 1},
     "run": {"folder": Path("runs") / "odd", "minutes": np.float16(0.1)}}
@@ -31,7 +31,7 @@ ODD = {
 PLAIN = {
     "env": {"scenes": ("./town", "intersection"), "scene_count": 2, "num_worlds": 6,
             "scene_parameters": {"arm_length_m": 60.1, "blocks": (1, 1)},
-            "drive": {"dt_s": 0.1, "control": (3, 4), "reward": {"goal": 2}}},
+            "drive": {"dt_s": 0.1, "max_trials": 2, "control": (3, 4), "reward": {"goal": 2}}},
     "ppo": {"agent_steps": 1000, "learning_rate": 0.001, "clip": 0.25, "epochs": 2, "anneal": False, "gamma": 0.5,
             "credit": "stop", "gae_lambda": 1.0},
     "run": {"folder": "runs/odd", "minutes": 0.1}}
@@ -140,6 +140,12 @@ def test_a_config_copies_the_dict_that_it_is_made_from():
     (lambda: PPOConfig(learnin_rate=0.9), r"PPOConfig has no field 'learnin_rate'; did you mean learning_rate\?"),
     (lambda: EnvConfig(drive={"observation": {"partners": 300}}), r"^observation\.partners is 300; it must be a whole"),
     (lambda: TrainConfig.from_dict([3]), r"config is \[3\]; it must be a dict of its fields"),
+    (lambda: TrainConfig(cls=3), "TrainConfig has no field 'cls'; it has env, model, ppo, run"),
+    (lambda: TrainConfig().changed(self=3), "TrainConfig has no field 'self'; it has env, model, ppo, run"),
+    (lambda: TrainConfig.from_dict({"env": {"drive": {"self": 3}}}), "DriveConfig has no field 'self'; it has dt_s"),
+    (lambda: PPOConfig(epochs=10**5000), "^epochs is a value of type int that cannot be shown; it must be"),
+    (lambda: PPOConfig(gamma=np.zeros((9, 9))), r"^gamma is array\(\[\[0\., .*\.\.\.; it must be a finite number$"),
+    (lambda: TrainConfig(env=np.zeros((9, 9))), r"^env is array\(\[\[0\., .*\.\.\.; it must be of type EnvConfig"),
 ])
 def test_a_value_of_another_type_is_an_error(make, sentence):
     with pytest.raises(ConfigError, match=sentence):
