@@ -146,7 +146,7 @@ def main() -> None:
             chosen = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
             env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
             found = scenes_of(env, first_seed)
-            with Batch(found[:1], config=env.drive, seed=seed) as batch:
+            with Batch(found, config=env.drive, seed=seed) as batch:  # checks every scene before any is played
                 check_fits(checkpoint, batch)
         except ValueError as error:  # from checkpoint or scenes; the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")

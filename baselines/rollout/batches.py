@@ -8,6 +8,9 @@ from ..config import EnvConfig
 from ..tools.dist import Ranks
 from .device_buffers import DeviceBuffers, PinnedDeviceBuffers, PinnedHostArrays
 
+SEEDS = 2**64
+"""Number of the seeds of a generator."""
+
 
 def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
     """Every scene that the config names: `scene_count` seeds of each generator, files, and all files of folders.
@@ -15,7 +18,13 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
     Args:
         env: names the scenes.
         first_seed: of the generators; from `env.scene_count` of the training on, no scene is one of its scenes.
+
+    Raises:
+        ValueError: a seed is out of its range, or a scene cannot be read or generated.
     """
+    if not 0 <= first_seed <= SEEDS - env.scene_count:
+        raise ValueError(f"first_seed is {first_seed} and scene_count {env.scene_count}; the seeds must be from 0 to "
+                         f"{SEEDS - 1}")
     seeds = range(first_seed, first_seed + env.scene_count)
     return list(resolve_scenes(env.scenes, env.drive.agents_per_world, seeds, env.scene_agents, env.scene_parameters))
 

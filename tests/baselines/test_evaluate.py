@@ -17,7 +17,7 @@ from baselines import ppo
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner, evaluate, joined, random_policy
 from baselines.rollout.batches import open_batches, scenes_of
-from drive_env import Batch
+from drive_env import Batch, generate_scene, save_scene
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,9 +35,10 @@ def test_held_out_scenes_are_those_of_the_seeds_from_the_first_on():
     assert {scene.objects.count for scene in scenes_of(env, 70)} == {4}
 
 
-def test_a_first_seed_below_zero_is_one_sentence():
-    with pytest.raises(ValueError, match="seed is -1; it must be"):
-        scenes_of(EnvConfig(scene_count=1), -1)
+@pytest.mark.parametrize("first_seed, count", [(-1, 1), (2**64 - 1, 2), (2**64, 1), (0, 10**30)])
+def test_seeds_out_of_their_range_are_an_error_before_any_scene_is_generated(first_seed, count):
+    with pytest.raises(ValueError, match=f"^first_seed is {first_seed} and scene_count {count}; the seeds must be "):
+        scenes_of(EnvConfig(scene_count=count), first_seed)
 
 
 def test_an_evaluation_simulates_every_scene_once():
@@ -153,3 +154,13 @@ def test_an_argument_that_cannot_be_evaluated_is_one_sentence(trained, monkeypat
     arguments = [trained if one is None else one for one in arguments]
     code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, *arguments)
     assert (code, printed) == (1, "") and errors.startswith(sentence)
+
+
+def test_a_scene_in_which_nothing_could_drive_is_one_sentence(trained, monkeypatch, capsys, tmp_path):
+    town = generate_scene("town", agents=2)
+    starts_m = np.stack([town.objects.x_m[0], town.objects.y_m[0]], axis=1)
+    save_scene(town, tmp_path / "a.drv")
+    save_scene(replace(town, objects=replace(town.objects, goal_m=starts_m)), tmp_path / "b.drv")
+    code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, trained, "--scenes", tmp_path)
+    assert (code, printed) == (1, "") and "\n" not in errors
+    assert errors.startswith("baselines.evaluate: scene town/0 has no object that could drive")
