@@ -1,6 +1,5 @@
 """Does the command report in tables, and errors in one sentence?"""
 
-import dataclasses
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from command import cells, run
 from json_writer import json_bytes, small_document
+from still_town import still_town
 
 import drive_env
 
@@ -102,10 +102,7 @@ def test_inspect_takes_a_generators_name():
 
 
 def test_inspect_shows_a_scene_without_agents(monkeypatch):
-    town = drive_env.generate_scene("town", agents=2)
-    starts_m = np.stack([town.objects.x_m[0], town.objects.y_m[0]], axis=1)
-    scene = dataclasses.replace(town, objects=dataclasses.replace(town.objects, goal_m=starts_m))
-    monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (scene, b""))
+    monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (still_town(), b""))
     assert "has no object that could drive" in run("inspect", "any")
 
 
@@ -131,6 +128,15 @@ def test_a_command_names_its_argument_not_the_source_of_the_scene(scene, named, 
     assert cells(run("bench", "--worlds", "1", "--seconds", "0.05", scene), "scenes") == [named]
     demo = run("demo", scene, "--episodes", "1")
     assert demo.count(named.partition(" and ")[0]) == 1 and demo.count("seed=9") == 0
+
+
+@pytest.mark.parametrize("options, sentence", [
+    (["--agents", "2", "--policy", "replay"], "^--agents is 2; policy 'replay' leaves one agent"),
+    (["--agents", "2", "--agent", "2", "--view", "follow"], "^--agent is 2; it must be a whole number from 0 to 1")])
+def test_an_error_of_a_film_names_the_option(options, sentence, tmp_path):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    with pytest.raises(drive_env.ConfigError, match=sentence):
+        run("play", "town", *options, "--out", str(tmp_path / "sheet.png"))
 
 
 def test_the_policies_and_views_of_the_options_are_those_of_the_functions():

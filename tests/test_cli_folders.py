@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from command import cells, run
+from still_town import still_town
 
 import drive_env
 
@@ -49,3 +50,9 @@ def test_an_index_that_selects_no_scene_is_an_error(folder):
         run("inspect", folder, "--index", "2")
     with pytest.raises(drive_env.ConfigError, match="--index is 1; town is a generator, whose scenes --seed selects"):
         run("replay", "town", "--index", "1", "--out", "page.html")
+
+
+def test_demo_refuses_a_scene_in_which_nothing_could_drive_before_it_plays_any(folder):
+    drive_env.save_scene(still_town(), f"{folder}/c.drv")
+    with pytest.raises(drive_env.SceneError, match="no object that could drive"):
+        run("demo", folder, "--episodes", "1000")

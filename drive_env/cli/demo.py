@@ -17,6 +17,7 @@ from ..scenes.resolve import is_generator, resolve_scenes
 from . import show, visuals
 
 TRIALS = 2
+CONFIG = DriveConfig(max_trials=TRIALS)
 SCENE_AGENTS = 32
 
 SHOWN_SHARE = 0.01
@@ -57,6 +58,7 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
         title = own_scenes[0].source if is_generator(scene_name) else scene_name
         if len(own_scenes) > 1:
             title += f": {len(own_scenes)} scenes, drawn at random"
+        parallel_env(own_scenes, CONFIG).close()  # an error before anything is played
     if out is not None:
         visuals.prepare(out)
     show.lines(show.machine())
@@ -72,12 +74,11 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:
-    config = DriveConfig(max_trials=TRIALS)
     played = []
     with show.progress() as bars:
         for name, driver in (("random actions", RandomDriver), ("lane driver", LaneDriver)):
             bar = bars.add_task(name, total=episodes)
-            env = parallel_env(scenes, config)
+            env = parallel_env(scenes, CONFIG)
             played.append(play(env, name, driver(env.batch), episodes, seed, partial(bars.advance, bar)))
             env.close()
             all_roles = env.batch.roles

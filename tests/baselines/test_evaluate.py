@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import ALONE, BUSY, make_policy, run_here, tiny_config
+from still_town import still_town
 
 from baselines import evaluate as evaluation
 from baselines import ppo
@@ -157,10 +158,8 @@ def test_an_argument_that_cannot_be_evaluated_is_one_sentence(trained, monkeypat
 
 
 def test_a_scene_in_which_nothing_could_drive_is_one_sentence(trained, monkeypatch, capsys, tmp_path):
-    town = generate_scene("town", agents=2)
-    starts_m = np.stack([town.objects.x_m[0], town.objects.y_m[0]], axis=1)
-    save_scene(town, tmp_path / "a.drv")
-    save_scene(replace(town, objects=replace(town.objects, goal_m=starts_m)), tmp_path / "b.drv")
+    save_scene(generate_scene("town", agents=2), tmp_path / "a.drv")
+    save_scene(still_town(), tmp_path / "b.drv")
     code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, trained, "--scenes", tmp_path)
     assert (code, printed) == (1, "") and "\n" not in errors
     assert errors.startswith("baselines.evaluate: scene town/0 has no object that could drive")
