@@ -222,9 +222,9 @@ class Batch(ReadableWorlds):
     def expert_actions(self) -> ExpertActions:
         """The actions with which the agents replay their logs: entry t is that of step t of a trial.
 
-        They are those of the scenes that the worlds play now, under the batch's config. Steps after the end of a log,
-        agents without a log (those of generated scenes) and absent agents have no valid action. docs/actions.md says
-        how closely they replay a log.
+        They are those of the worlds' current scenes, under the batch's config. Steps after the end of a log, agents
+        without a log (those of generated scenes) and absent agents have no valid action. docs/actions.md has the
+        distance between log and replay.
 
         Returns:
             Actions and their flags for as many steps as the longest trial of all scenes has, (steps, R) each.
