@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .binding import check, ffi, lib, per_thread, table, text
 from .roles import Roles
 
-__all__ = ["native_scene"]
+__all__ = ["native_scene", "native_scenes"]
 
 
 _scenes_in_use: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
@@ -43,7 +44,7 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     return getattr(scene.objects, name)[roles.objects]
 
 
-def native_scene(roles: Roles, *, lane_graph: bool = False):
+def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NULL) -> Any:
     """The core's scene of these roles, which frees itself.
 
     A scene made of the same arrays that another batch still holds, whatever its config, is returned instead of a new
@@ -52,6 +53,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False):
     Args:
         lane_graph: whether the scene has its lane graph, which routes need and a step does not. It adds 3 to 18
             percent to the memory of a scene.
+        arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
               if lane_graph or not name.startswith("lane_")}
@@ -77,7 +79,13 @@ def native_scene(roles: Roles, *, lane_graph: bool = False):
                     for key, array in arrays.items()}
         source = ffi.new("drv_scene_input *", dict(**numbers, name=name, **pointers))
         out, message = ffi.new("drv_scene **"), per_thread.message
-        check(lib.drv_scene_create(source, out, message), message)
+        check(lib.drv_scene_create(source, arena, out, message), message)
         handle = ffi.gc(out[0], lib.drv_scene_release, lib.drv_scene_describe(out[0]).bytes)
         _scenes_in_use[digest.digest()] = handle
     return handle
+
+
+def native_scenes(roles: Sequence[Roles]) -> list[Any]:
+    """`native_scene` of each; new scenes lie side by side in memory."""
+    arena = ffi.gc(lib.drv_arena_create(), lib.drv_arena_free)  # if NULL, each scene has memory of its own
+    return [native_scene(each, arena=arena) for each in roles]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .arrays import aligned_block, allocate, shared_table
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
-from .native import native_scene
+from .native import native_scenes
 from .native_config import native_config
 from .roles import Roles
 
@@ -66,7 +66,7 @@ class NativeBatch:
 
         # The core copies what the setup points to, so these objects are needed until drv_batch_create returns.
         native = native_config(config, self.restart)
-        self.scene_handles = [native_scene(role) for role in roles]
+        self.scene_handles = native_scenes(roles)
         scene_list = ffi.new("drv_scene *[]", self.scene_handles)
         isa = ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, "")))
         setup = ffi.new("drv_batch_setup *", dict(

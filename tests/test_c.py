@@ -13,7 +13,7 @@ from build_core import ADDRESS, INSTRUCTION_SETS, MEMCHECK, PLAIN, THREAD, WARNI
 FOLDER = Path(__file__).parent / "c"
 PROGRAMS = sorted(FOLDER.glob("test_*.c"))
 THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c", FOLDER / "test_parts.c", FOLDER / "test_road_cache.c",
-            FOLDER / "test_slabs.c"]
+            FOLDER / "test_arena.c"]
 ENDED_BY_MEMCHECK = {
     # Memory that another thread was freeing when the process forked has no owner in the child.
     "a_copy_forked_in_the_middle_of_closing_ends_once",

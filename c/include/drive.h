@@ -17,6 +17,7 @@
 #include "drive/action_space.h"
 #include "drive/expert.h"
 #include "drive/observation.h"
+#include "drive/arena.h"
 #include "drive/scene.h"
 #include "drive/scene_file.h"
 #include "drive/batch.h"

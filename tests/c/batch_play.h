@@ -31,7 +31,7 @@ static inline void begin_scene(batch_play *play, drv_config config, int32_t thre
     small_scene small;
     make_small(&small);
     memset(play, 0, sizeof *play);
-    const drv_status status = drv_scene_create(&small.input, &play->scene, play->message);
+    const drv_status status = drv_scene_create(&small.input, NULL, &play->scene, play->message);
     CHECK(status == DRV_OK, "%s", play->message);
     for (int32_t i = 0; i < WORLDS; i++) play->ids[i] = i;
     play->setup = (drv_batch_setup){.config = config, .num_worlds = WORLDS, .agents_per_world = SMALL_AGENTS,

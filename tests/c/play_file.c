@@ -127,12 +127,14 @@ int main(int count, char **words) {
     char message[DRV_MESSAGE_BYTES] = "";
     const uint64_t scene_count = take_count();
     drv_scene **scenes = room(scene_count * sizeof *scenes);
+    drv_arena *arena = drv_arena_create();
     for (uint64_t i = 0; i < scene_count; i++) {
         drv_scene_input input;
         const pointed parts = take_struct(&input, sizeof input);
-        must(drv_scene_create(&input, &scenes[i], message), message);
+        must(drv_scene_create(&input, arena, &scenes[i], message), message);
         free_pointed(parts);
     }
+    drv_arena_free(arena);
     drv_batch_setup setup;
     const pointed ids = take_struct(&setup, sizeof setup);
     setup.scenes = scenes;

@@ -10,7 +10,7 @@
 static drv_scene *scene_of(const drv_scene_input *input) {
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
-    CHECK(drv_scene_create(input, &scene, message) == DRV_OK, "%s", message);
+    CHECK(drv_scene_create(input, NULL, &scene, message) == DRV_OK, "%s", message);
     return scene;
 }
 
@@ -21,7 +21,8 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
     for (int32_t round = 0; round < 2; round++) {
         drv_config config = small_config();
         config.max_speed_mps = round == 0 ? 40.0f : 10.0f;
-        drv_encoding *encoding = drv_encodings_create(&scene, 1, &config);
+        drv_arena *arena = drv_arena_create();
+        drv_encoding *encoding = drv_encodings_create(&scene, 1, &config, arena);
         int32_t lanes = 0, filled = 0;
         for (int32_t i = 0; i < scene->segments.count; i++) {
             const float *record = encoding->record + i * ROAD_COUNT;
@@ -43,7 +44,7 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
         CHECK(memcmp(copied + ROAD_COUNT, encoding->record,
                      (size_t)scene->segments.count * ROAD_COUNT * sizeof *copied) == 0, "the copy differs");
         free(copied);
-        drv_encodings_free(encoding);
+        drv_arena_free(arena);
     }
     drv_scene_release(scene);
 }
@@ -54,19 +55,18 @@ TEST(search_bounds_follow_the_slots_and_the_view_radius) {
     drv_scene *scene = scene_of(&small.input);
     const int32_t cells = scene->grid.columns * scene->grid.rows;
     drv_config config = small_config();
+    drv_arena *arena = drv_arena_create();
     config.roads = 1;
-    drv_encoding *few = drv_encodings_create(&scene, 1, &config);
+    drv_encoding *few = drv_encodings_create(&scene, 1, &config, arena);
     config.roads = 12;
-    drv_encoding *many = drv_encodings_create(&scene, 1, &config);
+    drv_encoding *many = drv_encodings_create(&scene, 1, &config, arena);
     config.view_radius_m = 7.0f;
-    drv_encoding *near = drv_encodings_create(&scene, 1, &config);
+    drv_encoding *near = drv_encodings_create(&scene, 1, &config, arena);
     for (int32_t cell = 0; cell < cells; cell++) {
         CHECK(few->cell_reach_m[cell] < many->cell_reach_m[cell], "cell %d", cell);
         CHECK(near->cell_reach_m[cell] <= 7.0f, "cell %d: %g", cell, (double)near->cell_reach_m[cell]);
     }
-    drv_encodings_free(few);
-    drv_encodings_free(many);
-    drv_encodings_free(near);
+    drv_arena_free(arena);
     drv_scene_release(scene);
 }
 
@@ -78,16 +78,16 @@ TEST(a_scene_that_is_listed_twice_is_encoded_once) {
     drv_scene *other = scene_of(&small.input);
     drv_scene *scenes[] = {other, one, other, one, one};
     const drv_config config = small_config();
-    drv_encoding *encodings = drv_encodings_create(scenes, 5, &config);
+    drv_arena *arena = drv_arena_create();
+    drv_encoding *encodings = drv_encodings_create(scenes, 5, &config, arena);
     for (int32_t i = 0; i < 5; i++) {
-        drv_encoding *alone = drv_encodings_create(&scenes[i], 1, &config);
+        drv_encoding *alone = drv_encodings_create(&scenes[i], 1, &config, arena);
         CHECK(memcmp(alone->record, encodings[i].record,
                      (size_t)one->segments.count * ROAD_COUNT * sizeof(float)) == 0, "scene %d", i);
         CHECK(encodings[i].record == encodings[scenes[i] == one ? 1 : 0].record, "scene %d is encoded again", i);
-        drv_encodings_free(alone);
     }
     CHECK(encodings[0].record != encodings[1].record, "two scenes share an encoding");
-    drv_encodings_free(encodings);
+    drv_arena_free(arena);
     drv_scene_release(one);
     drv_scene_release(other);
 }

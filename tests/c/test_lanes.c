@@ -50,7 +50,7 @@ static void make_square(square *made) {
 static drv_scene *scene_of(const drv_scene_input *input) {
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
-    CHECK(drv_scene_create(input, &scene, message) == DRV_OK, "%s", message);
+    CHECK(drv_scene_create(input, NULL, &scene, message) == DRV_OK, "%s", message);
     return scene;
 }
 
@@ -226,17 +226,20 @@ TEST(hostile_links_are_refused_by_name) {
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         make_square(&made);
         made.lane_successor[links[i].link] = links[i].to;
-        CHECK(drv_scene_create(&made.small.input, &scene, message) == DRV_ERROR_SCENE && !scene, "%s", links[i].named);
+        CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
+              "%s", links[i].named);
         CHECK(strstr(message, links[i].named) && strstr(message, " must "), "%s: %s", links[i].named, message);
     }
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         make_square(&made);
         made.lane_start[starts[i].entry] = starts[i].value;
-        CHECK(drv_scene_create(&made.small.input, &scene, message) == DRV_ERROR_SCENE && !scene, "%s", starts[i].named);
+        CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
+              "%s", starts[i].named);
         CHECK(strstr(message, starts[i].named), "%s: %s", starts[i].named, message);
     }
     make_square(&made);
     made.small.input.lane_start = NULL;
-    CHECK(drv_scene_create(&made.small.input, &scene, message) == DRV_ERROR_SCENE && strstr(message, "link_count is 5"),
+    CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE &&
+          strstr(message, "link_count is 5"),
           "%s", message);
 }

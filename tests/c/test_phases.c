@@ -68,7 +68,7 @@ static drv_scene *make_scene(int32_t variant) {
     }
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];
-    CHECK(drv_scene_create(&small.input, &scene, message) == DRV_OK, "%s", message);
+    CHECK(drv_scene_create(&small.input, NULL, &scene, message) == DRV_OK, "%s", message);
     return scene;
 }
 

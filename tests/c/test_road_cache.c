@@ -44,10 +44,11 @@ TEST(sub_cells_are_half_as_wide_and_every_scene_has_its_own) {
     const drv_grid grid = drv_road_cache_grid(scenes[0]);
     CHECK(grid.left_m == -3.0f && grid.bottom_m == 7.0f && grid.cell_m == 2.5f, "%g", (double)grid.cell_m);
     CHECK(grid.columns == 2 * COLUMNS && grid.rows == 2 * ROWS, "%d, %d", grid.columns, grid.rows);
-    drv_road_cache *cache = drv_road_cache_create(scenes, 2, ITEMS, 1 << 20);
+    drv_arena *arena = drv_arena_create();
+    drv_road_cache *cache = drv_road_cache_create(scenes, 2, ITEMS, 1 << 20, arena);
     CHECK(cache->first_sub_cell[0] == 0 && cache->first_sub_cell[1] == CELLS, "%lld",
           (long long)cache->first_sub_cell[1]);
-    drv_road_cache_free(cache);
+    drv_arena_free(arena);
     free(scenes[0]);
     free(scenes[1]);
 }
@@ -56,7 +57,8 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
     drv_scene *scene = empty_scene();
     drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     for (uint64_t capacity = 0; capacity <= 40; capacity++) {
-        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT);
+        drv_arena *arena = drv_arena_create();
+        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT, arena);
         uint64_t used = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) {
             make_list(list, cell);
@@ -67,7 +69,7 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
                   (unsigned long long)capacity);
             if (found) check_list(found, cell);
         }
-        drv_road_cache_free(cache);
+        drv_arena_free(arena);
     }
     free(list);
     free(scene);
@@ -75,7 +77,8 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
 
 TEST(the_first_list_stays_and_none_can_be_kept) {
     drv_scene *scene = empty_scene();
-    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20);
+    drv_arena *arena = drv_arena_create();
+    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20, arena);
     drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     make_list(list, 5);
     drv_road_cache_store(cache, 5, list);
@@ -88,19 +91,20 @@ TEST(the_first_list_stays_and_none_can_be_kept) {
     CHECK(!drv_road_cache_count_visit(cache, 7, 1) && !drv_road_cache_count_visit(cache, 5, 1),
           "a list is asked for where there is an answer");
     free(list);
-    drv_road_cache_free(cache);
+    drv_arena_free(arena);
     free(scene);
 }
 
 TEST(visits_count_up_to_the_one_that_makes_a_list) {
     drv_scene *scene = empty_scene();
-    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20);
+    drv_arena *arena = drv_arena_create();
+    drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20, arena);
     for (int32_t visit = 1; visit < 8; visit++) CHECK(!drv_road_cache_count_visit(cache, 3, 8), "visit %d", visit);
     CHECK(drv_road_cache_count_visit(cache, 3, 8) && drv_road_cache_count_visit(cache, 3, 8),
           "true for every later visit until a list is stored");
     CHECK(drv_road_cache_count_visit(cache, 4, 1), "the first");
     CHECK(drv_road_cache_find(cache, 3) == NULL, "a count is no list");
-    drv_road_cache_free(cache);
+    drv_arena_free(arena);
     free(scene);
 }
 
@@ -125,7 +129,8 @@ TEST(threads_find_whole_lists_or_none) {
     uint64_t wanted = 0;
     for (int64_t cell = 0; cell < CELLS; cell++) wanted += units(cell);
     for (uint64_t capacity = 8; capacity <= 1024; capacity *= 4) {
-        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT);
+        drv_arena *arena = drv_arena_create();
+        drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT, arena);
         pthread_t threads[4];
         for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cache);
         for (int32_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
@@ -133,7 +138,7 @@ TEST(threads_find_whole_lists_or_none) {
         for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_road_cache_find(cache, cell) != NULL;
         CHECK(kept > 0 && (kept == CELLS) == (capacity >= wanted), "%d with capacity %llu of %llu", kept,
               (unsigned long long)capacity, (unsigned long long)wanted);
-        drv_road_cache_free(cache);
+        drv_arena_free(arena);
     }
     free(scene);
 }

@@ -10,7 +10,7 @@
 static drv_scene *scene_of(const drv_scene_input *input) {
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(input, &scene, message);
+    const drv_status status = drv_scene_create(input, NULL, &scene, message);
     CHECK(status == DRV_OK && scene, "status %d: %s", status, message);
     return scene;
 }
@@ -289,7 +289,7 @@ static void check_refused(const small_scene *small, const char *about, const cha
     char *message = malloc(DRV_MESSAGE_BYTES);
     memset(message, 'x', DRV_MESSAGE_BYTES);
     drv_scene *scene = (drv_scene *)(uintptr_t)64;
-    const drv_status status = drv_scene_create(&small->input, &scene, message);
+    const drv_status status = drv_scene_create(&small->input, NULL, &scene, message);
     CHECK(status == DRV_ERROR_SCENE && scene == NULL, "%s: status %d", about, status);
     if (status == DRV_OK) drv_scene_release(scene);
     message[DRV_MESSAGE_BYTES - 1] = '\0';
@@ -365,7 +365,7 @@ TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
     small.input.point_y_m = y_m;
     char message[DRV_MESSAGE_BYTES];
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(&small.input, &scene, message);
+    const drv_status status = drv_scene_create(&small.input, NULL, &scene, message);
     CHECK(status == DRV_ERROR_SCENE && !scene && strstr(message, "17000000 segments"), "%d: %s", status, message);
     free(start);
     free(kind);
@@ -392,7 +392,7 @@ TEST(random_bytes_are_refused_or_make_a_scene) {
         if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
         char message[DRV_MESSAGE_BYTES];
         drv_scene *scene = NULL;
-        const drv_status status = drv_scene_create(&small.input, &scene, message);
+        const drv_status status = drv_scene_create(&small.input, NULL, &scene, message);
         CHECK((status == DRV_OK) == (scene != NULL), "status %d", status);
         made += status == DRV_OK;
         refused += status != DRV_OK;
@@ -413,7 +413,7 @@ TEST(a_long_name_is_cut_to_fit) {
     drv_scene_release(scene);
     small.input.dt_s = 0.0f;
     char *message = malloc(DRV_MESSAGE_BYTES);
-    CHECK(drv_scene_create(&small.input, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
+    CHECK(drv_scene_create(&small.input, NULL, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
     CHECK(strstr(message, "dt_s") != NULL, "the name crowds out the reason: %s", message);
     free(message);
 }

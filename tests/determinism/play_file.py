@@ -53,9 +53,9 @@ class _Listener:
     def _keep(self, made):
         self.pointed[int(core_ffi.cast("uintptr_t", made))] = bytes(core_ffi.buffer(made))
 
-    def drv_scene_create(self, source, out, message):
+    def drv_scene_create(self, source, arena, out, message):
         self.inputs.append(self._struct(source))
-        return core_lib.drv_scene_create(source, out, message)
+        return core_lib.drv_scene_create(source, arena, out, message)
 
     def drv_batch_create(self, setup, *rest):
         self.setups.append(self._struct(setup))

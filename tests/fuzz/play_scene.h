@@ -159,7 +159,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.road_selection = draw & 64u ? DRV_ROADS_NEAR : DRV_ROADS_EXACT;
     config.road_memory_mib = draw & 128u ? 1 : 0;
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(in, &scene, message);
+    const drv_status status = drv_scene_create(in, NULL, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
     if (status == DRV_OK) play_batch(scene, &config, in->num_agents, draw >> 8);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #endif
 
+#include "drive/arena.h"
 #include "drive/config.h"
 #include "drive/limits.h"
 #include "drive/lists.h"
@@ -75,8 +76,8 @@ typedef struct drv_scene_facts {
 /* Writes up to `capacity` arrays of drv_scene_input and returns how many there are. */
 int32_t drv_scene_array_fields(drv_scene_array_field *out, int32_t capacity);
 /* Checks every count and number of the input, copies the arrays, splits long segments and sorts them into the grid.
- * Batches of any config may share the scene. */
-drv_status drv_scene_create(const drv_scene_input *input, drv_scene **out, char *message);
+ * Batches of any config may share the scene. Where `arena` is NULL the scene has memory of its own. */
+drv_status drv_scene_create(const drv_scene_input *input, drv_arena *arena, drv_scene **out, char *message);
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);
 

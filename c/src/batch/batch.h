@@ -7,6 +7,7 @@
 
 #include "batch/ownership.h"
 #include "drive.h"
+#include "platform/arena.h"
 #include "platform/fp_env.h"
 #include "platform/pool.h"
 #include "step/kernels.h"
@@ -45,6 +46,7 @@ typedef struct drv_part {
 struct drv_batch {
     drv_config config;
     const drv_kernels *kernels;
+    drv_arena *arena; /* all memory below but the block, the caller's arrays and the pool */
     int32_t num_worlds, scene_count;
     drv_scene **scenes;
     drv_encoding *encodings; /* one per scene */
@@ -58,7 +60,6 @@ struct drv_batch {
     drv_pool *pool;
     drv_worker *workers;
     drv_actions actions; /* the core's own copy, of all agents */
-    uint8_t *scratch_block;
     bool closed, times_phases;
     bool torn; /* the process forked during a call or a step */
     drv_ownership ownership;
@@ -74,7 +75,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message);
 
 /* ---- scratch.c ---- */
 
-/* Allocates the workers with their scratch; false where there is no memory. */
+/* Allocates the workers with their scratch memory; false if out of memory. */
 bool drv_batch_make_scratch(drv_batch *batch);
 
 /* ---- worlds.c ---- */

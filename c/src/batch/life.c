@@ -3,16 +3,18 @@
 #include <string.h>
 
 #include "batch/batch.h"
+#include "platform/arena.h"
 #include "platform/error.h"
-#include "platform/memory.h"
 
 enum { block_alignment_bytes = 64 };
 
 static bool make_actions(drv_batch *batch) {
-    const size_t count = (size_t)batch->needs.num_agents * (size_t)batch->needs.action_width;
-    if (batch->config.action_type == DRV_CONTINUOUS) batch->actions.share = calloc(count, sizeof(float));
-    else batch->actions.bin = calloc(count, sizeof(int64_t));
-    return batch->actions.share || batch->actions.bin;
+    const bool continuous = batch->config.action_type == DRV_CONTINUOUS;
+    const uint64_t count = (uint64_t)batch->needs.num_agents * (uint64_t)batch->needs.action_width;
+    void *actions = drv_arena_acquire(batch->arena, count * (continuous ? sizeof(float) : sizeof(int64_t)));
+    if (continuous) batch->actions.share = actions;
+    else batch->actions.bin = actions;
+    return actions != NULL;
 }
 
 /* Parts as equal as whole worlds allow. */
@@ -26,22 +28,31 @@ static void cut_parts(drv_batch *batch) {
     }
 }
 
-/* Acquires all that the batch owns; false where there is no memory for some of it. */
-static bool acquire_all(drv_batch *batch, const drv_batch_setup *setup) {
-    batch->pool = drv_pool_create(setup->thread_count, 1 + setup->part_count);
-    batch->scenes = calloc((size_t)setup->scene_count, sizeof *batch->scenes);
+static bool retain_scenes(drv_batch *batch, const drv_batch_setup *setup) {
+    batch->scenes = drv_arena_acquire(batch->arena, (uint64_t)setup->scene_count * sizeof *batch->scenes);
     for (int32_t i = 0; batch->scenes && i < setup->scene_count; i++) {
         batch->scenes[i] = setup->scenes[i];
         drv_scene_retain(batch->scenes[i]);
     }
-    if (!batch->pool || !batch->scenes) return false;
-    batch->encodings = drv_encodings_create(batch->scenes, batch->scene_count, &batch->config);
-    if (batch->config.roads > 0)
-        batch->road_cache = drv_road_cache_create(batch->scenes, batch->scene_count,
-                                                  drv_road_cache_items(&batch->config),
-                                                  (uint64_t)batch->config.road_memory_mib << 20);
-    return batch->encodings && (batch->road_cache || batch->config.roads == 0) && drv_batch_make_scratch(batch) &&
-           make_actions(batch);
+    return batch->scenes != NULL;
+}
+
+/* Encodes the scenes and creates the road cache, which a batch without road slots does not have. */
+static bool make_views(drv_batch *batch) {
+    const drv_config *config = &batch->config;
+    batch->encodings = drv_encodings_create(batch->scenes, batch->scene_count, config, batch->arena);
+    if (config->roads == 0) return batch->encodings != NULL;
+    batch->road_cache = drv_road_cache_create(batch->scenes, batch->scene_count, drv_road_cache_items(config),
+                                              (uint64_t)config->road_memory_mib << 20, batch->arena);
+    return batch->encodings && batch->road_cache;
+}
+
+/* Acquires all that the batch owns; false if out of memory. */
+static bool acquire_all(drv_batch *batch, const drv_batch_setup *setup) {
+    batch->arena = drv_arena_create();
+    batch->pool = drv_pool_create(setup->thread_count, 1 + setup->part_count);
+    return batch->arena && batch->pool && retain_scenes(batch, setup) && make_views(batch) &&
+           drv_batch_make_scratch(batch) && make_actions(batch);
 }
 
 static void clear_state(drv_batch *batch, const drv_batch_setup *setup) {
@@ -93,7 +104,6 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
                         setup->thread_count, setup->config.road_memory_mib);
     }
     clear_state(batch, setup);
-    drv_memory_close_slab(); /* its scenes were made for it, one after the other */
     *out = batch;
     return DRV_OK;
 }
@@ -102,13 +112,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
 static void release_all(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
-    drv_encodings_free(batch->encodings);
-    drv_road_cache_free(batch->road_cache);
-    free(batch->scenes);
-    free(batch->workers);
-    drv_memory_release(batch->scratch_block);
-    free(batch->actions.bin);
-    free(batch->actions.share);
+    drv_arena_free(batch->arena);
     batch->closed = true;
 }
 

@@ -1,9 +1,7 @@
 /* In which memory does a thread search? */
-#include <stdlib.h>
-
 #include "batch/batch.h"
 #include "math/vector.h"
-#include "platform/memory.h"
+#include "platform/arena.h"
 #include "view/layout.h"
 
 /* Cuts one thread's block into the arrays of its scratch, or only measures it where `base` is NULL. */
@@ -40,12 +38,12 @@ bool drv_batch_make_scratch(drv_batch *batch) {
     drv_scratch measured;
     const uint64_t bytes = carve(batch, NULL, &measured);
     const int32_t workers = drv_pool_workers(batch->pool);
-    batch->workers = calloc((size_t)workers, sizeof *batch->workers);
-    batch->scratch_block = drv_memory_acquire((uint64_t)workers * bytes);
-    if (!batch->workers || !batch->scratch_block) return false;
-    for (int32_t i = 0; i < workers; i++) {
+    batch->workers = drv_arena_acquire(batch->arena, (uint64_t)workers * sizeof *batch->workers);
+    uint8_t *next = drv_arena_acquire(batch->arena, (uint64_t)workers * bytes);
+    if (!batch->workers || !next) return false;
+    for (int32_t i = 0; i < workers; i++, next += bytes) {
         drv_scratch *scratch = &batch->workers[i].scratch;
-        carve(batch, batch->scratch_block + (uint64_t)i * bytes, scratch);
+        carve(batch, next, scratch);
         for (int32_t block = 0; block < batch->sizes.vehicles; block++)
             scratch->vehicle_block[block] = block * batch->kernels->width;
     }

@@ -7,21 +7,21 @@
 
 #include "math/geometry.h"
 #include "math/vector.h"
+#include "platform/arena.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"
-#include "platform/memory.h"
 #include "scene/scene_input.h"
 #include "scene/segments.h"
 
 /* ---- memory ---- */
 
-/* Block of all arrays of a scene. The same code first measures it, then lays it out. */
-typedef struct arena {
+/* Where all arrays of a scene are in its block. The same code first measures the block, then lays it out. */
+typedef struct layout {
     uint8_t *base; /* NULL while measuring */
     uint64_t used;
-} arena;
+} layout;
 
-static void *carve(arena *block, int64_t count, size_t item_bytes) {
+static void *carve(layout *block, int64_t count, size_t item_bytes) {
     void *memory = block->base ? block->base + block->used : NULL;
     uint64_t bytes = (uint64_t)(count > 0 ? count : 0) * item_bytes;
     block->used += drv_round_up_to_line(bytes);
@@ -30,7 +30,7 @@ static void *carve(arena *block, int64_t count, size_t item_bytes) {
 
 #define CARVE(block, field, count) ((field) = carve((block), (int64_t)(count), sizeof *(field)))
 
-static void lay_out_segments(drv_segments *segments, arena *block, int32_t count, int32_t cell_count) {
+static void lay_out_segments(drv_segments *segments, layout *block, int32_t count, int32_t cell_count) {
     segments->count = count;
     CARVE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
     CARVE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
@@ -40,7 +40,7 @@ static void lay_out_segments(drv_segments *segments, arena *block, int32_t count
     CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 
-static void lay_out_lanes(drv_lanes *lanes, arena *block) {
+static void lay_out_lanes(drv_lanes *lanes, layout *block) {
     CARVE(block, lanes->point_start, (int64_t)lanes->road_count + 1);
     CARVE(block, lanes->successor_start, (int64_t)lanes->road_count + 1);
     CARVE(block, lanes->predecessor_start, (int64_t)lanes->road_count + 1);
@@ -51,7 +51,7 @@ static void lay_out_lanes(drv_lanes *lanes, arena *block) {
     CARVE(block, lanes->predecessor, lanes->link_count);
 }
 
-static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
+static void lay_out(drv_scene *scene, layout *block, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
 #define X(type, name, letter, element, low, high) CARVE(block, scene->name, DRV_COUNT_##element(scene));
     DRV_SCENE_COPIED(X)
@@ -65,15 +65,16 @@ static void lay_out(drv_scene *scene, arena *block, int32_t segment_count, int32
     if (has_lane_graph) lay_out_lanes(&scene->lanes, block);
 }
 
-static drv_scene *allocate(const drv_scene *plan, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
+static drv_scene *allocate(const drv_scene *plan, drv_arena *arena, int32_t segment_count, int32_t edge_count,
+                           bool has_lane_graph) {
     drv_scene sized = *plan;
-    arena block = {NULL, drv_round_up_to_line(sizeof *plan)};
+    layout block = {NULL, drv_round_up_to_line(sizeof *plan)};
     lay_out(&sized, &block, segment_count, edge_count, has_lane_graph);
-    drv_scene *scene = drv_memory_acquire_shared(block.used);
+    drv_scene *scene = drv_memory_acquire(arena, block.used);
     if (!scene) return NULL;
     memcpy(scene, plan, sizeof *plan);
     scene->bytes = block.used;
-    block = (arena){(uint8_t *)scene, drv_round_up_to_line(sizeof *plan)};
+    block = (layout){(uint8_t *)scene, drv_round_up_to_line(sizeof *plan)};
     lay_out(scene, &block, segment_count, edge_count, has_lane_graph);
     atomic_init(&scene->references, 1);
     return scene;
@@ -134,7 +135,8 @@ static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_ro
 /* ---- calls ---- */
 
 /* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
-__attribute__((noinline)) static drv_status create(const drv_scene_input *in, drv_scene **out, char *message) {
+__attribute__((noinline)) static drv_status create(const drv_scene_input *in, drv_arena *arena, drv_scene **out,
+                                                   char *message) {
     *out = NULL;
     drv_status status = drv_scene_input_check(in, message);
     if (status != DRV_OK) return status;
@@ -158,7 +160,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         plan.grid = drv_segments_sort(pieces, count);
         for (int64_t i = 0; i < count; i++) edge_count += in->road_kind[pieces[i].road] == DRV_ROAD_EDGE;
         if (in->lane_start) plan.lanes = drv_lanes_measure(in);
-        scene = allocate(&plan, (int32_t)count, edge_count, in->lane_start != NULL);
+        scene = allocate(&plan, arena, (int32_t)count, edge_count, in->lane_start != NULL);
     }
     if (scene) {
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
@@ -175,9 +177,9 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
     return status;
 }
 
-drv_status drv_scene_create(const drv_scene_input *in, drv_scene **out, char *message) {
+drv_status drv_scene_create(const drv_scene_input *in, drv_arena *arena, drv_scene **out, char *message) {
     const drv_fp_env callers = drv_fp_env_begin();
-    const drv_status status = create(in, out, message);
+    const drv_status status = create(in, arena, out, message);
     drv_fp_env_end(callers);
     return status;
 }

@@ -1,7 +1,7 @@
 /* What is the mutable state of a world? Lays out the arrays of DRV_STATE in a block. */
 #include "step/state.h"
 
-#include "platform/memory.h"
+#include "platform/arena.h"
 #include "step/metrics.h"
 
 #define DRV_AGENTS sizes.agents

@@ -6,7 +6,6 @@
 
 #include "math/geometry.h"
 #include "platform/fp_env.h"
-#include "platform/memory.h"
 
 /* ---- one scene ---- */
 
@@ -96,13 +95,14 @@ static uint64_t reach_bytes(const drv_scene *scene) {
 
 /* The encodings, their layout, then the arrays of each in the order of the scenes: worlds read them side by side. */
 __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes, const int32_t *first,
-                                                       int32_t scene_count, const drv_config *config) {
+                                                       int32_t scene_count, const drv_config *config,
+                                                       drv_arena *arena) {
     const uint64_t layout_begin = drv_round_up_to_line((uint64_t)scene_count * sizeof(drv_encoding));
     const uint64_t arrays_begin = layout_begin + drv_round_up_to_line(sizeof(drv_layout));
     uint64_t used = arrays_begin;
     for (int32_t i = 0; i < scene_count; i++)
         if (first[i] == i) used += record_bytes(scenes[i]) + reach_bytes(scenes[i]);
-    drv_encoding *encodings = drv_memory_acquire(used);
+    drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
     uint8_t *next = (uint8_t *)encodings + arrays_begin;
@@ -138,16 +138,15 @@ __attribute__((noinline)) static void fill(drv_encoding *encodings, drv_scene *c
     }
 }
 
-drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config) {
+drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config,
+                                   drv_arena *arena) {
     int32_t *first = first_indices(scenes, scene_count);
     float *distances = distances_for(scenes, scene_count);
     const drv_fp_env callers = drv_fp_env_begin();
-    drv_encoding *encodings = first && distances ? lay_out(scenes, first, scene_count, config) : NULL;
+    drv_encoding *encodings = first && distances ? lay_out(scenes, first, scene_count, config, arena) : NULL;
     if (encodings) fill(encodings, scenes, first, scene_count, config, distances);
     drv_fp_env_end(callers);
     free(first);
     free(distances);
     return encodings;
 }
-
-void drv_encodings_free(drv_encoding *encodings) { drv_memory_release(encodings); }

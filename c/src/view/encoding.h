@@ -4,6 +4,7 @@
 #ifndef DRV_ENCODING_H
 #define DRV_ENCODING_H
 
+#include "platform/arena.h"
 #include "scene/scene.h"
 #include "view/layout.h"
 
@@ -13,9 +14,10 @@ typedef struct drv_encoding {
     float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
 } drv_encoding;
 
-/* One encoding per scene, in their order; NULL if out of memory. Repeated scenes share one set of arrays. */
-drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config);
-void drv_encodings_free(drv_encoding *encodings);
+/* Creates one encoding per scene, in their order, in memory of the arena; NULL if out of memory. Repeated scenes share
+ * one set of arrays. */
+drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config,
+                                   drv_arena *arena);
 
 /* Speed of a vehicle at the start of a trial, m/s: what was recorded, clipped to the config's limits. */
 static inline float drv_start_speed_mps(const drv_scene *scene, const drv_config *config, int32_t vehicle) {

@@ -1,11 +1,9 @@
 /* Which lists of road segments are cached per sub-cell? */
 #include "view/road_cache.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "math/vector.h"
-#include "platform/memory.h"
 
 static uint64_t units_of(uint64_t bytes) { return (bytes + DRV_ROAD_LIST_UNIT - 1) / DRV_ROAD_LIST_UNIT; }
 
@@ -24,33 +22,26 @@ drv_grid drv_road_cache_grid(const drv_scene *scene) {
 }
 
 drv_road_cache *drv_road_cache_create(drv_scene *const *scenes, int32_t scene_count, int32_t items,
-                                      uint64_t capacity_bytes) {
-    drv_road_cache *cache = calloc(1, sizeof *cache);
-    if (!cache) return NULL;
-    cache->first_sub_cell = calloc((size_t)scene_count, sizeof *cache->first_sub_cell);
+                                      uint64_t capacity_bytes, drv_arena *arena) {
+    /* Number the sub-cells of all scenes. */
+    drv_road_cache *cache = drv_arena_acquire(arena, sizeof *cache);
+    int64_t *first_sub_cell = drv_arena_acquire(arena, (uint64_t)scene_count * sizeof *first_sub_cell);
+    if (!cache || !first_sub_cell) return NULL;
     int64_t count = 0;
-    for (int32_t i = 0; cache->first_sub_cell && i < scene_count; i++) {
+    for (int32_t i = 0; i < scene_count; i++) {
         const drv_grid grid = drv_road_cache_grid(scenes[i]);
-        cache->first_sub_cell[i] = count;
+        first_sub_cell[i] = count;
         count += (int64_t)grid.columns * grid.rows;
     }
+
     /* At most one list per sub-cell. Most systems back memory with pages only when it is written. */
     const uint64_t most = (uint64_t)count * units_of(drv_road_list_bytes(items));
     cache->units = capacity_bytes / DRV_ROAD_LIST_UNIT < most ? capacity_bytes / DRV_ROAD_LIST_UNIT : most;
     if (cache->units > UINT32_MAX - DRV_ROAD_LIST_FIRST) cache->units = UINT32_MAX - DRV_ROAD_LIST_FIRST;
-    cache->entry = drv_memory_acquire((uint64_t)count * sizeof *cache->entry);
-    cache->lists = drv_memory_acquire((cache->units > 0 ? cache->units : 1) * DRV_ROAD_LIST_UNIT);
-    if (cache->first_sub_cell && cache->entry && cache->lists) return cache;
-    drv_road_cache_free(cache);
-    return NULL;
-}
-
-void drv_road_cache_free(drv_road_cache *cache) {
-    if (!cache) return;
-    free(cache->first_sub_cell);
-    drv_memory_release(cache->entry);
-    drv_memory_release(cache->lists);
-    free(cache);
+    cache->first_sub_cell = first_sub_cell;
+    cache->entry = drv_arena_acquire(arena, (uint64_t)count * sizeof *cache->entry);
+    cache->lists = drv_arena_acquire(arena, cache->units * DRV_ROAD_LIST_UNIT);
+    return cache->entry && cache->lists ? cache : NULL;
 }
 
 void drv_road_cache_store(drv_road_cache *cache, int64_t sub_cell, const drv_road_list *list) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platform/arena.h"
 #include "scene/scene.h"
 
 typedef struct drv_road_list {
@@ -40,11 +41,10 @@ int32_t drv_road_cache_items(const drv_config *config);
 /* Bytes of a list of `items` items with the padding that a search overwrites. */
 uint64_t drv_road_list_bytes(int32_t items);
 
-/* Creates the cache; NULL if out of memory. `items` is the capacity of the longest list. Beside `capacity_bytes` the
- * cache takes four bytes per sub-cell. */
+/* Creates the cache in memory of the arena; NULL if out of memory. `items` is the capacity of the longest list. Beside
+ * `capacity_bytes` the cache takes four bytes per sub-cell. */
 drv_road_cache *drv_road_cache_create(drv_scene *const *scenes, int32_t scene_count, int32_t items,
-                                      uint64_t capacity_bytes);
-void drv_road_cache_free(drv_road_cache *cache);
+                                      uint64_t capacity_bytes, drv_arena *arena);
 
 /* Caches a copy of the list, unless another thread does or the capacity is used up, which it is from the first list on
  * that does not fit. NULL marks the sub-cell as one without a list. */

@@ -13,7 +13,7 @@
 #include "check.h"
 #include "dice.h"
 #include "drive.h"
-#include "platform/memory.h"
+#include "platform/arena.h"
 #include "view/action_space.h"
 
 void *__real_malloc(size_t bytes);
@@ -73,7 +73,7 @@ static int refuse_scene(bool all_later) {
         char message[DRV_MESSAGE_BYTES] = "";
         drv_scene *scene = NULL;
         refuse_after(count, all_later);
-        const drv_status status = drv_scene_create(&small.input, &scene, message);
+        const drv_status status = drv_scene_create(&small.input, NULL, &scene, message);
         if (!refused_something()) {
             CHECK(status == DRV_OK && scene, "%s", message);
             drv_scene_release(scene);
@@ -87,8 +87,8 @@ static int refuse_scene(bool all_later) {
 TEST(a_large_thing_without_memory_is_refused) {
     const uint64_t large = 3 << 20;
     refuse_after(0, false);
-    CHECK(!drv_memory_acquire(large) && refused_something(), "it found memory");
-    void *memory = drv_memory_acquire(large);
+    CHECK(!drv_memory_acquire(NULL, large) && refused_something(), "it found memory");
+    void *memory = drv_memory_acquire(NULL, large);
     CHECK(memory, "there is none");
     drv_memory_release(memory);
 }
