@@ -71,7 +71,10 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
 
     Raises:
         MaskedWeightError: a masked step had a weight, or the weights of a step do not sum to 1.
+        ValueError: there is no such agent, or `steps` is below 1.
     """
+    if steps is not None and steps < 1:
+        raise ValueError(f"steps is {steps}; it must be 1 or more")
     device = next(policy.parameters()).device
     with Batch([scene], config=drive, seed=seed) as batch:
         if not 0 <= agent < batch.num_agents:
@@ -206,10 +209,10 @@ def main() -> None:
             scenes = scenes_of(config.env)
             if not 0 <= scene < len(scenes):
                 raise ValueError(f"scene is {scene}; it must be from 0 to {len(scenes) - 1}")
+            out.mkdir(parents=True, exist_ok=True)
             inspection = inspect(policy, scenes[scene], config.env.drive, agent, steps, seed)
-        except (MaskedWeightError, ValueError) as error:
+        except (MaskedWeightError, ValueError, OSError) as error:
             sys.exit(f"baselines.tools.inspect: {error}")
-        out.mkdir(parents=True, exist_ok=True)
         (out / "trace.jsonl").write_text("".join(json.dumps(step) + "\n" for step in inspection.steps))
         print(f"{len(inspection.steps)} steps: {out / 'trace.jsonl'}")
         if inspection.weights.size:

@@ -123,8 +123,12 @@ def test_the_command_inspects_a_checkpoint(tmp_path, monkeypatch, capsys):
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
     assert (tmp_path / "out" / "attention.png").exists()
-    code, _, errors = run_here(monkeypatch, capsys, inspection.main, *command[3:], "--agent", "99")
-    assert code == 1 and "agent is 99; it must be from 0 to 5" in errors
+    for arguments, sentence in ((["--agent", "99"], "agent is 99; it must be from 0 to 5"),
+                                (["--steps", "-1"], "steps is -1; it must be 1 or more"),
+                                (["--steps", "0"], "steps is 0; it must be 1 or more"),
+                                (["--out", result.checkpoint / "config.json"], "File exists")):
+        code, _, errors = run_here(monkeypatch, capsys, inspection.main, *command[3:], *arguments)
+        assert code == 1 and sentence in errors
 
 
 def test_an_unknown_preset_is_one_sentence(monkeypatch, capsys):
