@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -46,7 +47,7 @@ CHANNELS = tuple(shared.name for shared in shared_table(ffi.new("drv_config *"),
 """Names of the arrays that have one number per agent, whatever the config."""
 
 
-def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndarray]:
+def allocate(table: tuple[Shared, ...], given: Mapping | None) -> dict[str, np.ndarray]:
     """Arrays for every name of the table, zeroed except for the caller's actions.
 
     Args:
@@ -58,8 +59,8 @@ def allocate(table: tuple[Shared, ...], given: dict | None) -> dict[str, np.ndar
         DriveMemoryError: the block cannot be allocated.
     """
     # The caller's arrays: known names, the form that the core writes, memory of their own.
-    if given is not None and not isinstance(given, dict):
-        raise ConfigError(f"arrays is {shown(given)}; it must be a dict of numpy arrays by name")
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigError(f"arrays is {shown(given)}; it must be a mapping of numpy arrays by name")
     given = dict(given or {})
     check_names("Batch(arrays=...)", given, [shared.name for shared in table], "array")
     for shared in table:

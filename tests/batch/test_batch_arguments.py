@@ -1,6 +1,7 @@
 """Which arguments and arrays does a batch accept? A refused one is named in the error."""
 
 import math
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def array_like(batch, name):
 def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
     plain = Batch(scenes=[SCENE], num_worlds=3)
     given = {name: array_like(plain, name) for name in NAMES}
-    own = Batch(scenes=[SCENE], num_worlds=3, arrays=dict(given))
+    own = Batch(scenes=[SCENE], num_worlds=3, arrays=MappingProxyType(given))
     play(plain, 30), play(own, 30)
     for name in NAMES:
         assert getattr(own, name) is given[name]
