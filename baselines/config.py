@@ -176,6 +176,7 @@ class PPOConfig(_Plain):
         for name in ("gamma", "gae_lambda", "gamma_trial"):
             value = getattr(self, name)
             _check(name, value, value is None or 0 <= value <= 1, "from 0 to 1")
+        _check("target_kl", self.target_kl, self.target_kl is None or self.target_kl >= 0, "0 or more")
         for name in ("clip", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")
         for name in ("value_weight", "entropy_weight", "learning_rate", "weight_decay", "warmup_updates"):

@@ -143,6 +143,7 @@ def test_a_config_copies_the_dict_that_it_is_made_from():
     (lambda: TrainConfig(cls=3), "TrainConfig has no field 'cls'; it has env, model, ppo, run"),
     (lambda: TrainConfig().changed(self=3), "TrainConfig has no field 'self'; it has env, model, ppo, run"),
     (lambda: TrainConfig.from_dict({"env": {"drive": {"self": 3}}}), "DriveConfig has no field 'self'; it has dt_s"),
+    (lambda: PPOConfig(target_kl=-0.1), "target_kl is -0.1; it must be 0 or more"),
     (lambda: PPOConfig(epochs=10**5000), "^epochs is a value of type int that cannot be shown; it must be"),
     (lambda: PPOConfig(gamma=np.zeros((9, 9))), r"^gamma is array\(\[\[0\., .*\.\.\.; it must be a finite number$"),
     (lambda: TrainConfig(env=np.zeros((9, 9))), r"^env is array\(\[\[0\., .*\.\.\.; it must be of type EnvConfig"),
