@@ -514,7 +514,7 @@ static void *step_at_the_same_time(void *argument) {
     return NULL;
 }
 
-TEST(two_callers_of_one_batch_take_turns_or_are_told_so) {
+TEST(a_concurrent_call_of_one_batch_is_an_error) {
     batch_play play;
     begin(&play, small_config(), 2);
     must_reset(&play, NULL);

@@ -98,7 +98,7 @@ TEST(a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers) {
         for (int32_t threads = 1; threads <= 3; threads++) check_mode(which, threads);
 }
 
-TEST(a_reward_too_small_for_a_normal_number_is_paid) {
+TEST(a_subnormal_reward_is_not_flushed_to_zero) {
     batch_play play;
     begin(&play, tiny_config(), 1);
     must_reset(&play, NULL);

@@ -1,7 +1,7 @@
-/* What happens where there is no memory, and no more threads? Each request of the core's is refused in turn.
+/* What happens without memory, or without more threads? Each request of the core to the system is refused in turn.
  *
- * That nothing is left behind is for the leak sanitizer to say, when the program ends. The core's requests come by here
- * first; link with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=mmap -Wl,--wrap=pthread_create
+ * The leak sanitizer detects what is left behind. The functions below replace the core's;
+ * link with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=mmap -Wl,--wrap=pthread_create
  */
 #include <errno.h>
 #include <pthread.h>
@@ -59,13 +59,13 @@ static void refuse_after(int count, bool all_later) {
     atomic_store(&granted, count);
 }
 
-/* Grants everything again; whether something was refused. */
+/* Grants all requests again; returns whether one was refused. */
 static bool refused_something(void) {
     atomic_store(&granted, -1);
     return atomic_load(&refused) > 0;
 }
 
-/* Requests that making a scene takes, each refused once; all_later: with all that come after it. */
+/* Refuses each request of a scene's creation once, with all later ones if `all_later`; returns their number. */
 static int refuse_scene(bool all_later) {
     small_scene small;
     make_small(&small);
@@ -84,7 +84,7 @@ static int refuse_scene(bool all_later) {
     }
 }
 
-TEST(a_large_thing_without_memory_is_refused) {
+TEST(a_large_allocation_without_memory_returns_null) {
     const uint64_t large = 3 << 20;
     refuse_after(0, false);
     CHECK(!drv_memory_acquire(NULL, large) && refused_something(), "it found memory");
@@ -127,7 +127,7 @@ TEST(a_batch_without_memory_is_an_error_and_leaves_nothing) {
     }
 }
 
-/* Steps a batch a little; what a step asks the system for is refused from request `count` on. */
+/* Steps a batch, and refuses requests of the steps from number `count` on. */
 static void step_refused(batch_play *play, int count, bool all_later) {
     dice die = {9};
     refuse_after(count, all_later);
@@ -138,7 +138,7 @@ static void step_refused(batch_play *play, int count, bool all_later) {
     }
 }
 
-TEST(fewer_threads_than_asked_for_play_the_same) {
+TEST(fewer_threads_than_requested_give_the_same_bytes) {
     batch_play whole;
     begin(&whole, small_config(), 3);
     step_refused(&whole, -1, false);
@@ -163,7 +163,7 @@ static void fly(batch_play *play) {
     CHECK(drv_batch_wait(play->batch, DRV_WHOLE_BATCH, play->message) == DRV_OK, "%s", play->message);
 }
 
-TEST(a_step_of_a_batch_that_has_its_threads_asks_for_nothing) {
+TEST(a_step_allocates_nothing_once_threads_have_started) {
     for (int32_t threads = 1; threads <= 3; threads++) {
         batch_play play;
         begin(&play, small_config(), threads);
@@ -176,7 +176,7 @@ TEST(a_step_of_a_batch_that_has_its_threads_asks_for_nothing) {
     }
 }
 
-TEST(a_step_in_flight_without_a_thread_is_taken_by_whoever_waits) {
+TEST(a_step_in_flight_without_a_worker_runs_in_the_waiting_thread) {
     batch_play play;
     begin(&play, small_config(), 1); /* of one thread: none was started for the reset */
     must_reset(&play, NULL);

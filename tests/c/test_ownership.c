@@ -23,7 +23,7 @@ static int is_free(const ledger *book, int32_t number) {
     return 1;
 }
 
-TEST(a_world_is_had_once_and_by_whoever_claimed_it) {
+TEST(a_world_has_one_owner_at_a_time) {
     drv_ownership ownership = {.part_count = PARTS};
     ledger book = {0};
     dice die = {81};
@@ -56,7 +56,7 @@ TEST(a_world_is_had_once_and_by_whoever_claimed_it) {
           taken_up);
 }
 
-TEST(what_is_found_names_those_in_the_way) {
+TEST(a_failed_acquire_returns_the_bits_that_conflict) {
     drv_ownership ownership = {.part_count = PARTS};
     uint64_t found;
     atomic_init(&ownership.taken, 0);

@@ -150,7 +150,7 @@ static void must_all_refuse(batch_play *play, int32_t part, const char *wanted) 
     free(copy);
 }
 
-TEST(what_would_share_a_world_with_a_step_in_flight_is_told_so) {
+TEST(a_call_that_shares_a_world_with_a_step_in_flight_is_an_error) {
     batch_play whole, play;
     play_whole(&whole, small_config());
     begin_many(&play, small_config(), 3, 3);
@@ -205,7 +205,7 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
     end(&play);
 }
 
-TEST(no_other_part_than_those_there_are) {
+TEST(a_part_out_of_range_is_an_error) {
     batch_play play;
     begin_many(&play, small_config(), 1, 2);
     const int32_t wrong[] = {-2, 2, INT32_MIN, INT32_MAX};
@@ -361,7 +361,7 @@ static void *play_part(void *argument) {
     return NULL;
 }
 
-TEST(parts_in_threads_of_their_own_do_not_meet) {
+TEST(parts_in_separate_threads_are_independent) {
     enum { PARTS = 3 };
     batch_play whole;
     play_whole(&whole, small_config());

@@ -65,7 +65,7 @@ TEST(a_pool_that_never_works_starts_and_ends) {
 }
 
 /* The round stands in 16 bits of each slice's ticket: here it goes round them. */
-TEST(seventy_thousand_rounds_are_told_apart) {
+TEST(seventy_thousand_rounds_are_not_confused) {
     enum { ROUNDS = 70000 };
     drv_pool *pool = drv_pool_create(3, 1);
     tally *sum = calloc(1, sizeof *sum);
@@ -86,7 +86,7 @@ static void *drive_a_pool(void *argument) {
     return NULL;
 }
 
-TEST(two_pools_of_two_callers_do_not_meet) {
+TEST(two_pools_of_two_callers_are_independent) {
     pthread_t callers[3];
     for (int32_t i = 0; i < 3; i++) pthread_create(&callers[i], NULL, drive_a_pool, NULL);
     for (int32_t i = 0; i < 3; i++) pthread_join(callers[i], NULL);

@@ -99,7 +99,7 @@ static drv_status check_actions(const drv_part *part, char *message) {
     const int64_t agents = (int64_t)part->num_worlds * batch->sizes.agents;
     if (batch->kernels->fit_actions(actions, batch->config.action_type, agents)) return DRV_OK;
     drv_status status = DRV_OK;
-    /* Actions of agents that wait may be anything: look at each world. */
+    /* Agents that wait may have any action: check world by world. */
     for (int32_t i = 0; status == DRV_OK && i < part->num_worlds; i++) {
         const drv_world world = world_in(part, i);
         status = batch->kernels->check_actions(&world, i, message);

@@ -1,4 +1,4 @@
-/* What is a batch? The worlds of a caller, the memory they are in, and the call that each part of them is in. */
+/* What is a batch? The worlds of a caller, their memory, and the call that each part of them is in. */
 #ifndef DRV_BATCH_H
 #define DRV_BATCH_H
 
@@ -83,8 +83,8 @@ bool drv_batch_make_scratch(drv_batch *batch);
 /* Fills in entry_bytes. */
 void drv_batch_measure_arrays(drv_batch *batch);
 uint8_t *drv_batch_world_block(const drv_batch *batch, int32_t number);
-/* Everything of one world: its scene, the caller's arrays from its first agent on, and a state block that holds its
- * state, or a copy of it. */
+/* Views of one world: its scene, the caller's arrays from its first agent on, and its state, which is in `world_block`:
+ * the batch's own block or a copy. */
 drv_world drv_batch_world_in(const drv_batch *batch, int32_t number, void *world_block);
 drv_world drv_batch_world(const drv_batch *batch, int32_t number);
 /* The core's copy of the actions, from a world's first agent on. */
@@ -92,11 +92,11 @@ drv_actions drv_batch_actions(const drv_batch *batch, int32_t number);
 
 /* ---- ownership.c ---- */
 
-/* The part of that index, entered: no other call can reach its worlds until it leaves, and the floating-point
- * environment is the core's. NULL and a sentence where the batch is closed, or a call or step has one of the worlds. */
+/* Enters a part: until it is left, no other call can reach its worlds, and the floating-point environment is the
+ * core's. NULL and an error message if the batch is closed, or a call or step holds one of the worlds. */
 drv_part *drv_batch_enter(drv_batch *batch, int32_t index, char *message);
 void drv_batch_leave(drv_part *part);
-/* Leaves the call with a step in flight, and comes back into a call to end it. */
+/* Leave a call with its step in flight, and enter the part again to end that step. */
 void drv_batch_leave_in_flight(drv_part *part);
 drv_part *drv_batch_enter_flight(drv_batch *batch, int32_t index, char *message);
 

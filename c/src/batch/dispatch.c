@@ -9,7 +9,7 @@
 
 enum { set_limit = 3 };
 
-/* Fills in what this processor can run, slowest first; returns how many. */
+/* Lists the instruction sets that this processor supports, slowest first; returns their number. */
 static int32_t offered(const drv_kernels **sets) {
     int32_t count = 0;
     sets[count++] = &drv_kernels_baseline;

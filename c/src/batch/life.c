@@ -17,7 +17,7 @@ static bool make_actions(drv_batch *batch) {
     return actions != NULL;
 }
 
-/* Parts as equal as whole worlds allow. */
+/* Divides the worlds into parts that differ by at most one world. */
 static void cut_parts(drv_batch *batch) {
     batch->parts[0] = (drv_part){.batch = batch, .num_worlds = batch->num_worlds};
     const int64_t worlds = batch->num_worlds, count = batch->ownership.part_count;

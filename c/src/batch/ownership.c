@@ -51,7 +51,7 @@ drv_part *drv_batch_enter(drv_batch *batch, int32_t index, char *message) {
     }
     part->callers_fp_env = drv_fp_env_begin();
     if (!batch->closed) return part;
-    drv_batch_leave(part); /* closed between the two looks at it */
+    drv_batch_leave(part); /* closed after part_of checked it */
     fail_closed(message);
     return NULL;
 }

@@ -1,5 +1,5 @@
-/* Which calls hold which worlds of a batch? One atomic word holds the answer for all parts, so that no two calls ever
- * share a world.
+/* Which calls hold which worlds of a batch? One atomic word records it for all parts, so that no two calls ever share
+ * a world.
  *
  * A part has a number: 0 is the whole batch, 1 + i its part i. A call sets the low bit of its part; a step in flight,
  * which no call holds, sets the high bit. */

@@ -1,10 +1,10 @@
-/* In which memory does a thread search? */
+/* Which scratch memory does a worker use? */
 #include "batch/batch.h"
 #include "math/vector.h"
 #include "platform/arena.h"
 #include "view/layout.h"
 
-/* Cuts one thread's block into the arrays of its scratch, or only measures it where `base` is NULL. */
+/* Lays out the scratch arrays of one worker in its block, or only measures the block if `base` is NULL. */
 static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     int64_t items = batch->sizes.vehicles;
     for (int32_t i = 0; i < batch->scene_count; i++)

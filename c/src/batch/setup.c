@@ -72,7 +72,7 @@ static drv_status check_counts(const drv_batch_setup *setup, char *message) {
     return status;
 }
 
-/* The name of an instruction set on offer, or `before` where that is not empty; "" where there is none. */
+/* Returns the name of a supported instruction set, or `before` if that is not empty; "" past the last set. */
 static const char *set_name(int32_t index, const char *before) {
     const char *name = drv_kernels_offered(index);
     return !name ? "" : before[0] ? before : name;
