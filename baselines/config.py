@@ -11,7 +11,7 @@ from typing import Any, Literal, get_type_hints
 
 from drive_env import ConfigError, DriveConfig, check_names
 
-from .plain import plain, shown
+from .plain import plain, value_text
 
 SEED_LIMIT = 2**63 - 1
 """The largest `run.seed`: half of the range of the core and torch, so that seeds derived from it, by adding updates and
@@ -20,7 +20,7 @@ multiples of a rank's stride, stay in that range."""
 
 def _check(name: str, value, fits: bool, allowed: str) -> None:
     if not fits:
-        raise ConfigError(f"{name} is {shown(value)}; it must be {allowed}")
+        raise ConfigError(f"{name} is {value_text(value)}; it must be {allowed}")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class _Plain:
             elif isinstance(value, Mapping):
                 value = _changed(name, kind(), value)
             elif not isinstance(value, kind):
-                raise ConfigError(f"{name} is {shown(value)}; it must be of type {kind.__name__}, or a dict of its "
-                                  "fields")
+                raise ConfigError(f"{name} is {value_text(value)}; it must be of type {kind.__name__}, or a dict of "
+                                  "its fields")
             object.__setattr__(self, name, value)
 
 
@@ -262,7 +262,7 @@ class TrainConfig(_Plain):
 def _changed(name: str, config, changes: Mapping[str, Any]):
     """A copy with these fields changed; a dict as the value of a nested config changes fields of it."""
     if not isinstance(changes, Mapping):
-        raise ConfigError(f"{name} is {shown(changes)}; it must be a dict of its fields")
+        raise ConfigError(f"{name} is {value_text(changes)}; it must be a dict of its fields")
     if isinstance(config, DriveConfig):
         return config.replace(**{str(key): value for key, value in changes.items()})
     check_names(type(config).__name__, changes, _paths(type(config)))

@@ -17,7 +17,7 @@ SHOWN_CHARACTERS = 100
 WORDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a string", NoneType: "None"}
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value for a message, in one line: its repr, truncated if it is long, or its type if `repr` fails."""
     try:
         text = " ".join(map(str.strip, repr(value).split("\n")))  # that of an array can have several lines
@@ -35,7 +35,7 @@ def plain(name: str, value: Any, kind: Any) -> Any:
     try:
         return _fitted(value, kind)
     except (TypeError, OverflowError):
-        raise ConfigError(f"{name} is {shown(value)}; it must be {_words(kind)}") from None
+        raise ConfigError(f"{name} is {value_text(value)}; it must be {_words(kind)}") from None
 
 
 def _fitted(value: Any, kind: Any) -> Any:

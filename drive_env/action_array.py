@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ActionError, shown
+from .errors import ActionError, value_text
 
 
 def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -30,7 +30,7 @@ def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked entries; it must have "
                           "none (the actions of agents that wait are not read)")
     if actions.shape != bound.shape:
-        what = f"actions are {shown(given)}" if actions.dtype == object else f"actions have shape {actions.shape}"
+        what = f"actions are {value_text(given)}" if actions.dtype == object else f"actions have shape {actions.shape}"
         raise ActionError(f"{what}; they must be an array of shape {bound.shape}")
     if actions.dtype != bound.dtype:
         if not can_cast(actions.dtype, bound.dtype):

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from .binding import ffi, lib, table, text
-from .errors import ConfigError, DriveMemoryError, shown
+from .errors import ConfigError, DriveMemoryError, value_text
 from .names import check_names
 
 ALIGNMENT_BYTES = 64
@@ -60,7 +60,7 @@ def allocate(table: tuple[Shared, ...], given: Mapping | None) -> dict[str, np.n
     """
     # The caller's arrays: known names, the form that the core writes, memory of their own.
     if given is not None and not isinstance(given, Mapping):
-        raise ConfigError(f"arrays is {shown(given)}; it must be a mapping of numpy arrays by name")
+        raise ConfigError(f"arrays is {value_text(given)}; it must be a mapping of numpy arrays by name")
     given = dict(given or {})
     check_names("Batch(arrays=...)", given, [shared.name for shared in table], "array")
     for shared in table:

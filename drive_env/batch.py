@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import reports
 from .binding import ffi, lib
 from .config import ConfigSource, checked_config
-from .errors import ConfigError, checked_int, shown
+from .errors import ConfigError, checked_int, value_text
 from .expert_actions import agents_expert_actions
 from .index_observations import SceneTable, floats_of, scene_table
 from .layout import Feature, observation_layout
@@ -98,7 +98,7 @@ class Batch(ReadableWorlds):
         self._handle = ffi.NULL
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
-            raise ConfigError(f"restart is {shown(restart)}; it must be 'auto' or 'caller'")
+            raise ConfigError(f"restart is {value_text(restart)}; it must be 'auto' or 'caller'")
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         seed = secrets.randbits(64) if seed is None else checked_int("seed", seed, 0, SEED_LIMIT)
         self.threads: int = checked_int("threads", threads, 0, THREAD_LIMIT) or min(usable_threads(), THREAD_LIMIT)
@@ -204,7 +204,7 @@ class Batch(ReadableWorlds):
         """
         self._check_open()
         if not isinstance(on, (bool, np.bool_)):
-            raise ConfigError(f"on is {shown(on)}; it must be True or False")
+            raise ConfigError(f"on is {value_text(on)}; it must be True or False")
         return reports.phase_seconds(self._core, bool(on))
 
     def scene_report(self, scene: int = 0) -> Report:
@@ -277,7 +277,7 @@ class Batch(ReadableWorlds):
         try:
             chosen = np.arange(self.num_agents)[agents]
         except IndexError:
-            raise ConfigError(f"agents is {shown(agents)}; it must be an index, a slice or indices, from 0 to "
+            raise ConfigError(f"agents is {value_text(agents)}; it must be an index, a slice or indices, from 0 to "
                               f"{self.num_agents - 1}") from None
         if self.config.observation.type != "index":
             return self.observations[agents].astype(np.float32)

@@ -62,7 +62,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value for a message, in one line: its repr, truncated to 100 characters, or its type if `repr` fails."""
     try:
         text = " ".join(map(str.strip, repr(value).split("\n")))  # that of an array can have several lines
@@ -137,7 +137,7 @@ def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveErr
     except TypeError:
         found = None
     if found is None or not low <= found <= high:
-        raise error(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
+        raise error(f"{name} is {value_text(value)}; it must be a whole number from {low} to {high}")
     return found
 
 
@@ -155,15 +155,15 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
         path = os.fspath(path)
         os.fsencode(path)
     except TypeError:
-        raise ConfigError(f"path is {shown(path)}; it must be a str or os.PathLike") from None
+        raise ConfigError(f"path is {value_text(path)}; it must be a str or os.PathLike") from None
     except UnicodeEncodeError:
-        raise ConfigError(f"path is {shown(path)}; it has a character that no file name can have") from None
+        raise ConfigError(f"path is {value_text(path)}; it has a character that no file name can have") from None
     if not isinstance(path, str) or not path.lower().endswith(endings):
-        raise ConfigError(f"path is {shown(path)}; it must end in {' or '.join(endings)}")
+        raise ConfigError(f"path is {value_text(path)}; it must end in {' or '.join(endings)}")
     if "\0" in path or os.path.exists(path) and not os.path.isfile(path):
-        raise ConfigError(f"path is {shown(path)}; it must be that of a regular file, "
+        raise ConfigError(f"path is {value_text(path)}; it must be that of a regular file, "
                           "not of a folder, a pipe or a device, and without NUL")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise ConfigError(f"path is {shown(path)}; there is no folder {folder!r}")
+        raise ConfigError(f"path is {value_text(path)}; there is no folder {folder!r}")
     return path

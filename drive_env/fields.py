@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from .errors import ArgumentError, ConfigError, plain, shown
+from .errors import ArgumentError, ConfigError, plain, value_text
 from .names import check_names
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Checked:
         """Rejects arguments for which the constructor made by `dataclass` would raise a plain TypeError."""
         if values:
             first = dataclasses.fields(cls)[0].name
-            raise ArgumentError(f"{cls.__name__} was given {shown(values[0])} without a name; its fields are passed by "
-                                f"name, as in {cls.__name__}({first}=...)")
+            raise ArgumentError(f"{cls.__name__} was given {value_text(values[0])} without a name; its fields are "
+                                f"passed by name, as in {cls.__name__}({first}=...)")
         cls._check_names(choices)
         return super().__new__(cls)
 
@@ -120,7 +120,7 @@ class Checked:
             check = field.metadata["check"]
             if not check.fits(value):
                 path = f"{self._group}.{field.name}".lstrip(".")
-                raise ConfigError(f"{path} is {shown(value)}; it must be {check.allowed}")
+                raise ConfigError(f"{path} is {value_text(value)}; it must be {check.allowed}")
 
     @classmethod
     def _check_names(cls, choices: Mapping[Any, Any]) -> None:
@@ -134,7 +134,7 @@ class Checked:
             if name in within:
                 group, _, field = within[name].partition(".")
                 raise ArgumentError(f"{name} is {'a field' if field == name else f'the field {field}'} of {group}: "
-                                    f"{cls.__name__}({group}={{{field!r}: {shown(value)}}})")
+                                    f"{cls.__name__}({group}={{{field!r}: {value_text(value)}}})")
         check_names(cls.__name__, choices, own | within)
 
     @classmethod
@@ -160,7 +160,7 @@ class Checked:
             ConfigError: there is no field of that name, or a value is out of its range.
         """
         if not isinstance(choices, Mapping):
-            raise ConfigError(f"a {cls.__name__} cannot be made from {shown(choices)}; it must be a mapping")
+            raise ConfigError(f"a {cls.__name__} cannot be made from {value_text(choices)}; it must be a mapping")
         cls._check_names(choices)
         return cls(**choices)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .binding import ffi, lib
 from .config import DriveConfig
-from .errors import ConfigError, shown
+from .errors import ConfigError, value_text
 from .layout import observation_sets
 from .native_config import native_config
 
@@ -68,7 +68,7 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
     roads_end = partners_end + 2 * sets["roads"].slots
     shape, dtype = getattr(observations, "shape", None), str(getattr(observations, "dtype", None)).rpartition(".")[2]
     if shape is None:
-        raise ConfigError(f"observations are {shown(observations)}; they must be a numpy array or a torch tensor")
+        raise ConfigError(f"observations are {value_text(observations)}; they must be a numpy array or a torch tensor")
     if len(shape) != 2 or shape[1] != place.observation_bytes or dtype != "uint8":
         raise ConfigError(f"observations are {dtype} of shape {tuple(shape)}; "
                           f"they must be uint8 of shape (n, {place.observation_bytes})")

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
-from .errors import ArgumentError, DriveError, shown
+from .errors import ArgumentError, DriveError, value_text
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def unknown_name(owner: str, name: object, paths: Mapping[str, str], noun: str) 
     found = list(dict.fromkeys(paths[one] for one in near))[:3]
     names = own_names(paths)
     hint = f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(names) or 'none'}"
-    return f"{owner} has no {noun} {shown(name)}; {hint}"
+    return f"{owner} has no {noun} {value_text(name)}; {hint}"
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:

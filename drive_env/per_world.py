@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import CallError, ConfigError, checked_int, shown
+from .errors import CallError, ConfigError, checked_int, value_text
 
 SEED_LIMIT = (1 << 64) - 1
 
@@ -72,7 +72,7 @@ def _as_array(name: str, values: Any, error: type[Exception]) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError:  # ragged
-        raise error(f"{name} is {shown(values)}; it must form an array") from None
+        raise error(f"{name} is {value_text(values)}; it must form an array") from None
 
 
 def _whole_numbers(name: str, values: npt.ArrayLike, num_worlds: int, dtype: Any, allowed: str,

@@ -8,7 +8,7 @@ import numpy as np
 
 from .batch import Batch
 from .drivers import LaneDriver, RandomDriver
-from .errors import ConfigError, shown
+from .errors import ConfigError, value_text
 
 __all__ = ["Policy", "Progress"]
 
@@ -30,7 +30,7 @@ def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
     """
     if not callable(policy) and (not isinstance(policy, str) or policy not in offered):
         names = ", ".join(map(repr, offered))
-        raise ConfigError(f"policy is {shown(policy)}; it must be a function or one of {names}")
+        raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}")
 
 
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
@@ -48,7 +48,7 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
         ConfigError: `progress` is neither None nor a function.
     """
     if progress is not None and not callable(progress):
-        raise ConfigError(f"progress is {shown(progress)}; it must be a function or None")
+        raise ConfigError(f"progress is {value_text(progress)}; it must be a function or None")
     calls = max(roles.trial_steps for roles in batch.roles) + 1  # one more for the restart step
     done = ended = 0
     while ended < trials:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .binding import lib
-from .errors import CallError, shown
+from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .roles import Roles
 from .state_ranges import ABSENT, ANY, FLAG, check_directions, ranges
@@ -58,10 +58,10 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
         CallError: an array does not fit, or the arrays belong to other scenes or worlds.
     """
     if not isinstance(given, Mapping):
-        raise CallError(f"state is {shown(given)}; it must be a dict of numpy arrays by name")
+        raise CallError(f"state is {value_text(given)}; it must be a dict of numpy arrays by name")
     for name in given:
         if name not in own:
-            raise CallError(f"state has {shown(name)}, which is not in the state of this batch")
+            raise CallError(f"state has {value_text(name)}, which is not in the state of this batch")
     # Read once, without the mask or the methods of a subclass: what is checked is what is written.
     given = {name: np.asarray(array) if isinstance(array, np.ndarray) else array for name, array in given.items()}
     limits = {f"state/{name}": limit for name, limit in ranges(core).items()}
@@ -83,7 +83,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
 
 def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, float]) -> None:
     if not isinstance(array, np.ndarray):
-        raise CallError(f"state[{name!r}] is {shown(array)}; it must be a numpy array")
+        raise CallError(f"state[{name!r}] is {value_text(array)}; it must be a numpy array")
     if array.dtype != like.dtype or array.shape != like.shape:
         raise CallError(f"state[{name!r}] is {array.dtype} of shape {array.shape}; it must be {like.dtype} of shape "
                         f"{like.shape}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import CallError, ConfigError, shown
+from .errors import CallError, ConfigError, value_text
 from .world_range import WorldRange
 
 
@@ -45,4 +45,4 @@ def check_is_whole(batch: WorldRange) -> None:
         raise ConfigError(f"batch is a part, worlds {first} to {last}; it must be the whole batch, where these worlds "
                           "have the same indices")
     if not isinstance(batch, WorldRange):
-        raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")
+        raise ConfigError(f"batch is {value_text(batch)}; it must be a Batch, such as the `batch` of an env")

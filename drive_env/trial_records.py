@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .binding import check, ffi, lib, per_thread
-from .errors import ConfigError, shown
+from .errors import ConfigError, value_text
 from .native_batch import NativeBatch
 from .reports import PER_TRIAL, Figure, Metrics, metric_names
 
@@ -50,7 +50,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
 def check_group(by: object) -> None:
     """Raises a `ConfigError` if trial records cannot be grouped by `by`."""
     if not isinstance(by, str) or by not in GROUPS:
-        raise ConfigError(f"by is {shown(by)}; it must be None, 'scene' or 'world'")
+        raise ConfigError(f"by is {value_text(by)}; it must be None, 'scene' or 'world'")
 
 
 def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
@@ -70,7 +70,8 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
         ConfigError: `records` has other fields, or `by` is none of the above.
     """
     if not isinstance(records, np.ndarray) or records.dtype != record_dtype() or records.ndim != 1:
-        raise ConfigError(f"records is {shown(records)}; it must be an array of Batch.trial_records, of one dimension")
+        raise ConfigError(f"records is {value_text(records)}; it must be an array of Batch.trial_records, of one "
+                          "dimension")
     if by is None:
         return _report(records)
     check_group(by)

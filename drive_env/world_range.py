@@ -15,7 +15,7 @@ from .action_array import action_array
 from .arrays import aligned_block
 from .binding import check, ffi, lib, per_thread
 from .config import DriveConfig
-from .errors import CallError, shown
+from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .per_world import checked_ages, checked_mask, checked_seeds, is_one_seed
 from .roles import Roles
@@ -96,7 +96,7 @@ class WorldRange:
 
     def __init__(self, core: NativeBatch, index: int, seed: int) -> None:
         if not isinstance(core, NativeBatch):
-            raise CallError(f"core is {shown(core)}; a Batch makes its parts itself, as in Batch(parts=2).parts")
+            raise CallError(f"core is {value_text(core)}; a Batch makes its parts itself, as in Batch(parts=2).parts")
         self._core, self._handle, self._index, self.seed = core, core.handle, index, seed
         self.config, self.restart, self.scenes, self.roles = core.config, core.restart, core.scenes, core.roles
         self.agents_per_world, self.observation_size = core.agents_per_world, core.observation_size

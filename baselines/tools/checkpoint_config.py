@@ -13,7 +13,7 @@ from typing import Any
 from drive_env import DriveConfig
 
 from ..config import TrainConfig
-from ..plain import shown
+from ..plain import value_text
 from .checkpoint_files import DamagedError, damaged, printable, read_json, unknown
 from .checkpoint_folder import update_of
 from .checkpoint_semantics import check_semantics
@@ -58,10 +58,10 @@ def read_about(place: Path) -> dict[str, Any]:
     config = config_from_json(found["config"], found["schema"], place)
     _check_counters(place, found["counters"])
     if type(found["ranks"]) is not int or not 1 <= found["ranks"] <= RANK_LIMIT:
-        raise damaged(place, f"config.json: ranks is {shown(found['ranks'])}; it must be a whole number from 1 to "
+        raise damaged(place, f"config.json: ranks is {value_text(found['ranks'])}; it must be a whole number from 1 to "
                              f"{RANK_LIMIT}")
     if found["precision"] not in PRECISIONS:
-        raise damaged(place, f"config.json: precision is {shown(found['precision'])}; it must be one of "
+        raise damaged(place, f"config.json: precision is {value_text(found['precision'])}; it must be one of "
                              f"{', '.join(map(repr, PRECISIONS))}")
     _check_files(place, found)
     check_semantics(place, found["semantics"], config)
@@ -70,15 +70,15 @@ def read_about(place: Path) -> dict[str, Any]:
 
 def _check_counters(place: Path, counters: Any) -> None:
     if not isinstance(counters, dict):
-        raise damaged(place, f"config.json: counters is {shown(counters)}; it must be an object")
+        raise damaged(place, f"config.json: counters is {value_text(counters)}; it must be an object")
     for name in COUNTERS:
         if name not in counters:
             raise damaged(place, f"config.json: counters lacks {name!r}")
         if type(counters[name]) is not int or not 0 <= counters[name] < 1 << 63:
-            raise damaged(place, f"config.json: counters.{name} is {shown(counters[name])}; it must be a whole number "
-                                 "from 0 to 2**63 - 1")
+            raise damaged(place, f"config.json: counters.{name} is {value_text(counters[name])}; it must be a whole "
+                                 "number from 0 to 2**63 - 1")
     if unknown := counters.keys() - set(COUNTERS):
-        raise damaged(place, f"config.json: counters has {shown(min(unknown))}, which is unknown")
+        raise damaged(place, f"config.json: counters has {value_text(min(unknown))}, which is unknown")
     if update_of(place) not in (None, counters["update"]):
         raise damaged(place, f"config.json: counters.update is {counters['update']}; the name of its folder "
                              f"says {update_of(place)}")
@@ -88,14 +88,15 @@ def _check_files(place: Path, found: dict[str, Any]) -> None:
     """`files` names weights and optimiser, and the files of all ranks or of none."""
     files, ranks = found["files"], [rank_file(rank) for rank in range(found["ranks"])]
     if not isinstance(files, dict) or set(files) not in ({WEIGHTS, OPTIMIZER}, {WEIGHTS, OPTIMIZER, *ranks}):
-        raise damaged(place, f"config.json: files is {shown(files)}; it must name {WEIGHTS}, {OPTIMIZER}, and the "
+        raise damaged(place, f"config.json: files is {value_text(files)}; it must name {WEIGHTS}, {OPTIMIZER}, and the "
                              f"files of all {found['ranks']} ranks or of none")
     for file in place.glob("rank-*.safetensors"):
         if file.name not in files:
-            raise damaged(place, f"config.json: files does not name {shown(file.name)}, which exists")
+            raise damaged(place, f"config.json: files does not name {value_text(file.name)}, which exists")
     for name, digest in files.items():
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise damaged(place, f"config.json: files.{name} is {shown(digest)}; it must be a SHA-256 of 64 digits")
+            raise damaged(place, f"config.json: files.{name} is {value_text(digest)}; it must be a SHA-256 of 64 "
+                                 "digits")
 
 
 def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainConfig:
@@ -106,9 +107,9 @@ def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainC
     """
     known = ", ".join(map(str, FROZEN))
     if type(version) is not int:  # True and 1.0 equal 1
-        raise damaged(place, f"config.json: schema is {shown(version)}; this version reads {known}")
+        raise damaged(place, f"config.json: schema is {value_text(version)}; this version reads {known}")
     if version not in FROZEN:
-        raise unknown(place, f"schema is {shown(version)}; this version reads {known}")
+        raise unknown(place, f"schema is {value_text(version)}; this version reads {known}")
     return _build(place, TrainConfig(), "", found, json.loads(FROZEN[version].read_text()))
 
 
@@ -125,7 +126,7 @@ def _values(place: Path | str, default: Any, path: str, found: Any, frozen: Mapp
     """The values of a config's fields. Configs nested in a `DriveConfig` stay dicts, so that its errors name the path.
     """
     if not isinstance(found, Mapping):
-        raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {shown(found)}; it must be an "
+        raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {value_text(found)}; it must be an "
                              "object")
     known = [field.name for field in dataclasses.fields(default)]
     for name in found:

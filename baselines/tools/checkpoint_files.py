@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-from ..plain import shown
+from ..plain import value_text
 
 
 class CheckpointError(ValueError):
@@ -58,7 +58,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key in found if [name for name, _ in pairs].count(key) > 1)
-        raise ValueError(f"the key {shown(twice)} occurs twice in an object")
+        raise ValueError(f"the key {value_text(twice)} occurs twice in an object")
     return found
 
 
@@ -88,7 +88,7 @@ def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: M
             raise damaged(place, f"{name} lacks {key!r}")
     for key, tensor in found.items():
         if key not in wanted:
-            raise damaged(place, f"{name} has {shown(key)}, which config.json does not describe")
+            raise damaged(place, f"{name} has {value_text(key)}, which config.json does not describe")
         if _signature(tensor) != _signature(wanted[key]):
             raise damaged(place, f"{name}: {key!r} is {_signature(tensor)}; config.json requires "
                                  f"{_signature(wanted[key])}")

@@ -14,7 +14,7 @@ from gymnasium import spaces
 from drive_env import DriveConfig, Feature
 
 from ..config import TrainConfig
-from ..plain import shown
+from ..plain import value_text
 from ..policy.model import ROTARY_BASE
 from .checkpoint_files import damaged, unknown
 
@@ -65,17 +65,17 @@ def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
     """Raises a CheckpointError unless inputs and outputs mean the same in this version and agree with the config."""
     found = _object(place, "semantics", found)
     if "positions" in found and isinstance(found["positions"], str) and found["positions"] != POSITIONS:
-        raise unknown(place, f"positions are {shown(found['positions'])}; this version has {POSITIONS!r}")
+        raise unknown(place, f"positions are {value_text(found['positions'])}; this version has {POSITIONS!r}")
     meant = semantics(config, layout_of(place, found), space_of(place, found))
     for name, value in meant.items():
         if name in ("layout", "actions"):
             continue
         if not _same(_entry(place, "semantics", found, name), value):
-            raise damaged(place, f"config.json: semantics.{name} is {shown(found[name])}; its config and layout "
+            raise damaged(place, f"config.json: semantics.{name} is {value_text(found[name])}; its config and layout "
                                  f"require {value!r}")
     for name, value in meant["actions"].items():
         if not _same(_entry(place, "semantics.actions", found["actions"], name), value):
-            raise damaged(place, f"config.json: semantics.actions.{name} is {shown(found['actions'][name])}; its "
+            raise damaged(place, f"config.json: semantics.actions.{name} is {value_text(found['actions'][name])}; its "
                                  f"config requires {value!r}")
 
 
@@ -83,7 +83,7 @@ def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
     """The layout of the observations that the policy was trained on; meanings are empty."""
     features = _entry(place, "semantics", found, "layout")
     if not isinstance(features, list) or not features:
-        raise damaged(place, f"config.json: semantics.layout is {shown(features)}; it must be a list of features")
+        raise damaged(place, f"config.json: semantics.layout is {value_text(features)}; it must be a list of features")
     layout = {}
     for index, feature in enumerate(features):
         where = f"semantics.layout[{index}]"
@@ -91,10 +91,10 @@ def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
         for name, kind in FIELDS.items():
             value = _entry(place, where, feature, name)
             if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-                raise damaged(place, f"config.json: {where}.{name} is {shown(value)}; it must be of type "
+                raise damaged(place, f"config.json: {where}.{name} is {value_text(value)}; it must be of type "
                                      f"{kind.__name__}")
         if unknown := feature.keys() - FIELDS.keys():
-            raise damaged(place, f"config.json: {where} has {shown(min(unknown))}, which is unknown")
+            raise damaged(place, f"config.json: {where} has {value_text(min(unknown))}, which is unknown")
         layout[feature["name"]] = Feature(**feature, meaning="")
     return layout
 
@@ -105,7 +105,7 @@ def space_of(place: Path, found: Mapping[str, Any]) -> spaces.Space:
     space = _object(place, "semantics.actions.space", _entry(place, "semantics.actions", actions, "space"))
     made = _space(*next(iter(space.items()))) if len(space) == 1 else None
     if made is None:
-        raise damaged(place, f"config.json: semantics.actions.space is {shown(space)}; it must be a discrete, "
+        raise damaged(place, f"config.json: semantics.actions.space is {value_text(space)}; it must be a discrete, "
                              "multi_discrete or box space")
     return made
 
@@ -133,7 +133,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _object(place: Path, name: str, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise damaged(place, f"config.json: {name} is {shown(found)}; it must be an object")
+        raise damaged(place, f"config.json: {name} is {value_text(found)}; it must be an object")
     return found
 
 

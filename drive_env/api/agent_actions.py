@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from ..action_array import can_cast
 from ..batch import Batch
-from ..errors import ActionError, shown
+from ..errors import ActionError, value_text
 
 
 class AgentActions:
@@ -32,7 +32,7 @@ class AgentActions:
         self._acting: list[str] = []
         self._pick: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Invalidates the cached set of driving agents; must be called when an agent begins or stops waiting."""
         self._pick = None
 
@@ -65,7 +65,7 @@ class AgentActions:
         if len(actions) != len(self._acting):
             unknown = [agent for agent in actions if agent not in self._known]
             if unknown:
-                raise ActionError(f"actions has {shown(unknown[0])}; agents are {self._agents[0]} to "
+                raise ActionError(f"actions has {value_text(unknown[0])}; agents are {self._agents[0]} to "
                                   f"{self._agents[-1]}")
         if not values:
             return
@@ -106,7 +106,7 @@ class AgentActions:
             except ValueError:  # ragged
                 found = np.empty(0, object)
             if found.shape != self._space.shape or not can_cast(found.dtype, self._batch.bound_actions.dtype):
-                return f"the action of {agent} is {shown(value)}; it must be in {self._space}"
+                return f"the action of {agent} is {value_text(value)}; it must be in {self._space}"
         return f"the actions do not stack into one array; each must be in {self._space}"
 
 

@@ -56,7 +56,7 @@ class AgentDicts:
         self._all = len(self.indices) == len(stays)
         self._codes = None
         self._all_false = dict.fromkeys(self.agents, False)
-        self._all_unpaid = dict.fromkeys(self.agents, 0.0)
+        self._zero_rewards = dict.fromkeys(self.agents, 0.0)
         self._no_reward = bytes(self._batch.rewards.nbytes)
         self._all_views = dict(zip(self.agents, compress(self._views, stays)))
 
@@ -118,7 +118,7 @@ class AgentDicts:
 
     def _rewards(self) -> dict[str, float]:
         rewards = self._batch.rewards
-        return self._all_unpaid.copy() if rewards.tobytes() == self._no_reward else self._by_agent(rewards)
+        return self._zero_rewards.copy() if rewards.tobytes() == self._no_reward else self._by_agent(rewards)
 
     def _flags(self) -> tuple[dict[str, bool], dict[str, bool]]:
         """Terminations and truncations; sets `_staying` to the agents that stay, or to None where all do."""

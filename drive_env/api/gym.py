@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource
-from ..errors import ActionError, CallError, ConfigError, checked_int, shown
+from ..errors import ActionError, CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
@@ -98,7 +98,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         except ValueError:
             found = None
         if found is None or found.shape != self.action_space.shape:
-            raise ActionError(f"the action is {shown(action)}; it must be in {self.action_space}")
+            raise ActionError(f"the action is {value_text(action)}; it must be in {self.action_space}")
         batch.step(found[None])
         if self.render_mode == "human":
             self.render()
@@ -155,16 +155,17 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
-            raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
+            raise ConfigError(f"render_mode is {value_text(render_mode)}; it must be None or 'rgb_array'")
         if not isinstance(copy, bool):
-            raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
+            raise ConfigError(f"copy is {value_text(copy)}; it must be True or False")
         if max_episode_steps is not None:
-            raise ConfigError(f"max_episode_steps is {shown(max_episode_steps)}; set the config's trial_steps instead")
+            raise ConfigError(f"max_episode_steps is {value_text(max_episode_steps)}; set the config's trial_steps "
+                              "instead")
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
             offered = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ConfigError(f"autoreset_mode is {shown(autoreset_mode)}; it must be one of {offered}") from None
+            raise ConfigError(f"autoreset_mode is {value_text(autoreset_mode)}; it must be one of {offered}") from None
         # One world per sub-environment; all have world id 0, so that the seed alone determines their episodes.
         self.render_mode = render_mode
         self.autoreset_mode = mode

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import ConfigSource, DriveConfig, adapter_config
-from ..errors import CallError, ConfigError, checked_int, shown
+from ..errors import CallError, ConfigError, checked_int, value_text
 from ..per_world import SEED_LIMIT, is_one_seed
 
 
@@ -78,7 +78,7 @@ def reset_mask_of(options: Any, num_envs: int) -> npt.NDArray[np.bool_] | None:
         CallError: the mask does not fit.
     """
     if options is not None and not isinstance(options, dict):
-        raise ConfigError(f"options is {shown(options)}; it must be a dict or None")
+        raise ConfigError(f"options is {value_text(options)}; it must be a dict or None")
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return None

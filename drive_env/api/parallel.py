@@ -17,7 +17,7 @@ from pettingzoo.utils import parallel_to_aec
 from ..batch import Batch
 from ..binding import lib
 from ..config import ConfigSource, DriveConfig, adapter_config
-from ..errors import CallError, ConfigError, checked_int, shown
+from ..errors import CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
@@ -64,8 +64,8 @@ def _with_max_cycles(config: ConfigSource | None, max_cycles: Any) -> DriveConfi
     if max_cycles is None:
         return config
     if config.max_trials > 1 or config.trial_steps is not None:
-        raise ConfigError(f"max_cycles is {shown(max_cycles)} beside max_trials {config.max_trials} and trial_steps "
-                          f"{config.trial_steps}; it must be None where the config sets either")
+        raise ConfigError(f"max_cycles is {value_text(max_cycles)} beside max_trials {config.max_trials} and "
+                          f"trial_steps {config.trial_steps}; it must be None where the config sets either")
     return config.replace(trial_steps=checked_int("max_cycles", max_cycles, 1, lib.DRV_FRAME_LIMIT))
 
 
@@ -101,9 +101,9 @@ class DriveParallelEnv(ParallelEnv):
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
-            raise ConfigError(f"finished is {shown(finished)}; it must be 'leave' or 'wait'")
+            raise ConfigError(f"finished is {value_text(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
-            raise ConfigError(f"copy is {shown(copy)}; it must be True or False")
+            raise ConfigError(f"copy is {value_text(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
         self.batch = Batch(scenes, num_worlds=1, config=adapter_config(config), seed=None, threads=1, restart="caller")
@@ -182,7 +182,7 @@ class DriveParallelEnv(ParallelEnv):
         self._is_whole = False
         self.batch.step(self.batch.bound_actions)
         if self._dicts.update():
-            self._actions.forget()
+            self._actions.invalidate()
         returned = self._dicts.step_dicts()
         self.agents = self._dicts.agents
         self._is_whole = True
@@ -231,7 +231,7 @@ class DriveParallelEnv(ParallelEnv):
             return by_agent[agent]
         except (KeyError, TypeError):
             first, last = self.possible_agents[0], self.possible_agents[-1]
-            raise ConfigError(f"agent is {shown(agent)}; agents are {first} to {last}") from None
+            raise ConfigError(f"agent is {value_text(agent)}; agents are {first} to {last}") from None
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -256,7 +256,7 @@ class DriveParallelEnv(ParallelEnv):
     def _follow(self) -> None:
         """Updates dicts, actions and `agents` after a change of the batch."""
         self._dicts.update()
-        self._actions.forget()
+        self._actions.invalidate()
         self.agents = self._dicts.agents
 
     def _recover(self) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource, adapter_config
-from ..errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, shown
+from ..errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, value_text
 from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
@@ -73,9 +73,9 @@ class DriveVecEnv(VecEnv):
                  threads: int = 0, agents: str = "ego", render_mode: str | None = None) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
-            raise ConfigError(f"agents is {shown(agents)}; it must be 'ego' or 'all'")
+            raise ConfigError(f"agents is {value_text(agents)}; it must be 'ego' or 'all'")
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
-            raise ConfigError(f"render_mode is {shown(render_mode)}; it must be None or 'rgb_array'")
+            raise ConfigError(f"render_mode is {value_text(render_mode)}; it must be None or 'rgb_array'")
         config = one_agent_config(config, "agents='all'") if agents == "ego" else adapter_config(config)
         self.agents = agents
         self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..action_space import action_dimensions
 from ..batch import Batch
-from ..errors import ConfigError, checked_int, shown
+from ..errors import ConfigError, checked_int, value_text
 from ..per_world import SEED_LIMIT
 from ..world_range import WorldRange
 
@@ -26,7 +26,7 @@ class RandomDriver:
 
     def __init__(self, batch: Batch, seed: int = 0) -> None:
         if not isinstance(batch, WorldRange):
-            raise ConfigError(f"batch is {shown(batch)}; it must be a Batch, such as the `batch` of an env")
+            raise ConfigError(f"batch is {value_text(batch)}; it must be a Batch, such as the `batch` of an env")
         self.batch = batch
         self._bins = [dimension.bins for dimension in action_dimensions(batch.config)]
         self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))

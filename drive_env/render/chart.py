@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..config import ConfigSource, checked_config
-from ..errors import ConfigError, checked_path, shown
+from ..errors import ConfigError, checked_path, value_text
 from ..roles import Roles, assign_roles
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 from . import colours
@@ -53,7 +53,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     """
     path = checked_path(path, CHART_ENDINGS)
     if not isinstance(scene, Scene):
-        raise ConfigError(f"scene is {shown(scene)}; it must be a Scene, see load_scene and generate_scene")
+        raise ConfigError(f"scene is {value_text(scene)}; it must be a Scene, see load_scene and generate_scene")
     roles = assign_roles(scene, checked_config(config))
     low, high = _box(scene, roles)
     inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
@@ -84,7 +84,7 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
     """
     path = checked_path(path, CHART_ENDINGS)
     if not isinstance(history, (list, tuple)) or not history or not all(isinstance(one, dict) for one in history):
-        raise ConfigError(f"history is {shown(history)}; it must be a list of at least one report of metrics")
+        raise ConfigError(f"history is {value_text(history)}; it must be a list of at least one report of metrics")
     # One curve per name, over the trials if they are counted.
     names = list(dict.fromkeys(name for report in history for name in report))
     curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import CallError, ConfigError, checked_int, checked_path, plain, shown
+from ..errors import CallError, ConfigError, checked_int, checked_path, plain, value_text
 from . import colours
 from .colours import mixed
 from .extra import need
@@ -52,7 +52,7 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
     ending = os.path.splitext(path)[1].lower()
     fps = plain(fps)
     if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not 0 < fps <= FPS_LIMIT:
-        raise ConfigError(f"fps is {shown(fps)}; it must be above 0 and at most {FPS_LIMIT}")
+        raise ConfigError(f"fps is {value_text(fps)}; it must be above 0 and at most {FPS_LIMIT}")
     checked = _checked(_called(frames) if callable(frames) else iter(frames))
     first = next(checked, None)
     if first is None:

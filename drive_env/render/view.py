@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
-from ..errors import CallError, ConfigError, checked_int, plain, shown
+from ..errors import CallError, ConfigError, checked_int, plain, value_text
 from ..names import named_arguments
 from ..sub_batch import check_is_whole
 from . import colours
@@ -62,9 +62,9 @@ class SceneView:
                  agent: int = 0, span_m: float = 90.0) -> None:
         check_is_whole(batch)
         if view not in VIEWS:
-            raise ConfigError(f"view is {shown(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
+            raise ConfigError(f"view is {value_text(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:
-            raise ConfigError(f"size is {shown(size)}; it must be a pair: width and height in pixels")
+            raise ConfigError(f"size is {value_text(size)}; it must be a pair: width and height in pixels")
         self.width, self.height = (checked_int(name, side, *SIDE_LIMITS_PX)
                                    for name, side in zip(("width", "height"), size, strict=True))
         self.batch, self.view = batch, view
@@ -72,7 +72,7 @@ class SceneView:
         self.agent = checked_int("agent", agent, 0, batch.agents_per_world - 1)
         span_m = plain(span_m)
         if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
-            raise ConfigError(f"span_m is {shown(span_m)}; it must be a number from 5 to 2000")
+            raise ConfigError(f"span_m is {value_text(span_m)}; it must be a number from 5 to 2000")
         self.span_m = float(span_m)
         self._sizes = panel_sizes(self.width, self.height)
         self._layout = batch.observation_layout()

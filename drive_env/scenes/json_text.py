@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from ..errors import SceneError, shown
+from ..errors import SceneError, value_text
 
 MEMORY_LIMIT_BYTES = 512 * 2**20
 """Three times the need of the largest public scene, a CARLA town of 17 MB."""
@@ -86,7 +86,7 @@ def read_json(data: bytes):
         if len(value) < len(pairs):
             # A dict keeps keys in the order of their first occurrence: the first difference is a repeated key.
             twice = next((key for (key, _), kept in zip(pairs, value) if key != kept), pairs[len(value)][0])
-            repeated[:] = [(value, f"the key {shown(twice)} is repeated")]
+            repeated[:] = [(value, f"the key {value_text(twice)} is repeated")]
         return value
 
     def as_constant(name):
@@ -174,7 +174,7 @@ def within(place, key):
         return f"{place}[{key}]"
     if key.isidentifier() and key.isascii():
         return f"{place}.{key}" if place else key
-    return f"{place}[{shown(key)}]"
+    return f"{place}[{value_text(key)}]"
 
 
 # ---- typed values ----
@@ -184,7 +184,7 @@ def described(value) -> str:
     """A value as JSON writes it, shortened if long."""
     if type(value) in (dict, list):
         return TYPE_WORDS[type(value)]
-    return json.dumps(value) if value is None or type(value) is bool else shown(value)
+    return json.dumps(value) if value is None or type(value) is bool else value_text(value)
 
 
 def expected(value, kind, place):

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from ..errors import SceneError, shown
+from ..errors import SceneError, value_text
 from .json_text import BYTE_ORDER_MARK, read_json
 from .scene import Provenance, Report, Scene
 
@@ -59,7 +59,7 @@ def encode_metadata(scene: Scene) -> bytes:
     if len(data) > LIMIT_BYTES:
         longest = max(texts, key=lambda key: len(texts[key]))
         raise SceneError(f"metadata takes {len(data)} bytes, {len(texts[longest])} of them {longest}, "
-                         f"{shown(known[longest])}; it may take {LIMIT_BYTES}")
+                         f"{value_text(known[longest])}; it may take {LIMIT_BYTES}")
     return data
 
 
@@ -80,11 +80,11 @@ def decode_metadata(data: bytes, later: bool = False) -> dict[str, Any]:
     except SceneError as error:
         raise SceneError(f"metadata is no JSON in UTF-8: {error}") from None
     if not isinstance(found, dict):
-        raise SceneError(f"metadata is {shown(found)}; it must be an object with the keys {', '.join(FIELDS)}")
+        raise SceneError(f"metadata is {value_text(found)}; it must be an object with the keys {', '.join(FIELDS)}")
     unknown = [] if later else [key for key in found if key not in FIELDS]
     missing = [key for key in FIELDS if key not in found]
     if unknown or missing:
-        fault = f"has {shown(unknown[0])}" if unknown else f"lacks {missing[0]!r}"
+        fault = f"has {value_text(unknown[0])}" if unknown else f"lacks {missing[0]!r}"
         raise SceneError(f"metadata {fault}; it must have the keys {', '.join(FIELDS)}")
     found = {key: found[key] for key in FIELDS}
     for key, (kind, _) in FIELDS.items():
@@ -99,26 +99,26 @@ def _check(key, kind, value):
         check_text(f"metadata {key}", value)
     elif kind == DIGEST:
         if not isinstance(value, str) or not re.fullmatch("([0-9a-f]{64})?", value):
-            raise SceneError(f"metadata {key} is {shown(value)}; it must be 64 digits 0-9a-f, or empty")
+            raise SceneError(f"metadata {key} is {value_text(value)}; it must be 64 digits 0-9a-f, or empty")
     elif kind == NOTES:
         if not isinstance(value, list):
-            raise SceneError(f"metadata {key} is {shown(value)}; it must be a list of texts")
+            raise SceneError(f"metadata {key} is {value_text(value)}; it must be a list of texts")
         for place, note in enumerate(value):
             check_text(f"metadata {key}[{place}]", note)
     else:
         if not isinstance(value, dict):
-            raise SceneError(f"metadata {key} is {shown(value)}; it must be an object of counts by reason")
+            raise SceneError(f"metadata {key} is {value_text(value)}; it must be an object of counts by reason")
         for reason, count in value.items():
             check_text(f"a reason of metadata {key}", reason)
             if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= COUNT_LIMIT:
-                raise SceneError(f"metadata {key}[{shown(reason)}] is {shown(count)}; "
+                raise SceneError(f"metadata {key}[{value_text(reason)}] is {value_text(count)}; "
                                  f"it must be a whole number from 1 to {COUNT_LIMIT}")
 
 
 def check_text(place: str, value: Any) -> None:
     """Raises a `SceneError` that names the place, unless UTF-8 can encode the value and a terminal can show it."""
     if not isinstance(value, str):
-        raise SceneError(f"{place} is {shown(value)}; it must be text")
+        raise SceneError(f"{place} is {value_text(value)}; it must be text")
     control = CONTROL.search(value)
     if control:
         raise SceneError(f"{place} holds the control character U+{ord(control[0]):04X} at {control.start()}; "

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import SceneError, checked_int, shown
+from ..errors import SceneError, checked_int, value_text
 from ..names import named_arguments
 from .generate import AGENT_LIMIT, GENERATORS, generate_scene
 from .generate.parameters import fill_parameters
@@ -62,11 +62,11 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
     if agents is None:
         agents = max(agents_per_world or 0, LEAST_AGENTS)
     if not isinstance(seeds, Iterable):
-        raise SceneError(f"seeds is {shown(seeds)}; it must be an iterable of whole numbers")
+        raise SceneError(f"seeds is {value_text(seeds)}; it must be an iterable of whole numbers")
     if not isinstance(seeds, Sequence):
         seeds = tuple(seeds)  # every generator reads all of them
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise SceneError(f"parameters is {shown(parameters)}; it must be a mapping of values by name")
+        raise SceneError(f"parameters is {value_text(parameters)}; it must be a mapping of values by name")
     chosen = dict(parameters or {})
     found: list[Scene] = []
     for source in sources:

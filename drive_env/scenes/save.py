@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 
-from ..errors import ConfigError, SceneError, checked_path, shown
+from ..errors import ConfigError, SceneError, checked_path, value_text
 from .readers.drv.write import drv_bytes
 from .readers.source import FILE_LIMIT_BYTES
 from .scene import Scene
@@ -32,7 +32,8 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
         raise ConfigError(f"path is {path!r}; it exists, and overwrite is False")
     data = drv_bytes(scene)
     if len(data) > FILE_LIMIT_BYTES:
-        raise SceneError(f"scene {shown(scene.name)}: its file has {len(data)} bytes; it may have {FILE_LIMIT_BYTES}")
+        raise SceneError(f"scene {value_text(scene.name)}: its file has {len(data)} bytes; "
+                         f"it may have {FILE_LIMIT_BYTES}")
     _write_whole(path, data)
 
 

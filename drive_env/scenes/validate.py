@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..binding import lib
-from ..errors import SceneError, bound_text, outside_text, shown
+from ..errors import SceneError, bound_text, outside_text, value_text
 from .file_layout import KINDS
 from .limits import COORDINATE_LIMIT_M, DT_RANGE_S, FRAME_LIMIT, OBJECT_LIMIT, POINT_LIMIT, SPEED_LIMIT_MPS
 from .metadata import encode_metadata
@@ -49,7 +49,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_lanes(scene.lanes, scene.roads)
         _check_references(scene)
     except SceneError as error:
-        raise SceneError(f"scene {shown(scene.name)}: {error}") from None
+        raise SceneError(f"scene {value_text(scene.name)}: {error}") from None
     return scene
 
 

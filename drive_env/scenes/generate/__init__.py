@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SceneError, checked_int, shown
+from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import intersection, town
@@ -44,7 +44,7 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
     """
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
-        raise SceneError(f"generator is {shown(name)}; it must be one of {known}")
+        raise SceneError(f"generator is {value_text(name)}; it must be one of {known}")
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
     agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
     chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters, ("seed", "agents"))

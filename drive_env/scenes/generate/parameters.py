@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ...errors import SceneError, plain, shown
+from ...errors import SceneError, plain, value_text
 from ...names import check_names
 
 
@@ -57,7 +57,7 @@ def _checked(name, parameter, value):
         right_kind = _is_int(found) if isinstance(parameter.default, int) else _is_real(found)
         if right_kind and parameter.low <= found <= parameter.high:
             return found if isinstance(parameter.default, int) else float(found)
-    raise SceneError(f"{name} is {shown(value)}; it must be {parameter.allowed}")
+    raise SceneError(f"{name} is {value_text(value)}; it must be {parameter.allowed}")
 
 
 def _is_int(value):

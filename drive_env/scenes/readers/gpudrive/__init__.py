@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ....errors import SceneError, shown
+from ....errors import SceneError, value_text
 from ...coordinates import origin_of
 from ...json_text import TYPE_WORDS, OtherJsonError, described, expected, looks_like_json, member, read_json
 from ...lane_links import link_lanes
@@ -92,5 +92,5 @@ def _report_unread(document, report):
         if unread:
             names = sorted(set(unread))
             more = f" and {len(names) - NAMED_FIELDS} more" if len(names) > NAMED_FIELDS else ""
-            named = ", ".join(map(shown, names[:NAMED_FIELDS]))
+            named = ", ".join(map(value_text, names[:NAMED_FIELDS]))
             report.drop(f"fields of {where} that are not read, named {named}{more}", len(unread))
