@@ -12,8 +12,8 @@
 
 #include "batch_play.h"
 #include "check.h"
-#include "dice.h"
 #include "platform/arena.h"
+#include "rng.h"
 #include "scene/scene.h"
 
 enum { OBJECTS = 64, TURNS = 4000, THREADS = 4, LARGE_PAGE = 2 << 20 };
@@ -87,25 +87,25 @@ typedef struct object {
 
 /* Allocates and releases in random order. An object keeps what was written to it until it is released. */
 static void *trade(void *seed) {
-    dice die = {*(const uint64_t *)seed};
+    test_rng rng = {*(const uint64_t *)seed};
     drv_arena *arena = drv_arena_create();
     object objects[OBJECTS] = {{0}};
     for (int turn = 0; turn < TURNS; turn++) {
-        object *one = &objects[dice_below(&die, OBJECTS)];
+        object *one = &objects[rng_below(&rng, OBJECTS)];
         if (one->memory) {
             CHECK(all_are(one->memory, one->bytes, one->mark), "%u bytes changed by turn %d", one->bytes, turn);
             drv_memory_release(one->memory);
             one->memory = NULL;
             continue;
         }
-        one->bytes = (uint32_t)dice_below(&die, dice_below(&die, 8) == 0 ? 100000 : 600);
-        one->mark = (uint8_t)(1 + dice_below(&die, 255));
-        one->memory = drv_memory_acquire(dice_below(&die, 4) ? arena : NULL, one->bytes);
+        one->bytes = (uint32_t)rng_below(&rng, rng_below(&rng, 8) == 0 ? 100000 : 600);
+        one->mark = (uint8_t)(1 + rng_below(&rng, 255));
+        one->memory = drv_memory_acquire(rng_below(&rng, 4) ? arena : NULL, one->bytes);
         CHECK(one->memory && (uintptr_t)one->memory % DRV_CACHE_LINE == 0, "%u bytes at %p", one->bytes,
               (void *)one->memory);
         CHECK(all_are(one->memory, one->bytes, 0), "%u bytes are not zeroed in turn %d", one->bytes, turn);
         memset(one->memory, one->mark, one->bytes);
-        if (dice_below(&die, 500) == 0) { /* the objects outlive their arena */
+        if (rng_below(&rng, 500) == 0) { /* the objects outlive their arena */
             drv_arena_free(arena);
             arena = drv_arena_create();
         }

@@ -7,8 +7,8 @@
 
 #include "batch_play.h"
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
+#include "rng.h"
 #include "small_scene.h"
 #include "step/state.h"
 
@@ -435,17 +435,17 @@ TEST(a_restart_left_to_the_caller_is_owed_before_the_next_step) {
 
 TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
     batch_play one, other;
-    dice die = {71};
+    test_rng rng = {71};
     begin(&one, small_config(), 2);
     begin(&other, small_config(), 1);
     must_reset(&one, NULL);
     for (int32_t call = 0; call < 8; call++) {
-        act(&one, dice_below(&die, 7), dice_below(&die, 13));
+        act(&one, rng_below(&rng, 7), rng_below(&rng, 13));
         must_step(&one);
     }
     memcpy(other.block, one.block, (size_t)one.needs.block_bytes);
     for (int32_t call = 0; call < 40; call++) {
-        const int32_t push = dice_below(&die, 7), turn = dice_below(&die, 13);
+        const int32_t push = rng_below(&rng, 7), turn = rng_below(&rng, 13);
         act(&one, push, turn);
         act(&other, push, turn);
         must_step(&one);
@@ -613,9 +613,9 @@ TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are
 
 static void *play_alone(void *argument) {
     batch_play *own = argument;
-    dice die = {72};
+    test_rng rng = {72};
     for (int32_t call = 0; call < 300; call++) {
-        act(own, dice_below(&die, 7), dice_below(&die, 13));
+        act(own, rng_below(&rng, 7), rng_below(&rng, 13));
         must_step(own);
     }
     return NULL;

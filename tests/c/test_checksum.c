@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 
 /* The remainder of the bits, lowest first, divided by the polynomial: one bit at a time, no table. */
 static uint32_t by_definition(const uint8_t *bytes, size_t count) {
@@ -27,10 +27,10 @@ TEST(the_check_value_of_crc_32_comes_out) {
 TEST(every_length_and_every_cut_give_the_remainder_of_the_definition) {
     drv_checksum checksum;
     drv_checksum_prepare(&checksum);
-    dice die = {8};
+    test_rng rng = {8};
     uint8_t bytes[67];
     for (size_t length = 0; length <= sizeof bytes; length++) {
-        for (size_t i = 0; i < length; i++) bytes[i] = (uint8_t)dice_bits(&die);
+        for (size_t i = 0; i < length; i++) bytes[i] = (uint8_t)rng_bits(&rng);
         const uint32_t wanted = by_definition(bytes, length);
         for (size_t cut = 0; cut <= length; cut++) {
             const uint32_t before = drv_checksum_of(&checksum, 0, bytes, cut);

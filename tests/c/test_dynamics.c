@@ -1,7 +1,7 @@
 /* Does a car move as a bicycle on paper does? */
 #include "check.h"
-#include "dice.h"
 #include "math/geometry.h"
+#include "rng.h"
 #include "step/actions.h"
 #include "step/dynamics.h"
 #include "view/action_space.h"
@@ -50,18 +50,18 @@ static drv_motion drive(drv_motion car, drv_control control, float wheelbase_m, 
 }
 
 TEST(held_steering_drives_a_circle) {
-    dice die = {41};
+    test_rng rng = {41};
     for (int32_t round = 0; round < 40; round++) {
-        const double wheelbase_m = dice_between(&die, 1.5, 8.0), turn = round % 2 ? -1.0 : 1.0;
-        const double steering_rad = turn * dice_between(&die, 0.05, 0.6);
+        const double wheelbase_m = rng_between(&rng, 1.5, 8.0), turn = round % 2 ? -1.0 : 1.0;
+        const double steering_rad = turn * rng_between(&rng, 0.05, 0.6);
         /* The rear axle rolls about the point where the axles' normals meet; the middle is half a wheelbase ahead. */
         const double rear_m = wheelbase_m / tan(steering_rad), radius_m = hypot(rear_m, 0.5 * wheelbase_m);
         const int32_t lap = 400 + 40 * round;
         const double dt_s = 0.1, chord_m = 2.0 * radius_m * sin(pi / lap);
         /* The chords of a lap are as long as what is driven in a step; the turn of a step is then a lap's share. */
         const double speed_mps = 2.0 * pi * radius_m / (lap * dt_s);
-        const double heading_rad = dice_between(&die, -3.0, 3.0), slip_rad = atan2(0.5 * wheelbase_m, rear_m);
-        drv_motion car = {(float)dice_between(&die, -50, 50), (float)dice_between(&die, -50, 50), (float)heading_rad,
+        const double heading_rad = rng_between(&rng, -3.0, 3.0), slip_rad = atan2(0.5 * wheelbase_m, rear_m);
+        drv_motion car = {(float)rng_between(&rng, -50, 50), (float)rng_between(&rng, -50, 50), (float)heading_rad,
                           (float)speed_mps};
         const drv_motion start = car;
         /* The centre stands to the left of the first chord's middle (to the right in a right turn). */
@@ -88,11 +88,11 @@ TEST(held_steering_drives_a_circle) {
 }
 
 TEST(the_yaw_rate_is_the_turn_of_a_step) {
-    dice die = {42};
+    test_rng rng = {42};
     for (int32_t i = 0; i < 2000; i++) {
-        const double heading_rad = dice_between(&die, -3.1, 3.1), speed_mps = dice_between(&die, -5.0, 30.0);
+        const double heading_rad = rng_between(&rng, -3.1, 3.1), speed_mps = rng_between(&rng, -5.0, 30.0);
         const drv_motion car = {0.0f, 0.0f, (float)heading_rad, (float)speed_mps};
-        const float steering = (float)dice_between(&die, -0.6, 0.6), wheelbase = (float)dice_between(&die, 1.0, 8.0);
+        const float steering = (float)rng_between(&rng, -0.6, 0.6), wheelbase = (float)rng_between(&rng, 1.0, 8.0);
         const moved_car next = move(car, (drv_control){0.0f, steering}, wheelbase, both_ways, 0.1f);
         const double rate = (double)next.yaw_rate_radps;
         CHECK_NEAR(drv_wrap_angle(next.motion.heading_rad - car.heading_rad) / 0.1f, rate, 1e-5 + 1e-5 * fabs(rate));
@@ -108,9 +108,9 @@ TEST(a_straight_line_is_exact) {
 }
 
 TEST(without_steering_no_heading_ever_drifts) {
-    dice die = {43};
+    test_rng rng = {43};
     for (int32_t i = 0; i < 200; i++) {
-        const double heading = dice_between(&die, -3.14, 3.14), speed = dice_between(&die, 0.0, 40.0);
+        const double heading = rng_between(&rng, -3.14, 3.14), speed = rng_between(&rng, 0.0, 40.0);
         const drv_motion start = {0.0f, 0.0f, (float)heading, (float)speed};
         const drv_motion end = drive(start, (drv_control){0.0f, 0.0f}, 2.5f, forward_only, 0.1f, 100);
         CHECK(end.heading_rad == start.heading_rad, "%.9g became %.9g", (double)start.heading_rad,
@@ -201,10 +201,10 @@ TEST(a_heading_stays_inside_its_turn) {
 }
 
 TEST(the_two_halves_of_a_bend_mirror_each_other) {
-    dice die = {44};
+    test_rng rng = {44};
     for (int32_t i = 0; i < 500; i++) {
-        const float steering = (float)dice_between(&die, 0.0, 0.6), push = (float)dice_between(&die, -4.0, 4.0);
-        const drv_motion start = {0, 0, 0, (float)dice_between(&die, 0.0, 20.0)};
+        const float steering = (float)rng_between(&rng, 0.0, 0.6), push = (float)rng_between(&rng, -4.0, 4.0);
+        const drv_motion start = {0, 0, 0, (float)rng_between(&rng, 0.0, 20.0)};
         const drv_motion left = drive(start, (drv_control){push, steering}, 2.5f, forward_only, 0.1f, 10);
         const drv_motion right = drive(start, (drv_control){push, -steering}, 2.5f, forward_only, 0.1f, 10);
         CHECK(left.x_m == right.x_m && left.y_m == -right.y_m, "(%.9g, %.9g) against (%.9g, %.9g)", (double)left.x_m,
@@ -238,23 +238,23 @@ TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
           most.steering_rad == 0.6f, "the outermost bins are not the limits");
 }
 
-/* Random cars, the same for the same die. */
-static void draw_cars(dice *die, drv_motion_block *block, double slowest_mps) {
+/* Random cars, the same for the same rng. */
+static void draw_cars(test_rng *rng, drv_motion_block *block, double slowest_mps) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
-        const double x_m = dice_between(die, -50, 50), y_m = dice_between(die, -50, 50);
-        const drv_motion car = {(float)x_m, (float)y_m, (float)dice_between(die, -3.14, 3.14),
-                                (float)dice_between(die, slowest_mps, 39)};
-        const drv_control control = {(float)dice_between(die, -4, 4), (float)dice_between(die, -0.6, 0.6)};
-        set_car(block, i, car, control, (float)dice_between(die, 1, 6));
+        const double x_m = rng_between(rng, -50, 50), y_m = rng_between(rng, -50, 50);
+        const drv_motion car = {(float)x_m, (float)y_m, (float)rng_between(rng, -3.14, 3.14),
+                                (float)rng_between(rng, slowest_mps, 39)};
+        const drv_control control = {(float)rng_between(rng, -4, 4), (float)rng_between(rng, -0.6, 0.6)};
+        set_car(block, i, car, control, (float)rng_between(rng, 1, 6));
     }
 }
 
 TEST(a_block_moves_its_cars_as_each_moves_alone) {
-    dice die = {45};
+    test_rng rng = {45};
     for (int32_t round = 0; round < 200; round++) {
         drv_motion_block before, after;
         drv_motion_block_clear(&before);
-        draw_cars(&die, &before, -9.0);
+        draw_cars(&rng, &before, -9.0);
         after = before;
         drv_bicycle_advance(&after, both_ways, 0.1f);
         for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
@@ -269,12 +269,12 @@ TEST(a_block_moves_its_cars_as_each_moves_alone) {
 }
 
 TEST(the_inverse_finds_the_controls_of_a_step) {
-    dice die = {46};
+    test_rng rng = {46};
     int32_t exact = 0;
     for (int32_t round = 0; round < 2000; round++) {
         drv_motion_block before, after;
         drv_motion_block_clear(&before);
-        draw_cars(&die, &before, round % 2 ? 1.0 : -9.0);
+        draw_cars(&rng, &before, round % 2 ? 1.0 : -9.0);
         after = before;
         drv_bicycle_advance(&after, (drv_speed_limits){-10.0f, 50.0f}, 0.1f);
         drv_motion_block found = before;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
+#include "rng.h"
 #include "small_scene.h"
 
 enum { VEHICLES = 19, FRAMES = 30 };
@@ -17,22 +17,22 @@ typedef struct wandering {
 } wandering;
 
 static void make_log(wandering *made, uint64_t seed, int32_t vehicles) {
-    dice die = {seed};
+    test_rng rng = {seed};
     const size_t count = (size_t)(FRAMES * vehicles);
     made->length_m = malloc((size_t)vehicles * sizeof(float));
     for (int32_t i = 0; i < 5; i++) made->track[i] = malloc(count * sizeof(float));
     made->valid = malloc(count);
     for (int32_t i = 0; i < vehicles; i++) {
-        double heading_rad = dice_between(&die, -3, 3), speed_mps = dice_between(&die, -2, 20);
-        made->length_m[i] = (float)dice_between(&die, 1, 12);
+        double heading_rad = rng_between(&rng, -3, 3), speed_mps = rng_between(&rng, -2, 20);
+        made->length_m[i] = (float)rng_between(&rng, 1, 12);
         for (int32_t frame = 0; frame < FRAMES; frame++) {
             const int32_t at = frame * vehicles + i;
-            heading_rad += dice_between(&die, -0.2, 0.2);
-            speed_mps += dice_between(&die, -1, 1);
-            const double track[5] = {dice_between(&die, -50, 50), dice_between(&die, -50, 50), heading_rad,
+            heading_rad += rng_between(&rng, -0.2, 0.2);
+            speed_mps += rng_between(&rng, -1, 1);
+            const double track[5] = {rng_between(&rng, -50, 50), rng_between(&rng, -50, 50), heading_rad,
                                      speed_mps * cos(heading_rad), speed_mps * sin(heading_rad)};
             for (int32_t k = 0; k < 5; k++) made->track[k][at] = (float)track[k];
-            made->valid[at] = dice_below(&die, 8) != 0;
+            made->valid[at] = rng_below(&rng, 8) != 0;
         }
     }
     made->log = (drv_log){.dt_s = 0.1f, .frame_count = FRAMES, .vehicle_count = vehicles, .length_m = made->length_m,

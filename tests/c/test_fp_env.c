@@ -3,8 +3,8 @@
 
 #include "batch_play.h"
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
+#include "rng.h"
 #include "view/action_space.h"
 
 #if defined(__SSE2__)
@@ -55,18 +55,18 @@ static drv_config tiny_config(void) {
 }
 
 /* Whole numbers alone: nothing may compute in a foreign mode but the core. */
-static void act_at_random(batch_play *play, dice *die) {
+static void act_at_random(batch_play *play, test_rng *rng) {
     for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
-        play->actions[agent] = dice_below(die, DRV_ALL_BINS);
+        play->actions[agent] = rng_below(rng, DRV_ALL_BINS);
 }
 
 /* A play from the making of its scene to its last step. */
 static void play_through(batch_play *play, int32_t threads) {
-    dice die = {5};
+    test_rng rng = {5};
     begin(play, tiny_config(), threads);
     must_reset(play, NULL);
     for (int32_t call = 0; call < CALLS; call++) {
-        act_at_random(play, &die);
+        act_at_random(play, &rng);
         must_step(play);
     }
 }
@@ -117,14 +117,14 @@ TEST(a_step_in_flight_is_played_in_no_callers_mode) {
     for (int which = 0; which < FOREIGN_COUNT; which++) {
         batch_play plain, flown;
         fenv_t usual;
-        dice die = {5};
+        test_rng rng = {5};
         play_through(&plain, 1);
         begin(&flown, tiny_config(), 1);
         must_reset(&flown, NULL);
         fegetenv(&usual);
         int has_mode = 1;
         for (int32_t call = 0; call < CALLS; call++) {
-            act_at_random(&flown, &die);
+            act_at_random(&flown, &rng);
             has_mode &= enter_mode(foreign[which].mode);
             CHECK(drv_batch_step_async(flown.batch, DRV_WHOLE_BATCH, NULL, flown.message) == DRV_OK, "%s",
                   flown.message);
@@ -144,11 +144,11 @@ TEST(a_step_in_flight_is_played_in_no_callers_mode) {
 
 TEST(a_call_raises_no_exception_flag_of_the_callers) {
     batch_play play;
-    dice die = {6};
+    test_rng rng = {6};
     begin(&play, tiny_config(), 2);
     must_reset(&play, NULL);
     for (int32_t call = 0; call < CALLS; call++) {
-        act_at_random(&play, &die);
+        act_at_random(&play, &rng);
         feclearexcept(FE_ALL_EXCEPT);
         must_step(&play);
         /* The step rounded nearly every number of it. */

@@ -1,7 +1,7 @@
 /* Are boxes, segments and angles where geometry.c says? Against libm, polygon clipping and dense sub-stepping. */
 #include "check.h"
-#include "dice.h"
 #include "math/geometry.h"
+#include "rng.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -36,9 +36,9 @@ TEST(a_direction_is_within_1e_7_of_libm_between_minus_pi_and_pi) {
 }
 
 TEST(a_direction_of_a_few_hundred_radians_stays_accurate) {
-    dice die = {11};
+    test_rng rng = {11};
     for (int32_t i = 0; i < 1000000; i++) {
-        const float angle = (float)dice_between(&die, -300.0, 300.0);
+        const float angle = (float)rng_between(&rng, -300.0, 300.0);
         CHECK(direction_error(angle) <= 3e-7, "%g at %.9g", direction_error(angle), (double)angle);
     }
 }
@@ -63,10 +63,10 @@ TEST(an_arc_tangent_is_within_3e_7_of_libm) {
 }
 
 TEST(a_wrapped_angle_is_the_same_direction_inside_the_half_open_turn) {
-    dice die = {12};
+    test_rng rng = {12};
     for (int32_t i = 0; i < 1000000; i++) {
         const double reach = i % 2 ? 10.0 : 1000.0;
-        const float angle = (float)dice_between(&die, -reach, reach), wrapped = drv_wrap_angle(angle);
+        const float angle = (float)rng_between(&rng, -reach, reach), wrapped = drv_wrap_angle(angle);
         CHECK(wrapped >= -drv_pi && wrapped < drv_pi, "%.9g from %.9g", (double)wrapped, (double)angle);
         const double turns = ((double)angle - (double)wrapped) / (2 * pi);
         CHECK(fabs(turns - round(turns)) < 1e-7 * (2.0 + fabs((double)angle)), "%.9g from %.9g", (double)wrapped,
@@ -159,22 +159,22 @@ static int crosses(drv_box box, double margin_m, double dx, double dy, const dou
     return enter <= leave;
 }
 
-static drv_box random_box(dice *die, double spread_m) {
-    const double heading = dice_between(die, -pi, pi);
-    return (drv_box){{(float)dice_between(die, -spread_m, spread_m), (float)dice_between(die, -spread_m, spread_m)},
+static drv_box random_box(test_rng *rng, double spread_m) {
+    const double heading = rng_between(rng, -pi, pi);
+    return (drv_box){{(float)rng_between(rng, -spread_m, spread_m), (float)rng_between(rng, -spread_m, spread_m)},
                      {(float)cos(heading), (float)sin(heading)},
-                     (float)dice_between(die, 0.05, 6.0),
-                     (float)dice_between(die, 0.05, 1.5)};
+                     (float)rng_between(rng, 0.05, 6.0),
+                     (float)rng_between(rng, 0.05, 1.5)};
 }
 
 /* What float32 may get wrong at these sizes, m. */
 static const double rounding_m = 1e-4;
 
 TEST(boxes_meet_where_clipping_leaves_something) {
-    dice die = {21};
+    test_rng rng = {21};
     int32_t together = 0, apart = 0;
     for (int32_t i = 0; i < 200000; i++) {
-        const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
+        const drv_box a = random_box(&rng, 5.0), b = random_box(&rng, 5.0);
         const int surely = overlap(a, -rounding_m, 0, 0, b), perhaps = overlap(a, rounding_m, 0, 0, b);
         if (surely != perhaps) continue;
         CHECK(drv_boxes_overlap(a, b) == (bool)surely, "pair %d", i);
@@ -202,11 +202,11 @@ TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
 static const double fine_m = 0.02;
 
 TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
-    dice die = {22};
+    test_rng rng = {22};
     int32_t together = 0, apart = 0, passing = 0;
     for (int32_t i = 0; i < 4000; i++) {
-        const drv_box a = random_box(&die, 12.0), b = random_box(&die, 12.0);
-        const drv_point path = {(float)dice_between(&die, -20.0, 20.0), (float)dice_between(&die, -20.0, 20.0)};
+        const drv_box a = random_box(&rng, 12.0), b = random_box(&rng, 12.0);
+        const drv_point path = {(float)rng_between(&rng, -20.0, 20.0), (float)rng_between(&rng, -20.0, 20.0)};
         const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 2;
         int surely = 0, perhaps = 0;
         for (int32_t look = 0; look <= looks && !surely; look++) {
@@ -231,26 +231,26 @@ TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
 }
 
 TEST(a_box_that_does_not_move_meets_what_it_overlaps) {
-    dice die = {23};
+    test_rng rng = {23};
     const drv_point nowhere = {0.0f, 0.0f};
     for (int32_t i = 0; i < 100000; i++) {
-        const drv_box a = random_box(&die, 5.0), b = random_box(&die, 5.0);
+        const drv_box a = random_box(&rng, 5.0), b = random_box(&rng, 5.0);
         CHECK(drv_swept_boxes_overlap(a, nowhere, b) == drv_boxes_overlap(a, b), "pair %d", i);
     }
 }
 
 TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
-    dice die = {24};
+    test_rng rng = {24};
     int32_t together = 0, apart = 0;
     for (int32_t i = 0; i < 6000; i++) {
-        const drv_box box = random_box(&die, 12.0);
-        const double heading = dice_between(&die, -pi, pi), half = i % 5 ? dice_between(&die, 0.01, 5.0) : 0.0;
+        const drv_box box = random_box(&rng, 12.0);
+        const double heading = rng_between(&rng, -pi, pi), half = i % 5 ? rng_between(&rng, 0.01, 5.0) : 0.0;
         const drv_point along = half > 0.0 ? (drv_point){(float)cos(heading), (float)sin(heading)} : (drv_point){0, 0};
-        const drv_point middle = {(float)dice_between(&die, -12, 12), (float)dice_between(&die, -12, 12)};
+        const drv_point middle = {(float)rng_between(&rng, -12, 12), (float)rng_between(&rng, -12, 12)};
         const double from[2] = {(double)middle.x - half * (double)along.x, (double)middle.y - half * (double)along.y};
         const double to[2] = {(double)middle.x + half * (double)along.x, (double)middle.y + half * (double)along.y};
         const float way = i % 3 ? 1.0f : 0.0f;
-        const drv_point path = {way * (float)dice_between(&die, -20, 20), way * (float)dice_between(&die, -20, 20)};
+        const drv_point path = {way * (float)rng_between(&rng, -20, 20), way * (float)rng_between(&rng, -20, 20)};
         const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 1;
         int surely = 0, perhaps = 0;
         for (int32_t look = 0; look <= looks && !surely; look++) {
@@ -268,11 +268,11 @@ TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
 }
 
 TEST(the_distance_to_a_path_is_the_least_over_its_points) {
-    dice die = {25};
+    test_rng rng = {25};
     for (int32_t i = 0; i < 2000; i++) {
-        const drv_point point = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
-        const drv_point from = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
-        drv_point to = {(float)dice_between(&die, -20, 20), (float)dice_between(&die, -20, 20)};
+        const drv_point point = {(float)rng_between(&rng, -20, 20), (float)rng_between(&rng, -20, 20)};
+        const drv_point from = {(float)rng_between(&rng, -20, 20), (float)rng_between(&rng, -20, 20)};
+        drv_point to = {(float)rng_between(&rng, -20, 20), (float)rng_between(&rng, -20, 20)};
         if (i % 10 == 0) to = from;
         double least = INFINITY;
         for (int32_t look = 0; look <= 1000; look++) {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "dice.h"
 #include "math/grid.h"
 #include "ranked.h"
+#include "rng.h"
 
 enum { SEGMENT_ROOM = 400 };
 
@@ -21,15 +21,15 @@ typedef struct field {
 static int32_t cell_count(const field *map) { return map->grid.columns * map->grid.rows; }
 
 /* `count` middles in a field of the given size about the origin, sorted into cells as a scene would. */
-static void make_map(field *map, dice *die, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
+static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
     float left = INFINITY, bottom = INFINITY, right = -INFINITY, top = -INFINITY;
     ranked order[SEGMENT_ROOM];
     float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
     for (int32_t i = 0; i < count; i++) {
         /* Two in three huddle, so that cells differ much. */
         const double share = i % 3 ? 0.1 : 1.0;
-        x_m[i] = (float)(share * dice_between(die, -0.5, 0.5) * wide_m);
-        y_m[i] = (float)(share * dice_between(die, -0.5, 0.5) * high_m);
+        x_m[i] = (float)(share * rng_between(rng, -0.5, 0.5) * wide_m);
+        y_m[i] = (float)(share * rng_between(rng, -0.5, 0.5) * high_m);
         left = fminf(left, x_m[i]);
         right = fmaxf(right, x_m[i]);
         bottom = fminf(bottom, y_m[i]);
@@ -64,24 +64,24 @@ static bool in_window(const field *map, drv_window window, int32_t segment) {
 }
 
 /* A place on the map, on its very border, close outside, or far away. */
-static void draw_place(const field *map, dice *die, double wide_m, double high_m, float *x_m, float *y_m) {
+static void draw_place(const field *map, test_rng *rng, double wide_m, double high_m, float *x_m, float *y_m) {
     const float right = map->grid.left_m + map->grid.cell_m * (float)map->grid.columns;
-    switch (dice_below(die, 5)) {
+    switch (rng_below(rng, 5)) {
     case 0:
-        *x_m = map->segments.count ? map->x_m[dice_below(die, map->segments.count)] : 0.0f;
-        *y_m = map->segments.count ? map->y_m[dice_below(die, map->segments.count)] : 0.0f;
+        *x_m = map->segments.count ? map->x_m[rng_below(rng, map->segments.count)] : 0.0f;
+        *y_m = map->segments.count ? map->y_m[rng_below(rng, map->segments.count)] : 0.0f;
         break;
     case 1:
-        *x_m = dice_below(die, 2) ? map->grid.left_m : right;
-        *y_m = (float)dice_between(die, -high_m, high_m);
+        *x_m = rng_below(rng, 2) ? map->grid.left_m : right;
+        *y_m = (float)rng_between(rng, -high_m, high_m);
         break;
     case 2:
-        *x_m = (float)dice_between(die, -3000.0, 3000.0);
-        *y_m = (float)dice_between(die, -3000.0, 3000.0);
+        *x_m = (float)rng_between(rng, -3000.0, 3000.0);
+        *y_m = (float)rng_between(rng, -3000.0, 3000.0);
         break;
     default:
-        *x_m = (float)dice_between(die, -wide_m, wide_m);
-        *y_m = (float)dice_between(die, -high_m, high_m);
+        *x_m = (float)rng_between(rng, -wide_m, wide_m);
+        *y_m = (float)rng_between(rng, -high_m, high_m);
     }
 }
 
@@ -103,17 +103,17 @@ static void check_reach(const field *map, int32_t wanted, float limit_m, float x
 }
 
 TEST(the_reach_holds_the_nearest_wherever_one_stands) {
-    dice die = {32};
+    test_rng rng = {32};
     for (int32_t round = 0; round < 120; round++) {
-        const double wide_m = dice_between(&die, 0.0, 600.0), high_m = round % 4 ? dice_between(&die, 0.0, 600.0) : 0.0;
+        const double wide_m = rng_between(&rng, 0.0, 600.0), high_m = round % 4 ? rng_between(&rng, 0.0, 600.0) : 0.0;
         const int32_t wanted = (const int32_t[]){1, 5, 50, 128, 500}[round % 5];
         const float limit_m = (const float[]){1.0f, 30.0f, 100.0f, 1000.0f}[round % 4];
         field map;
-        make_map(&map, &die, dice_below(&die, SEGMENT_ROOM), wide_m, high_m, 1 << 18);
+        make_map(&map, &rng, rng_below(&rng, SEGMENT_ROOM), wide_m, high_m, 1 << 18);
         drv_grid_measure_reach(&map.grid, &map.segments, wanted, limit_m, map.distances, map.cell_reach_m);
         for (int32_t look = 0; look < 100; look++) {
             float x_m, y_m;
-            draw_place(&map, &die, wide_m, high_m, &x_m, &y_m);
+            draw_place(&map, &rng, wide_m, high_m, &x_m, &y_m);
             check_reach(&map, wanted, limit_m, x_m, y_m);
         }
         free_map(&map);
@@ -121,10 +121,10 @@ TEST(the_reach_holds_the_nearest_wherever_one_stands) {
 }
 
 TEST(a_grid_of_one_cell_holds_everything) {
-    dice die = {33};
+    test_rng rng = {33};
     for (int32_t count = 0; count < 4; count++) {
         field map;
-        make_map(&map, &die, count, 0.0, 0.0, 1 << 18);
+        make_map(&map, &rng, count, 0.0, 0.0, 1 << 18);
         CHECK(map.grid.columns == 1 && map.grid.rows == 1, "%d x %d cells", map.grid.columns, map.grid.rows);
         drv_grid_measure_reach(&map.grid, &map.segments, 2, 100.0f, map.distances, map.cell_reach_m);
         check_reach(&map, 2, 100.0f, 0.0f, 0.0f);
@@ -135,9 +135,9 @@ TEST(a_grid_of_one_cell_holds_everything) {
 }
 
 TEST(nobody_wanted_needs_no_reach) {
-    dice die = {34};
+    test_rng rng = {34};
     field map;
-    make_map(&map, &die, 50, 100.0, 100.0, 1 << 18);
+    make_map(&map, &rng, 50, 100.0, 100.0, 1 << 18);
     drv_grid_measure_reach(&map.grid, &map.segments, 0, 100.0f, map.distances, map.cell_reach_m);
     for (int32_t cell = 0; cell < cell_count(&map); cell++)
         CHECK(map.cell_reach_m[cell] == 0.0f, "cell %d: %g", cell, (double)map.cell_reach_m[cell]);
@@ -176,13 +176,13 @@ TEST(every_finite_place_has_a_cell_of_the_grid) {
 }
 
 TEST(a_window_holds_every_middle_within_its_half_side) {
-    dice die = {35};
+    test_rng rng = {35};
     field map;
-    make_map(&map, &die, SEGMENT_ROOM, 400.0, 300.0, 1 << 18);
+    make_map(&map, &rng, SEGMENT_ROOM, 400.0, 300.0, 1 << 18);
     for (int32_t look = 0; look < 3000; look++) {
         float x_m, y_m;
-        draw_place(&map, &die, 400.0, 300.0, &x_m, &y_m);
-        const float reach_m = (float)dice_between(&die, 0.0, 60.0);
+        draw_place(&map, &rng, 400.0, 300.0, &x_m, &y_m);
+        const float reach_m = (float)rng_between(&rng, 0.0, 60.0);
         const drv_window window = drv_grid_window(&map.grid, x_m, y_m, reach_m);
         for (int32_t i = 0; i < SEGMENT_ROOM; i++)
             if (fabsf(map.x_m[i] - x_m) < reach_m - 1e-3f && fabsf(map.y_m[i] - y_m) < reach_m - 1e-3f)

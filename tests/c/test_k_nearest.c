@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "dice.h"
 #include "math/k_nearest.h"
 #include "ranked.h"
+#include "rng.h"
 
 static int by_place(const void *left, const void *right) {
     const ranked *a = left, *b = right;
@@ -56,39 +56,39 @@ static void check_nearest(const float *values, int32_t count, int32_t wanted, dr
 
 typedef enum spread { EVEN, FEW_VALUES, ALL_EQUAL, FAR_OUTLIERS, SOME_INFINITE, SKEWED, SPREADS } spread;
 
-static float drawn(dice *die, spread how) {
+static float drawn(test_rng *rng, spread how) {
     switch (how) {
-    case EVEN: return (float)dice_between(die, 0.0, 1e4);
-    case FEW_VALUES: return (float)dice_below(die, 5);
+    case EVEN: return (float)rng_between(rng, 0.0, 1e4);
+    case FEW_VALUES: return (float)rng_below(rng, 5);
     case ALL_EQUAL: return 42.0f;
-    case FAR_OUTLIERS: return dice_below(die, 10) ? (float)dice_between(die, 0.0, 1.0) : 1e30f;
-    case SOME_INFINITE: return dice_below(die, 3) ? (float)dice_between(die, 0.0, 1e4) : INFINITY;
-    default: return (float)pow(10.0, dice_between(die, -30.0, 30.0));
+    case FAR_OUTLIERS: return rng_below(rng, 10) ? (float)rng_between(rng, 0.0, 1.0) : 1e30f;
+    case SOME_INFINITE: return rng_below(rng, 3) ? (float)rng_between(rng, 0.0, 1e4) : INFINITY;
+    default: return (float)pow(10.0, rng_between(rng, -30.0, 30.0));
     }
 }
 
 TEST(the_nearest_are_what_sorting_finds) {
-    dice die = {31};
+    test_rng rng = {31};
     float values[600];
     for (int32_t i = 0; i < 30000; i++) {
-        const spread how = (spread)dice_below(&die, SPREADS);
-        const int32_t count = i % 7 ? dice_below(&die, 200) : dice_below(&die, 600);
-        for (int32_t k = 0; k < count; k++) values[k] = drawn(&die, how);
-        const int32_t wanted = dice_below(&die, 4) ? dice_below(&die, count + 5) : dice_below(&die, 8);
-        const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[dice_below(&die, count)] : 0.0f, -1.0f, 0.0f};
-        float high = highs[dice_below(&die, 6)];
+        const spread how = (spread)rng_below(&rng, SPREADS);
+        const int32_t count = i % 7 ? rng_below(&rng, 200) : rng_below(&rng, 600);
+        for (int32_t k = 0; k < count; k++) values[k] = drawn(&rng, how);
+        const int32_t wanted = rng_below(&rng, 4) ? rng_below(&rng, count + 5) : rng_below(&rng, 8);
+        const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[rng_below(&rng, count)] : 0.0f, -1.0f, 0.0f};
+        float high = highs[rng_below(&rng, 6)];
         if (isinf(high)) high = 1e4f;
-        const float hints[] = {-1.0f, 0.0f, high, INFINITY, count ? values[dice_below(&die, count)] : 0.0f,
-                              (float)dice_between(&die, 0.0, 1e4), 1e-30f};
-        const float one = hints[dice_below(&die, 7)], other = hints[dice_below(&die, 7)];
+        const float hints[] = {-1.0f, 0.0f, high, INFINITY, count ? values[rng_below(&rng, count)] : 0.0f,
+                              (float)rng_between(&rng, 0.0, 1e4), 1e-30f};
+        const float one = hints[rng_below(&rng, 7)], other = hints[rng_below(&rng, 7)];
         check_nearest(values, count, wanted, (drv_bounds){fminf(one, other), fmaxf(one, other), high});
-        if (dice_below(&die, 2) || count == 0) continue;
+        if (rng_below(&rng, 2) || count == 0) continue;
         /* Guesses as they are meant: closely about the threshold. */
         ranked sorted[600];
         nearest_by_sorting(values, count, count, INFINITY, sorted);
         qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_place);
         const float threshold = sorted[wanted < count ? wanted : count - 1].value;
-        const float share = (float)dice_between(&die, 0.0, 0.3);
+        const float share = (float)rng_between(&rng, 0.0, 0.3);
         if (!isinf(threshold))
             check_nearest(values, count, wanted,
                           (drv_bounds){threshold * (1.0f - share), threshold * (1.0f + share), high});

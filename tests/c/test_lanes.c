@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 #include "scene/scene.h"
 #include "small_scene.h"
 
@@ -64,7 +64,7 @@ static bool has(const int32_t *start, const int32_t *links, int32_t from, int32_
 
 TEST(predecessors_are_the_inverse_of_successors) {
     enum { LANES = 12, MANY = 40 };
-    dice die = {61};
+    test_rng rng = {61};
     for (int32_t round = 0; round < 200; round++) {
         small_scene small;
         make_small(&small);
@@ -76,7 +76,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
             kind[i] = DRV_ROAD_LANE;
             at_m[i] = (float)i;
             for (int32_t to = 0; to < LANES && count < MANY; to++)
-                if (to != i && dice_below(&die, 4) == 0) successor[count++] = to;
+                if (to != i && rng_below(&rng, 4) == 0) successor[count++] = to;
             lane_start[i + 1] = count;
         }
         drv_scene_input *in = &small.input;

@@ -11,9 +11,9 @@
 
 #include "batch_play.h"
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
 #include "platform/arena.h"
+#include "rng.h"
 #include "view/action_space.h"
 
 void *__real_malloc(size_t bytes);
@@ -129,11 +129,11 @@ TEST(a_batch_without_memory_is_an_error_and_leaves_nothing) {
 
 /* Steps a batch, and refuses requests of the steps from number `count` on. */
 static void step_refused(batch_play *play, int count, bool all_later) {
-    dice die = {9};
+    test_rng rng = {9};
     refuse_after(count, all_later);
     must_reset(play, NULL);
     for (int32_t call = 0; call < 30; call++) {
-        act(play, dice_below(&die, DRV_ACCELERATION_BINS), dice_below(&die, DRV_STEERING_BINS));
+        act(play, rng_below(&rng, DRV_ACCELERATION_BINS), rng_below(&rng, DRV_STEERING_BINS));
         must_step(play);
     }
 }

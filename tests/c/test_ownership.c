@@ -2,7 +2,7 @@
 #include "batch/ownership.h"
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 
 enum { PARTS = 5, TRIES = 20000, FREE = 0, IN_CALL = 1, IN_FLIGHT = 2 };
 
@@ -26,15 +26,15 @@ static int is_free(const ledger *book, int32_t number) {
 TEST(a_world_has_one_owner_at_a_time) {
     drv_ownership ownership = {.part_count = PARTS};
     ledger book = {0};
-    dice die = {81};
+    test_rng rng = {81};
     atomic_init(&ownership.taken, 0);
     int32_t taken = 0, refused = 0, taken_up = 0;
     for (int32_t i = 0; i < TRIES; i++) {
-        const int32_t number = dice_below(&die, 1 + PARTS);
+        const int32_t number = rng_below(&rng, 1 + PARTS);
         const int32_t state = book.state[number];
         uint64_t found;
         if (state == IN_CALL) {
-            book.state[number] = dice_below(&die, 2) ? FREE : IN_FLIGHT;
+            book.state[number] = rng_below(&rng, 2) ? FREE : IN_FLIGHT;
             if (book.state[number] == FREE) hold(&book, number, -1);
             if (book.state[number] == FREE) drv_ownership_release(&ownership, number);
             else drv_ownership_to_flight(&ownership, number);

@@ -7,8 +7,8 @@
 
 #include "batch_play.h"
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
+#include "rng.h"
 #include "small_scene.h"
 #include "view/action_space.h"
 
@@ -26,13 +26,13 @@ static void begin_many(batch_play *play, drv_config config, int32_t threads, int
 
 /* The actions of a call: of every agent another, the same in every batch. */
 static void act_by_call(batch_play *play, int32_t call) {
-    dice die = {1 + (uint64_t)call};
+    test_rng rng = {1 + (uint64_t)call};
     for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
         const int32_t bins = play->needs.action_width == 1  ? DRV_ALL_BINS
                              : i % 2 == 0                   ? DRV_ACCELERATION_BINS
                                                             : DRV_STEERING_BINS;
-        play->actions[i] = dice_below(&die, bins);
-        play->shares[i] = (float)dice_between(&die, -1.0, 1.0);
+        play->actions[i] = rng_below(&rng, bins);
+        play->shares[i] = (float)rng_between(&rng, -1.0, 1.0);
     }
 }
 
@@ -239,24 +239,24 @@ TEST(parts_are_consecutive_and_differ_by_one_world_at_most) {
     }
 }
 
-/* Drives all parts from one thread: each call is, by the dice, a step or one in flight that ends later. */
-static void play_parts_in_turns(batch_play *play, int32_t parts, dice *die) {
+/* Drives all parts from one thread: each call is at random a step, or one in flight that ends later. */
+static void play_parts_in_turns(batch_play *play, int32_t parts, test_rng *rng) {
     for (int32_t call = 0; call < CALLS; call++) {
         act_by_call(play, call);
         int32_t in_flight[DRV_PART_LIMIT] = {0};
         for (int32_t part = 0; part < parts; part++) {
-            in_flight[part] = dice_below(die, 3) > 0;
+            in_flight[part] = rng_below(rng, 3) > 0;
             if (in_flight[part]) must_begin(play, part);
             else must(drv_batch_step(play->batch, part, NULL, play->message), play);
         }
-        const int32_t first = dice_below(die, parts);
+        const int32_t first = rng_below(rng, parts);
         for (int32_t i = 0; i < parts; i++)
             if (in_flight[(first + i) % parts]) must_wait(play, (first + i) % parts);
     }
 }
 
 TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
-    dice die = {17};
+    test_rng rng = {17};
     batch_play whole;
     play_whole(&whole, small_config());
     for (int32_t parts = 1; parts <= MANY; parts++) {
@@ -265,7 +265,7 @@ TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
             begin_many(&play, small_config(), threads, parts);
             for (int32_t part = 0; part < parts; part++)
                 must(drv_batch_reset(play.batch, part, NULL, NULL, NULL, play.message), &play);
-            play_parts_in_turns(&play, parts, &die);
+            play_parts_in_turns(&play, parts, &rng);
             must_equal(&play, &whole, "parts in turns");
             end(&play);
         }
@@ -335,18 +335,18 @@ static void *play_part(void *argument) {
     const drv_worlds worlds = drv_batch_part(play->batch, self->part);
     const int32_t numbers = SMALL_AGENTS * play->needs.action_width;
     char message[DRV_MESSAGE_BYTES] = "";
-    dice die = {self->seed};
+    test_rng rng = {self->seed};
     float *ahead = made((size_t)(worlds.count * SMALL_AGENTS * play->needs.observation_size), sizeof *ahead);
     int64_t *actions = made((size_t)(MANY * numbers), sizeof *actions);
     drv_status status = drv_batch_reset(play->batch, self->part, NULL, NULL, NULL, message);
     for (int32_t call = 0; call < CALLS && status == DRV_OK; call++) {
-        dice of_call = {1 + (uint64_t)call};
+        test_rng rng_of_call = {1 + (uint64_t)call};
         for (int32_t i = 0; i < MANY * numbers; i++) {
-            actions[i] = dice_below(&of_call, DRV_ALL_BINS);
-            dice_between(&of_call, -1.0, 1.0); /* as act_by_call draws */
+            actions[i] = rng_below(&rng_of_call, DRV_ALL_BINS);
+            rng_between(&rng_of_call, -1.0, 1.0); /* as act_by_call draws */
         }
         int64_t *own = actions + worlds.first * numbers;
-        if (dice_below(&die, 2)) {
+        if (rng_below(&rng, 2)) {
             status = drv_batch_step(play->batch, self->part, own, message);
         } else {
             status = drv_batch_step_async(play->batch, self->part, own, message);

@@ -7,8 +7,8 @@
 
 #include "batch/batch.h"
 #include "check.h"
-#include "dice.h"
 #include "drive.h"
+#include "rng.h"
 #include "small_scene.h"
 #include "step/phases.h"
 
@@ -169,7 +169,7 @@ static void step_in_phases(play *on, int32_t number) {
 
 static void play_config(drv_config config, uint64_t seed) {
     play on;
-    dice die = {seed};
+    test_rng rng = {seed};
     char message[DRV_MESSAGE_BYTES];
     begin_play(&on, config);
     for (int step = 0; step < STEPS; step++) {
@@ -178,7 +178,7 @@ static void play_config(drv_config config, uint64_t seed) {
             CHECK(drv_batch_reset(on.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
         const int32_t count = drv_action_space_of(&config).count;
         for (int32_t agent = 0; agent < on.batch->needs.num_agents; agent++)
-            on.batch->actions.bin[agent] = dice_below(&die, count);
+            on.batch->actions.bin[agent] = rng_below(&rng, count);
         for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&on, world);
     }
     end_play(&on);

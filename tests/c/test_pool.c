@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 
 enum { ITEM_ROOM = 3000 };
 
@@ -49,10 +49,10 @@ static void check_rounds(int32_t threads, const int32_t *counts, int32_t rounds)
 }
 
 TEST(every_item_is_done_once_on_any_number_of_threads) {
-    dice die = {61};
+    test_rng rng = {61};
     int32_t counts[60];
     for (int32_t threads = 1; threads <= 9; threads++) {
-        for (int32_t round = 0; round < 60; round++) counts[round] = dice_below(&die, round % 3 ? 12 : ITEM_ROOM + 1);
+        for (int32_t round = 0; round < 60; round++) counts[round] = rng_below(&rng, round % 3 ? 12 : ITEM_ROOM + 1);
         check_rounds(threads, counts, 60);
     }
 }
@@ -194,15 +194,15 @@ typedef struct queue_caller {
 
 static void *call_a_queue(void *argument) {
     queue_caller *self = argument;
-    dice die = {71 + (uint64_t)self->queue};
+    test_rng rng = {71 + (uint64_t)self->queue};
     for (int32_t round = 0; round < self->rounds; round++) {
-        const int32_t count = dice_below(&die, round % 3 ? 9 : 300);
+        const int32_t count = rng_below(&rng, round % 3 ? 9 : 300);
         self->items += count;
-        if (dice_below(&die, 2)) {
+        if (rng_below(&rng, 2)) {
             drv_pool_run(self->pool, self->queue, count_in_queue, self->sum, count);
         } else {
             drv_pool_begin(self->pool, self->queue, count_in_queue, self->sum, count);
-            if (dice_below(&die, 2)) usleep(50);
+            if (rng_below(&rng, 2)) usleep(50);
             drv_pool_end(self->pool, self->queue);
         }
     }
@@ -234,14 +234,14 @@ TEST(each_queue_has_a_caller_of_its_own_and_no_two_threads_work_under_one_number
 }
 
 TEST(rounds_begun_in_any_order_end_in_any_order) {
-    dice die = {62};
+    test_rng rng = {62};
     for (int32_t threads = 1; threads <= 4; threads++) {
         drv_pool *pool = drv_pool_create(threads, QUEUES);
         tally *sums = calloc(QUEUES, sizeof *sums);
         int32_t wanted[QUEUES] = {0};
         for (int32_t i = 0; i < QUEUES; i++) sums[i].threads = drv_pool_workers(pool);
         for (int32_t round = 0; round < 200; round++) {
-            const int32_t first = dice_below(&die, QUEUES), last = dice_below(&die, QUEUES), count = 1 + round % 40;
+            const int32_t first = rng_below(&rng, QUEUES), last = rng_below(&rng, QUEUES), count = 1 + round % 40;
             for (int32_t i = 0; i < QUEUES; i++) {
                 const int32_t queue = (first + i) % QUEUES;
                 drv_pool_begin(pool, queue, count_item, &sums[queue], count);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 #include "small_scene.h"
 
 static drv_scene *scene_of(const drv_scene_input *input) {
@@ -79,7 +79,7 @@ TEST(start_speeds_are_the_part_along_the_heading) {
 enum { LINE_POINTS = 40 };
 
 TEST(split_roads_keep_their_length_their_place_and_their_order) {
-    dice die = {51};
+    test_rng rng = {51};
     for (int32_t round = 0; round < 60; round++) {
         small_scene small;
         make_small(&small);
@@ -87,8 +87,8 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
         double length_m = 0.0;
         const double spread_m = round % 3 ? 60.0 : 3.0;
         for (int32_t i = 0; i < LINE_POINTS; i++) {
-            x_m[i] = (float)dice_between(&die, -spread_m, spread_m);
-            y_m[i] = (float)dice_between(&die, -spread_m, spread_m);
+            x_m[i] = (float)rng_between(&rng, -spread_m, spread_m);
+            y_m[i] = (float)rng_between(&rng, -spread_m, spread_m);
             if (i > 0 && i < 20) length_m += hypot((double)(x_m[i] - x_m[i - 1]), (double)(y_m[i] - y_m[i - 1]));
             if (i > 20) length_m += hypot((double)(x_m[i] - x_m[i - 1]), (double)(y_m[i] - y_m[i - 1]));
         }
@@ -375,19 +375,19 @@ TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
 }
 
 TEST(random_bytes_are_refused_or_make_a_scene) {
-    dice die = {52};
+    test_rng rng = {52};
     int32_t made = 0, refused = 0;
     for (int32_t round = 0; round < 20000; round++) {
         small_scene small;
         make_small(&small);
-        const int32_t changes = 1 + dice_below(&die, 3);
+        const int32_t changes = 1 + rng_below(&rng, 3);
         uint8_t *bytes = (uint8_t *)&small;
         /* All bytes but the input's pointers. */
         for (int32_t i = 0; i < changes; i++)
-            bytes[dice_below(&die, (int32_t)offsetof(small_scene, input))] = (uint8_t)dice_bits(&die);
-        if (round % 4 == 0) small.input.num_agents = dice_below(&die, 7) - 1;
-        if (round % 8 == 0) small.input.log_replay_count = dice_below(&die, 3) - 1;
-        if (round % 16 == 0) small.input.road_count = dice_below(&die, SMALL_ROADS + 2) - 1;
+            bytes[rng_below(&rng, (int32_t)offsetof(small_scene, input))] = (uint8_t)rng_bits(&rng);
+        if (round % 4 == 0) small.input.num_agents = rng_below(&rng, 7) - 1;
+        if (round % 8 == 0) small.input.log_replay_count = rng_below(&rng, 3) - 1;
+        if (round % 16 == 0) small.input.road_count = rng_below(&rng, SMALL_ROADS + 2) - 1;
         /* Two agents' worth of goals and one log is all there is to read. */
         if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
         char message[DRV_MESSAGE_BYTES];

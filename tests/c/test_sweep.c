@@ -1,7 +1,7 @@
 /* Do sweeps meet what they would meet if every piece of the step was looked at? Stretches that are passed over, and
  * what is ruled out, must hold nothing. */
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 #include "step/sweep.h"
 #include "math/vector.h"
 
@@ -42,12 +42,12 @@ static drv_segments segments_of(some_edges *edges) {
                           .along_x = edges->along_x, .along_y = edges->along_y, .count = EDGES};
 }
 
-static void fill_edges(some_edges *edges, dice *die, drv_point around, double far_m) {
+static void fill_edges(some_edges *edges, test_rng *rng, drv_point around, double far_m) {
     for (int32_t edge = 0; edge < EDGES; edge++) {
-        const drv_point along = drv_direction((float)dice_between(die, -3.1, 3.1));
-        edges->x_m[edge] = around.x + (float)dice_between(die, -far_m, far_m);
-        edges->y_m[edge] = around.y + (float)dice_between(die, -far_m, far_m);
-        edges->half_length_m[edge] = (float)dice_between(die, 0, 5);
+        const drv_point along = drv_direction((float)rng_between(rng, -3.1, 3.1));
+        edges->x_m[edge] = around.x + (float)rng_between(rng, -far_m, far_m);
+        edges->y_m[edge] = around.y + (float)rng_between(rng, -far_m, far_m);
+        edges->half_length_m[edge] = (float)rng_between(rng, 0, 5);
         edges->along_x[edge] = along.x;
         edges->along_y[edge] = along.y;
     }
@@ -66,16 +66,16 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
 
 /* Boxes from a toy's to a lorry's, slow and straight or fast and round; near the middle, at the far ends of the
  * coordinates, or where somebody would be who drove on for days. */
-static drv_sweep some_sweep(dice *die, drv_point around) {
-    const float way_m = (float)dice_between(die, 0.0, dice_below(die, 4) ? 3.0 : 12.0);
-    const float direction_rad = (float)dice_between(die, -3.1, 3.1);
-    const drv_point from = {around.x + (float)dice_between(die, -8, 8), around.y + (float)dice_between(die, -8, 8)};
+static drv_sweep some_sweep(test_rng *rng, drv_point around) {
+    const float way_m = (float)rng_between(rng, 0.0, rng_below(rng, 4) ? 3.0 : 12.0);
+    const float direction_rad = (float)rng_between(rng, -3.1, 3.1);
+    const drv_point from = {around.x + (float)rng_between(rng, -8, 8), around.y + (float)rng_between(rng, -8, 8)};
     return (drv_sweep){from,
                        {from.x + way_m * cosf(direction_rad), from.y + way_m * sinf(direction_rad)},
-                       (float)dice_between(die, -3.1, 3.1),
-                       dice_below(die, 8) ? (float)dice_between(die, -1.5, 1.5) : (float)dice_between(die, -3.1, 3.1),
-                       (float)dice_between(die, 0.05, dice_below(die, 3) ? 3.0 : 12.0),
-                       (float)dice_between(die, 0.05, dice_below(die, 3) ? 1.0 : 2.0)};
+                       (float)rng_between(rng, -3.1, 3.1),
+                       rng_below(rng, 8) ? (float)rng_between(rng, -1.5, 1.5) : (float)rng_between(rng, -3.1, 3.1),
+                       (float)rng_between(rng, 0.05, rng_below(rng, 3) ? 3.0 : 12.0),
+                       (float)rng_between(rng, 0.05, rng_below(rng, 3) ? 1.0 : 2.0)};
 }
 
 static drv_mover mover_on(drv_sweep way) {
@@ -83,17 +83,17 @@ static drv_mover mover_on(drv_sweep way) {
     return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
 }
 
-static drv_point some_point(dice *die) {
-    const float far_m = dice_below(die, 4) ? 100.0f : dice_below(die, 2) ? 50000.0f : 5e6f;
-    return (drv_point){far_m * (float)dice_between(die, -1, 1), far_m * (float)dice_between(die, -1, 1)};
+static drv_point some_point(test_rng *rng) {
+    const float far_m = rng_below(rng, 4) ? 100.0f : rng_below(rng, 2) ? 50000.0f : 5e6f;
+    return (drv_point){far_m * (float)rng_between(rng, -1, 1), far_m * (float)rng_between(rng, -1, 1)};
 }
 
 TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
-    dice die = {71};
+    test_rng rng = {71};
     int32_t met = 0, apart = 0, ruled_out = 0;
     for (int32_t i = 0; i < 40000; i++) {
-        const drv_point around = some_point(&die);
-        const drv_sweep a = some_sweep(&die, around), b = some_sweep(&die, around);
+        const drv_point around = some_point(&rng);
+        const drv_sweep a = some_sweep(&rng, around), b = some_sweep(&rng, around);
         const bool meet = meet_on_some_piece(&a, &b, pieces_of_both(&a, &b));
         const drv_mover one = mover_on(a), other = mover_on(b);
         const bool stay_apart = drv_separated_by_axes_of(&one, &other);
@@ -108,14 +108,14 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
 }
 
 TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
-    dice die = {72};
+    test_rng rng = {72};
     int32_t met = 0, apart = 0, ruled_out = 0;
     for (int32_t i = 0; i < 6000; i++) {
-        const drv_point around = some_point(&die);
-        const drv_sweep way = some_sweep(&die, around);
+        const drv_point around = some_point(&rng);
+        const drv_sweep way = some_sweep(&rng, around);
         const drv_mover own = mover_on(way);
         some_edges stored = {0};
-        fill_edges(&stored, &die, around, 15.0);
+        fill_edges(&stored, &rng, around, 15.0);
         const drv_segments edges = segments_of(&stored);
         const float reach_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
         const drv_edge_query search = drv_edge_query_of(&own, reach_m);
@@ -140,14 +140,14 @@ static const float bound_m = 0.03f, truth_m = 0.015f;
 enum { FINER = 2 };
 
 /* Vehicles as large as a scene may have them, or as narrow, that turn about as they go. */
-static drv_sweep some_huge_sweep(dice *die) {
-    const drv_point from = {(float)dice_between(die, -60, 60), (float)dice_between(die, -60, 60)};
+static drv_sweep some_huge_sweep(test_rng *rng) {
+    const drv_point from = {(float)rng_between(rng, -60, 60), (float)rng_between(rng, -60, 60)};
     return (drv_sweep){from,
-                       {from.x + (float)dice_between(die, -80, 80), from.y + (float)dice_between(die, -80, 80)},
-                       (float)dice_between(die, -3.1, 3.1),
-                       (float)dice_between(die, -3.1, 3.1),
-                       (float)dice_between(die, 0.1, dice_below(die, 3) ? 25.0 : 100.0),
-                       (float)dice_between(die, 0.1, dice_below(die, 3) ? 1.0 : 25.0)};
+                       {from.x + (float)rng_between(rng, -80, 80), from.y + (float)rng_between(rng, -80, 80)},
+                       (float)rng_between(rng, -3.1, 3.1),
+                       (float)rng_between(rng, -3.1, 3.1),
+                       (float)rng_between(rng, 0.1, rng_below(rng, 3) ? 25.0 : 100.0),
+                       (float)rng_between(rng, 0.1, rng_below(rng, 3) ? 1.0 : 25.0)};
 }
 
 static drv_sweep grown(drv_sweep way, float by_m) {
@@ -212,23 +212,23 @@ static void check_bound(const passage *one, int32_t number) {
 }
 
 TEST(a_sweep_of_the_largest_vehicles_is_off_by_3_cm_at_most) {
-    dice die = {73};
+    test_rng rng = {73};
     for (int32_t i = 0; i < 30; i++) {
-        const drv_point aside = drv_direction((float)dice_between(&die, -3.1, 3.1));
-        const passage one = {some_huge_sweep(&die), some_huge_sweep(&die), NULL, aside};
+        const drv_point aside = drv_direction((float)rng_between(&rng, -3.1, 3.1));
+        const passage one = {some_huge_sweep(&rng), some_huge_sweep(&rng), NULL, aside};
         check_bound(&one, i);
     }
 }
 
 TEST(a_sweep_of_the_largest_vehicles_over_an_edge_is_off_by_3_cm_at_most) {
-    dice die = {74};
+    test_rng rng = {74};
     some_edges stored = {0};
     const drv_segments edges = segments_of(&stored);
     for (int32_t i = 0; i < 30; i++) {
-        fill_edges(&stored, &die, (drv_point){0.0f, 0.0f}, 80.0);
-        const drv_point aside = drv_direction((float)dice_between(&die, -3.1, 3.1));
+        fill_edges(&stored, &rng, (drv_point){0.0f, 0.0f}, 80.0);
+        const drv_point aside = drv_direction((float)rng_between(&rng, -3.1, 3.1));
         const drv_sweep none = {{0.0f, 0.0f}, {0.0f, 0.0f}, 0.0f, 0.0f, 0.0f, 0.0f};
-        const passage one = {some_huge_sweep(&die), none, &edges, aside};
+        const passage one = {some_huge_sweep(&rng), none, &edges, aside};
         check_bound(&one, i);
     }
 }

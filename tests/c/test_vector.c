@@ -2,18 +2,18 @@
 #include "math/vector.h"
 
 #include "check.h"
-#include "dice.h"
+#include "rng.h"
 
-static drv_floats draw(dice *die) {
+static drv_floats draw(test_rng *rng) {
     drv_floats values;
-    for (int32_t i = 0; i < DRV_WIDTH; i++) values[i] = (float)dice_below(die, 9) / 4.0f - 1.0f; /* many are equal */
+    for (int32_t i = 0; i < DRV_WIDTH; i++) values[i] = (float)rng_below(rng, 9) / 4.0f - 1.0f; /* many are equal */
     return values;
 }
 
 TEST(comparisons_are_those_of_the_elements) {
-    dice die = {1};
+    test_rng rng = {1};
     for (int32_t round = 0; round < 5000; round++) {
-        const drv_floats values = draw(&die), limits = draw(&die);
+        const drv_floats values = draw(&rng), limits = draw(&rng);
         const drv_ints mask = drv_mask_le(values, limits);
         const uint32_t bits = drv_movemask_le(values, limits[0]);
         for (int32_t i = 0; i < DRV_WIDTH; i++) {

@@ -2,7 +2,7 @@
  *
  * libFuzzer's own changes nearly all end at a checksum. So most inputs are taken apart here, changed in one place that
  * matters, and put together again as a file whose checksums and offsets are good. */
-#include "../c/dice.h"
+#include "../c/rng.h"
 #include "scene/checksum.h"
 #include "play_file.h"
 
@@ -113,35 +113,35 @@ static const int32_t odd_integers[] = {0, 1, 2, 3, 4, 7, 8, 63, 64, 255, 256, 65
                                        INT32_MIN};
 static const double odd_doubles[] = {0.0, -0.0, 1e-4, 0.1, 0.099999, 2.0, 2.1, -1.0, 1e300, 1e-300, 1e9, NAN, INFINITY};
 
-#define ONE_OF(die, list) ((list)[dice_below((die), (int32_t)(sizeof(list) / sizeof *(list)))])
+#define ONE_OF(rng, list) ((list)[rng_below((rng), (int32_t)(sizeof(list) / sizeof *(list)))])
 
-static void change_element(piece *changed, dice *die) {
+static void change_element(piece *changed, test_rng *rng) {
     if (changed->size < 4) {
-        if (changed->size > 0) changed->bytes[dice_below(die, (int32_t)changed->size)] = (uint8_t)dice_below(die, 9);
+        if (changed->size > 0) changed->bytes[rng_below(rng, (int32_t)changed->size)] = (uint8_t)rng_below(rng, 9);
         return;
     }
-    uint8_t *at = changed->bytes + 4 * dice_below(die, (int32_t)(changed->size / 4));
-    const float number = ONE_OF(die, odd_floats), moved = (float)dice_between(die, -300.0, 300.0);
-    const int32_t whole = ONE_OF(die, odd_integers), near = dice_below(die, 12);
-    const int what = dice_below(die, 5);
+    uint8_t *at = changed->bytes + 4 * rng_below(rng, (int32_t)(changed->size / 4));
+    const float number = ONE_OF(rng, odd_floats), moved = (float)rng_between(rng, -300.0, 300.0);
+    const int32_t whole = ONE_OF(rng, odd_integers), near = rng_below(rng, 12);
+    const int what = rng_below(rng, 5);
     if (what == 0) memcpy(at, &number, 4);
     else if (what == 1) memcpy(at, &moved, 4);
     else if (what == 2) memcpy(at, &whole, 4);
     else if (what == 3) memcpy(at, &near, 4);
-    else *at = (uint8_t)dice_bits(die);
+    else *at = (uint8_t)rng_bits(rng);
 }
 
-static void change_header(drv_file_header *header, dice *die) {
-    const int what = dice_below(die, 8);
-    if (what == 0) header->dt_s = ONE_OF(die, odd_doubles);
-    else if (what == 1) header->origin_x_m = ONE_OF(die, odd_doubles);
-    else if (what == 2) header->origin_y_m = ONE_OF(die, odd_doubles);
-    else if (what == 3) header->sdc = ONE_OF(die, odd_integers);
-    else if (what == 4) header->generated = (uint32_t)dice_below(die, 3);
-    else if (what == 5) header->minor = (uint16_t)dice_below(die, 3);
+static void change_header(drv_file_header *header, test_rng *rng) {
+    const int what = rng_below(rng, 8);
+    if (what == 0) header->dt_s = ONE_OF(rng, odd_doubles);
+    else if (what == 1) header->origin_x_m = ONE_OF(rng, odd_doubles);
+    else if (what == 2) header->origin_y_m = ONE_OF(rng, odd_doubles);
+    else if (what == 3) header->sdc = ONE_OF(rng, odd_integers);
+    else if (what == 4) header->generated = (uint32_t)rng_below(rng, 3);
+    else if (what == 5) header->minor = (uint16_t)rng_below(rng, 3);
     else {
-        uint8_t *count = (uint8_t *)&header->object_count + 4 * dice_below(die, 7);
-        const int32_t whole = ONE_OF(die, odd_integers);
+        uint8_t *count = (uint8_t *)&header->object_count + 4 * rng_below(rng, 7);
+        const int32_t whole = ONE_OF(rng, odd_integers);
         memcpy(count, &whole, sizeof whole);
     }
 }
@@ -185,57 +185,57 @@ static int follow_counts(pieces *in) {
     return 1;
 }
 
-static int change_count(pieces *in, dice *die) {
+static int change_count(pieces *in, test_rng *rng) {
     drv_file_header *header = &in->header;
     uint32_t *const counts[] = {&header->object_count, &header->frame_count, &header->road_count,
                                 &header->point_count, &header->link_count, &header->predicted_count,
                                 &header->interest_count};
-    *ONE_OF(die, counts) = (uint32_t)dice_below(die, 12);
+    *ONE_OF(rng, counts) = (uint32_t)rng_below(rng, 12);
     if (header->point_count < header->road_count) header->point_count = header->road_count;
     if (header->sdc >= (int32_t)header->object_count) header->sdc = -1;
     return follow_counts(in);
 }
 
-static void add_section(pieces *in, dice *die) {
+static void add_section(pieces *in, test_rng *rng) {
     if (in->count == PIECE_LIMIT) return;
-    int32_t place = dice_below(die, in->count + 1);
+    int32_t place = rng_below(rng, in->count + 1);
     memmove(&in->piece[place + 1], &in->piece[place], (size_t)(in->count - place) * sizeof *in->piece);
     const uint32_t before = place > 0 ? in->piece[place - 1].code : 0;
-    in->piece[place] = (piece){.code = before + 1 + (uint32_t)dice_below(die, 3), .element_bytes = 4,
-                               .size = 4u * (size_t)dice_below(die, 20)};
+    in->piece[place] = (piece){.code = before + 1 + (uint32_t)rng_below(rng, 3), .element_bytes = 4,
+                               .size = 4u * (size_t)rng_below(rng, 20)};
     in->count++;
     in->header.minor = 1;
 }
 
-static void drop_section(pieces *in, dice *die) {
+static void drop_section(pieces *in, test_rng *rng) {
     if (in->count == 0) return;
-    const int32_t place = dice_below(die, in->count);
+    const int32_t place = rng_below(rng, in->count);
     memmove(&in->piece[place], &in->piece[place + 1], (size_t)(in->count - 1 - place) * sizeof *in->piece);
     in->count--;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
-    dice die = {seed * 2654435761u + 1u};
+    test_rng rng = {seed * 2654435761u + 1u};
     static pieces apart; /* too large for a stack that the sanitizers fill too */
-    const int what = dice_below(&die, 16);
+    const int what = rng_below(&rng, 16);
     if (what == 0) return LLVMFuzzerMutate(data, size, max_size);
     if (what == 1 || !take_apart(data, size, &apart)) {
         size = LLVMFuzzerMutate(data, size, max_size);
         mend_checksums(data, size);
         return size;
     }
-    piece *one = apart.count > 0 ? &apart.piece[dice_below(&die, apart.count)] : NULL;
+    piece *one = apart.count > 0 ? &apart.piece[rng_below(&rng, apart.count)] : NULL;
     int good = 1;
-    if (what == 2) change_header(&apart.header, &die);
-    else if (what == 3) add_section(&apart, &die);
-    else if (what == 4) drop_section(&apart, &die);
-    else if (what <= 7) good = change_count(&apart, &die);
+    if (what == 2) change_header(&apart.header, &rng);
+    else if (what == 3) add_section(&apart, &rng);
+    else if (what == 4) drop_section(&apart, &rng);
+    else if (what <= 7) good = change_count(&apart, &rng);
     else if (!one) good = 0;
     else if (what == 8) one->size = LLVMFuzzerMutate(one->bytes, one->size, PIECE_BYTES);
     else if (what <= 10 && one->size > 0) LLVMFuzzerMutate(one->bytes, one->size, one->size);
     else
-        for (int changes = 1 + dice_below(&die, 3); changes > 0; changes--)
-            change_element(&apart.piece[dice_below(&die, apart.count)], &die);
+        for (int changes = 1 + rng_below(&rng, 3); changes > 0; changes--)
+            change_element(&apart.piece[rng_below(&rng, apart.count)], &rng);
     const size_t made = good ? put_together(&apart, data, max_size) : 0;
     return made ? made : size;
 }
