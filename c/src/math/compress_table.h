@@ -1,11 +1,14 @@
-/* Which elements does a mask select? The shuffles of compress_store: AVX2 can permute eight elements, not compress
- * them. */
+/* Which permutation moves the selected elements of a vector to its front? The table of drv_compress_store: AVX2 has a
+ * permutation of eight elements, but no compression. */
 #ifndef DRV_COMPRESS_TABLE_H
 #define DRV_COMPRESS_TABLE_H
 
 #include <stdint.h>
 
-/* For each mask of eight bits, as bytes: the indices of its set bits, ascending; then zeros. Composed of two halves. */
+/* Entry m of the table holds the indices of the set bits of m, ascending, one per byte, then zeros. It is the entry of
+ * the lower four bits followed by that of the upper four.
+ *
+ * LOW_n: the indices of the set bits of n. */
 #define LOW_0 0x0u
 #define LOW_1 0x0u
 #define LOW_2 0x1u
@@ -22,7 +25,7 @@
 #define LOW_D 0x030200u
 #define LOW_E 0x030201u
 #define LOW_F 0x03020100u
-/* The same plus four in every byte: the elements of the upper half. */
+/* HIGH_n: the same, plus four in every byte. */
 #define HIGH_0 0x0ull
 #define HIGH_1 0x4ull
 #define HIGH_2 0x5ull

@@ -1,8 +1,9 @@
-/* How are points, boxes and segments placed in the plane? */
+/* Do two boxes, or a box and a segment, overlap, at rest or in motion? By the separating axis theorem. */
 #include "math/geometry.h"
 
 static float dot(drv_point a, drv_point b) { return a.x * b.x + a.y * b.y; }
 static drv_point minus(drv_point a, drv_point b) { return (drv_point){a.x - b.x, a.y - b.y}; }
+/* `a` turned by 90 degrees counter-clockwise. */
 static drv_point left_of(drv_point a) { return (drv_point){-a.y, a.x}; }
 
 /* Half the length of the box's projection on an axis. */
@@ -12,11 +13,12 @@ static float projection_radius(drv_box box, drv_point axis) {
 }
 
 typedef struct time_interval {
-    float enter, leave; /* as fractions of the path, inside [0, 1] unless empty */
+    float enter, leave; /* fractions of the path, in [0, 1]; the interval is empty where enter > leave */
 } time_interval;
 
-/* Intersects `time` with the interval in which |offset + time * rate| <= reach. */
-static time_interval narrowed(time_interval time, float offset, float rate, float reach) {
+/* Intersects an interval with the times t at which |offset + t * rate| <= reach: those at which two projections with
+ * that sum of radii overlap. */
+static time_interval intersected(time_interval time, float offset, float rate, float reach) {
     if (rate == 0.0f) {
         if (fabsf(offset) > reach) time.enter = 2.0f;
         return time;
@@ -28,42 +30,42 @@ static time_interval narrowed(time_interval time, float offset, float rate, floa
 }
 
 bool drv_boxes_overlap(drv_box a, drv_box b) {
-    drv_point gap = minus(b.centre, a.centre);
+    drv_point offset = minus(b.centre, a.centre);
     const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
     for (int i = 0; i < 4; i++)
-        if (fabsf(dot(gap, axes[i])) > projection_radius(a, axes[i]) + projection_radius(b, axes[i])) return false;
+        if (fabsf(dot(offset, axes[i])) > projection_radius(a, axes[i]) + projection_radius(b, axes[i])) return false;
     return true;
 }
 
 bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
-    drv_point gap = minus(a.centre, b.centre);
+    drv_point offset = minus(a.centre, b.centre);
     const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
     time_interval time = {0.0f, 1.0f};
     for (int i = 0; i < 4; i++)
-        time = narrowed(time, dot(gap, axes[i]), dot(path, axes[i]),
-                        projection_radius(a, axes[i]) + projection_radius(b, axes[i]));
+        time = intersected(time, dot(offset, axes[i]), dot(path, axes[i]),
+                           projection_radius(a, axes[i]) + projection_radius(b, axes[i]));
     return time.enter <= time.leave;
 }
 
 bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
                                     float half_length_m) {
-    drv_point gap = minus(box.centre, middle);
+    drv_point offset = minus(box.centre, middle);
     drv_point side = left_of(box.ahead), across = left_of(along);
     time_interval time = {0.0f, 1.0f};
-    time = narrowed(time, dot(gap, box.ahead), dot(path, box.ahead),
-                    box.half_length_m + half_length_m * fabsf(dot(along, box.ahead)));
+    time = intersected(time, dot(offset, box.ahead), dot(path, box.ahead),
+                       box.half_length_m + half_length_m * fabsf(dot(along, box.ahead)));
     if (time.enter > time.leave) return false;
-    time = narrowed(time, dot(gap, side), dot(path, side),
-                    box.half_width_m + half_length_m * fabsf(dot(along, side)));
+    time = intersected(time, dot(offset, side), dot(path, side),
+                       box.half_width_m + half_length_m * fabsf(dot(along, side)));
     if (time.enter > time.leave) return false;
-    time = narrowed(time, dot(gap, across), dot(path, across), projection_radius(box, across));
+    time = intersected(time, dot(offset, across), dot(path, across), projection_radius(box, across));
     return time.enter <= time.leave;
 }
 
 float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to) {
     drv_point path = minus(to, from), offset = minus(point, from);
     float length2 = dot(path, path);
-    float share = length2 > 0.0f ? drv_clip(dot(offset, path) / length2, 0.0f, 1.0f) : 0.0f;
-    drv_point rest = {offset.x - share * path.x, offset.y - share * path.y};
-    return dot(rest, rest);
+    float fraction = length2 > 0.0f ? drv_clip(dot(offset, path) / length2, 0.0f, 1.0f) : 0.0f;
+    drv_point to_closest = {offset.x - fraction * path.x, offset.y - fraction * path.y};
+    return dot(to_closest, to_closest);
 }

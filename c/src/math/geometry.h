@@ -1,5 +1,6 @@
-/* How are points, boxes and segments placed in the plane? Pure functions of values, independent of vehicles and
- * trials. */
+/* Do two boxes, or a box and a segment, overlap, at rest or in motion? And: angles, their sine and cosine, clipping.
+ *
+ * Pure functions of values, independent of vehicles and trials. */
 #ifndef DRV_GEOMETRY_H
 #define DRV_GEOMETRY_H
 
@@ -16,6 +17,7 @@ typedef struct drv_point {
     float x, y;
 } drv_point;
 
+/* An oriented box. */
 typedef struct drv_box {
     drv_point centre;
     drv_point ahead; /* unit vector along the length */
@@ -33,8 +35,8 @@ static inline float drv_wrap_angle(float angle_rad) {
 
 /* Returns (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.
  *
- * The results of libm differ between platforms; these are the same everywhere. Reduction by pi/2 in three parts and the
- * minimax polynomials of Cephes (Moshier 1992). */
+ * The results of libm differ between platforms; these are the same everywhere. Cody-Waite reduction by pi/2 in three
+ * parts, then the minimax polynomials of Cephes (Moshier 1992). */
 static inline drv_point drv_direction(float angle_rad) {
     float quarters = angle_rad * 0.636619772f;
     int32_t quarter = (int32_t)(quarters + (quarters >= 0.0f ? 0.5f : -0.5f));
@@ -51,12 +53,12 @@ static inline drv_point drv_direction(float angle_rad) {
     return (drv_point){x, y};
 }
 
-/* Returns the angle of that tangent, within 3e-7. Reduction and polynomial of Cephes (Moshier 1992), as above. */
+/* Returns the arc tangent, in [-pi/2, pi/2], within 3e-7 rad. Reduction and polynomial of Cephes (Moshier 1992). */
 static inline float drv_arc_tangent(float tangent) {
-    const float size = fabsf(tangent);
-    const bool steep = size > 2.414213562f, middle = size > 0.414213562f; /* tan(3 pi / 8), tan(pi / 8) */
+    const float magnitude = fabsf(tangent);
+    const bool steep = magnitude > 2.414213562f, middle = magnitude > 0.414213562f; /* tan(3 pi / 8), tan(pi / 8) */
     const float base = steep ? 0.5f * drv_pi : middle ? 0.25f * drv_pi : 0.0f;
-    const float t = steep ? -1.0f / size : middle ? (size - 1.0f) / (size + 1.0f) : size;
+    const float t = steep ? -1.0f / magnitude : middle ? (magnitude - 1.0f) / (magnitude + 1.0f) : magnitude;
     const float t2 = t * t;
     const float odd = ((8.05374449538e-2f * t2 - 1.38776856032e-1f) * t2 + 1.99777106478e-1f) * t2 - 3.33329491539e-1f;
     const float angle = base + (odd * t2 * t + t);
@@ -66,7 +68,7 @@ static inline float drv_arc_tangent(float tangent) {
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {
-    return drv_smaller(high, drv_larger(low, value)); /* this order preserves -0 and compiles to one instruction each */
+    return drv_smaller(high, drv_larger(low, value)); /* keeps a value of -0; each compiles to one instruction */
 }
 
 /* Squared distances of DRV_WIDTH points to one point. */
@@ -75,7 +77,7 @@ static inline drv_floats drv_squared_distances(const float *x, const float *y, d
     return dx * dx + dy * dy;
 }
 
-/* Whether two boxes share a point. */
+/* Whether two boxes share a point; those that touch do. */
 DRV_STEP_API bool drv_boxes_overlap(drv_box a, drv_box b);
 
 /* Swept overlap: whether `a`, translated by `path` with constant heading, shares a point with `b` at any time. `path`

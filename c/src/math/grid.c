@@ -6,8 +6,8 @@
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 
-/* Most segments that are sorted for one cell, beyond 16 per slot: a map has a few thousand in all. */
-enum { sorted_limit = 8192 };
+/* Limit on the segments that are searched for one cell, beyond 16 per slot: a map has a few thousand in all. */
+enum { search_limit = 8192 };
 
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
     drv_grid grid = {left_m, bottom_m, cell_m, 1, 1};
@@ -31,8 +31,8 @@ int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m) {
 }
 
 bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
-    const float across = (x_m - grid->left_m) / grid->cell_m, up = (y_m - grid->bottom_m) / grid->cell_m;
-    return across >= 0.0f && across < (float)grid->columns && up >= 0.0f && up < (float)grid->rows;
+    const float column = (x_m - grid->left_m) / grid->cell_m, row = (y_m - grid->bottom_m) / grid->cell_m;
+    return column >= 0.0f && column < (float)grid->columns && row >= 0.0f && row < (float)grid->rows;
 }
 
 drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m) {
@@ -58,8 +58,8 @@ drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float 
     return (drv_reach){cell_reach_m[cell], offset_m, most_m};
 }
 
-/* Writes the squared distances from the centre of a cell to all segments within `ring` cells, and returns their
- * number. */
+/* Writes the squared distances from the centre of a cell to all segments whose cell is at most `ring` columns and rows
+ * away, and returns their number. */
 static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
                       float *distance2) {
     drv_point centre = drv_grid_middle(grid, cell);
@@ -77,6 +77,7 @@ static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_
     return count;
 }
 
+/* The number of segments that `gather` would write. */
 static int32_t count_in_ring(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring) {
     int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
     int32_t left = column - ring < 0 ? 0 : column - ring;
@@ -97,8 +98,8 @@ void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, 
         cell_reach_m[cell] = limit_m;
         if (wanted <= 0) cell_reach_m[cell] = 0.0f;
         if (wanted <= 0 || ring >= last_ring) continue;
-        /* Too many segments to sort for every cell: the ring itself gives an upper bound. */
-        if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + sorted_limit) {
+        /* Too many segments to search for every cell: the farthest corner of the ring is an upper bound. */
+        if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + search_limit) {
             cell_reach_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
             continue;
         }

@@ -16,50 +16,55 @@ typedef struct drv_grid {
     int32_t columns, rows;
 } drv_grid;
 
-/* Segments of one purpose in grid order. The scene owns the arrays; those of floats have DRV_SIMD_PAD more entries, at
- * an infinite distance. */
+/* A set of segments, all of a scene or its road edges, in grid order. The scene owns the arrays; those of floats are
+ * padded by DRV_SIMD_PAD entries at an infinite distance. */
 typedef struct drv_segments {
     int32_t count;
     float *middle_x_m, *middle_y_m;
     float *along_x, *along_y; /* unit vector; zero for a single point */
     float *half_length_m;
-    int32_t *cell_start; /* columns * rows + 1 */
+    int32_t *cell_start; /* first segment of each cell; columns * rows + 1 entries, the last is count */
 } drv_segments;
 
+/* A rectangle of cells; both ends are included. */
 typedef struct drv_window {
     int32_t first_column, last_column, first_row, last_row;
 } drv_window;
 
-/* Returns a grid that covers the box of the given corners with at most `cell_limit` cells of at least `cell_m`. */
+/* Returns a grid over the given rectangle. Its cells are `cell_m` wide, doubled until at most `cell_limit` suffice. */
 DRV_STEP_API drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m,
                                      int32_t cell_limit);
 
 /* Bound on the rounding error of a few float32 operations on coordinates of up to 100 km. */
 static const float drv_rounding_m = 0.05f;
 
+/* The cell that holds a point; for points outside the grid, the nearest one. */
 DRV_STEP_API int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
 
 /* Whether the point lies inside the grid. */
 DRV_STEP_API bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m);
 
+/* The centre of a cell. */
 DRV_STEP_API drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
 
 /* The cells that the square of half side `reach_m` about a point overlaps, clipped to the grid. */
 DRV_STEP_API drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
 
-/* The distance from a point to its `wanted`-th nearest middle: an estimate, the error bound of the estimate, and an
- * upper bound. */
+/* The distance from a point to its k-th nearest segment, measured to the segments' middles. */
 typedef struct drv_reach {
-    float likely_m, off_m, most_m;
+    float likely_m; /* an estimate */
+    float off_m;    /* bound on the error of the estimate */
+    float most_m;   /* upper bound */
 } drv_reach;
 
-/* Bounds the distance by the triangle inequality from the cell's own distance, widened by the rounding error and
- * clipped to `limit_m`: a window of half side most_m holds the `wanted` nearest middles, or all within the limit.
- * `cell_reach_m` holds, for each cell, the distance from its centre to its `wanted`-th nearest middle. */
+/* Bounds that distance by the triangle inequality: that of the cell's centre, `cell_reach_m[cell]`, differs from it by
+ * at most the distance between point and centre. The bounds include the rounding error, and most_m is clipped to
+ * `limit_m`: a window of half side most_m holds the k nearest segments, or all within the limit. */
 DRV_STEP_API drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m,
                                       float y_m);
 
-/* Fills cell_reach_m, one entry per cell. `distances` is scratch of one float per segment. */
+/* Writes the distance from each cell's centre to its `wanted`-th nearest segment, at most `limit_m`, to cell_reach_m.
+ * `distances` is scratch of one float per segment. */
 DRV_STEP_API void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted,
                                          float limit_m, float *distances, float *cell_reach_m);
 

@@ -4,17 +4,18 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Rounds of narrowing; after them the values of a bracket are nearly equal, and they are ranked as they are. */
+/* Limit on the rounds of narrowing. Values that are still in the bracket then are nearly equal; selection by rank
+ * handles any number of them. */
 enum { round_limit = 20 };
 
-/* Number of values up to which each is compared with each to rank them. */
-enum { few = 16 };
+/* Up to this many values are ranked by comparing all pairs. */
+enum { pairwise_limit = 16 };
 
-_Static_assert(few % DRV_WIDTH == 0 && (int)few <= (int)DRV_SIMD_PAD,
-               "they fill whole blocks, inside the padding behind an array");
+_Static_assert(pairwise_limit % DRV_WIDTH == 0 && (int)pairwise_limit <= (int)DRV_SIMD_PAD,
+               "the values of an exhaustive ranking fill whole blocks, inside the padding of an array");
 
-/* Brackets the threshold: `below` values, fewer than wanted, are <= low; `inside` values, at least as many as wanted,
- * are <= high. */
+/* An interval (low, high] that holds the threshold, the `wanted`-th smallest value: `below` values, fewer than wanted,
+ * are <= low, and `inside` values, at least as many as wanted, are <= high. */
 typedef struct bracket {
     float low, high;
     int32_t below, inside;
@@ -44,11 +45,11 @@ float drv_select_rank(float *values, int32_t count, int32_t rank) {
 /* Returns how many of values[0 .. count) are <= limit. The padding up to the next multiple of DRV_SIMD_PAD is above
  * it. */
 static int32_t count_le(const float *values, int32_t count, float limit) {
-    const drv_floats most = drv_splat(limit);
-    drv_ints one = {0}, other = {0};
+    const drv_floats limits = drv_splat(limit);
+    drv_ints one = {0}, other = {0}; /* two accumulators hide the latency of the additions */
     for (int32_t i = 0; i < count; i += 2 * DRV_WIDTH) {
-        one -= drv_mask_le(drv_load(values + i), most);
-        other -= drv_mask_le(drv_load(values + i + DRV_WIDTH), most);
+        one -= drv_mask_le(drv_load(values + i), limits);
+        other -= drv_mask_le(drv_load(values + i + DRV_WIDTH), limits);
     }
     return drv_sum(one + other);
 }
@@ -67,11 +68,13 @@ static void count_le_each(const float *values, int32_t count, float low, float h
     *at_high = drv_sum(below_high);
 }
 
-/* Narrows the bracket until few values are left in it, it cannot be split, or the rounds are used up. */
+/* Narrows the bracket until at most pairwise_limit values are left in it, no float is between its ends, or the rounds
+ * are used up. */
 static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
-    for (int32_t round = 0; range.inside > wanted && range.inside - range.below > few && round < round_limit; round++) {
-        /* Interpolates: segments spread evenly over an area, so counts grow nearly linearly with the squared distance.
-         * Every fourth round halves, which bounds the rounds for other distributions. */
+    for (int32_t round = 0; range.inside > wanted && range.inside - range.below > pairwise_limit && round < round_limit;
+         round++) {
+        /* Interpolates: segments are spread evenly over an area, so their number grows nearly linearly with the squared
+         * distance. Every fourth round bisects, which bounds the rounds for other distributions. */
         const int32_t between = range.inside - range.below, rank = wanted - range.below;
         const float share = (round & 3) == 3 || rank >= between ? 0.5f : (float)rank / (float)between;
         float middle = range.low + share * (range.high - range.low);
@@ -95,7 +98,7 @@ int32_t drv_all_within(drv_candidates candidates, float high, int32_t *kept) {
     return found;
 }
 
-/* Writes the values inside a bracket to `buffer`; returns their number. */
+/* Writes the values in (low, high] of a bracket to `buffer`; returns their number. */
 static int32_t gather_between(drv_candidates candidates, bracket range, float *buffer) {
     int32_t found = 0;
     for (int32_t block = 0; block < candidates.blocks; block++) {
@@ -106,15 +109,15 @@ static int32_t gather_between(drv_candidates candidates, bracket range, float *b
     return found;
 }
 
-/* Returns the `rank`-th smallest (from 1) of up to `few` values: the smallest with at least `rank` values <= it. Pads
- * `values` to `few`. */
-static float select_of_few(float *values, int32_t count, int32_t rank) {
-    for (int32_t i = count; i < few; i++) values[i] = INFINITY;
+/* Returns the `rank`-th smallest (from 1) of at most pairwise_limit values: the smallest one with at least `rank`
+ * values <= it. Pads `values` to pairwise_limit. */
+static float select_pairwise(float *values, int32_t count, int32_t rank) {
+    for (int32_t i = count; i < pairwise_limit; i++) values[i] = INFINITY;
     drv_floats least = drv_splat(INFINITY);
-    for (int32_t i = 0; i < few; i += DRV_WIDTH) {
+    for (int32_t i = 0; i < pairwise_limit; i += DRV_WIDTH) {
         const drv_floats some = drv_load(values + i);
         drv_ints missing = (drv_ints){0} + rank; /* rank minus the number of values <= each */
-        for (int32_t k = 0; k < few; k++) missing += drv_mask_le(drv_splat(values[k]), some);
+        for (int32_t k = 0; k < pairwise_limit; k++) missing += drv_mask_le(drv_splat(values[k]), some);
         const drv_ints less = (missing <= 0) & (drv_ints)(some < least);
         least = (drv_floats)((less & (drv_ints)some) | (~less & (drv_ints)least));
     }
@@ -143,7 +146,7 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     if (count <= wanted) return drv_all_within(candidates, bounds.high, kept);
     for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
 
-    /* bracket the distance of the last selected one, by the guesses where they hold, and narrow the bracket */
+    /* bracket the squared distance of the k-th nearest, by the guesses where they hold, and narrow the bracket */
     bracket range = {-1.0f, bounds.high, 0, 0};
     if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
         int32_t at_low, at_high;
@@ -157,10 +160,10 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
     range = narrow(values, count, wanted, range);
     if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
 
-    /* rank the few values inside the bracket */
+    /* rank the values inside the bracket */
     const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;
     const float threshold =
-        between <= few ? select_of_few(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
+        between <= pairwise_limit ? select_pairwise(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
 
     /* select up to the threshold; of candidates that equal it, those of lower index */
     int32_t smaller = 0, equal = 0;

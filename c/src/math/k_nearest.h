@@ -14,24 +14,24 @@ typedef struct drv_selection {
 } drv_selection;
 
 /* The candidates of a search: squared distances in blocks of DRV_WIDTH, and the index of the first candidate of each
- * block; the indices in a block are consecutive. Indices ascend. Padding is at an infinite distance. `distance2` has
- * DRV_SIMD_PAD more entries behind the last block, which are overwritten. */
+ * block. Indices ascend, and are consecutive within a block. Padding is at an infinite distance. `distance2` has
+ * DRV_SIMD_PAD more entries behind the last block, which the search overwrites. */
 typedef struct drv_candidates {
     float *distance2;
     const int32_t *first;
     int32_t blocks;
 } drv_candidates;
 
-/* Bounds of the squared distance of the k-th nearest. No candidate above `high`, which is finite, is selected. The
- * guesses are a hint, ignored where low_guess <= 0: they save time if they bracket the result tightly, and cost some if
- * not. */
+/* Bounds on the squared distance of the k-th nearest. No candidate above `high`, which is finite, is selected. The
+ * guesses are hints, ignored where low_guess <= 0: a tight bracket of the result saves time, a wrong one costs some,
+ * and neither changes the selection. */
 typedef struct drv_bounds {
     float low_guess, high_guess, high;
 } drv_bounds;
 
-/* Selects the `wanted` nearest candidates within `bounds.high`, of equally near ones those of lower index. Writes their
- * indices, ascending, to `kept`, which has DRV_SIMD_PAD more entries than needed, and returns their number. `buffer` is
- * scratch as long as `distance2`. */
+/* Selects the `wanted` nearest candidates within `bounds.high`; ties go to the lower index. Writes their indices,
+ * ascending, to `kept`, which has DRV_SIMD_PAD more entries than needed, and returns their number. `buffer` is scratch
+ * as long as `distance2`. */
 DRV_STEP_API int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer,
                                    int32_t *kept);
 

@@ -1,4 +1,4 @@
-/* Which random number belongs to a purpose? A counter-based generator.
+/* Which random number does a world draw? A counter-based generator.
  *
  * A pure function of (seed, world, episode, purpose, index): there is no state to store, copy or share, so the numbers
  * of a world do not depend on the other worlds. */
@@ -16,9 +16,10 @@ static inline uint64_t drv_mix(uint64_t value) {
     return value ^ (value >> 31);
 }
 
+/* Returns 64 random bits. */
 static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t episode, drv_purpose purpose,
                                        uint32_t index) {
-    /* 2^64 / golden ratio: maps the all-zero input away from 0, the fixed point of drv_mix. */
+    /* 2^64 / golden ratio, the increment of SplitMix64. It maps inputs of 0 away from 0, the fixed point of drv_mix. */
     const uint64_t step = 0x9e3779b97f4a7c15u;
     uint64_t bits = drv_mix(seed + step);
     bits = drv_mix(bits + step * ((uint64_t)world_id + 1));
@@ -26,7 +27,7 @@ static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t 
     return drv_mix(bits + step * ((((uint64_t)purpose) << 32) + index + 1));
 }
 
-/* Returns an integer in 0 .. count - 1. The bias of at most count / 2^32 is too small to detect. */
+/* Returns an integer in 0 .. count - 1, by multiplication and shift; its bias of at most count / 2^32 is negligible. */
 static inline uint32_t drv_random_below(uint64_t bits, uint32_t count) {
     return (uint32_t)(((bits >> 32) * count) >> 32);
 }

@@ -1,9 +1,9 @@
-/* SIMD operations for the instruction set of the translation unit, one block per instruction set; every block gives the
- * same bits.
+/* Which SIMD operations does the step use? Each is implemented for AVX2, for SSE2 and without either, with the same
+ * bits.
  *
- * AVX-512 runs the block of AVX2: registers of 64 bytes, and the mask registers and compress_store of AVX-512 on 32
- * bytes, were slower (docs/performance.md). Arrays are read in blocks of DRV_WIDTH or two of them, so callers pad them
- * by DRV_SIMD_PAD entries. */
+ * AVX-512 uses the implementation of AVX2: registers of 64 bytes, and the mask registers and compressed stores of
+ * AVX-512 on 32 bytes, were slower (docs/performance.md). Arrays are read one or two vectors at a time, so callers pad
+ * them by DRV_SIMD_PAD entries. */
 #ifndef DRV_VECTOR_H
 #define DRV_VECTOR_H
 
@@ -29,7 +29,7 @@ enum { DRV_WIDTH = 4 };
 typedef float drv_floats __attribute__((vector_size(4 * DRV_WIDTH)));
 typedef int32_t drv_ints __attribute__((vector_size(4 * DRV_WIDTH)));
 
-/* ---- any instruction set: compilers find the instructions ---- */
+/* ---- any instruction set: compilers select the instructions ---- */
 
 static inline drv_floats drv_load(const float *from) {
     drv_floats values;
@@ -62,18 +62,19 @@ static inline int32_t drv_sum(drv_ints values) {
 static inline uint16_t drv_half_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    const uint32_t sign = bits >> 16 & 0x8000u, magnitude_bits = bits & 0x7fffffffu;
     /* Below 2^-14 halves are multiples of 2^-24, the spacing of floats in [0.5, 1): adding 0.5 rounds. */
     float magnitude, shifted;
-    memcpy(&magnitude, &size, sizeof magnitude);
+    memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
     shifted = magnitude + 0.5f;
     uint32_t small;
     memcpy(&small, &shifted, sizeof small);
-    const uint32_t large = (size + 0xfffu + (size >> 13 & 1u)) >> 13;
-    return (uint16_t)(sign | (size < 0x38800000u ? small - 0x3f000000u : large - (112u << 10)));
+    /* From there on, rounds the significand to 10 bits; the biases of the exponents differ by 112. */
+    const uint32_t large = (magnitude_bits + 0xfffu + (magnitude_bits >> 13 & 1u)) >> 13;
+    return (uint16_t)(sign | (magnitude_bits < 0x38800000u ? small - 0x3f000000u : large - (112u << 10)));
 }
 
-/* One block per instruction set.
+/* ---- by instruction set ----
  *
  * drv_mask_le         -1 where values[i] <= limit[i], else 0
  * drv_movemask_le     bit i: values[i] <= limit
@@ -86,7 +87,7 @@ static inline uint16_t drv_half_of(float value) {
 /* ---- AVX2 ---- */
 #if defined(DRV_USES_AVX2)
 
-/* The intrinsic gives a vector, the operator a mask register of AVX-512. */
+/* Compares to a vector; with AVX-512 the operator <= would compare to a mask register. */
 static inline drv_ints drv_mask_le(drv_floats values, drv_floats limit) {
     return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ);
 }
@@ -115,7 +116,7 @@ static inline void drv_store_halves(uint16_t *to, drv_floats values) {
                      _mm256_cvtps_ph((__m256)values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
-/* ---- SSE2 and plain ---- */
+/* ---- SSE2 and portable ---- */
 #else
 
 static inline drv_ints drv_mask_le(drv_floats values, drv_floats limit) { return (drv_ints)(values <= limit); }
@@ -150,7 +151,7 @@ static inline drv_floats drv_clip_unit(drv_floats values) {
     return (drv_floats)_mm_max_ps(_mm_min_ps((__m128)values, one), _mm_sub_ps(_mm_setzero_ps(), one));
 }
 
-/* ---- plain ---- */
+/* ---- portable ---- */
 #else
 
 static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
