@@ -1,4 +1,4 @@
-/* What does an observation config add to a scene? Records, scaled as observations show them, and search bounds. */
+/* What does an observation config add to a scene? Records in the scales of observations, and search bounds. */
 #include "view/encoding.h"
 
 #include <stdlib.h>
@@ -6,6 +6,9 @@
 
 #include "math/geometry.h"
 #include "platform/fp_env.h"
+
+/* Functions with arithmetic between drv_fp_env_begin and _end are not inlined: a compiler may move the operations of an
+ * inlined one past those calls. */
 
 /* ---- one scene ---- */
 
@@ -32,9 +35,9 @@ __attribute__((noinline)) static void write_records(const drv_scene *scene, cons
 }
 
 void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     write_records(scene, config, out);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
 }
 
 __attribute__((noinline)) static int32_t count_clipped(const drv_scene *scene, const drv_config *config) {
@@ -45,9 +48,9 @@ __attribute__((noinline)) static int32_t count_clipped(const drv_scene *scene, c
 }
 
 int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const int32_t count = count_clipped(scene, config);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return count;
 }
 
@@ -64,7 +67,7 @@ static int by_scene_then_index(const void *left, const void *right) {
     return one != other ? (one > other) - (one < other) : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of each scene, the first index at which it is listed; NULL if out of memory. */
+/* Returns, for each scene, the first index at which it is listed; NULL if out of memory. The caller frees it. */
 static int32_t *first_indices(drv_scene *const *scenes, int32_t scene_count) {
     listed_scene *listed = malloc((size_t)scene_count * sizeof *listed);
     int32_t *first = malloc((size_t)scene_count * sizeof *first);
@@ -89,11 +92,12 @@ static uint64_t record_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)scene->segments.count * ROAD_COUNT * sizeof(float));
 }
 
-static uint64_t reach_bytes(const drv_scene *scene) {
+static uint64_t cell_reach_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)cell_count(scene) * sizeof(float));
 }
 
-/* The encodings, their layout, then the arrays of each in the order of the scenes: worlds read them side by side. */
+/* Acquires one block: the encodings, their layout, then the arrays of each, in the order of the scenes, so that those
+ * read together are side by side. */
 __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes, const int32_t *first,
                                                        int32_t scene_count, const drv_config *config,
                                                        drv_arena *arena) {
@@ -101,7 +105,7 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
     const uint64_t arrays_begin = layout_begin + drv_round_up_to_line(sizeof(drv_layout));
     uint64_t used = arrays_begin;
     for (int32_t i = 0; i < scene_count; i++)
-        if (first[i] == i) used += record_bytes(scenes[i]) + reach_bytes(scenes[i]);
+        if (first[i] == i) used += record_bytes(scenes[i]) + cell_reach_bytes(scenes[i]);
     drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
@@ -116,16 +120,17 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
         encodings[i].record = (float *)(void *)next;
         next += record_bytes(scenes[i]);
         encodings[i].cell_reach_m = (float *)(void *)next;
-        next += reach_bytes(scenes[i]);
+        next += cell_reach_bytes(scenes[i]);
     }
     return encodings;
 }
 
+/* Scratch of drv_grid_measure_reach for the largest scene; NULL if out of memory. */
 static float *distances_for(drv_scene *const *scenes, int32_t scene_count) {
-    int32_t most = 1;
+    int32_t largest = 1;
     for (int32_t i = 0; i < scene_count; i++)
-        if (scenes[i]->segments.count > most) most = scenes[i]->segments.count;
-    return malloc((size_t)most * sizeof(float));
+        if (scenes[i]->segments.count > largest) largest = scenes[i]->segments.count;
+    return malloc((size_t)largest * sizeof(float));
 }
 
 __attribute__((noinline)) static void fill(drv_encoding *encodings, drv_scene *const *scenes, const int32_t *first,
@@ -142,10 +147,10 @@ drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count
                                    drv_arena *arena) {
     int32_t *first = first_indices(scenes, scene_count);
     float *distances = distances_for(scenes, scene_count);
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     drv_encoding *encodings = first && distances ? lay_out(scenes, first, scene_count, config, arena) : NULL;
     if (encodings) fill(encodings, scenes, first, scene_count, config, distances);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     free(first);
     free(distances);
     return encodings;

@@ -10,16 +10,16 @@
 
 typedef struct drv_encoding {
     const drv_layout *layout; /* the same for all scenes of a batch */
-    float *record;       /* segments.count x ROAD_COUNT: the slot of each segment before its transformation */
-    float *cell_reach_m; /* one per grid cell: distance from its centre to the last of the k nearest segments */
+    float *record;       /* segments.count x ROAD_COUNT: the slot of each segment, still in the scene's frame */
+    float *cell_reach_m; /* one per grid cell: distance from its centre to the k-th nearest segment */
 } drv_encoding;
 
-/* Creates one encoding per scene, in their order, in memory of the arena; NULL if out of memory. Repeated scenes share
- * one set of arrays. */
+/* Creates one encoding per scene, in their order, in memory of the arena; NULL if out of memory. The encodings of a
+ * scene that is listed repeatedly share their arrays. */
 drv_encoding *drv_encodings_create(drv_scene *const *scenes, int32_t scene_count, const drv_config *config,
                                    drv_arena *arena);
 
-/* Speed of a vehicle at the start of a trial, m/s: what was recorded, clipped to the config's limits. */
+/* Speed of a vehicle at the start of a trial: that of the scene, clipped to the config's limits. */
 static inline float drv_start_speed_mps(const drv_scene *scene, const drv_config *config, int32_t vehicle) {
     return drv_clip(scene->start_speed_mps[vehicle], config->min_speed_mps, config->max_speed_mps);
 }

@@ -8,7 +8,7 @@
 #include "scene/scene.h"
 
 _Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
-               "one feature an outcome, in the order of drv_outcome");
+               "one feature per outcome, in the order of drv_outcome");
 
 typedef struct feature {
     const char *name, *unit, *meaning;
@@ -22,12 +22,12 @@ static const feature partner_features[] = {PARTNER_FEATURES(X)};
 static const feature road_features[] = {ROAD_FEATURES(X)};
 #undef X
 
-/* What a set is under any config; its slot count is a field of the config. */
+/* What no config changes of a set, and which field of the config is its number of slots. */
 typedef struct set_kind {
     const char *name;
     const feature *features;
     int32_t record_floats;
-    size_t slots_at; /* in drv_config */
+    size_t slots_at; /* offset of the field in drv_config */
 } set_kind;
 
 static const set_kind set_kinds[DRV_SET_COUNT] = {
@@ -49,10 +49,11 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_ACCELERATION: return 1.0f / config->max_acceleration_mps2;
     case SCALE_YAW_RATE: return 1.0f / 3.0f; /* a U-turn in about a second */
     case SCALE_POSITION: return 1.0f / config->view_radius_m;
-    case SCALE_DISTANCE: return 0.25f / config->view_radius_m; /* goals may lie beyond what is seen */
+    case SCALE_DISTANCE: return 0.25f / config->view_radius_m; /* goals may lie beyond the view radius */
     case SCALE_TRIAL: return 1.0f / (float)config->max_trials;
     case SCALE_REWARD: {
-        /* The events, which are what a later trial can learn from; progress is small beside them, or is clipped. */
+        /* The largest sum of onset rewards is 1: a later trial learns from events. Progress is small beside them, or is
+         * clipped. */
         enum { ONSET = 1, RATE = 0 };
 #define X(symbol, name, weight, when) when ? config->weight : 0.0f,
         const float onsets[] = {DRV_REWARD_TERMS(X)};
@@ -81,7 +82,7 @@ static drv_head_scales head_scales_of(const drv_config *config) {
     return head;
 }
 
-/* Fills in the sets one after another; returns the end of the last in floats. */
+/* Lays out the sets one after another; returns the number of floats of an observation. */
 static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets) {
     int32_t offset = HEAD_COUNT, index_bytes = HEAD_COUNT * (int32_t)sizeof(float);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++) {
@@ -136,13 +137,14 @@ int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out,
 }
 
 float drv_position_scale(const drv_config *config) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const float scale = drv_layout_scale(config, SCALE_POSITION);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return scale;
 }
 
-/* Writes the features of a record that begins at `offset` and is repeated in `slots` slots. */
+/* Writes the features of a record that begins at `offset` and is repeated in `slots` slots. `written` counts the
+ * features before these; returns the count with these, which may exceed `capacity`. */
 static int32_t report_features(const drv_config *config, const feature *features, int32_t count, int32_t offset,
                                int32_t slots, drv_feature *out, int32_t capacity, int32_t written) {
     for (int32_t i = 0; i < count; i++, written++)
@@ -155,12 +157,12 @@ static int32_t report_features(const drv_config *config, const feature *features
 
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity) {
     drv_observation_set sets[DRV_SET_COUNT];
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     lay_out_sets(config, sets);
     int32_t written = report_features(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         written = report_features(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
                                   out, capacity, written);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return written;
 }

@@ -8,6 +8,7 @@
 
 #include "drive.h"
 
+/* Quantities that share a scale; drv_layout_scale has the numbers. */
 typedef enum drv_scale {
     SCALE_ONE,
     SCALE_SPEED,
@@ -60,8 +61,8 @@ typedef enum drv_scale {
 #define PARTNER_FEATURES(X)                                                                                \
     X(PARTNER_X, "partners/x", "m", SCALE_POSITION, -1, "centre, ahead of the own centre")                 \
     X(PARTNER_Y, "partners/y", "m", SCALE_POSITION, -1, "centre, to the left")                             \
-    X(PARTNER_DIRECTION_X, "partners/direction_x", "1", SCALE_ONE, -1, "its heading, part ahead")          \
-    X(PARTNER_DIRECTION_Y, "partners/direction_y", "1", SCALE_ONE, -1, "its heading, part to the left")    \
+    X(PARTNER_DIRECTION_X, "partners/direction_x", "1", SCALE_ONE, -1, "unit vector of its heading, ahead")       \
+    X(PARTNER_DIRECTION_Y, "partners/direction_y", "1", SCALE_ONE, -1, "unit vector of its heading, left")    \
     X(PARTNER_LENGTH, "partners/length", "m", SCALE_LENGTH, 0, "its length")                               \
     X(PARTNER_WIDTH, "partners/width", "m", SCALE_WIDTH, 0, "its width")                                   \
     X(PARTNER_SPEED, "partners/speed", "m/s", SCALE_SPEED, -1, "its speed along its heading")              \
@@ -70,8 +71,8 @@ typedef enum drv_scale {
 #define ROAD_FEATURES(X)                                                                                   \
     X(ROAD_X, "roads/x", "m", SCALE_POSITION, -1, "middle of the segment, ahead")                          \
     X(ROAD_Y, "roads/y", "m", SCALE_POSITION, -1, "middle of the segment, to the left")                    \
-    X(ROAD_DIRECTION_X, "roads/direction_x", "1", SCALE_ONE, -1, "its direction, part ahead; 0 for a point") \
-    X(ROAD_DIRECTION_Y, "roads/direction_y", "1", SCALE_ONE, -1, "its direction, part to the left")        \
+    X(ROAD_DIRECTION_X, "roads/direction_x", "1", SCALE_ONE, -1, "unit vector of its direction, ahead; 0 for a point") \
+    X(ROAD_DIRECTION_Y, "roads/direction_y", "1", SCALE_ONE, -1, "unit vector of its direction, left")        \
     X(ROAD_HALF_LENGTH, "roads/half_length", "m", SCALE_HALF_SEGMENT, 0, "half its length")                \
     X(ROAD_WIDTH, "roads/width", "m", SCALE_LANE_WIDTH, 0, "lane width; 0 unknown")                        \
     X(ROAD_SPEED_LIMIT, "roads/speed_limit", "m/s", SCALE_SPEED, 0, "speed limit; 0 unknown")              \
@@ -94,12 +95,12 @@ typedef struct drv_head_scales {
     float scale[HEAD_COUNT], low[HEAD_COUNT];
 } drv_head_scales;
 
-/* Scales of what a partner's record holds beside its pose. */
+/* Scales of the numbers beside the pose in a vehicle's record. */
 typedef struct drv_vehicle_scales {
     float length, width, speed, kind;
 } drv_vehicle_scales;
 
-/* All that the writer of observations takes from a config; made once per batch. */
+/* What observe_write needs of a config; made once per batch. */
 typedef struct drv_layout {
     drv_head_scales head;
     drv_vehicle_scales vehicle;
@@ -111,7 +112,7 @@ typedef struct drv_layout {
 
 drv_layout drv_layout_of(const drv_config *config);
 
-/* The factor by which a quantity is multiplied in an observation. */
+/* Returns the factor by which an observation multiplies a quantity. */
 float drv_layout_scale(const drv_config *config, drv_scale kind);
 
 int32_t drv_layout_size(const drv_config *config);  /* floats per agent */

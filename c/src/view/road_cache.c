@@ -11,7 +11,7 @@ uint64_t drv_road_list_bytes(int32_t items) {
     return sizeof(drv_road_list) + ((uint64_t)items + DRV_SIMD_PAD) * sizeof(int32_t);
 }
 
-/* Capacity of a list beyond the slots. Where the k nearest need more blocks, a search of the window is as fast. */
+/* Items of a list beyond the number of slots. Where the k nearest need more blocks, searching the window is as fast. */
 enum { blocks_beyond_slots = 32 };
 
 int32_t drv_road_cache_items(const drv_config *config) { return config->roads + blocks_beyond_slots; }
@@ -23,7 +23,7 @@ drv_grid drv_road_cache_grid(const drv_scene *scene) {
 
 drv_road_cache *drv_road_cache_create(drv_scene *const *scenes, int32_t scene_count, int32_t items,
                                       uint64_t capacity_bytes, drv_arena *arena) {
-    /* Number the sub-cells of all scenes. */
+    /* number the sub-cells of all scenes */
     drv_road_cache *cache = drv_arena_acquire(arena, sizeof *cache);
     int64_t *first_sub_cell = drv_arena_acquire(arena, (uint64_t)scene_count * sizeof *first_sub_cell);
     if (!cache || !first_sub_cell) return NULL;
@@ -34,9 +34,10 @@ drv_road_cache *drv_road_cache_create(drv_scene *const *scenes, int32_t scene_co
         count += (int64_t)grid.columns * grid.rows;
     }
 
-    /* At most one list per sub-cell. Most systems back memory with pages only when it is written. */
-    const uint64_t most = (uint64_t)count * units_of(drv_road_list_bytes(items));
-    cache->units = capacity_bytes / DRV_ROAD_LIST_UNIT < most ? capacity_bytes / DRV_ROAD_LIST_UNIT : most;
+    /* acquire entries and lists: at most one list per sub-cell. Most systems back memory with pages only once it
+     * is written, so unused capacity costs nothing. */
+    const uint64_t most_units = (uint64_t)count * units_of(drv_road_list_bytes(items));
+    cache->units = capacity_bytes / DRV_ROAD_LIST_UNIT < most_units ? capacity_bytes / DRV_ROAD_LIST_UNIT : most_units;
     if (cache->units > UINT32_MAX - DRV_ROAD_LIST_FIRST) cache->units = UINT32_MAX - DRV_ROAD_LIST_FIRST;
     cache->first_sub_cell = first_sub_cell;
     cache->entry = drv_arena_acquire(arena, (uint64_t)count * sizeof *cache->entry);
