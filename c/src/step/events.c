@@ -1,8 +1,8 @@
 /* Which events occur in the step? Onsets of collisions, off-road and goals; trial.c applies the event responses.
  *
- * Continuous collision detection: the poses before and after the step, and the sweep between them, are tested, so
- * nothing tunnels at large steps. An event is an onset: an overlap that exists at the start, or when a vehicle appears
- * on the map, counts only after the two have separated. */
+ * Continuous collision detection: the sweep from the pose before the step to the pose after it is tested, so nothing
+ * tunnels at large steps. An event is an onset: where two overlap at the start, or when one of them appears on the map,
+ * only an overlap that begins after they have separated counts. */
 #include <math.h>
 
 #include "math/geometry.h"
@@ -36,37 +36,37 @@ static drv_mover mover_of(const drv_world *world, int32_t vehicle) {
 
 /* ---- contacts ---- */
 
-/* For each vehicle on the map, the radius of the circle about its end position that contains its sweep. */
-typedef struct reaches {
+/* The vehicles on the map, each with its bounding circle: the circle about its end position that contains its sweep. */
+typedef struct bounding_circles {
     const drv_on_map *on_map;
-    float *reach_m; /* by index in on_map */
-} reaches;
+    float *radius_m; /* by index in on_map */
+} bounding_circles;
 
-static reaches measure_reaches(const drv_world *world, drv_scratch *scratch) {
+static bounding_circles bounding_circles_of(const drv_world *world, drv_scratch *scratch) {
     drv_on_map_list(world, scratch);
-    const reaches all = {&scratch->on_map, scratch->buffer};
+    const bounding_circles all = {&scratch->on_map, scratch->buffer};
     for (int32_t i = 0; i < all.on_map->count; i++) {
         const int32_t vehicle = all.on_map->vehicle[i];
         const float dx = world->x_m[vehicle] - world->previous_x_m[vehicle];
         const float dy = world->y_m[vehicle] - world->previous_y_m[vehicle];
         const float path = world->previous_present[vehicle] ? sqrtf(dx * dx + dy * dy) : 0.0f;
-        all.reach_m[i] = world->scene->radius_m[vehicle] + path;
+        all.radius_m[i] = world->scene->radius_m[vehicle] + path;
     }
-    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) all.reach_m[all.on_map->count + i] = 0.0f;
+    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) all.radius_m[all.on_map->count + i] = 0.0f;
     return all;
 }
 
-/* Broad phase between vehicles. Bit i: the sweep of entry first + i of on_map may overlap that of entry `index`; the
- * bit of `index` itself is 0. */
-static uint64_t near_bits(reaches all, int32_t index, int32_t first) {
+/* Broad phase between vehicles. Bit i: the bounding circle of entry first + i of on_map overlaps that of entry `index`.
+ * The bit of `index` itself is 0. */
+static uint64_t overlapping_circles(bounding_circles all, int32_t index, int32_t first) {
     const drv_on_map *on_map = all.on_map;
-    const int32_t left = on_map->count - first, count = left < 64 ? left : 64;
+    const int32_t remaining = on_map->count - first, count = remaining < 64 ? remaining : 64;
     const drv_floats x_m = drv_splat(on_map->x_m[index]), y_m = drv_splat(on_map->y_m[index]);
-    const drv_floats own_m = drv_splat(all.reach_m[index]);
+    const drv_floats own_m = drv_splat(all.radius_m[index]);
     uint64_t bits = 0;
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
         const drv_floats distance2 = drv_squared_distances(on_map->x_m + first + i, on_map->y_m + first + i, x_m, y_m);
-        const drv_floats sum_m = own_m + drv_load(all.reach_m + first + i);
+        const drv_floats sum_m = own_m + drv_load(all.radius_m + first + i);
         bits |= (uint64_t)drv_movemask_le(distance2 - sum_m * sum_m, 0.0f) << i;
     }
     if (index >= first && index < first + count) bits &= ~((uint64_t)1 << (index - first));
@@ -75,7 +75,8 @@ static uint64_t near_bits(reaches all, int32_t index, int32_t first) {
 
 static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
-/* Returns whether the agent overlaps the vehicle at the end of the step; records the onset of a collision. */
+/* Narrow phase: returns whether the agent overlaps the vehicle at the end of the step, and sets the onset of a
+ * collision. */
 static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle,
                            bool overlapped_before) {
     const drv_mover other = mover_of(world, vehicle);
@@ -88,15 +89,16 @@ static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own
     return overlaps;
 }
 
-static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *own, reaches all) {
+/* Sets the overlap bits of an agent for all vehicles, and the onset of a collision. */
+static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *own, bounding_circles all) {
     const int32_t index = all.on_map->index[agent];
     uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
     int32_t word = 0;
-    uint64_t word_bits = 0; /* new bits of the current word; vehicles ascend, so earlier words are written */
+    uint64_t word_bits = 0; /* new bits of the current word; vehicles ascend, so earlier words are complete */
     world->collision_onset[agent] = 0;
     world->collision_vehicle[agent] = -1;
     for (int32_t first = 0; first < all.on_map->count; first += 64)
-        for (uint64_t near = near_bits(all, index, first); near; near &= near - 1) {
+        for (uint64_t near = overlapping_circles(all, index, first); near; near &= near - 1) {
             const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
             for (; word < vehicle / 64; word_bits = 0) overlapping[word++] = word_bits;
             const bool overlapped_before = overlapping[word] >> (vehicle % 64) & 1u;
@@ -108,53 +110,58 @@ static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *ow
 
 /* ---- road edges ---- */
 
-typedef struct edge_facts {
-    bool overlaps; /* the box overlaps an edge at the end of the step */
-    bool swept_overlap; /* the same at any time of the step; not tested where `sweeps` is false */
-} edge_facts;
+typedef struct edge_overlap {
+    bool at_end; /* the box overlaps an edge at the end of the step */
+    bool at_any; /* the same at any time of the step */
+} edge_overlap;
 
-static edge_facts find_edges(const drv_world *world, int32_t agent, const drv_mover *own, bool sweeps) {
+/* Tests an agent against the road edges near it. Where `sweeps` is false only the end of the step is tested. */
+static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_mover *own, bool sweeps) {
     const drv_scene *scene = world->scene;
     const drv_segments *edges = &scene->edges;
+
+    /* the window of cells whose edges may overlap the sweep */
     const float path_m = sweeps ? drv_sweep_path_m(&own->sweep) : 0.0f;
-    const drv_edge_query search = drv_edge_query_of(own, scene->radius_m[agent] + path_m);
+    const drv_edge_query query = drv_edge_query_of(own, scene->radius_m[agent] + path_m);
     const drv_point at = own->now.centre;
     const drv_window window =
-        drv_grid_window(&scene->grid, at.x, at.y, search.reach_m + 0.5f * drv_segment_limit_m);
-    edge_facts facts = {false, false};
+        drv_grid_window(&scene->grid, at.x, at.y, query.reach_m + 0.5f * drv_segment_limit_m);
+
+    /* broad phase over its rows, narrow phase on what remains */
+    edge_overlap found = {false, false};
     for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = edges->cell_start + y * scene->grid.columns;
         const int32_t end = cells[window.last_column + 1];
         for (int32_t first = cells[window.first_column]; first < end; first += DRV_WIDTH) {
-            uint32_t near = drv_edge_broad_phase_bits(edges, first, &search);
+            uint32_t near = drv_edge_broad_phase_bits(edges, first, &query);
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
                 const int32_t edge = first + lowest_bit(near);
-                if (drv_box_overlaps_edge(own->now, edges, edge)) return (edge_facts){true, true};
-                facts.swept_overlap =
-                    facts.swept_overlap || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
+                if (drv_box_overlaps_edge(own->now, edges, edge)) return (edge_overlap){true, true};
+                found.at_any = found.at_any || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
             }
         }
     }
-    return facts;
+    return found;
 }
 
 static void detect_offroad(drv_world *world, int32_t agent, const drv_mover *own) {
     const bool was_on_edge = world->on_road_edge[agent];
-    const edge_facts facts = find_edges(world, agent, own, !was_on_edge);
-    world->offroad_onset[agent] = !was_on_edge && facts.swept_overlap;
-    world->on_road_edge[agent] = facts.overlaps;
+    const edge_overlap found = find_edges(world, agent, own, !was_on_edge);
+    world->offroad_onset[agent] = !was_on_edge && found.at_any;
+    world->on_road_edge[agent] = found.at_end;
 }
 
 /* ---- goals ---- */
 
+/* Whether the path from one point to the other comes within the goal's radius. */
 static bool within_goal(const drv_world *world, int32_t agent, drv_point from, drv_point to) {
     float radius_m = world->config->goal_radius_m;
     drv_point goal = {world->goal_x_m[agent], world->goal_y_m[agent]};
     return drv_squared_distance_to_path(goal, from, to) <= radius_m * radius_m;
 }
 
-/* A goal counts once per trial; an agent that starts inside it must leave it first. */
+/* A goal is reached once per trial; an agent that starts inside it must leave it first. */
 static void detect_goal(drv_world *world, int32_t agent) {
     const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
     const drv_point to = {world->x_m[agent], world->y_m[agent]};
@@ -172,19 +179,22 @@ static void detect_goal(drv_world *world, int32_t agent) {
 /* ---- phases ---- */
 
 void drv_events_begin(drv_world *world, drv_scratch *scratch) {
-    const reaches all = measure_reaches(world, scratch);
+    const bounding_circles all = bounding_circles_of(world, scratch);
+    /* no vehicle, edge or goal overlaps unless found below */
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.contact_words; i++) world->overlapping[i] = 0;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
         world->collision_vehicle[agent] = -1;
         world->on_road_edge[agent] = world->goal_spent[agent] = 0;
         if (world->controller[agent] != DRV_CONTROLLER_AGENT) continue;
+
+        /* store what overlaps at the start */
         drv_point start = {world->x_m[agent], world->y_m[agent]};
         world->goal_spent[agent] = within_goal(world, agent, start, start);
         const drv_mover own = mover_of(world, agent);
-        world->on_road_edge[agent] = find_edges(world, agent, &own, false).overlaps;
+        world->on_road_edge[agent] = find_edges(world, agent, &own, false).at_end;
         for (int32_t first = 0; first < all.on_map->count; first += 64)
-            for (uint64_t near = near_bits(all, all.on_map->index[agent], first); near; near &= near - 1) {
+            for (uint64_t near = overlapping_circles(all, all.on_map->index[agent], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
                 const bool overlaps = drv_boxes_overlap(own.now, box_now(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
@@ -194,13 +204,13 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
 }
 
 void drv_events_detect(drv_world *world, drv_scratch *scratch) {
-    const reaches all = measure_reaches(world, scratch);
-    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* driving agents are on the map */
+    const bounding_circles all = bounding_circles_of(world, scratch);
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         if (world->status[agent] != DRV_DRIVING) {
             world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
             continue;
         }
-        const drv_mover own = mover_of(world, agent);
+        const drv_mover own = mover_of(world, agent); /* a driving agent is on the map */
         detect_contacts(world, agent, &own, all);
         detect_offroad(world, agent, &own);
         detect_goal(world, agent);

@@ -1,4 +1,5 @@
-/* Which instruction set runs the step? The step's entry points, one table for each set it was compiled for. */
+/* Which instruction set runs the step? One table of the step's entry points per instruction set that it was compiled
+ * for. */
 #ifndef DRV_KERNELS_H
 #define DRV_KERNELS_H
 
@@ -12,7 +13,7 @@ typedef struct drv_kernels {
     int32_t (*next_scene)(const drv_world *world, uint64_t seed, int64_t episode);
     void (*open_episode)(drv_world *world, drv_scratch *scratch, int32_t age_steps);
     void (*rewind)(drv_world *world, drv_scratch *scratch);
-    /* all phases of one step; their times are added to phase_ns where it is not NULL */
+    /* runs all phases of one step; adds their times to phase_ns where it is not NULL */
     void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
     drv_phase *observe_write;
     void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,

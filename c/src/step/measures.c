@@ -1,5 +1,5 @@
-/* Which continuous facts does a step have? Metres driven, and metres by which the goal came nearer, from the poses
- * before and after the step. */
+/* Which continuous quantities does a step have? Metres driven, and the decrease of the distance to the goal, from the
+ * poses before and after the step. */
 #include <math.h>
 
 #include "step/phases.h"
@@ -9,15 +9,15 @@ void drv_measures_begin(drv_world *world) {
         world->distance_m[agent] = world->progress_m[agent] = 0.0f;
 }
 
-/* Metres by which points that moved from `from` to `to` came nearer to their goals; a loop without a branch, which
- * compilers vectorise. */
-static void approach(float *restrict nearer_m, const float *restrict goal_x_m, const float *restrict goal_y_m,
-                     const float *restrict from_x_m, const float *restrict from_y_m, const float *restrict to_x_m,
-                     const float *restrict to_y_m, int32_t count) {
+/* Writes by how much the distance of each point to its goal decreased as it moved from `from` to `to`. A loop without a
+ * branch, which compilers vectorise. */
+static void write_progress(float *restrict progress_m, const float *restrict goal_x_m, const float *restrict goal_y_m,
+                           const float *restrict from_x_m, const float *restrict from_y_m,
+                           const float *restrict to_x_m, const float *restrict to_y_m, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         const float from_x = goal_x_m[i] - from_x_m[i], from_y = goal_y_m[i] - from_y_m[i];
         const float to_x = goal_x_m[i] - to_x_m[i], to_y = goal_y_m[i] - to_y_m[i];
-        nearer_m[i] = sqrtf(from_x * from_x + from_y * from_y) - sqrtf(to_x * to_x + to_y * to_y);
+        progress_m[i] = sqrtf(from_x * from_x + from_y * from_y) - sqrtf(to_x * to_x + to_y * to_y);
     }
 }
 
@@ -25,11 +25,11 @@ void drv_measures_take(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const int32_t agents = world->scene->num_agents;
     const float dt_s = world->scene->dt_s;
-    approach(world->progress_m, world->goal_x_m, world->goal_y_m, world->previous_x_m, world->previous_y_m, world->x_m,
-             world->y_m, agents);
+    write_progress(world->progress_m, world->goal_x_m, world->goal_y_m, world->previous_x_m, world->previous_y_m,
+                   world->x_m, world->y_m, agents);
     for (int32_t agent = 0; agent < agents; agent++) {
         const bool drives = world->status[agent] == DRV_DRIVING;
-        /* `had_goal` is that of earlier steps: the verdict on this one follows. */
+        /* had_goal is of earlier steps: trial_judge follows. So the step that reaches the goal still has progress. */
         if (!drives || world->had_goal[agent]) world->progress_m[agent] = 0.0f;
         if (drives) world->distance_m[agent] += fabsf(world->speed_mps[agent]) * dt_s;
     }

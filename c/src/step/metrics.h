@@ -1,7 +1,8 @@
-/* Which figures does a trial of an agent give?
+/* Which figures does a trial of an agent have?
  *
- * X(SYMBOL, "name", value), the value in terms of metrics.c: `world`, `agent`, and of the agent's trial `driven_s`, the
- * sum `reward` and the sums `terms` by reward term. The reward's terms follow by themselves. */
+ * X(SYMBOL, "name", value). The value is an expression in variables of metrics.c: `world`, `agent`, and, of the agent's
+ * trial, `driven_s`, the sum of rewards `reward` and the sum of each term `terms`. A figure per reward term is added.
+ * */
 #ifndef DRV_METRICS_H
 #define DRV_METRICS_H
 

@@ -1,4 +1,5 @@
-/* What does an agent observe? A head of its own state, then sets of slots in the order of the layout. */
+/* What does an agent observe? A head with its own state and trial features, then sets of slots, in the order of
+ * view/layout.h. */
 #include <math.h>
 #include <string.h>
 
@@ -10,39 +11,45 @@
 #include "step/roads.h"
 #include "view/layout.h"
 
-/* The driver's own frame: x ahead, y to the left. */
-typedef struct own_frame {
+/* The frame of an agent: x ahead, y to the left, from its centre. */
+typedef struct agent_frame {
     drv_point origin, ahead;
-} own_frame;
+} agent_frame;
 
-static own_frame frame_of(const drv_world *world, int32_t agent) {
-    return (own_frame){{world->x_m[agent], world->y_m[agent]}, {world->cos_heading[agent], world->sin_heading[agent]}};
+static agent_frame frame_of(const drv_world *world, int32_t agent) {
+    return (agent_frame){{world->x_m[agent], world->y_m[agent]},
+                         {world->cos_heading[agent], world->sin_heading[agent]}};
 }
 
 /* ---- records ---- */
 
-/* A record is what a slot shows of a thing before it is transformed into an agent's frame: pose in the scene's frame,
- * then four numbers that no change of frame alters. */
+/* A record is a slot before its transformation to an agent's frame: the position and direction of a vehicle or segment
+ * in the scene's frame, then four numbers that do not depend on the frame. */
 _Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
                "transform_records transforms the records of both sets");
 _Static_assert(DRV_WIDTH >= 4 && (int)DRV_WIDTH <= (int)DRV_RECORD_FLOATS, "one vector holds a record's pose");
 
-/* Transform of a record into another frame: position and direction w, less the origin, are rotated by
- * `out = w * along + swapped(w) * across`, where swapped(a, b, c, d) is (b, a, d, c). In the other four entries origin
- * and across are 0 and along is 1, the identity. */
-typedef struct view {
+/* The transform of records to another frame, element by element, so that one vector holds position and direction:
+ *
+ *     offset = record - origin
+ *     slot   = offset * along + drv_swap_pairs(offset) * across
+ *
+ * The first pair is the position, which is translated, rotated and scaled, the second the direction, which is rotated
+ * only. On the last four floats it is the identity: origin and across are 0, along is 1. */
+typedef struct frame_transform {
     float origin[DRV_RECORD_FLOATS], along[DRV_RECORD_FLOATS], across[DRV_RECORD_FLOATS];
-} view;
+} frame_transform;
 
-/* The transform into the frame of `ego`: places are scaled, directions are not. */
-static view view_from(own_frame ego, float position_scale) {
+/* The transform to the frame of `ego`, with positions scaled as in observations. */
+static frame_transform transform_to(agent_frame ego, float position_scale) {
     const float c = ego.ahead.x, s = ego.ahead.y, k = position_scale;
-    return (view){{ego.origin.x, ego.origin.y},
-                  {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
-                  {s * k, -s * k, s, -s}};
+    return (frame_transform){{ego.origin.x, ego.origin.y},
+                             {c * k, c * k, c, c, 1.0f, 1.0f, 1.0f, 1.0f},
+                             {s * k, -s * k, s, -s}};
 }
 
-/* Writes a record, transformed and clipped to [-1, 1]. What the vector does not hold needs neither. */
+/* Writes a record, transformed and clipped to [-1, 1]. Floats beyond one vector are copied: the transform is the
+ * identity on them, and they are in range. */
 static inline void transform_record(const float *record, drv_floats origin, drv_floats along, drv_floats across,
                                     float *slot) {
     const drv_floats offset = drv_load(record) - origin;
@@ -50,13 +57,14 @@ static inline void transform_record(const float *record, drv_floats origin, drv_
     memcpy(slot + DRV_WIDTH, record + DRV_WIDTH, (DRV_RECORD_FLOATS - DRV_WIDTH) * sizeof *slot);
 }
 
-/* Writes the chosen records as seen through `from` to consecutive slots. */
-static void transform_records(const float *records, const int32_t *chosen, int32_t count, const view *from,
+/* Writes the chosen records, transformed, to consecutive slots. */
+static void transform_records(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
                               float *out) {
-    const drv_floats origin = drv_load(from->origin), along = drv_load(from->along), across = drv_load(from->across);
+    const drv_floats origin = drv_load(to_ego->origin), along = drv_load(to_ego->along);
+    const drv_floats across = drv_load(to_ego->across);
     const int32_t size = DRV_RECORD_FLOATS;
     int32_t i = 0;
-    for (; i + 3 < count; i += 4, out += 4 * size) /* unrolled: loads wait on the indices */
+    for (; i + 3 < count; i += 4, out += 4 * size) /* unrolled, so that loads of several records overlap */
         for (int32_t k = 0; k < 4; k++)
             transform_record(records + (int64_t)chosen[i + k] * size, origin, along, across, out + k * size);
     for (; i < count; i++, out += size)
@@ -74,11 +82,12 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
     return false;
 }
 
-static void write_head(const drv_world *world, int32_t agent, own_frame ego, const drv_head_scales *head, float *out) {
+static void write_head(const drv_world *world, int32_t agent, agent_frame ego, const drv_head_scales *head,
+                       float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
 
-    /* the goal in the agent's frame, and the time that is left */
+    /* the goal in the agent's frame, and the steps of the trial that are past */
     const float dx = world->goal_x_m[agent] - ego.origin.x, dy = world->goal_y_m[agent] - ego.origin.y;
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
@@ -86,7 +95,7 @@ static void write_head(const drv_world *world, int32_t agent, own_frame ego, con
     const int32_t gone = *world->clock_steps + *world->age_steps;
     const bool shows_time = config->time_left == DRV_TIME_LEFT_ACTOR;
 
-    /* the values in their units, then scaled and clipped as the layout says */
+    /* the values in their units, then scaled and clipped as the layout defines */
     float values[HEAD_COUNT] = {
         [EGO_PRESENT] = 1.0f,
         [EGO_SPEED] = world->speed_mps[agent],
@@ -150,7 +159,7 @@ static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_
     return (drv_selection){scratch->kept, count};
 }
 
-/* The same as indices of vehicles. */
+/* The same, as indices of vehicles. */
 static drv_selection choose_partner_vehicles(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_selection chosen = choose_partners(world, agent, scratch);
     for (int32_t slot = 0; slot < chosen.count; slot++)
@@ -172,14 +181,15 @@ static const float *road_records(const drv_world *world, const drv_scratch *scra
 
 /* ---- sets ---- */
 
-/* How a set is written. A selection is valid until the next one. */
+/* How a set is written. A selection is valid until the next one with the same scratch. */
 typedef struct set_writer {
-    /* selects what the slots show: as indices into `records`, and as entries of the set's table, from 0 */
+    /* select the contents of the slots: the first returns indices of records, the second of the set's table, from 0 */
     drv_selection (*choose)(const drv_world *world, int32_t agent, drv_scratch *scratch);
     drv_selection (*choose_entries)(const drv_world *world, int32_t agent, drv_scratch *scratch);
     const float *(*records)(const drv_world *world, const drv_scratch *scratch);
-    /* writes the records of a selection as seen from an agent */
-    void (*transform)(const float *records, const int32_t *chosen, int32_t count, const view *from, float *out);
+    /* writes the records of a selection, transformed to an agent's frame, to consecutive slots */
+    void (*transform)(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
+                      float *out);
 } set_writer;
 
 static const set_writer set_writers[DRV_SET_COUNT] = {
@@ -187,17 +197,18 @@ static const set_writer set_writers[DRV_SET_COUNT] = {
     [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, transform_records},
 };
 
-static void write_set(const drv_world *world, int32_t agent, int32_t index, const view *from, drv_scratch *scratch,
-                      float *out) {
+/* Writes the set of that index; empty slots are zeros. */
+static void write_set(const drv_world *world, int32_t agent, int32_t index, const frame_transform *to_ego,
+                      drv_scratch *scratch, float *out) {
     const drv_observation_set *set = &world->encoding->layout->set[index];
     const set_writer *writer = &set_writers[index];
     const drv_selection chosen = writer->choose(world, agent, scratch);
-    writer->transform(writer->records(world, scratch), chosen.index, chosen.count, from, out);
+    writer->transform(writer->records(world, scratch), chosen.index, chosen.count, to_ego, out);
     const int32_t filled = chosen.count * set->record_floats, all = set->slots * set->record_floats;
     memset(out + filled, 0, (size_t)(all - filled) * sizeof *out);
 }
 
-/* Writes entries of the set's table, from 1; 0 in empty slots. */
+/* Writes the same set as entries of its table: counted from 1, and 0 in empty slots. */
 static void write_set_indices(const drv_world *world, int32_t agent, int32_t index, drv_scratch *scratch,
                               uint16_t *out) {
     const int32_t slots = world->encoding->layout->set[index].slots;
@@ -216,10 +227,11 @@ static void write_halves(const float *from, int32_t count, uint16_t *to) {
 
 static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *scratch, float *out) {
     const drv_layout *layout = world->encoding->layout;
-    const own_frame ego = frame_of(world, agent);
-    const view from = view_from(ego, layout->position_scale);
+    const agent_frame ego = frame_of(world, agent);
+    const frame_transform to_ego = transform_to(ego, layout->position_scale);
     write_head(world, agent, ego, &layout->head, out);
-    for (int32_t i = 0; i < DRV_SET_COUNT; i++) write_set(world, agent, i, &from, scratch, out + layout->set[i].offset);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
 }
 
 static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
@@ -247,11 +259,12 @@ void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scrat
     }
 }
 
+/* Writes the vehicle table of the world, then the index observations of the chosen agents. */
 static void write_index_observations(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch) {
     const drv_layout *layout = world->encoding->layout;
     float *vehicles = world->out.vehicle_table + PARTNER_COUNT;
     const int32_t count = world->scene->vehicle_count, capacity = world->sizes.vehicles;
-    if (*world->clock_steps == 0) /* entries of an earlier scene */
+    if (*world->clock_steps == 0) /* clears entries of an earlier scene with more vehicles */
         memset(vehicles + count * PARTNER_COUNT, 0, (size_t)(capacity - count) * PARTNER_COUNT * sizeof *vehicles);
     for (int32_t i = 0; i < count; i++) write_vehicle(world, layout->vehicle, i, vehicles + i * PARTNER_COUNT);
     drv_on_map_list(world, scratch);

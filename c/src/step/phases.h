@@ -9,15 +9,15 @@
 
 /* X(name, meaning) in the order of a step; drv_trial_restart replaces those before drv_observe_write in the
  * step that restarts a world. */
-#define DRV_PHASES(X)                                                                                       \
-    X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                   \
-    X(traffic_plan, "stores the poses before the step and moves log-replay vehicles to their next frame")  \
-    X(dynamics_integrate, "moves the agents that drive")                                                    \
-    X(events_detect, "detects the facts of the step from the poses before and after it")                    \
-    X(measures_take, "measures the continuous facts of the step: metres driven, progress towards the goal") \
-    X(trial_judge, "decides what the facts mean for agents, trial and episode; writes the channels")        \
-    X(reward_score, "rewards the facts")                                                                    \
-    X(metrics_add, "adds the trial that the step ended to the averages of each agent")                      \
+#define DRV_PHASES(X)                                                                                           \
+    X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                       \
+    X(traffic_plan, "stores the poses before the step and moves log-replay vehicles to their next frame")       \
+    X(dynamics_integrate, "moves the agents that drive")                                                        \
+    X(events_detect, "detects collision, off-road and goal onsets between the poses before and after the step") \
+    X(measures_take, "measures continuous facts of the step: metres driven, progress towards the goal")         \
+    X(trial_judge, "decides which agents, trials and episodes end; writes the channels")                        \
+    X(reward_score, "sums the reward terms of each agent")                                                      \
+    X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
     X(observe_write, "writes the observation of each agent")
 
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
@@ -38,15 +38,15 @@ enum {
 
 /* Puts every vehicle at its start. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
-/* Stores the overlaps at the start, which are no onsets. */
+/* Stores what overlaps at the start of a trial, which is no onset. */
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
-/* Sets the state to the start of the next inner trial; writes no channel. */
+/* Sets the state to the start of the next trial of the episode; writes no channel. */
 DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
-/* Opens the episode of number `episode`, with `age_steps` of its clock already past. */
+/* Opens the episode whose number world->episode holds; the clock of its first trial begins at `age_steps`. */
 DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch, int32_t age_steps);
-/* Returns the index of the scene that a world plays in an episode. */
+/* Returns the index of the scene that a world with this seed plays in an episode. */
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* Writes the observation vectors of the chosen agents; `out` has one vector per agent, and those of others are left as
  * they are. `type` is one of the float types. */

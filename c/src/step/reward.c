@@ -1,8 +1,8 @@
-/* What reward does each agent get? A sum of named terms, each a weight times a fact of the step; exactly 0 for agents
+/* What is the reward of each agent? A sum of named terms, each a weight times a fact of the step; exactly 0 for agents
  * that did not act. */
 #include "step/phases.h"
 
-/* The fact of each term, which its weight multiplies. A term of weight 0 is not computed. */
+/* The fact that the weight of a term multiplies; not evaluated where the weight is 0. */
 static float fact_of(const drv_world *world, int32_t agent, drv_term term) {
     switch (term) {
         case DRV_TERM_GOAL: return world->goal_onset[agent];

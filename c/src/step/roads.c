@@ -1,8 +1,8 @@
 /* Which road segments does an agent observe?
  *
- * The k nearest to it, or, under DRV_ROADS_NEAR, the k nearest to the middle of its sub-cell. Either way the road cache
- * holds a list for the sub-cell: blocks of segments that contain the k nearest of any point of the sub-cell, or the
- * segments themselves. */
+ * The k nearest to the agent, or, under DRV_ROADS_NEAR, to the middle of its sub-cell. The road cache holds a list per
+ * sub-cell: in the first case the blocks that contain the k nearest segments of every point of the sub-cell, in the
+ * second the segments themselves. */
 #include "step/roads.h"
 
 #include <math.h>
@@ -10,23 +10,23 @@
 
 #include "math/k_nearest.h"
 
-/* The search for the distance of the k-th nearest starts at the likely distance, plus or minus this share of its error
- * bound: on map_942 that interval holds it for nine agents in ten. */
+/* The search for the distance of the k-th nearest starts from an interval about its estimate, of this share of the
+ * error bound to either side: on map_942 it contains the distance for nine agents in ten. */
 static const float guess_share = 0.45f;
 
-/* The visit to a sub-cell at which its blocks are made: making them costs about what they save in as many visits. */
-enum { worth_caching = 8 };
+/* The visit to a sub-cell that lists its blocks: the list costs about what it saves in as many visits. */
+enum { listing_visit = 8 };
 
-/* The sub-cell of an agent outside of the grid. */
-enum { nowhere = -1 };
+/* Stands for the sub-cell of an agent outside the grid. */
+enum { outside = -1 };
 
 /* Cache lines of a list to prefetch; a list has some 28 blocks, and the hardware prefetcher loads the rest. */
 enum { prefetched_lines = 2 };
 
-/* ---- blocks: runs of DRV_WIDTH segments, named by their first ---- */
+/* ---- blocks: DRV_WIDTH consecutive segments, identified by the first ---- */
 
-/* The blocks of the window that holds all segments within `reach_m`. Only the last block may run past the last segment,
- * into padding that is infinitely far. */
+/* Writes the blocks of the window that holds all segments within `reach_m`; returns their number. Only the last block
+ * may extend past the last segment, into padding at an infinite distance. */
 static int32_t blocks_within(const drv_scene *scene, drv_point centre, float reach_m, int32_t *first) {
     const drv_window window = drv_grid_window(&scene->grid, centre.x, centre.y, reach_m);
     int32_t blocks = 0, covered = 0;
@@ -39,19 +39,21 @@ static int32_t blocks_within(const drv_scene *scene, drv_point centre, float rea
     return blocks;
 }
 
-/* The fewest blocks that hold these segments, which ascend; `first` may alias `name`. */
-static int32_t blocks_of(const int32_t *name, int32_t count, int32_t *first) {
+/* Writes the fewest blocks that hold the given segments, which ascend; returns their number. `first` may alias
+ * `segment`. */
+static int32_t blocks_of(const int32_t *segment, int32_t count, int32_t *first) {
     int32_t blocks = 0, covered = -1;
     for (int32_t i = 0; i < count; i++) {
-        if (name[i] < covered) continue;
-        covered = name[i] + DRV_WIDTH;
-        first[blocks++] = name[i];
+        if (segment[i] < covered) continue;
+        covered = segment[i] + DRV_WIDTH;
+        first[blocks++] = segment[i];
     }
     return blocks;
 }
 
-static drv_candidates measured(const drv_scene *scene, const int32_t *first, int32_t blocks, drv_point from,
-                               float *distance2) {
+/* The segments of the blocks as candidates, with their squared distances to a point. */
+static drv_candidates candidates_of(const drv_scene *scene, const int32_t *first, int32_t blocks, drv_point from,
+                                    float *distance2) {
     const float *xs_m = scene->segments.middle_x_m, *ys_m = scene->segments.middle_y_m;
     const drv_floats x_m = drv_splat(from.x), y_m = drv_splat(from.y);
     for (int32_t block = 0; block < blocks; block++)
@@ -60,29 +62,29 @@ static drv_candidates measured(const drv_scene *scene, const int32_t *first, int
     return (drv_candidates){distance2, first, blocks};
 }
 
-/* Writes the k nearest within `limit_m` to `kept`, given blocks that hold them. */
-static int32_t nearest_of(const drv_world *world, const int32_t *first, int32_t blocks, drv_point from, drv_reach reach,
-                          float limit_m, drv_scratch *scratch, int32_t *kept) {
+/* Writes the k nearest within `limit_m` to `kept`, given blocks that hold them; returns their number. */
+static int32_t nearest_in_blocks(const drv_world *world, const int32_t *first, int32_t blocks, drv_point from,
+                                 drv_reach reach, float limit_m, drv_scratch *scratch, int32_t *kept) {
     const float low_m = drv_larger(reach.likely_m - guess_share * reach.off_m, 0.0f);
     const float high_m = reach.likely_m + guess_share * reach.off_m, most_m = drv_smaller(reach.most_m, limit_m);
     const drv_bounds bounds = {low_m * low_m, high_m * high_m, most_m * most_m};
-    const drv_candidates segments = measured(world->scene, first, blocks, from, scratch->distance2);
+    const drv_candidates segments = candidates_of(world->scene, first, blocks, from, scratch->distance2);
     return drv_k_nearest(segments, world->config->roads, bounds, scratch->buffer, kept);
 }
 
-/* Writes the k nearest within `limit_m` of any point to `kept`, without a list of its sub-cell. */
-static int32_t nearest_anywhere(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
-                                int32_t *kept) {
+/* The same for any point, without a list: searches the window of the grid that holds them. */
+static int32_t nearest_in_window(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
+                                 int32_t *kept) {
     const drv_scene *scene = world->scene;
     const drv_reach reach = drv_grid_reach(&scene->grid, world->encoding->cell_reach_m, limit_m, from.x, from.y);
     const int32_t blocks = blocks_within(scene, from, reach.most_m, scratch->first);
-    return nearest_of(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
+    return nearest_in_blocks(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
 }
 
-/* The segments of an agent at `ego`, without a list of its sub-cell. */
-static drv_selection choose_anywhere(const drv_world *world, drv_point ego, drv_scratch *scratch) {
+/* The segments of an agent at `ego`, by a search of the window. */
+static drv_selection choose_in_window(const drv_world *world, drv_point ego, drv_scratch *scratch) {
     const float view_m = world->config->view_radius_m;
-    return (drv_selection){scratch->kept, nearest_anywhere(world, ego, view_m, scratch, scratch->kept)};
+    return (drv_selection){scratch->kept, nearest_in_window(world, ego, view_m, scratch, scratch->kept)};
 }
 
 /* ---- sub-cells ---- */
@@ -90,7 +92,7 @@ static drv_selection choose_anywhere(const drv_world *world, drv_point ego, drv_
 typedef struct sub_cell {
     int64_t index; /* in world->road_cache */
     drv_point middle;
-    float corner_m; /* from the middle */
+    float corner_m; /* distance of a corner from the middle */
 } sub_cell;
 
 static float squared_distance(drv_point from, drv_point to) {
@@ -102,30 +104,33 @@ static drv_point middle_of(const drv_scene *scene, int32_t segment) {
     return (drv_point){scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
 }
 
-/* Writes the k nearest to the sub-cell's middle, within the view of any agent in it, to scratch->list, and the distance
- * of the farthest. */
+/* Writes the k nearest to the sub-cell's middle, up to the farthest that any agent in it can see, to scratch->list,
+ * with the distance of the k-th. */
 static drv_road_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_road_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
-    /* Reaches were measured up to the view radius alone. They bound what is beyond it too: a sub-cell's middle is as
-     * far from the middle of its grid cell as its own corners are from it. */
-    list->count = nearest_anywhere(world, cell.middle, limit_m, scratch, list->item);
+    /* cell_reach_m is clipped to the view radius, and limit_m is larger by corner_m. The window is large enough
+     * nevertheless: drv_grid_reach widens it by the distance from the sub-cell's middle to that of the grid cell, which
+     * is corner_m, too. */
+    list->count = nearest_in_window(world, cell.middle, limit_m, scratch, list->item);
     list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
     for (int32_t i = 0; i < list->count; i++) {
-        const float away2 = squared_distance(cell.middle, middle_of(world->scene, list->item[i]));
-        list->likely_m = drv_larger(list->likely_m, sqrtf(away2));
+        const float distance2 = squared_distance(cell.middle, middle_of(world->scene, list->item[i]));
+        list->likely_m = drv_larger(list->likely_m, sqrtf(distance2));
     }
     list->reaches_beyond = list->likely_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
     return list;
 }
 
-/* Writes the blocks that hold the k nearest of every point of the sub-cell, by the triangle inequality, to
- * scratch->list; NULL where they exceed the capacity of a cached list. */
+/* Writes the blocks that hold the k nearest segments of every point of the sub-cell to scratch->list; NULL where they
+ * exceed the capacity of a cached list. By the triangle inequality all of those are within likely_m + 2 * corner_m of
+ * the middle. */
 static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_road_list *list = nearest_to_middle(world, cell, scratch);
     const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
     const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
-    const drv_candidates segments = measured(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
+    const drv_candidates segments =
+        candidates_of(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
     const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->segment);
     list->count = blocks_of(scratch->segment, count, scratch->segment);
     if (list->count > drv_road_cache_items(world->config)) return NULL;
@@ -135,15 +140,15 @@ static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell 
 
 static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
     const drv_road_list *list = drv_road_cache_find(world->road_cache, cell.index);
-    if (!list && drv_road_cache_count_visit(world->road_cache, cell.index, worth_caching)) {
+    if (!list && drv_road_cache_count_visit(world->road_cache, cell.index, listing_visit)) {
         list = blocks_around_cell(world, cell, scratch);
         drv_road_cache_store(world->road_cache, cell.index, list);
     }
-    if (!list) return choose_anywhere(world, ego, scratch);
+    if (!list) return choose_in_window(world, ego, scratch);
     const float off_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
     const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
-    const int32_t count = nearest_of(world, list->item, list->count, ego, reach, world->config->view_radius_m, scratch,
-                                     scratch->kept);
+    const int32_t count = nearest_in_blocks(world, list->item, list->count, ego, reach, world->config->view_radius_m,
+                                            scratch, scratch->kept);
     return (drv_selection){scratch->kept, count};
 }
 
@@ -170,21 +175,21 @@ static int64_t index_of(const drv_world *world, int32_t cell) {
     return world->road_cache->first_sub_cell[*world->scene_index] + cell;
 }
 
-/* All sub-cells are located first, and an agent's list is prefetched while the agent before it is written: with many
- * scenes in play neither is in cache. */
+/* All sub-cells are located first, and an agent's list is prefetched while the agent before it is observed: with many
+ * scenes, neither the entries nor the lists are in the processor's caches. */
 void drv_roads_locate(const drv_world *world, drv_scratch *scratch) {
     if (world->config->roads == 0) return;
     const drv_grid grid = drv_road_cache_grid(world->scene);
     const _Atomic uint32_t *entries = world->road_cache->entry + index_of(world, 0);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         const float x_m = world->x_m[agent], y_m = world->y_m[agent];
-        scratch->sub_cell[agent] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : nowhere;
-        if (scratch->sub_cell[agent] != nowhere) __builtin_prefetch((const void *)(entries + scratch->sub_cell[agent]));
+        scratch->sub_cell[agent] = drv_grid_covers(&grid, x_m, y_m) ? drv_grid_cell(&grid, x_m, y_m) : outside;
+        if (scratch->sub_cell[agent] != outside) __builtin_prefetch((const void *)(entries + scratch->sub_cell[agent]));
     }
 }
 
 void drv_roads_prefetch(const drv_world *world, int32_t agent, const drv_scratch *scratch) {
-    if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->sub_cell[agent] == nowhere) return;
+    if (world->config->roads == 0 || agent >= world->scene->num_agents || scratch->sub_cell[agent] == outside) return;
     const char *list = (const char *)drv_road_cache_find(world->road_cache, index_of(world, scratch->sub_cell[agent]));
     if (!list) return;
     for (int32_t line = 0; line < prefetched_lines; line++) __builtin_prefetch(list + line * DRV_ROAD_LIST_UNIT);
@@ -193,10 +198,10 @@ void drv_roads_prefetch(const drv_world *world, int32_t agent, const drv_scratch
 drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_point ego = {world->x_m[agent], world->y_m[agent]};
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
-    if (scratch->sub_cell[agent] == nowhere) return choose_anywhere(world, ego, scratch);
+    if (scratch->sub_cell[agent] == outside) return choose_in_window(world, ego, scratch);
     const drv_grid grid = drv_road_cache_grid(world->scene);
     const sub_cell cell = {index_of(world, scratch->sub_cell[agent]), drv_grid_middle(&grid, scratch->sub_cell[agent]),
-                             0.7072f * grid.cell_m};
+                           0.7072f * grid.cell_m}; /* sqrt(1/2), rounded up */
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);
 }

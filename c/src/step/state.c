@@ -1,9 +1,10 @@
-/* What is the mutable state of a world? Lays out the arrays of DRV_STATE in a block. */
+/* Where in the state block is each array of a world? */
 #include "step/state.h"
 
 #include "platform/arena.h"
 #include "step/metrics.h"
 
+/* The element counts that DRV_STATE names. */
 #define DRV_AGENTS sizes.agents
 #define DRV_VEHICLES sizes.vehicles
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
@@ -38,9 +39,9 @@ void drv_state_attach(drv_world *world, void *world_block) {
 
 _Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out) {
     uint64_t offset = 0;
-    int32_t at = 0;
+    int32_t current = 0;
 #define X(type, letter, name, count, unit, phase)                                             \
-    if (at++ == index) {                                                                      \
+    if (current++ == index) {                                                                 \
         *out = (drv_state_field){#name, letter, unit, phase, offset,                          \
                                  drv_state_world_bytes(sizes), (int32_t)(count)};             \
         return 1;                                                                             \

@@ -1,7 +1,7 @@
 /* What is the mutable state of a world? One row per array; the memory layout follows from this list.
  *
- * The state of a batch is one block without pointers, world after world, each with its arrays, so a copy of the block
- * is a copy of the batch. */
+ * The state of a batch is one block without pointers: worlds one after another, the arrays of a world together. A copy
+ * of the block is a copy of the batch. */
 #ifndef DRV_STATE_H
 #define DRV_STATE_H
 
@@ -20,8 +20,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 
 /* X(type, numpy type, name, elements of a world, unit or meaning, phases that change it)
  *
- * "create" and "reset" are drv_batch_create and drv_batch_reset; a reset also changes what trial_restart and
- * observe_write do. */
+ * "create" and "reset" are drv_batch_create and drv_batch_reset; a reset also changes the arrays of trial_restart and
+ * observe_write. */
 #define DRV_STATE(X)                                                                                                 \
     /* the world's clock and its position in the stream of episodes */                                               \
     X(uint64_t, "u8", seed, 1, "", "create, reset")                                                                  \
@@ -91,7 +91,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", record_outcome, DRV_RECORDS, "drv_outcome [trial, agent]", "metrics_add")                       \
     X(float, "f4", record_figures, DRV_RECORD_FIGURES, "[trial, agent, metric]", "metrics_add")
 
-/* How many elements of each kind a world has; the names that DRV_STATE uses, as members. */
+/* Sizes of a world, from which the element counts of DRV_STATE follow (state.c). `contact_words` is the number of
+ * uint64 with one bit per vehicle. */
 typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
 } drv_sizes;
@@ -102,16 +103,16 @@ typedef struct drv_actions {
     float *share;
 } drv_actions;
 
-/* All data of one world that phases access: its constants, its state, and the caller's arrays from its first agent
- * on. */
+/* All data of one world that phases access: constants, state, and the caller's arrays, those from its own entries on.
+ * */
 typedef struct drv_world {
     const drv_config *config;
     drv_scene *const *scenes;
     int32_t scene_count;
     drv_road_cache *road_cache;
     const drv_encoding *encodings; /* of each scene */
-    const drv_scene *scene;
-    const drv_encoding *encoding;
+    const drv_scene *scene;        /* the one in play */
+    const drv_encoding *encoding;  /* its encoding */
     drv_sizes sizes;
     drv_arrays out;
     drv_actions actions; /* of the next step, from the world's first agent on */
@@ -128,20 +129,20 @@ typedef struct drv_on_map {
     float *x_m, *y_m;
 } drv_on_map;
 
-/* Scratch memory of one thread. */
+/* Scratch memory of one thread, with the number of entries. */
 typedef struct drv_scratch {
-    float *distance2;       /* the larger of segments and vehicles, and twice DRV_SIMD_PAD */
-    float *buffer;          /* the same, for k-nearest */
-    int32_t *segment;       /* indices of segments; segments and DRV_SIMD_PAD */
-    int32_t *vehicle_block; /* the first index in on_map of each block: 0, DRV_WIDTH, .. */
-    int32_t *kept;          /* selected indices; slots and DRV_SIMD_PAD */
-    float *vehicle_record;  /* vehicles x 8, by index in on_map */
-    drv_road_list *list;    /* of the largest capacity */
-    int32_t *first;         /* of each block of segments */
+    float *distance2;       /* squared distances; max(segments, vehicles) + 2 * DRV_SIMD_PAD */
+    float *buffer;          /* of drv_k_nearest; as long as distance2 */
+    int32_t *segment;       /* indices of segments; segments + DRV_SIMD_PAD */
+    int32_t *vehicle_block; /* the first index in on_map of each block of vehicles: 0, DRV_WIDTH, .. */
+    int32_t *kept;          /* selected indices; slots + DRV_SIMD_PAD */
+    float *vehicle_record;  /* records by index in on_map; vehicles * DRV_RECORD_FLOATS */
+    drv_road_list *list;    /* with the capacity of the longest list */
+    int32_t *first;         /* the first segment of each block of segments */
     float *observation;     /* one observation vector */
-    drv_on_map on_map;      /* valid after drv_on_map_list; vehicles and DRV_SIMD_PAD */
-    uint8_t *chosen;        /* agents */
-    int32_t *sub_cell;      /* the sub-cell of each agent in its scene; valid after drv_roads_locate */
+    drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
+    uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
+    int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */
 } drv_scratch;
 

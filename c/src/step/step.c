@@ -1,4 +1,5 @@
-/* In what order? Actions become facts, facts verdicts, verdicts numbers; a restart is a step of its own. */
+/* In which order do the phases of a step run? Actions become facts, facts verdicts, verdicts numbers; a restart is a
+ * step of its own. */
 #include <stddef.h>
 
 #include "math/vector.h"
@@ -8,13 +9,14 @@
 #include "step/kernels.h"
 #include "step/phases.h"
 
-/* Adds up the time of each phase; no-op where `phase_ns` is NULL. */
+/* Measures the time of each phase; off where `phase_ns` is NULL. */
 typedef struct stopwatch {
     int64_t *phase_ns, last_ns;
 } stopwatch;
 
 static stopwatch start(int64_t *phase_ns) { return (stopwatch){phase_ns, phase_ns ? drv_clock_ns() : 0}; }
 
+/* Adds the time since the last call to a phase. */
 static void lap(stopwatch *watch, int phase) {
     if (!watch->phase_ns) return;
     const int64_t now_ns = drv_clock_ns();

@@ -5,8 +5,8 @@
 
 #include "math/vector.h"
 
-/* A sweep is divided into pieces of constant heading, in each of which turning moves no corner by more than this. The
- * heading is that of the piece's middle, so the error of a corner is at most half of it. End poses are exact. */
+/* A sweep is divided into pieces so short that the turn within one moves no corner by more than this. A piece is tested
+ * at the heading of its middle, so the error of a corner is at most half of it. End poses are tested exactly. */
 static const float piece_corner_m = 0.06f;
 
 /* Bound on the rounding error of positions in a step: 2 cm, plus a term for the spacing of floats at large
@@ -18,8 +18,8 @@ static float rounding_m(const drv_mover *own) {
 /* Upper bound on the distance of a corner from the centre. */
 static float corner_m(const drv_sweep *motion) { return motion->half_length_m + motion->half_width_m; }
 
-/* Number of pieces of a sweep: about ten thousand for a half turn of the largest box of a scene, 200 m by 200 m.
- * Bisection skips nearly all of them. */
+/* Number of pieces of a sweep: about ten thousand for a half turn of the largest box that a scene may have, 200 m by
+ * 200 m. Bisection skips nearly all of them. */
 static int32_t piece_count(const drv_sweep *motion) {
     return (int32_t)(1.0f + fabsf(motion->turn_rad) * corner_m(motion) / piece_corner_m);
 }
@@ -36,7 +36,7 @@ static drv_box box_in_piece(const drv_sweep *motion, int32_t piece, int32_t piec
 
 /* ---- two vehicles ---- */
 
-/* Upper bound on the displacement of a corner by the turn of the box, along any axis. */
+/* Upper bound on the displacement of a corner by the turn of the box. */
 static float turned_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
 
 /* Upper bound on the projection radius of the box on an axis at any time of the step. */
@@ -47,8 +47,9 @@ static float projection_radius_m(const drv_mover *own, drv_point axis) {
     return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->sweep) + rounding_m(own);
 }
 
-/* Whether an offset that changes linearly from one value to the other stays beyond `reach_m`, on one side. */
-static bool stays_wide(float from_m, float to_m, float reach_m) {
+/* Whether an offset that changes linearly from one value to the other stays above `reach_m`, or stays below -reach_m.
+ * */
+static bool stays_beyond(float from_m, float to_m, float reach_m) {
     return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
 }
 
@@ -59,22 +60,22 @@ bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b) {
     for (int32_t i = 0; i < 2; i++) {
         const float reach_m = projection_radius_m(a, axes[i]) + projection_radius_m(b, axes[i]);
         const float from_m = from.x * axes[i].x + from.y * axes[i].y, to_m = to.x * axes[i].x + to.y * axes[i].y;
-        if (stays_wide(from_m, to_m, reach_m)) return true;
+        if (stays_beyond(from_m, to_m, reach_m)) return true;
     }
     return false;
 }
 
-/* An interval of the step: pieces first .. end - 1 of `of`. */
+/* An interval of the step: pieces first .. end - 1 of `total`. */
 typedef struct interval {
-    int32_t first, end, of;
+    int32_t first, end, total;
 } interval;
 
 static int32_t middle_piece(interval pieces) { return (pieces.first + pieces.end) / 2; }
-static interval first_half(interval pieces) { return (interval){pieces.first, middle_piece(pieces), pieces.of}; }
-static interval second_half(interval pieces) { return (interval){middle_piece(pieces), pieces.end, pieces.of}; }
+static interval first_half(interval pieces) { return (interval){pieces.first, middle_piece(pieces), pieces.total}; }
+static interval second_half(interval pieces) { return (interval){middle_piece(pieces), pieces.end, pieces.total}; }
 
-static drv_mover on_interval(const drv_sweep *motion, interval pieces) {
-    const float begin = (float)pieces.first / (float)pieces.of, end = (float)pieces.end / (float)pieces.of;
+static drv_mover motion_on(const drv_sweep *motion, interval pieces) {
+    const float begin = (float)pieces.first / (float)pieces.total, end = (float)pieces.end / (float)pieces.total;
     const drv_point path = {motion->to.x - motion->from.x, motion->to.y - motion->from.y};
     drv_sweep sweep = *motion;
     sweep.from = (drv_point){motion->from.x + begin * path.x, motion->from.y + begin * path.y};
@@ -85,22 +86,22 @@ static drv_mover on_interval(const drv_sweep *motion, interval pieces) {
     return (drv_mover){sweep, {sweep.to, ahead, sweep.half_length_m, sweep.half_width_m}};
 }
 
-static bool is_one(interval pieces) { return pieces.end - pieces.first == 1; }
+static bool is_single(interval pieces) { return pieces.end - pieces.first == 1; }
 
-/* Broad phase on an interval. True for a single piece, whose narrow phase costs no more. */
+/* Broad phase on an interval. True for a single piece, whose narrow phase is as cheap. */
 static bool may_overlap_on(const drv_sweep *a, const drv_sweep *b, interval pieces) {
-    if (is_one(pieces)) return true;
-    const drv_mover one = on_interval(a, pieces), other = on_interval(b, pieces);
+    if (is_single(pieces)) return true;
+    const drv_mover one = motion_on(a, pieces), other = motion_on(b, pieces);
     return !drv_separated_by_axes_of(&one, &other) && !drv_separated_by_axes_of(&other, &one);
 }
 
-/* Bisects the interval and skips halves that the broad phase rules out; the narrow phase tests single pieces. */
+/* Bisects the interval, skips halves that the broad phase excludes, and tests single pieces in the narrow phase. */
 static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval pieces) {
-    if (is_one(pieces)) {
-        const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.of,
-                                ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.of};
-        return drv_swept_boxes_overlap(box_in_piece(a, pieces.first, pieces.of), path,
-                                     box_in_piece(b, pieces.first, pieces.of));
+    if (is_single(pieces)) {
+        const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.total,
+                                ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.total};
+        return drv_swept_boxes_overlap(box_in_piece(a, pieces.first, pieces.total), path,
+                                     box_in_piece(b, pieces.first, pieces.total));
     }
     const interval halves[2] = {first_half(pieces), second_half(pieces)};
     for (int32_t i = 0; i < 2; i++)
@@ -110,7 +111,8 @@ static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval
 
 bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b) {
     if (drv_separated_by_axes_of(b, a)) return false;
-    const int32_t of_a = piece_count(&a->sweep), of_b = piece_count(&b->sweep), pieces = of_a > of_b ? of_a : of_b;
+    const int32_t count_a = piece_count(&a->sweep), count_b = piece_count(&b->sweep);
+    const int32_t pieces = count_a > count_b ? count_a : count_b;
     return overlap_on_interval(&a->sweep, &b->sweep, (interval){0, pieces, pieces});
 }
 
@@ -141,13 +143,15 @@ drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m) {
     };
 }
 
-/* Lower bound on the separation of two shapes along an axis during the step: their offset is `middle_m` at half time
- * and changes by 2 * `half_m`; `cover_m` is the sum of their projection radii. */
-static drv_floats separation_m(drv_floats middle_m, drv_floats half_m, drv_floats cover_m) {
-    return drv_abs(middle_m) - drv_abs(half_m) - cover_m;
+/* Lower bound on the separation of two shapes along an axis during the step, negative where they may overlap: their
+ * offset is `middle_m` in the middle of the step and changes by 2 * `half_m`; `radii_m` is the sum of their projection
+ * radii. */
+static drv_floats separation_m(drv_floats middle_m, drv_floats half_m, drv_floats radii_m) {
+    return drv_abs(middle_m) - drv_abs(half_m) - radii_m;
 }
 
 uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, const drv_edge_query *own) {
+    /* offsets of the box from DRV_WIDTH edges, and the angles between their axes */
     const drv_floats x_m = drv_splat(own->box.centre.x) - drv_load(edges->middle_x_m + first);
     const drv_floats y_m = drv_splat(own->box.centre.y) - drv_load(edges->middle_y_m + first);
     const drv_floats half_length_m = drv_load(edges->half_length_m + first);
@@ -159,7 +163,7 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
     const drv_floats parallel = drv_abs(ahead_x * along_x + ahead_y * along_y);
     const drv_floats across = drv_abs(ahead_y * along_x - ahead_x * along_y);
 
-    /* distance of the middles against the sum of the reaches */
+    /* distance of the middles, less the sum of the bounding radii */
     const drv_floats beyond = x_m * x_m + y_m * y_m - near_m * near_m;
     /* separation along the edge's normal */
     const drv_floats half_line_m = drv_splat(own->half_back.y) * along_x - drv_splat(own->half_back.x) * along_y;
@@ -176,19 +180,19 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
 }
 
 static bool may_overlap_edge_on(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
-    if (is_one(pieces)) return true;
-    const drv_mover part = on_interval(motion, pieces);
-    const drv_edge_query search = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.sweep));
-    return drv_edge_broad_phase_bits(edges, edge, &search) & 1u; /* the bits of the edges behind it are ignored */
+    if (is_single(pieces)) return true;
+    const drv_mover part = motion_on(motion, pieces);
+    const drv_edge_query query = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.sweep));
+    return drv_edge_broad_phase_bits(edges, edge, &query) & 1u; /* bits of the following edges are ignored */
 }
 
-/* Bisects, as overlap_on_interval. */
+/* Bisects, as overlap_on_interval does. */
 static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge,
                                       interval pieces) {
-    if (is_one(pieces)) {
-        const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.of,
-                                (motion->to.y - motion->from.y) / (float)pieces.of};
-        return swept_box_overlaps_edge(box_in_piece(motion, pieces.first, pieces.of), path, edges, edge);
+    if (is_single(pieces)) {
+        const drv_point path = {(motion->to.x - motion->from.x) / (float)pieces.total,
+                                (motion->to.y - motion->from.y) / (float)pieces.total};
+        return swept_box_overlaps_edge(box_in_piece(motion, pieces.first, pieces.total), path, edges, edge);
     }
     const interval halves[2] = {first_half(pieces), second_half(pieces)};
     for (int32_t i = 0; i < 2; i++)

@@ -1,4 +1,6 @@
-/* What do the other vehicles do? Log-replay vehicles follow their logs, static vehicles stand. */
+/* How do vehicles without an agent move? Log-replay vehicles follow their logs, static vehicles stand still.
+ *
+ * drv_traffic_begin puts all vehicles at their start, those of agents too. */
 #include <string.h>
 
 #include "math/geometry.h"
@@ -32,6 +34,7 @@ static void replay(drv_world *world, int32_t frame) {
     copy_valid(world->speed_mps + first, scene->log_speed_mps + at, valid, count);
 }
 
+/* Stores the poses before the step. */
 static void store_previous(drv_world *world) {
     const size_t count = (size_t)world->scene->vehicle_count;
     memcpy(world->previous_x_m, world->x_m, count * sizeof *world->x_m);

@@ -1,11 +1,11 @@
-/* How do events end trials and episodes? Clocks, event responses, restarts; and the channels, which only this file
- * writes. */
+/* How do events end trials and episodes? The clock, event responses, restarts, and the channels that report them. */
 #include "math/geometry.h"
 #include "math/random.h"
 #include "step/phases.h"
 
 /* ---- channels ---- */
 
+/* The channel `code`: the others of an agent in one number. */
 static uint16_t code_of(const drv_arrays *out, int32_t agent) {
     return (uint16_t)(out->trial_ended[agent] * DRV_CODE_TRIAL_ENDED | out->truncation[agent] * DRV_CODE_TRUNCATION |
                       out->removed[agent] * DRV_CODE_REMOVED | out->invalid_step[agent] * DRV_CODE_INVALID_STEP |
@@ -13,7 +13,7 @@ static uint16_t code_of(const drv_arrays *out, int32_t agent) {
                       out->outcome[agent] << DRV_CODE_OUTCOME_SHIFT);
 }
 
-/* Writes the channels that describe the next observation. */
+/* Writes the channels that describe the observation of this step, which the next action meets. */
 static void write_state_channels(drv_world *world, int32_t agent, bool first) {
     drv_arrays *out = &world->out;
     const uint8_t status = world->status[agent];
@@ -25,7 +25,7 @@ static void write_state_channels(drv_world *world, int32_t agent, bool first) {
     out->code[agent] = code_of(out, agent);
 }
 
-/* Writes the channels of a call in which no action took effect: a step that restarts, or (no step) a reset. */
+/* Writes the channels of a restart step or, where `is_step` is false, of a reset: no action took effect. */
 static void write_start_channels(drv_world *world, bool first, bool is_step) {
     drv_arrays *out = &world->out;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
@@ -41,6 +41,7 @@ static void write_start_channels(drv_world *world, bool first, bool is_step) {
 
 /* ---- starts ---- */
 
+/* Sets the world to the start state of its scene. */
 static void begin_trial(drv_world *world, drv_scratch *scratch) {
     *world->clock_steps = 0;
     *world->age_steps = 0;
@@ -109,9 +110,10 @@ void drv_trial_restart(drv_world *world, drv_scratch *scratch) {
 
 /* ---- event responses ---- */
 
+/* Responses ascend in strength: ignore, stop, remove. */
 static int32_t stronger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-/* Records the events of a driving agent; the strongest response of the config decides whether they end its trial. */
+/* Stores the events of a driving agent and applies the strongest of their responses. */
 static void judge_agent(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
     const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent];
@@ -163,7 +165,7 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
     const bool trial_ends = driving == 0 || out_of_time || share_filled;
     if (trial_ends) *world->pending = last_trial ? DRV_OPENS_EPISODE : DRV_OPENS_TRIAL;
 
-    /* write the channels; agents that still drive at the end of the trial time out */
+    /* write the channels; agents that still drive when the trial ends time out */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool timed_out = trial_ends && world->status[agent] == DRV_DRIVING;
         out->terminations[agent] = last_trial && world->recorded[agent];

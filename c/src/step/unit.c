@@ -1,5 +1,5 @@
-/* What is compiled once per instruction set? The whole step and the math under it, as one unit, so that small functions
- * of other files are inlined. */
+/* What is compiled once per instruction set? The whole step and the math it uses, as one translation unit, so that
+ * small functions are inlined across files. */
 #include "math/geometry.c"
 #include "math/grid.c"
 #include "math/k_nearest.c"
