@@ -24,10 +24,13 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
 
     Raises:
         SceneError: the scene is invalid, or larger than a file may be.
-        ConfigError: the path does not end in .drv, its folder does not exist, or `overwrite` is False and it exists.
+        ConfigError: the path does not end in .drv, its folder does not exist, or `overwrite` is False and it exists,
+            or not a bool.
         OSError: the file cannot be written.
     """
     path = checked_path(path, (".drv",))
+    if not isinstance(overwrite, bool):
+        raise ConfigError(f"overwrite is {shown(overwrite)}; it must be True or False")
     if not overwrite and os.path.lexists(path):
         raise ConfigError(f"path is {path!r}; it exists, and overwrite is False")
     data = drv_bytes(scene)

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 
+import numpy as np
 import pytest
 
 from drive_env import ConfigError, generate_scene, load_scene, save_scene
@@ -48,6 +49,15 @@ def test_a_pipe_and_a_link_to_itself_are_unchanged(tmp_path):
     assert error.value.filename == str(tmp_path / "loop.drv")
     assert stat.S_ISFIFO((tmp_path / "pipe.drv").stat().st_mode) and (tmp_path / "loop.drv").is_symlink()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("overwrite", ["no", None, 1, [], np.array([True, False])])
+def test_what_is_no_bool_overwrites_nothing(tmp_path, overwrite):
+    path = tmp_path / "a.drv"
+    path.write_text("mine")
+    with pytest.raises(ConfigError, match=r"^overwrite is .*; it must be True or False$"):
+        save_scene(SCENE, path, overwrite=overwrite)
+    assert path.read_text() == "mine"
 
 
 @pytest.mark.parametrize("failing", ["open", "fsync", "replace"])
