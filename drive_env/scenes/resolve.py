@@ -61,7 +61,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         agents_per_world = checked_int("agents_per_world", agents_per_world, 0, AGENT_LIMIT, SceneError)
     if agents is None:
         agents = max(agents_per_world or 0, LEAST_AGENTS)
-    if not isinstance(seeds, Iterable):
+    if not isinstance(seeds, Iterable) or getattr(seeds, "ndim", 1) == 0:
         raise SceneError(f"seeds is {value_text(seeds)}; it must be an iterable of whole numbers")
     if not isinstance(seeds, Sequence):
         seeds = tuple(seeds)  # every generator reads all of them

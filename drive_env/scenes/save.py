@@ -30,7 +30,7 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
     """
     path = checked_path(path, (".drv",))
     if not isinstance(overwrite, bool):
-        raise ConfigError(f"overwrite is {shown(overwrite)}; it must be True or False")
+        raise ConfigError(f"overwrite is {value_text(overwrite)}; it must be True or False")
     if not overwrite and os.path.lexists(path):
         raise ConfigError(f"path is {path!r}; it exists, and overwrite is False")
     data = drv_bytes(scene)

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bin_writer import small_file
 from small_scene import changed, small_scene
@@ -104,7 +105,8 @@ def test_every_generator_reads_all_seeds_of_an_iterator():
 
 
 @pytest.mark.parametrize("argument, value", [
-    *(("agents_per_world", value) for value in ("4", -1, 1.5, [4])), ("seeds", 5), ("seeds", None),
+    *(("agents_per_world", value) for value in ("4", -1, 1.5, [4])),
+    *(("seeds", value) for value in (5, None, np.array(5))),
     *(("parameters", value) for value in (5, "ab", [1], [("lanes", 1)]))])
 def test_an_argument_of_another_type_is_an_error_that_names_it(argument, value):
     with pytest.raises(SceneError, match=f"^{argument} is {re.escape(repr(value))}; it must be "):
