@@ -28,9 +28,9 @@ FIRST_STEPS, STEPS = 10, 30
 """Steps before the count, and counted steps."""
 
 MARK = "getpgid"
-"""A function of the C library that only the play below calls: callgrind writes and clears its counts there."""
+"""A function of the C library that only the program below calls: callgrind writes and clears its counts there."""
 
-PLAY = f"""
+PROGRAM = f"""
 import os
 import numpy as np
 from drive_env import Batch, DriveConfig
@@ -59,7 +59,7 @@ def per_agent_step() -> float:
         out = Path(folder) / "out"
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={out}", sys.executable,
-             "-c", PLAY],
+             "-c", PROGRAM],
             check=True, capture_output=True, text=True,
             env={**os.environ, "DRIVE_ENV_ISA": ISA, "PYTHONHASHSEED": "0"})
         second = out.with_name("out.2").read_text()

@@ -23,17 +23,17 @@ def test_a_spec_survives_json_and_makes_the_env():
     assert recovered.unwrapped.batch.config == CONFIG and recovered.spec == env.spec
     assert EnvSpec.from_json(recovered.spec.to_json()) == env.spec
     actions = np.random.default_rng(0).integers(91, size=20)
-    plays = []
+    rollouts = []
     for each in (env, recovered):
-        play = [each.reset(seed=3)[0].tobytes()]
+        rollout = [each.reset(seed=3)[0].tobytes()]
         for action in actions:
-            observation, *told = each.step(action)
-            play.append((observation.tobytes(), *told))
-            if told[1] or told[2]:
-                play.append(each.reset()[0].tobytes())
-        plays.append(play)
+            observation, *rest = each.step(action)
+            rollout.append((observation.tobytes(), *rest))
+            if rest[1] or rest[2]:
+                rollout.append(each.reset()[0].tobytes())
+        rollouts.append(rollout)
         each.close()
-    assert plays[0] == plays[1]
+    assert rollouts[0] == rollouts[1]
 
 
 def test_a_spec_keeps_what_json_can_hold_of_its_arguments():

@@ -39,8 +39,8 @@ def test_the_id_is_found_without_importing_the_package():
     assert pickle.loads(pickle.dumps(spec)) == spec
 
 
-def play(env, seed, steps=80):
-    """Observations, rewards and flags of a single env over several episodes of seeded play."""
+def rollout(env, seed, steps=80):
+    """Observations, rewards and flags of a single env over several episodes of a seeded rollout."""
     rng, record = np.random.default_rng(seed), []
     record.append(env.reset(seed=seed))
     for _ in range(steps):
@@ -52,19 +52,19 @@ def play(env, seed, steps=80):
 
 def test_the_same_seed_gives_the_same_episodes():
     used = single()
-    play(used, 5)
-    assert pickle.dumps(play(used, 3)) == pickle.dumps(play(single(), 3))
+    rollout(used, 5)
+    assert pickle.dumps(rollout(used, 3)) == pickle.dumps(rollout(single(), 3))
 
 
 def test_a_reset_after_close_opens_the_env_again():
     """stable-baselines3's check closes an env and then resets it."""
     env = single()
-    play(env, 5, steps=7)
+    rollout(env, 5, steps=7)
     env.close()
     env.close()
     with pytest.raises(CallError, match="closed"):
         env.step(45)
-    assert pickle.dumps(play(env, 3)) == pickle.dumps(play(single(), 3))
+    assert pickle.dumps(rollout(env, 3)) == pickle.dumps(rollout(single(), 3))
     seeds = set()
     for _ in range(3):
         env.close()

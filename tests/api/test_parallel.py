@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pettingzoo
 import pytest
-from parallel_play import ACTION_TYPES, INFO_KEYS, TOWNS, make, play, sample_action
+from parallel_rollout import ACTION_TYPES, INFO_KEYS, TOWNS, make, rollout, sample_action
 from pettingzoo.test import (
     api_test,
     max_cycles_test,
@@ -128,10 +128,10 @@ def test_the_state_is_what_all_agents_see():
 @pytest.mark.parametrize("finished", ("leave", "wait"))
 def test_the_same_seed_and_actions_give_the_same_bytes(finished, max_trials):
     used = make(finished, max_trials=max_trials)
-    play(used, seed=5, policy_seed=1)
-    first, again = play(used, seed=7, episodes=3), play(make(finished, max_trials=max_trials), seed=7, episodes=3)
+    rollout(used, seed=5, policy_seed=1)
+    first, again = rollout(used, seed=7, episodes=3), rollout(make(finished, max_trials=max_trials), seed=7, episodes=3)
     assert pickle.dumps(first) == pickle.dumps(again)
-    other = play(used, seed=7, policy_seed=2, episodes=3)
+    other = rollout(used, seed=7, policy_seed=2, episodes=3)
     assert pickle.dumps(first) != pickle.dumps(other)
 
 
@@ -217,7 +217,7 @@ def test_spaces_and_possible_agents_never_change():
     env = make()
     agents = list(env.possible_agents)
     spaces = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
-    play(env, seed=0)
+    rollout(env, seed=0)
     assert env.possible_agents == agents
     assert all(env.observation_space(agent) is seen and env.action_space(agent) is acted
                for agent, (seen, acted) in zip(agents, spaces))
@@ -290,5 +290,5 @@ def test_absent_agents_are_no_agents():
         observations, infos = env.reset(seed=seed)
         counts.add(len(env.agents))
         assert list(observations) == list(infos) == env.agents
-        play(env, seed)
+        rollout(env, seed)
     assert counts == {3, 8}

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from parallel_play import TOWNS, make, play
+from parallel_rollout import TOWNS, make, rollout
 
 from drive_env import ActionError, CallError, ConfigError, DriveConfig, parallel_env
 
@@ -58,7 +58,7 @@ def test_the_error_of_a_call_out_of_order_names_the_call_to_make():
     env = make()
     with pytest.raises(CallError, match="call reset first"):
         env.step({})
-    play(env, seed=0)
+    rollout(env, seed=0)
     with pytest.raises(CallError, match="episode is over"):
         env.step({"agent_0": 45})
     with pytest.raises(CallError, match="render"):
@@ -73,11 +73,11 @@ def test_the_error_of_a_call_out_of_order_names_the_call_to_make():
 @pytest.mark.parametrize("finished", ("leave", "wait"))
 def test_a_reset_after_close_opens_the_env_again(finished):
     env, untouched = make(finished=finished), make(finished=finished)
-    play(env, seed=5)
+    rollout(env, seed=5)
     env.reset(seed=1)
     env.step({agent: 45 for agent in env.agents})
     env.close()
-    assert pickle.dumps(play(env, seed=3)) == pickle.dumps(play(untouched, seed=3))
+    assert pickle.dumps(rollout(env, seed=3)) == pickle.dumps(rollout(untouched, seed=3))
     seeds = set()
     for _ in range(3):
         env.close()

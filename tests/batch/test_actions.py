@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from small_batch import ACTION_TYPES, draw, make, play, refused, state_of
+from small_batch import ACTION_TYPES, draw, make, refused, rollout, state_of
 
 from drive_env import (
     ActionError,
@@ -14,7 +14,7 @@ from drive_env import (
 
 def test_an_action_that_is_masked_is_no_action():
     batch = make()
-    play(batch, 7)
+    rollout(batch, 7)
     actions = np.ma.array(np.zeros(batch.num_agents, np.int64))
     batch.step(actions)  # nothing is masked
     actions[1] = np.ma.masked
@@ -35,7 +35,7 @@ BAD_VALUES = {
 def test_an_action_out_of_its_table_names_its_agent_and_moves_nothing(action_type, threads):
     for agent, value in enumerate(BAD_VALUES[action_type]):
         batch = make(threads=threads, action_type=action_type)
-        play(batch, 2)
+        rollout(batch, 2)
         driving = np.flatnonzero(~batch.waits)
         agent = int(driving[agent % len(driving)])
         actions = draw(batch, np.random.default_rng(1))
@@ -62,7 +62,7 @@ def test_actions_of_the_wrong_shape_are_refused(action_type):
     shapes.append((12, 2) if action_type == "discrete" else (12,))
     for shape in shapes:
         batch = make(action_type=action_type)
-        play(batch, 7)
+        rollout(batch, 7)
         message = refused(batch, lambda b=batch, shape=shape: b.step(np.zeros(shape, b.actions.dtype)),
                        ActionError)
         assert str(shape) in message and str(batch.actions.shape) in message
@@ -74,12 +74,12 @@ def test_actions_of_the_wrong_type_are_refused(action_type):
     types += [np.float32, np.float64, np.float16] if action_type != "continuous" else []
     for dtype in types:
         batch = make(action_type=action_type)
-        play(batch, 7)
+        rollout(batch, 7)
         wrong = np.zeros(batch.actions.shape, dtype)
         assert "actions" in refused(batch, lambda b=batch, wrong=wrong: b.step(wrong), ActionError)
     for wrong in (None, "actions", {}, 3, object()):
         batch = make(action_type=action_type)
-        play(batch, 7)
+        rollout(batch, 7)
         refused(batch, lambda b=batch, wrong=wrong: b.step(wrong), ActionError)
 
 

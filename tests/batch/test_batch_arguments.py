@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from scripted_scenes import IGNORE_ALL
-from small_batch import NAMES, SCENE, make, play, state_of
+from small_batch import NAMES, SCENE, make, rollout, state_of
 
 import drive_env
 from drive_env import (
@@ -67,7 +67,7 @@ def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
     plain = Batch(scenes=[SCENE], num_worlds=3)
     given = {name: array_like(plain, name) for name in NAMES}
     own = Batch(scenes=[SCENE], num_worlds=3, arrays=MappingProxyType(given))
-    play(plain, 30), play(own, 30)
+    rollout(plain, 30), rollout(own, 30)
     for name in NAMES:
         assert getattr(own, name) is given[name]
         assert np.array_equal(given[name], getattr(plain, name)), name

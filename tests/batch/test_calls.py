@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from small_batch import SCENE, make, play, refused, state_of
+from small_batch import SCENE, make, refused, rollout, state_of
 
 from drive_env import (
     Batch,
@@ -33,7 +33,7 @@ def test_step_before_reset_is_an_error():
 ])
 def test_a_bad_argument_of_reset_moves_nothing(arguments):
     batch = make()
-    play(batch, 7)
+    rollout(batch, 7)
     assert next(iter(arguments)) in refused(batch, lambda: batch.reset(**arguments), DriveError)
 
 
@@ -41,20 +41,20 @@ def test_a_bad_argument_of_reset_moves_nothing(arguments):
                                        {"seed": [[0], [1, 2], 3]}])
 def test_a_ragged_argument_of_reset_is_an_error_like_any_other(arguments):
     batch = make()
-    play(batch, 7)
+    rollout(batch, 7)
     refused(batch, lambda: batch.reset(**arguments), DriveError)
 
 
 @pytest.mark.parametrize("out", [np.zeros((12, 3), np.float32), "out", np.zeros(5), None.__class__])
 def test_a_bad_array_for_restart_observations_is_an_error(out):
     batch = make()
-    play(batch, 7)
+    rollout(batch, 7)
     refused(batch, lambda: batch.restart_observations(out))
 
 
 def test_a_bad_world_or_scene_index_is_an_error():
     batch = make()
-    play(batch, 3)
+    rollout(batch, 3)
     for bad in (-1, 3, 1.0, "0", True, None):
         refused(batch, lambda bad=bad: batch.vehicles(bad), ConfigError)
         refused(batch, lambda bad=bad: batch.scene_report(bad), ConfigError)
@@ -62,7 +62,7 @@ def test_a_bad_world_or_scene_index_is_an_error():
 
 def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
     batch = make(threads=2)
-    play(batch, 7)
+    rollout(batch, 7)
     seen = batch.observations.copy()
     batch.close()
     batch.close()
@@ -74,23 +74,23 @@ def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
     assert np.array_equal(batch.observations, seen)
     assert "Batch" in repr(batch) and batch.observation_layout()
     with make() as other:
-        play(other, 3)
+        rollout(other, 3)
     with pytest.raises(CallError, match="closed"):
         other.step(other.actions)
 
 
 def test_a_reopened_batch_plays_as_a_new_one():
     batch, kept = make(), make()
-    play(batch, 7)
+    rollout(batch, 7)
     assert batch.reopen() is False
     batch.close()
     assert batch.reopen() is True
-    assert play(batch, 40) == play(kept, 40)
+    assert rollout(batch, 40) == rollout(kept, 40)
 
 
 def test_a_restart_left_to_the_caller_is_owed():
     batch = Batch(scenes=[SCENE], num_worlds=2, config=DriveConfig(trial_steps=3), restart="caller")
-    play(batch, 3)
+    rollout(batch, 3)
     before = state_of(batch)
     for _ in range(2):
         with pytest.raises(CallError, match="world 0.*reset"):

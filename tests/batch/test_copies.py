@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scripted_scenes import driver, replayer, stage
-from small_batch import ACTION_TYPES, NAMES, SCENE, make, play, state_of
+from small_batch import ACTION_TYPES, NAMES, SCENE, make, rollout, state_of
 
 from drive_env import (
     Batch,
@@ -26,14 +26,14 @@ def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_t
                            [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
     batch = make(num_worlds=4, threads=2, scenes=scenes, action_type=action_type)
     for length in (0, 1, 7, 8, 20):
-        play(batch, length, seed=length)
+        rollout(batch, length, seed=length)
         other = copied(batch)
         for name in NAMES:
             assert np.array_equal(getattr(other, name), getattr(batch, name)), name
         assert repr(other.metrics()) == repr(batch.metrics())
-        assert play(other, 40) == play(copied(batch), 40)
+        assert rollout(other, 40) == rollout(copied(batch), 40)
         reference = copied(batch)
-        play(batch, 3), play(reference, 3)
+        rollout(batch, 3), rollout(reference, 3)
         assert state_of(batch) == state_of(reference)
         # Nothing is shared: steps of the copy leave the batch as it was.
         other.close()
@@ -45,7 +45,7 @@ def test_a_copy_of_a_batch_that_was_not_reset_was_not_reset_either():
     other = pickle.loads(pickle.dumps(batch))
     with pytest.raises(CallError, match="reset"):
         other.step(other.actions)
-    assert play(other, 10) == play(batch, 10)
+    assert rollout(other, 10) == rollout(batch, 10)
 
 
 def test_a_copy_keeps_seed_ids_and_restart():

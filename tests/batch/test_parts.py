@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from golden import SHOWN
+from golden import OUTPUTS
 from part_batches import SCENES, all_of, draw, make, opened, played, steps_of
 from scripted_scenes import IGNORE_ALL
 
@@ -46,7 +46,7 @@ def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observatio
     batch.step(draw(batch, 0))
     by_world = ["scene_index", "world_ids", *(["vehicle_table"] if observation_type == "index" else [])]
     for part in batch.parts:
-        for name in ("actions", *SHOWN, *by_world):
+        for name in ("actions", *OUTPUTS, *by_world):
             whole = getattr(batch, name)[part.world_slice if name in by_world else part.agent_slice]
             assert np.array_equal(getattr(part, name), whole) and np.shares_memory(getattr(part, name), whole)
         assert (part.num_agents, part.num_worlds) == (len(part.rewards), len(part.scene_index))

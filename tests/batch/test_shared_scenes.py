@@ -14,7 +14,7 @@ TOWN = generate_scene("town", seed=3, agents=6)
 CONFIG = DriveConfig(trial_steps=15, max_trials=2)
 
 
-def play(batch, steps=40):
+def rollout(batch, steps=40):
     rng, record = np.random.default_rng(0), []
     batch.reset(seed=1)
     for _ in range(steps):
@@ -30,12 +30,12 @@ def of_core(scene, **choices):
 
 def test_envs_of_one_scene_share_it_and_play_as_alone():
     with Batch(TOWN, config=CONFIG, threads=1) as alone:
-        expected = play(alone)
+        expected = rollout(alone)
     batches = [Batch(generate_scene("town", seed=3, agents=6), config=CONFIG, threads=1) for _ in range(3)]
     assert len({id(batch._core.scene_handles[0]) for batch in batches}) == 1
-    assert play(batches[0]) == expected
+    assert rollout(batches[0]) == expected
     batches[0].close()
-    assert play(batches[1]) == play(batches[2]) == expected
+    assert rollout(batches[1]) == rollout(batches[2]) == expected
 
 
 def test_unused_memory_is_released():

@@ -22,8 +22,8 @@ def make(seed=3, scenes=SCENES, **options):
                  threads=1, trial_records=options.pop("trial_records", 2), **options)
 
 
-def play(batch, steps, seed=0):
-    """The bytes of every array over so many steps of random play, and the report."""
+def rollout(batch, steps, seed=0):
+    """The bytes of every array over so many steps of a random rollout, and the report."""
     rng, shown = np.random.default_rng(seed), []
     for _ in range(steps):
         if batch.config.action_type == "continuous":
@@ -39,7 +39,7 @@ def play(batch, steps, seed=0):
 def opened(steps=17, **options):
     batch = make(**options)
     batch.reset()
-    play(batch, steps, seed=9)
+    rollout(batch, steps, seed=9)
     return batch
 
 
@@ -64,7 +64,7 @@ def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     assert twin.seed == batch.seed == 3 and (twin.seeds == batch.seeds).all()
     assert (twin._core.block == batch._core.block).all()
     copy = pickle.loads(pickle.dumps(batch))
-    assert play(twin, 60) == play(copy, 60) == play(batch, 60)
+    assert rollout(twin, 60) == rollout(copy, 60) == rollout(batch, 60)
 
 
 def test_a_batch_before_its_first_reset_is_restored_as_one():
@@ -87,7 +87,7 @@ def test_the_ranges_hold_in_play():
     """A batch accepts its own state from anywhere in an episode."""
     batch, met = opened(0), dict.fromkeys(("trial_index", "removed", "stopped", "trial_ended", "outcome"), False)
     for step in range(80):
-        play(batch, 1, seed=step)
+        rollout(batch, 1, seed=step)
         batch.load_state_dict(batch.state_dict())
         met = {name: found or getattr(batch, name).any() for name, found in met.items()}
     assert all(met.values())
@@ -119,9 +119,9 @@ def test_a_batch_steps_on_from_any_state_that_it_accepts(observation_type, road_
             observation={"type": observation_type, "road_selection": road_selection},
             on_collision=("stop", "remove", "ignore")[round_ % 3], reward={"progress_per_m": round_ % 2}))
         batch.reset()
-        play(batch, round_, seed=round_)
+        rollout(batch, round_, seed=round_)
         batch.load_state_dict(extremes(batch, batch.state_dict(), rng))
-        play(batch, 30, seed=round_)
+        rollout(batch, 30, seed=round_)
         assert np.isfinite(batch.rewards).all() and (np.abs(batch.float_observations()) <= 1).all()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scripted_scenes import IGNORE_ALL
-from small_batch import make, play
+from small_batch import make, rollout
 
 from drive_env import (
     CallError,
@@ -24,9 +24,9 @@ PROCESS = Path("/proc/self/status")
 
 
 def test_two_batches_in_two_threads_play_as_each_does_alone():
-    alone = [play(make(num_worlds=8, threads=2), 200, seed) for seed in (1, 2)]
+    alone = [rollout(make(num_worlds=8, threads=2), 200, seed) for seed in (1, 2)]
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(play, (make(num_worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
+        assert list(pool.map(rollout, (make(num_worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
 
 
 def test_one_batch_in_two_threads_steps_or_raises_and_never_tears():
@@ -135,8 +135,8 @@ def test_no_order_of_calls_in_two_threads_ends_the_process(case):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def play_and_send(batch, steps, pipe):
-    found = play(batch, steps)
+def rollout_and_send(batch, steps, pipe):
+    found = rollout(batch, steps)
     batch.close()
     pipe.send(found)
     pipe.close()
@@ -145,12 +145,12 @@ def play_and_send(batch, steps, pipe):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this platform")
 def test_a_forked_child_and_its_parent_both_go_on():
     batch, reference = make(num_worlds=6, threads=3), make(num_worlds=6, threads=3)
-    play(batch, 10), play(reference, 10)
-    alone = play(reference, 30)
+    rollout(batch, 10), rollout(reference, 10)
+    alone = rollout(reference, 30)
     context = multiprocessing.get_context("fork")
     for _ in range(3):
         receiver, sender = context.Pipe(duplex=False)
-        child = context.Process(target=play_and_send, args=(batch, 30, sender))
+        child = context.Process(target=rollout_and_send, args=(batch, 30, sender))
         with warnings.catch_warnings():
             # Newer interpreters warn at every fork beside threads; this test shows that the core's are harmless.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -159,14 +159,14 @@ def test_a_forked_child_and_its_parent_both_go_on():
         assert receiver.recv() == alone
         child.join(60)
         assert child.exitcode == 0
-    assert play(batch, 30) == alone
+    assert rollout(batch, 30) == alone
 
 
 def test_a_spawned_worker_gets_a_batch_by_pickle():
     batch, reference = make(threads=2), make(threads=2)
-    play(batch, 10), play(reference, 10)
+    rollout(batch, 10), rollout(reference, 10)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(play, (batch, 30)) == play(reference, 30)
+        assert pool.apply(rollout, (batch, 30)) == rollout(reference, 30)
 
 
 @pytest.mark.skipif(not PROCESS.exists(), reason="only Linux tells how many threads a process has")
@@ -179,7 +179,7 @@ def test_a_batch_that_is_dropped_gives_its_memory_and_threads_back():
     before = threads()
     for _ in range(10):
         batch = make(num_worlds=8, threads=4)
-        play(batch, 2)
+        rollout(batch, 2)
         assert threads() == before + 3
         left = weakref.ref(batch)
         del batch

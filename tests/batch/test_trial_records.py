@@ -19,7 +19,7 @@ def make(**options):
     return Batch(SCENES, **{"num_worlds": 4, "config": CONFIG, "seed": 3, "trial_records": 64, **options})
 
 
-def play(batch, steps, after_step=lambda batch: None):
+def rollout(batch, steps, after_step=lambda batch: None):
     rng = np.random.default_rng(1)
     for _ in range(steps):
         batch.step(rng.integers(0, 91, batch.num_agents))
@@ -39,7 +39,7 @@ def test_every_agent_has_one_record_per_finished_trial_as_the_channels_showed_it
                             decided.pop(agent)) for agent in agents if agent in decided)
 
     batch.reset()
-    play(batch, 100, look)
+    rollout(batch, 100, look)
     records = batch.trial_records()
     assert len(due) > 50
     assert sorted(records[["world", "scene", "trial", "agent", "outcome"]].tolist()) == sorted(due)
@@ -50,12 +50,12 @@ def test_every_agent_has_one_record_per_finished_trial_as_the_channels_showed_it
 def test_taking_records_clears_them_and_a_report_does_not():
     batch = make()
     batch.reset()
-    play(batch, 50)
+    rollout(batch, 50)
     reports = batch.metrics(by="world")
     records = batch.trial_records()
     assert reports == trial_metrics(records, by="world") and len(batch.trial_records()) == 0
     assert batch.metrics(by="world") == {}
-    play(batch, 50)
+    rollout(batch, 50)
     later = batch.trial_records()
     assert len(later) and later["episode"].max() > records["episode"].max()
 
@@ -64,7 +64,7 @@ def test_a_report_of_records_is_that_of_the_averages_where_each_agent_has_one_tr
     # No event ends a trial, so all worlds end both trials of their first episode in the same steps.
     batch = make(config=CONFIG.replace(on_collision="ignore", on_offroad="ignore", on_goal="ignore"))
     batch.reset()
-    play(batch, 2 * 12 + 1)
+    rollout(batch, 2 * 12 + 1)
     report, averages = trial_metrics(batch.trial_records()), batch.metrics()
     assert report.keys() == averages.keys() and averages["trials"].n == 2 * int((~batch.removed).sum())
     for name, figure in report.items():
@@ -74,7 +74,7 @@ def test_a_report_of_records_is_that_of_the_averages_where_each_agent_has_one_tr
 def test_groups_hold_the_populated_alone_and_together_all_records():
     batch = make(config=CONFIG.replace(scene_order="cycle"), num_worlds=2)
     batch.reset()
-    play(batch, 20)  # each world plays one scene of three so far
+    rollout(batch, 20)  # each world plays one scene of three so far
     by_scene, by_world = batch.metrics(by="scene"), batch.metrics(by="world")
     assert set(by_scene) == {0, 1} and set(by_world) == {0, 1}
     total = trial_metrics(batch.trial_records())["trials"].n
@@ -85,7 +85,7 @@ def test_groups_hold_the_populated_alone_and_together_all_records():
 def test_an_agent_counts_once_however_many_trials_it_finished():
     batch = make(num_worlds=1)
     batch.reset()
-    play(batch, 100)
+    rollout(batch, 100)
     records = batch.trial_records()
     report = trial_metrics(records)
     due = []
@@ -104,7 +104,7 @@ def test_an_agent_counts_once_however_many_trials_it_finished():
 def test_what_does_not_fit_is_counted_and_reported():
     batch = make(trial_records=1)
     batch.reset()
-    play(batch, 60)
+    rollout(batch, 60)
     lost = r"^\d+ trial records were lost: each world holds those of trial_records=1 "
     with pytest.warns(RuntimeWarning, match=lost):
         records = batch.trial_records()
@@ -115,10 +115,10 @@ def test_what_does_not_fit_is_counted_and_reported():
 def test_trials_with_an_age_and_trials_that_a_reset_cuts_have_no_record():
     batch = make(config=CONFIG.replace(on_collision="ignore", on_offroad="ignore", on_goal="ignore", max_trials=1))
     batch.reset(initial_ages=[11, 5, 0, 0])
-    play(batch, 8)
+    rollout(batch, 8)
     batch.reset()
     assert len(batch.trial_records()) == 0
-    play(batch, 12)
+    rollout(batch, 12)
     records = batch.trial_records()
     assert set(records["world"]) == {0, 1, 2, 3} and (records["trial_length"] == 12).all()
 
@@ -126,7 +126,7 @@ def test_trials_with_an_age_and_trials_that_a_reset_cuts_have_no_record():
 def test_copies_hold_the_same_records():
     batch = make()
     batch.reset()
-    play(batch, 40)
+    rollout(batch, 40)
     copy, other = pickle.loads(pickle.dumps(batch)), make()
     other.load_state_dict(batch.state_dict())
     expected = batch.trial_records()
@@ -138,7 +138,7 @@ def test_records_change_no_byte_of_a_play():
     with_records, without = make(), make(trial_records=0)
     for batch in (with_records, without):
         batch.reset()
-        play(batch, 60)
+        rollout(batch, 60)
     for name, array in without._core.arrays.items():
         assert array.tobytes() == with_records._core.arrays[name].tobytes(), name
     assert with_records.metrics() == without.metrics()
@@ -147,7 +147,7 @@ def test_records_change_no_byte_of_a_play():
 def test_records_are_the_same_on_any_number_of_threads_and_taken_while_others_step():
     alone = make(threads=1)
     alone.reset()
-    play(alone, 60)
+    rollout(alone, 60)
     expected = np.sort(alone.trial_records(), order=("world", "episode", "trial", "agent"))
 
     batch, taken, over = make(threads=2), [], threading.Event()

@@ -70,8 +70,8 @@ def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
     assert ended >= 4 and (max_trials > 1 or 0 < cut < ended)
 
 
-def play(env, steps, seed=0):
-    """The return values of seeded random play."""
+def rollout(env, steps, seed=0):
+    """The return values of seeded a random rollout."""
     rng = np.random.default_rng(seed)
     env.seed(seed)
     record = [env.reset()]
@@ -83,10 +83,10 @@ def play(env, steps, seed=0):
 @pytest.mark.parametrize("agents", ("ego", "all"))
 def test_the_same_seed_gives_the_same_bytes(agents):
     used = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents)
-    play(used, 30, seed=5)
+    rollout(used, 30, seed=5)
     fresh = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents)
-    assert pickle.dumps(play(used, 60, seed=3)) == pickle.dumps(play(fresh, 60, seed=3))
-    assert pickle.dumps(play(used, 60, seed=4)) != pickle.dumps(play(fresh, 60, seed=3))
+    assert pickle.dumps(rollout(used, 60, seed=3)) == pickle.dumps(rollout(fresh, 60, seed=3))
+    assert pickle.dumps(rollout(used, 60, seed=4)) != pickle.dumps(rollout(fresh, 60, seed=3))
 
 
 def test_a_seed_is_used_once_and_worlds_without_one_differ():
@@ -264,7 +264,7 @@ def test_the_worlds_are_drawn_side_by_side():
 
 def test_a_pickled_adapter_goes_on_bit_for_bit():
     env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
-    play(env, 20)
+    rollout(env, 20)
     twin = pickle.loads(pickle.dumps(env))
     for _ in range(40):
         np.testing.assert_equal(env.step(np.array([80, 70])), twin.step(np.array([80, 70])))

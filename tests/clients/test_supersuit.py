@@ -71,8 +71,8 @@ def test_pettingzoo_s_test_passes_on_a_stack_of_wrappers():
     parallel_api_test(stack.unwrapped, num_cycles=50)
 
 
-def play(envs, steps, seed):
-    """Observations, rewards and flags of seeded random play."""
+def rollout(envs, steps, seed):
+    """Observations, rewards and flags of seeded a random rollout."""
     rng, record = np.random.default_rng(0), [envs.reset(seed=seed)[0]]
     for _ in range(steps):
         record.append(envs.step(rng.integers(91, size=envs.num_envs))[:4])
@@ -87,7 +87,7 @@ def test_many_worlds_become_one_vector_env(processes, black_death):
     records = []
     for _ in range(2):
         envs = ss.concat_vec_envs_v1(ss.pettingzoo_env_to_vec_env_v1(env), 2, processes, base_class="gymnasium")
-        records.append(play(envs, 120, seed=7))
+        records.append(rollout(envs, 120, seed=7))
         envs.close()
     assert envs.num_envs == 12
     for left, right in zip(*records):

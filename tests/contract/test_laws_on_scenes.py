@@ -6,8 +6,8 @@ No event is staged here; `laws.check` reads the events from the arrays.
 import laws
 import learner
 import numpy as np
-import plays
 import pytest
+import rollouts
 
 import drive_env
 from drive_env.config import DriveConfig
@@ -71,12 +71,12 @@ RULES = {
 def test_every_law_holds_under_every_policy(name, rules, scenes_of):
     scenes = scenes_of(name)
     seen = set()
-    for number, policy in enumerate(plays.POLICIES.values()):
+    for number, policy in enumerate(rollouts.POLICIES.values()):
         restart = "caller" if number % 3 == 2 else "auto"
         action_type = ("discrete", "multi_discrete", "continuous")[number % 3]
         batch, config = make_batch(scenes, 2, restart=restart, action_type=action_type, **rules)
-        record = plays.play(batch, config, policy, 90, seed=number, restart=restart,
-                           reset_share=0.0 if number % 2 else 0.03)
+        record = rollouts.collect(batch, config, policy, 90, seed=number, restart=restart,
+                                  reset_share=0.0 if number % 2 else 0.03)
         laws.check(record)
         seen |= set(np.unique(record.stacked("outcome")))
         batch.close()
@@ -91,7 +91,7 @@ def test_every_law_holds_where_a_rule_drives(name, action_type, scenes_of):
     batch, config = make_batch(scenes_of(name), 2, action_type=action_type, max_trials=2)
     driver = LaneDriver(batch)
     trial_steps = [roles.trial_steps for roles in batch.roles]
-    record = plays.play(batch, config, lambda *_: driver.act_all(), 200, trial_steps=trial_steps)
+    record = rollouts.collect(batch, config, lambda *_: driver.act_all(), 200, trial_steps=trial_steps)
     laws.check(record)
     reached = record.stacked("outcome") == laws.GOAL
     assert reached.any(), "the rule-based driver reached no goal"
@@ -101,7 +101,7 @@ def test_every_law_holds_where_a_rule_drives(name, action_type, scenes_of):
 def test_a_trial_of_a_log_lasts_as_long_as_the_log(name, scenes_of):
     batch, config = make_batch(scenes_of(name), 1, max_trials=2, on_goal="ignore", on_collision="ignore",
                                on_offroad="ignore")
-    record = plays.play(batch, config, plays.POLICIES["random"], 185, trial_steps=90)
+    record = rollouts.collect(batch, config, rollouts.POLICIES["random"], 185, trial_steps=90)
     laws.check(record)
     assert list(np.flatnonzero(record.stacked("trial_ended").any(axis=1))) == [90, 181]
 
@@ -109,7 +109,7 @@ def test_a_trial_of_a_log_lasts_as_long_as_the_log(name, scenes_of):
 @pytest.mark.parametrize("name", SETS)
 def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner(name, scenes_of):
     batch, config = make_batch(scenes_of(name), 1, max_trials=2, trial_steps=40)
-    record = plays.play(batch, config, plays.POLICIES["random"], 100)
+    record = rollouts.collect(batch, config, rollouts.POLICIES["random"], 100)
     learner.check_law_9(record)
 
 
@@ -136,7 +136,7 @@ def test_restart_observations_are_what_the_agents_then_meet(name, scenes_of):
     for _ in range(120):
         told = np.array(batch.restart_observations())
         closing = [bool(batch.trial_ended[batch.world_of_agent == w].all()) for w in range(2)]
-        batch.step(plays.random_actions(batch, rng))
+        batch.step(rollouts.random_actions(batch, rng))
         for w in range(2):
             agents = batch.world_of_agent == w
             if closing[w] and not batch.first[agents].any():

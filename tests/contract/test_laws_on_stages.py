@@ -3,9 +3,9 @@
 import laws
 import learner
 import numpy as np
-import plays
 import pytest
-import world_play
+import rollouts
+import world_rollout
 from contract_batches import BLIND, make_batch, same_bits, step, two_trials_of_everything
 from integer_scenes import LONG, NOTCH_M, Car, actions_for, coasting_stage, make_scene
 
@@ -99,7 +99,7 @@ def test_law_6_a_log_rewinds_with_its_world():
             assert batch.rewards[1] == 0
             assert batch.trial_ended.all() == (k == frames - 1), "a trial lasts as long as the log"
         step(batch)
-        same = world_play.columns_outside(batch.observation_layout(), first.shape[1], ["trial/"])
+        same = world_rollout.columns_outside(batch.observation_layout(), first.shape[1], ["trial/"])
         assert same_bits(batch.observations[:, same], first[:, same])
 
 
@@ -116,16 +116,16 @@ def test_law_8_the_goal_is_rewarded_in_its_step_and_a_time_limit_is_not():
 
 
 def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner():
-    record = plays.play(two_trials_of_everything(), BLIND.replace(max_trials=2, trial_steps=6),
-                       plays.POLICIES["coast"], 60, reset_share=0.05)
+    record = rollouts.collect(two_trials_of_everything(), BLIND.replace(max_trials=2, trial_steps=6),
+                              rollouts.POLICIES["coast"], 60, reset_share=0.05)
     learner.check_law_9(record)
 
 
 def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
     batch = make_batch(coasting_stage([{}, {"goal_step": 1}]), trial_steps=3)
-    record = plays.play(batch, BLIND.replace(trial_steps=3), plays.POLICIES["coast"], 3)
+    record = rollouts.collect(batch, BLIND.replace(trial_steps=3), rollouts.POLICIES["coast"], 3)
     numbers = learner.learner_numbers(record, "through")
-    record.shown[3]["observations"][0] = np.nan
+    record.arrays[3]["observations"][0] = np.nan
     spoilt = learner.learner_numbers(record, "through")
     assert np.isnan(spoilt[3, 0]) and np.isfinite(numbers).all()
     assert same_bits(spoilt[:, 1], numbers[:, 1])

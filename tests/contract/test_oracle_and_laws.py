@@ -3,8 +3,8 @@
 
 import laws
 import numpy as np
-import plays
 import pytest
+import rollouts
 from integer_scenes import coasting_stage
 from oracle_batch import OracleBatch
 
@@ -17,8 +17,8 @@ def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
         coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
     ]
     batch = OracleBatch(stages, config, num_worlds, restart=restart)
-    return plays.play(
-        batch, config, plays.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
+    return rollouts.collect(
+        batch, config, rollouts.POLICIES["coast"], calls, seed=seed, restart=restart, reset_share=0.1
     )
 
 
@@ -43,12 +43,12 @@ def test_the_oracle_obeys_the_laws(choices, restart):
     laws.check(staged_play(DriveConfig(**choices), restart))
 
 
-@pytest.mark.parametrize("name", [name for name in plays.SHOWN if name != "observations"])
+@pytest.mark.parametrize("name", [name for name in rollouts.ARRAYS if name != "observations"])
 def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
     record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, num_worlds=2)
-    for t in range(len(record.shown)):
+    for t in range(len(record.arrays)):
         for r in range(len(record.world_of_agent)):
-            values = record.shown[t][name]
+            values = record.arrays[t][name]
             right = values[r]
             values[r] = not right if values.dtype == bool else right + 1
             with pytest.raises(AssertionError):
@@ -59,7 +59,7 @@ def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
 
 def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
     record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=40)
-    for t, shown in enumerate(record.shown):
+    for t, shown in enumerate(record.arrays):
         for r in np.flatnonzero(shown["removed"] | (shown["invalid_step"] & ~shown["stopped"])):
             if shown["first"][r] and not shown["removed"][r]:
                 continue
@@ -74,6 +74,6 @@ def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1.5, -1.5])
 def test_an_observation_outside_the_space_breaks_a_law(wrong):
     record = staged_play(DriveConfig(max_trials=1, trial_steps=6), calls=5)
-    record.shown[2]["observations"][np.flatnonzero(~record.shown[2]["waits"])[0], 1] = wrong
+    record.arrays[2]["observations"][np.flatnonzero(~record.arrays[2]["waits"])[0], 1] = wrong
     with pytest.raises(AssertionError, match="law_11"):
         laws.check(record)

@@ -1,8 +1,8 @@
 """What does `reset` do to episodes, seeds, scenes and the arrays of the worlds that it leaves out?"""
 
 import numpy as np
-import plays
 import pytest
+import rollouts
 from contract_batches import assert_same_arrays, make_batch, same_bits, step, two_trials_of_everything
 from integer_scenes import Car, Stage, coasting_stage
 
@@ -14,13 +14,13 @@ def test_reset_with_a_seed_opens_episode_0_of_that_seed():
     used, fresh = two_trials_of_everything(seed=3), two_trials_of_everything(seed=8)
     used.reset()
     for _ in range(31):
-        used.step(plays.random_actions(used, rng))
+        used.step(rollouts.random_actions(used, rng))
     used.reset(seed=8)
     fresh.reset()
     for _ in range(60):
         assert_same_arrays(used, fresh)
         assert same_bits(used.scene_index, fresh.scene_index)
-        actions = plays.random_actions(used, rng)
+        actions = rollouts.random_actions(used, rng)
         used.step(actions)
         fresh.step(actions)
 
@@ -70,22 +70,22 @@ def test_a_masked_reset_leaves_the_other_worlds_arrays_as_they_were():
     batch.reset()
     alone.reset()
     for call in range(50):
-        actions = plays.random_actions(batch, rng)
+        actions = rollouts.random_actions(batch, rng)
         batch.step(actions)
         alone.step(actions)
         assert_same_arrays(batch, alone, slice(4, 8), slice(4, 8))
         if call % 3 == 0:
-            before = plays.snapshot(batch)
+            before = rollouts.snapshot(batch)
             before_1 = batch.restart_observations()[4:8].copy()
             batch.reset(worlds=np.array([True, False, bool(call % 2)]))
             kept = slice(4, 8) if call % 2 else slice(4, 12)
-            for name in plays.SHOWN:
+            for name in rollouts.ARRAYS:
                 assert same_bits(getattr(batch, name)[kept], before[name][kept]), name
             assert same_bits(batch.restart_observations()[4:8], before_1)
             assert batch.first[:4].all() and not batch.invalid_step[:4].any()
-    before = plays.snapshot(batch)
+    before = rollouts.snapshot(batch)
     batch.reset(worlds=np.zeros(3, bool))
-    for name in plays.SHOWN:
+    for name in rollouts.ARRAYS:
         assert same_bits(getattr(batch, name), before[name]), name
 
 

@@ -1,8 +1,8 @@
 """When is a world restarted, at which age, and what do its agents observe then?"""
 
 import numpy as np
-import plays
 import pytest
+import rollouts
 from contract_batches import assert_same_arrays, make_batch, same_bits, step, two_trials_of_everything
 from integer_scenes import coasting_stage
 
@@ -21,11 +21,11 @@ def test_caller_restart_leaves_the_last_restart_to_the_caller_and_inner_ones_to_
     assert batch.invalid_step[:2].all() and (batch.trial_index[:2] == 1).all()
     step(batch, 2)
     assert batch.trial_ended[:2].all() and batch.terminations[0]
-    before = plays.snapshot(batch)
+    before = rollouts.snapshot(batch)
     for _ in range(2):
         with pytest.raises(CallError, match=r"world 0\b"):
             step(batch)
-        for name in plays.SHOWN:
+        for name in rollouts.ARRAYS:
             assert same_bits(getattr(batch, name), before[name]), name
     with pytest.raises(CallError, match=r"world 0\b"):
         batch.reset(worlds=np.array([False, True]))
@@ -72,10 +72,10 @@ def test_an_age_is_below_the_trial_s_steps(bad):
     batch = make_batch(coasting_stage([{}]), 2, trial_steps=5)
     batch.reset()
     step(batch, 2)
-    before = plays.snapshot(batch)
+    before = rollouts.snapshot(batch)
     with pytest.raises(DriveError, match=str(bad)):
         batch.reset(initial_ages=np.array([0, bad]))
-    for name in plays.SHOWN:
+    for name in rollouts.ARRAYS:
         assert same_bits(getattr(batch, name), before[name]), name
     batch.reset(initial_ages=np.array([4, 0]))
     step(batch)
@@ -111,7 +111,7 @@ def test_restart_observations_change_nothing():
     rng = np.random.default_rng(0)
     for _ in range(40):
         looked.restart_observations()
-        actions = plays.random_actions(plain, rng)
+        actions = rollouts.random_actions(plain, rng)
         looked.step(actions)
         plain.step(actions)
         assert_same_arrays(looked, plain)

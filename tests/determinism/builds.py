@@ -41,7 +41,7 @@ class Build(NamedTuple):
         how = "-U__SSE2__" if self.instruction_set == "no vectors" else f"-march={self.instruction_set}"
         return (self.level, how)
 
-    def why_not(self) -> str:
+    def skip_reason(self) -> str:
         """The reason why it cannot be built and run here; "" if there is none."""
         if self.compiler not in build_core.compilers():
             return f"no {self.compiler} here"
@@ -59,15 +59,15 @@ BUILDS = tuple(Build(*parts) for parts in
                ((compiler, level, name) for compiler in COMPILERS for level in LEVELS for name in SETS))
 
 
-class Foreign(NamedTuple):
-    """One way to compile the core for another processor, system or C library, and what plays the program here."""
+class CrossBuild(NamedTuple):
+    """One way to compile the core for another processor, system or C library, and what runs the program here."""
 
     platform: str
     compiler: str
     emulator: str
     level: str
 
-    def why_not(self) -> str:
+    def skip_reason(self) -> str:
         missing = [program for program in (self.compiler, self.emulator) if program and not _path_of(program)]
         return f"no {' and no '.join(missing)} here" if missing else ""
 
@@ -78,7 +78,7 @@ class Foreign(NamedTuple):
         return [_path_of(self.emulator), program] if self.emulator else [program]
 
 
-FOREIGN = tuple(Foreign(*names, level) for names in (
+CROSS_BUILDS = tuple(CrossBuild(*names, level) for names in (
     ("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64"), ("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64"),
     ("Windows", "x86_64-w64-mingw32-gcc-posix", "wine64"), ("musl", "musl-gcc", "")) for level in LEVELS)
 
@@ -88,7 +88,7 @@ def _path_of(program: str) -> str | None:
     return shutil.which(program) or shutil.which(program, path="/usr/lib/wine")
 
 
-PLAYER = build_core.ROOT / "tests" / "c" / "play_file.c"
+REPLAY_PROGRAM = build_core.ROOT / "tests" / "c" / "replay_recording.c"
 
 
 @functools.cache
@@ -99,14 +99,14 @@ def _processor_lists() -> frozenset[str]:
         return frozenset()
 
 
-def hashes_by_library(library: str, plays, **variables) -> dict[str, dict[str, str] | None]:
-    """The hashes that a shared library of the core gives, by play; None where the real file is missing."""
-    command = [sys.executable, str(Path(golden.__file__)), "--core", library, *plays]
+def hashes_by_library(library: str, rollouts, **variables) -> dict[str, dict[str, str] | None]:
+    """The hashes by a shared library of the core, of each rollout; None where the real file is missing."""
+    command = [sys.executable, str(Path(golden.__file__)), "--core", library, *rollouts]
     return json.loads(_output(command, variables))
 
 
-def hashes_of_build(build: Build, plays) -> dict[str, dict[str, str] | None]:
-    return hashes_by_library(build_core.core_library(build.compiler, build.flags), plays)
+def hashes_of_build(build: Build, rollouts) -> dict[str, dict[str, str] | None]:
+    return hashes_by_library(build_core.core_library(build.compiler, build.flags), rollouts)
 
 
 EXPERT = """
@@ -138,25 +138,25 @@ def expert_hash(library: str = "") -> str:
     return _output([sys.executable, "-c", EXPERT, library], {"PYTHONPATH": helpers}).decode()
 
 
-def hashes_of_foreign(foreign: Foreign, plays) -> dict[str, dict[str, str] | None]:
-    program = build_core.test_program(PLAYER, foreign.compiler, foreign.flags())
-    return {play: hash_by_program([*foreign.command(program), "3"], play) for play in plays}
+def hashes_of_cross_build(build: CrossBuild, rollouts) -> dict[str, dict[str, str] | None]:
+    program = build_core.test_program(REPLAY_PROGRAM, build.compiler, build.flags())
+    return {rollout: hash_by_program([*build.command(program), "3"], rollout) for rollout in rollouts}
 
 
-def hash_by_program(command: list[str], play: str) -> dict[str, str] | None:
-    """The hashes of the program of tests/c/play_file.c, run by the command; None where the real file is missing."""
-    import play_file
+def hash_by_program(command: list[str], rollout: str) -> dict[str, str] | None:
+    """The hashes by tests/c/replay_recording.c, run by the command; None where the real file is missing."""
+    import recording
 
-    played = play_file.record(play)
-    if played is None:
+    recorded = recording.record(rollout)
+    if recorded is None:
         return None
-    return play_file.hash_output(played, _output(command, {}, played.data)).combined()
+    return recording.hash_output(recorded, _output(command, {}, recorded.data)).combined()
 
 
-def _output(command, variables, given=None) -> bytes:
+def _output(command, variables, stdin=None) -> bytes:
     # Wine gets a registry and drives of its own, and prints nothing.
     wine = {"WINEPREFIX": build_core.folder("wine"), "WINEDEBUG": "-all"}
-    done = subprocess.run(command, check=False, capture_output=True, input=given, timeout=300,
+    done = subprocess.run(command, check=False, capture_output=True, input=stdin, timeout=300,
                           env={**os.environ, **wine, **variables})
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()[-4000:]}")

@@ -1,4 +1,4 @@
-"""Are the bytes the same everywhere? Plays every play of golden.py in every build and every way; lists differences.
+"""Are the bytes the same everywhere? Runs every rollout of golden.py in every build and every way; lists differences.
 
 `python tests/determinism/table.py [--ways] [--builds]`, or `make determinism`; exits with 1 where a byte differs.
 Builds and ways that this machine cannot run are listed with the reason.
@@ -32,9 +32,9 @@ class Verdict(NamedTuple):
     """The result of one row of the table."""
 
     digest: str
-    """Hash of all plays together; "" where none was played."""
-    said: str
-    bad: bool = False
+    """Hash of all rollouts together; "" where none was run."""
+    result: str
+    differs: bool = False
 
 
 def digest_of(found) -> str:
@@ -44,21 +44,21 @@ def digest_of(found) -> str:
 # ---- builds ----
 
 
-def judge_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
+def compare_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
     """Compares the hashes of a build with the golden ones."""
     known = json.loads(golden.FILE.read_text())
-    played = {play: found for play, found in hashes.items() if found}
-    wrong = [f"{play}: {part}" for play, found in played.items() for part in golden.PARTS
-             if found[part] != known[play][part]]
-    return Verdict(digest_of(played), f"differs in {', '.join(wrong)}" if wrong else "equal", bool(wrong))
+    hashed = {rollout: found for rollout, found in hashes.items() if found}
+    wrong = [f"{rollout}: {part}" for rollout, found in hashed.items() for part in golden.PARTS
+             if found[part] != known[rollout][part]]
+    return Verdict(digest_of(hashed), f"differs in {', '.join(wrong)}" if wrong else "equal", bool(wrong))
 
 
 def try_build(build, hashes) -> Verdict:
-    reason = build.why_not()
+    reason = build.skip_reason()
     if reason:
         return Verdict("", f"not tried: {reason}")
     try:
-        return judge_build(hashes(build, list(golden.PLAYS)))
+        return compare_build(hashes(build, list(golden.ROLLOUTS)))
     except Exception as error:
         return Verdict("", f"failed: {error}", True)
 
@@ -66,15 +66,15 @@ def try_build(build, hashes) -> Verdict:
 def build_rows():
     """(cells, verdict) of every build, in order."""
     known = json.loads(golden.FILE.read_text())
-    here = {play for play in golden.PLAYS if golden.begin(play)}
-    yield ("golden.json", "", ""), Verdict(digest_of({play: known[play] for play in known if play in here}),
-                                           f"{len(here)} plays")
-    # Two at a time: compiling uses several processes, playing only one.
+    here = {rollout for rollout in golden.ROLLOUTS if golden.begin(rollout)}
+    yield ("golden.json", "", ""), Verdict(digest_of({rollout: known[rollout] for rollout in known if rollout in here}),
+                                           f"{len(here)} rollouts")
+    # Two at a time: compiling uses several processes, running one only.
     with ThreadPoolExecutor(2) as pool:
         kinds = [(build, builds.hashes_of_build, (build.compiler, build.level, build.instruction_set))
                  for build in builds.BUILDS]
-        kinds += [(foreign, builds.hashes_of_foreign, (foreign.compiler, foreign.level, foreign.platform))
-                  for foreign in builds.FOREIGN]
+        kinds += [(build, builds.hashes_of_cross_build, (build.compiler, build.level, build.platform))
+                  for build in builds.CROSS_BUILDS]
         verdicts = [(cells, pool.submit(try_build, build, hashes)) for build, hashes, cells in kinds]
         for cells, verdict in verdicts:
             yield cells, verdict.result()
@@ -84,28 +84,28 @@ def build_rows():
 
 
 def try_way(name: str) -> Verdict:
-    """One way, over all plays."""
+    """One way, over all rollouts."""
     way, found, wrong = ways.WAYS[name], {}, []
-    for play in golden.PLAYS:
+    for rollout in golden.ROLLOUTS:
         try:
-            hashes = way.play(play)
-        except ways.NotHere as reason:
-            if not play.startswith("map_"):
+            hashes = way.run(rollout)
+        except ways.Unavailable as reason:
+            if not rollout.startswith("map_"):
                 return Verdict("", f"not tried: {reason}")
             continue
         except Exception as error:
-            return Verdict("", f"failed in {play}: {error}", True)
-        wrong += [f"{play}, {what}" for what in ways.differences(hashes, ways.alone(play), way.parts)]
-        found[play] = {world: [hashes.worlds[world][part] for part in ("shown", "state")]
-                       for world in golden.WORLD_IDS if world in hashes.worlds}
+            return Verdict("", f"failed in {rollout}: {error}", True)
+        wrong += [f"{rollout}, {what}" for what in ways.differences(hashes, ways.alone(rollout), way.parts)]
+        found[rollout] = {world: [hashes.worlds[world][part] for part in ("outputs", "state")]
+                          for world in golden.WORLD_IDS if world in hashes.worlds}
     return Verdict(digest_of(found), f"differs in {'; '.join(wrong)}" if wrong else "equal", bool(wrong))
 
 
 def way_rows():
     yield ("one thread, a fresh batch",), Verdict(
-        digest_of({play: {world: [parts[part] for part in ("shown", "state")]
-                          for world, parts in ways.alone(play).worlds.items()}
-                   for play in golden.PLAYS if golden.begin(play)}), "the measure")
+        digest_of({rollout: {world: [parts[part] for part in ("outputs", "state")]
+                             for world, parts in ways.alone(rollout).worlds.items()}
+                   for rollout in golden.ROLLOUTS if golden.begin(rollout)}), "the reference")
     for name in ways.WAYS:
         yield (name,), try_way(name)
 
@@ -114,34 +114,35 @@ def way_rows():
 
 
 def show(head: tuple[str, ...], widths: tuple[int, ...], rows) -> bool:
-    """Prints each row when it is ready; returns whether one of them is bad."""
-    bad = False
+    """Prints each row when it is ready; returns whether the bytes of any row differ."""
+    differs = False
     print("  ".join(cell.ljust(width) for cell, width in zip((*head, "hash", ""), (*widths, 12, 0), strict=True)))
     for cells, verdict in rows:
         line = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        print("  ".join([*line, (verdict.digest or "-").ljust(12), verdict.said]), flush=True)
-        bad |= verdict.bad
+        print("  ".join([*line, (verdict.digest or "-").ljust(12), verdict.result]), flush=True)
+        differs |= verdict.differs
     print()
-    return bad
+    return differs
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
-    parser.add_argument("--ways", action="store_true", help="ways to play alone")
+    parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
     chosen = parser.parse_args()
     both = chosen.builds == chosen.ways
     began = time.monotonic()
     print(f"{processor()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
           f"numpy {np.__version__}\n")
-    bad = False
+    differs = False
     if both or chosen.builds:
-        bad |= show(("compiler", "level", "instruction set"), (26, 5, 15), build_rows())
+        differs |= show(("compiler", "level", "instruction set"), (26, 5, 15), build_rows())
     if both or chosen.ways:
-        bad |= show(("way to play; the hash is of the four worlds where all of them take part",), (72,), way_rows())
-    print(f"{'NOT the same bytes everywhere' if bad else 'the same bytes everywhere'}, "
+        head = ("way of stepping; the hash is of the four worlds where all of them take part",)
+        differs |= show(head, (72,), way_rows())
+    print(f"{'NOT the same bytes everywhere' if differs else 'the same bytes everywhere'}, "
           f"{time.monotonic() - began:.0f} s")
-    return int(bad)
+    return int(differs)
 
 
 if __name__ == "__main__":

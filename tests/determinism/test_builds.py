@@ -20,69 +20,70 @@ SOME = (Build("gcc", "-O1", "x86-64-v4"), Build("gcc", "-O3", "no vectors"), Bui
 
 
 def known(hashes):
-    """The golden hashes of the plays that have hashes."""
-    return {play: GOLDEN[play] for play, found in hashes.items() if found}
+    """The golden hashes of the rollouts that have hashes."""
+    return {rollout: GOLDEN[rollout] for rollout, found in hashes.items() if found}
 
 
-def played(hashes):
-    return {play: found for play, found in hashes.items() if found}
+def without_missing(hashes):
+    """The hashes without rollouts whose real file is missing."""
+    return {rollout: found for rollout, found in hashes.items() if found}
 
 
-def test_every_play_has_its_golden_hashes():
-    assert list(GOLDEN) == list(golden.PLAYS)
+def test_every_rollout_has_its_golden_hashes():
+    assert list(GOLDEN) == list(golden.ROLLOUTS)
     for scene in golden.SCENES:
         # Two encodings of the same action.
         assert GOLDEN[f"{scene}/discrete"] == GOLDEN[f"{scene}/multi_discrete"]
     # The observation type changes no motion.
     assert GOLDEN["town/half"]["state"] == GOLDEN["town/discrete"]["state"]
-    assert len({hashes["shown"] for hashes in GOLDEN.values()}) == len(golden.PLAYS) - len(golden.SCENES)
+    assert len({hashes["outputs"] for hashes in GOLDEN.values()}) == len(golden.ROLLOUTS) - len(golden.SCENES)
 
 
-@pytest.mark.parametrize("play", golden.PLAYS)
-def test_a_seeded_play_gives_the_golden_bytes(play):
-    found = golden.hash_of(play)
+@pytest.mark.parametrize("rollout", golden.ROLLOUTS)
+def test_a_seeded_rollout_gives_the_golden_bytes(rollout):
+    found = golden.hash_of(rollout)
     if found is None:
         pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
-    assert found == GOLDEN[play]
+    assert found == GOLDEN[rollout]
 
 
-def test_the_plays_have_every_event_and_outcome():
-    """Plays without events would have the same hash in any core."""
+def test_the_rollouts_have_every_event_and_outcome():
+    """Rollouts without events would have the same hash in any core."""
     outcomes, trials, seen, tiny = set(), 0, set(), 0
-    for play in golden.PLAYS:
-        batch = golden.begin(play)
+    for rollout in golden.ROLLOUTS:
+        batch = golden.begin(rollout)
         if batch is None:
             continue
         batch.reset()
-        for _ in golden.play_on(batch):
+        for _ in golden.snapshots_of(batch):
             outcomes |= set(np.unique(batch.outcome).tolist())
             trials = max(trials, int(batch.trial_index.max()) + 1)
-            seen |= {name for name in golden.SHOWN if getattr(batch, name).any()}
+            seen |= {name for name in golden.OUTPUTS if getattr(batch, name).any()}
             average = batch._core.state["average"]
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
         seen |= {"log_replay_vehicles" for roles in batch.roles if roles.log_replay_count}
         seen |= {"static_vehicles" for roles in batch.roles if roles.static_count}
     real = golden.begin("map_942/discrete") is not None
     assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
-    assert seen == {*golden.SHOWN, "static_vehicles", *(["log_replay_vehicles"] if real else [])}
+    assert seen == {*golden.OUTPUTS, "static_vehicles", *(["log_replay_vehicles"] if real else [])}
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)
 def test_compilers_levels_and_instruction_sets_change_no_byte(build):
-    if build.why_not():
-        pytest.skip(build.why_not())
+    if build.skip_reason():
+        pytest.skip(build.skip_reason())
     found = builds.hashes_of_build(build, ONE_OF_EACH)
-    assert played(found) == known(found)
+    assert without_missing(found) == known(found)
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)
 def test_expert_actions_are_the_same_in_every_build(build):
-    if build.why_not():
-        pytest.skip(build.why_not())
+    if build.skip_reason():
+        pytest.skip(build.skip_reason())
     assert builds.expert_hash(build_core.core_library(build.compiler, build.flags)) == builds.expert_hash()
 
 
-def test_a_play_touches_no_memory_but_its_own():
+def test_a_rollout_touches_no_memory_but_its_own():
     compiler = build_core.working_compiler(ADDRESS)
     if compiler != "gcc":
         pytest.skip("no gcc with the address sanitizer here")
@@ -91,32 +92,32 @@ def test_a_play_touches_no_memory_but_its_own():
     # The interpreter's own memory at exit is no leak of the core; test_c.py tests for those.
     found = builds.hashes_by_library(build_core.core_library(compiler, ADDRESS), ONE_OF_EACH,
                                      LD_PRELOAD=runtime.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
-    assert played(found) == known(found)
+    assert without_missing(found) == known(found)
 
 
 @pytest.mark.parametrize("flags", (ADDRESS, THREAD), ids=("address sanitizer", "thread sanitizer"))
-@pytest.mark.parametrize("play", ONE_OF_EACH)
-def test_a_recorded_play_gives_the_golden_bytes_without_python(play, flags):
+@pytest.mark.parametrize("rollout", ONE_OF_EACH)
+def test_a_recorded_rollout_gives_the_golden_bytes_without_python(rollout, flags):
     compiler = build_core.working_compiler(flags)
     if compiler is None:
         pytest.skip("neither gcc nor clang builds programs that run with this sanitizer")
-    found = builds.hash_by_program([build_core.test_program(builds.PLAYER, compiler, flags), "3"], play)
+    found = builds.hash_by_program([build_core.test_program(builds.REPLAY_PROGRAM, compiler, flags), "3"], rollout)
     if found is None:
         pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
-    assert found == GOLDEN[play]
+    assert found == GOLDEN[rollout]
 
 
-def test_a_play_reads_no_memory_that_was_never_set():
+def test_a_rollout_reads_no_memory_that_was_never_set():
     compiler = build_core.working_compiler(PLAIN)
     if compiler is None or not shutil.which("valgrind"):
         pytest.skip("no valgrind, or no compiler, here")
-    program = build_core.test_program(builds.PLAYER, compiler, PLAIN)
+    program = build_core.test_program(builds.REPLAY_PROGRAM, compiler, PLAIN)
     assert builds.hash_by_program([*MEMCHECK, program, "2"], "town/crowded") == GOLDEN["town/crowded"]
 
 
-@pytest.mark.parametrize("foreign", builds.FOREIGN, ids=lambda foreign: f"{foreign.platform} {foreign.level}")
-def test_another_platform_gives_the_same_bytes(foreign):
-    if foreign.why_not():
-        pytest.skip(foreign.why_not())
-    found = builds.hashes_of_foreign(foreign, ONE_OF_EACH)
-    assert played(found) == known(found)
+@pytest.mark.parametrize("build", builds.CROSS_BUILDS, ids=lambda build: f"{build.platform} {build.level}")
+def test_another_platform_gives_the_same_bytes(build):
+    if build.skip_reason():
+        pytest.skip(build.skip_reason())
+    found = builds.hashes_of_cross_build(build, ONE_OF_EACH)
+    assert without_missing(found) == known(found)

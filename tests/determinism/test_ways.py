@@ -8,22 +8,22 @@ import ways_of_calling  # noqa: F401  # enters its ways
 import ways_of_processes  # noqa: F401
 from ways import WAYS
 
-PLAYS = tuple(golden.PLAYS)
+ROLLOUTS = tuple(golden.ROLLOUTS)
 
 
-def some_plays(number):
-    """Two plays a way, so that every play is covered. `make determinism` plays all of them in every way."""
-    return [PLAYS[(2 * number + i) % len(PLAYS)] for i in range(2)]
+def some_rollouts(number):
+    """Two rollouts a way, so that every rollout is covered. `make determinism` runs all of them in every way."""
+    return [ROLLOUTS[(2 * number + i) % len(ROLLOUTS)] for i in range(2)]
 
 
-@pytest.mark.parametrize("name, play", [
-    (name, play) for number, name in enumerate(WAYS) for play in some_plays(number)])
-def test_the_way_a_play_is_played_changes_no_byte(name, play):
+@pytest.mark.parametrize("name, rollout", [
+    (name, rollout) for number, name in enumerate(WAYS) for rollout in some_rollouts(number)])
+def test_the_way_a_rollout_is_stepped_changes_no_byte(name, rollout):
     try:
-        found = WAYS[name].play(play)
-    except ways.NotHere as reason:
+        found = WAYS[name].run(rollout)
+    except ways.Unavailable as reason:
         pytest.skip(str(reason))
-    assert ways.differences(found, ways.alone(play), WAYS[name].parts) == []
+    assert ways.differences(found, ways.alone(rollout), WAYS[name].parts) == []
 
 
 def test_another_seed_gives_other_bytes():
@@ -41,28 +41,29 @@ def test_a_world_of_another_seed_or_id_gives_other_bytes():
 
 def test_one_changed_bit_is_found(monkeypatch):
     batch, alone = ways.opened("town/discrete"), ways.alone("town/discrete")
-    looks = list(ways.kept(golden.play_on(batch)))
+    snapshots = list(ways.copied(golden.snapshots_of(batch)))
 
     def found():
-        return ways.differences(golden.hash_looks(looks, golden.WORLD_IDS, lambda: golden.report_of(batch)), alone)
+        hashes = golden.hash_snapshots(snapshots, golden.WORLD_IDS, lambda: golden.report_of(batch))
+        return ways.differences(hashes, alone)
 
     assert found() == []
-    for part, arrays in enumerate(looks[40][:3]):
+    for part, arrays in enumerate(snapshots[40][:3]):
         for array in arrays:
             if array[2].size == 0:  # state of trial records, which this batch does not hold
                 continue
             world = array[2].copy()
             array[2].reshape(-1).view(np.uint8)[0] ^= 1
-            assert found() == [f"world 2: {('shown', 'told', 'state')[part]}"]
+            assert found() == [f"world 2: {('outputs', 'reports', 'state')[part]}"]
             array[2] = world
     assert found() == []
 
 
 def test_the_order_of_the_worlds_changes_at_most_the_last_digits_of_a_report():
-    play = "town/stopped"
+    rollout = "town/stopped"
     reports = []
     for world_ids in (golden.WORLD_IDS, golden.WORLD_IDS[::-1]):
-        batch = ways.opened(play, world_ids)
+        batch = ways.opened(rollout, world_ids)
         golden.hashes_of(batch)
         reports.append(golden.report_of(batch))
     np.testing.assert_array_equal(reports[0][:, 1], reports[1][:, 1])

@@ -1,4 +1,4 @@
-"""Does a play have the same bytes on any number of threads, among other worlds, in copies, in flight and in parts?"""
+"""Has a rollout the same bytes on any number of threads, among other worlds, in copies, in flight and in parts?"""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import golden
 import numpy as np
-from golden import SEED, STEPS, Hashes, Look
-from ways import CROWD, NotHere, alone, crowd_alone, kept, opened, way
+from golden import SEED, STEPS, Hashes, Snapshot
+from ways import CROWD, Unavailable, alone, crowd_alone, copied, opened, way
 
 HALF = STEPS // 2
 
 # ---- threads and other worlds ----
 
 
-
-def _by_threads(count, play):
-    found = golden.hashes_of(opened(play, CROWD, threads=count))
-    if found != crowd_alone(play):
+def _by_threads(count, rollout):
+    found = golden.hashes_of(opened(rollout, CROWD, threads=count))
+    if found != crowd_alone(rollout):
         return found
     # The report is of all 16 worlds.
-    return Hashes({world: found.worlds[world] for world in golden.WORLD_IDS}, alone(play).report)
+    return Hashes({world: found.worlds[world] for world in golden.WORLD_IDS}, alone(rollout).report)
 
 
 for _count in (1, 2, 3, 4, 5, 7, 8, 11, 16):
@@ -34,32 +33,32 @@ for _count in (1, 2, 3, 4, 5, 7, 8, 11, 16):
 
 
 @way("more threads than worlds")
-def _(play):
-    return golden.hashes_of(opened(play, threads=64))
+def _(rollout):
+    return golden.hashes_of(opened(rollout, threads=64))
 
 
-def _by_company(world_ids, play):
-    found = golden.hashes_of(opened(play, world_ids, threads=2))
+def _among_worlds(world_ids, rollout):
+    found = golden.hashes_of(opened(rollout, world_ids, threads=2))
     # A report sums its agents in the order of the worlds: another order may change the last digit.
     return Hashes({world: parts for world, parts in found.worlds.items() if world in golden.WORLD_IDS},
-                  alone(play).report)
+                  alone(rollout).report)
 
 
 for _ids in ((3, 2, 1, 0), (2,), (0, 3), (1, 900, 0, 7, 3, 2, 55)):
-    way(f"worlds {', '.join(map(str, _ids))} in this order")(functools.partial(_by_company, _ids))
+    way(f"worlds {', '.join(map(str, _ids))} in this order")(functools.partial(_among_worlds, _ids))
 
 
 @way("worlds that were reset to other seeds in between")
-def _(play):
-    batch = opened(play, seed=1)
+def _(rollout):
+    batch = opened(rollout, seed=1)
     batch.reset(seed=[SEED, 5, SEED, 6])
     found = golden.hashes_of(batch)
     return Hashes({world: found.worlds[world] for world in (0, 2)}, "")
 
 
-@way("a batch used before, reset to the seed", ("shown", "state"))
-def _(play):
-    batch = opened(play, threads=2, seed=99)
+@way("a batch used before, reset to the seed", ("outputs", "state"))
+def _(rollout):
+    batch = opened(rollout, threads=2, seed=99)
     golden.hashes_of(batch, steps=37)
     batch.reset(seed=SEED)
     return golden.hashes_of(batch)
@@ -68,44 +67,44 @@ def _(play):
 # ---- copies and processes ----
 
 
-def half_played(batch) -> list[Look]:
-    return kept(golden.play_on(batch, HALF))
+def first_half(batch) -> list[Snapshot]:
+    return copied(golden.snapshots_of(batch, HALF))
 
 
-def other_half(batch) -> tuple[list[Look], np.ndarray]:
-    """Looks of the steps after `HALF`, and the report."""
-    looks = []
+def second_half(batch) -> tuple[list[Snapshot], np.ndarray]:
+    """Snapshots of the steps after `HALF`, and the report."""
+    snapshots = []
     for step in range(HALF + 1, STEPS + 1):
         batch.step(golden.draw(batch, step))
-        looks += kept([golden.look_at(batch, step % golden.RESTARTS_EVERY == 0)])
-    return looks, golden.report_of(batch)
+        snapshots += copied([golden.snapshot_of(batch, step % golden.RESTARTS_EVERY == 0)])
+    return snapshots, golden.report_of(batch)
 
 
 def joined(before, after) -> Hashes:
-    looks, report = after
-    return golden.hash_looks([*before, *looks], golden.WORLD_IDS, lambda: report)
+    snapshots, report = after
+    return golden.hash_snapshots([*before, *snapshots], golden.WORLD_IDS, lambda: report)
 
 
 @way("a pickled copy, made in the middle of an episode")
-def _(play):
-    batch = opened(play, threads=2)
-    before = half_played(batch)
+def _(rollout):
+    batch = opened(rollout, threads=2)
+    before = first_half(batch)
     copy = pickle.loads(pickle.dumps(batch))
-    found, original = joined(before, other_half(copy)), joined(before, other_half(batch))
+    found, original = joined(before, second_half(copy)), joined(before, second_half(batch))
     return found if found != original else original
 
 
 def _half_in_child(batch, pipe):
-    pipe.send(other_half(batch))
+    pipe.send(second_half(batch))
     pipe.close()
 
 
 @way("a forked child, and its parent afterwards")
-def _(play):
+def _(rollout):
     if "fork" not in multiprocessing.get_all_start_methods():
-        raise NotHere("this platform has no fork")
-    batch = opened(play, threads=2)
-    before = half_played(batch)
+        raise Unavailable("this platform has no fork")
+    batch = opened(rollout, threads=2)
+    before = first_half(batch)
     receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_half_in_child, args=(batch, sender))
     with warnings.catch_warnings():
@@ -115,15 +114,15 @@ def _(play):
     sender.close()
     of_child = joined(before, receiver.recv())
     child.join()
-    of_parent = joined(before, other_half(batch))
+    of_parent = joined(before, second_half(batch))
     return of_child if of_child != of_parent else of_parent
 
 
 @way("a spawned process that got the batch in the middle")
-def _(play):
-    batch = opened(play, threads=2)
-    before = half_played(batch)
-    return joined(before, _spawned().apply(other_half, (batch,)))
+def _(rollout):
+    batch = opened(rollout, threads=2)
+    before = first_half(batch)
+    return joined(before, _spawned().apply(second_half, (batch,)))
 
 
 @functools.cache
@@ -134,28 +133,28 @@ def _spawned():
 
 
 @way("another thread from the middle on")
-def _(play):
-    batch = opened(play, threads=2)
-    before = half_played(batch)
+def _(rollout):
+    batch = opened(rollout, threads=2)
+    before = first_half(batch)
     with ThreadPoolExecutor(1) as pool:
-        return joined(before, pool.submit(other_half, batch).result())
+        return joined(before, pool.submit(second_half, batch).result())
 
 
 def _in_turns(batch, barrier):
-    def looks():
-        for look in golden.play_on(batch):
+    def snapshots():
+        for snapshot in golden.snapshots_of(batch):
             barrier.wait(60)
-            yield look
-    return golden.hash_looks(looks(), batch.world_ids, lambda: golden.report_of(batch))
+            yield snapshot
+    return golden.hash_snapshots(snapshots(), batch.world_ids, lambda: golden.report_of(batch))
 
 
 @way("two batches in two threads, stepped in turns")
-def _(play):
-    other = next(name for name in golden.PLAYS if name != play)
+def _(rollout):
+    other = next(name for name in golden.ROLLOUTS if name != rollout)
     barrier = threading.Barrier(2)
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(_in_turns, opened(name, threads=2), barrier) for name in (play, other)]
-        assert both[1].result() == alone(other), f"{other} beside {play}"
+        both = [pool.submit(_in_turns, opened(name, threads=2), barrier) for name in (rollout, other)]
+        assert both[1].result() == alone(other), f"{other} beside {rollout}"
         return both[0].result()
 
 
@@ -202,8 +201,8 @@ def _parts_in_threads(batch, actions):
         list(pool.map(lambda part: part.step(actions[part.agent_slice]), batch.parts))
 
 
-def _stepped(step, threads, parts, play):
-    return golden.hashes_of(Stepped(opened(play, threads=threads, parts=parts), step))
+def _stepped(step, threads, parts, rollout):
+    return golden.hashes_of(Stepped(opened(rollout, threads=threads, parts=parts), step))
 
 
 for _count in (1, 2, 4):
@@ -217,11 +216,11 @@ way("3 parts in 3 threads of their callers")(functools.partial(_stepped, _parts_
 
 
 @way("two batches in one thread, stepped in turns")
-def _(play):
-    batch, beside = opened(play), opened(play, seed=3)
+def _(rollout):
+    batch, beside = opened(rollout), opened(rollout, seed=3)
 
-    def looks():
-        for look, _ in zip(golden.play_on(batch), golden.play_on(beside), strict=True):
-            yield look
+    def snapshots():
+        for snapshot, _ in zip(golden.snapshots_of(batch), golden.snapshots_of(beside), strict=True):
+            yield snapshot
 
-    return golden.hash_looks(looks(), batch.world_ids, lambda: golden.report_of(batch))
+    return golden.hash_snapshots(snapshots(), batch.world_ids, lambda: golden.report_of(batch))

@@ -1,4 +1,4 @@
-"""Does a play have the same bytes whatever the settings of the thread and of the process are?"""
+"""Does a rollout have the same bytes whatever the settings of the thread and of the process are?"""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pathlib import Path
 import build_core
 import golden
 from golden import Hashes
-from ways import NotHere, opened, way
+from ways import Unavailable, opened, way
 
 from drive_env import ConfigError
 from drive_env.native_batch import ISA_VARIABLE
 
 
-def _rounding(mode, play):
+def _rounding(mode, rollout):
     libm = ctypes.CDLL(None)
     if sys.platform != "linux" or not hasattr(libm, "fesetround"):
-        raise NotHere("the C library has no fesetround")
+        raise Unavailable("the C library has no fesetround")
     code = {"up": 0x800, "down": 0x400, "to zero": 0xC00}.get(mode)
     if os.uname().machine != "x86_64":
-        raise NotHere("the codes of fesetround are known for x86-64")
+        raise Unavailable("the codes of fesetround are known for x86-64")
 
     class Rounded:
         """A batch whose core is called in the rounding mode; numpy and Python keep the default."""
@@ -50,37 +50,37 @@ def _rounding(mode, play):
                     libm.fesetround(0)
             return called
 
-    return golden.hashes_of(Rounded(opened(play, threads=2)))
+    return golden.hashes_of(Rounded(opened(rollout, threads=2)))
 
 
 for _mode in ("up", "down", "to zero"):
     way(f"called by a thread that rounds {_mode}")(functools.partial(_rounding, _mode))
 
 
-def _in_process(play, *options, variables=None, before="") -> Hashes:
-    """The play in a separate interpreter."""
-    opened(play).close()  # raises NotHere if this machine cannot
-    return _all_in_process(options, tuple((variables or {}).items()), before)[play]
+def _in_process(rollout, *options, variables=None, before="") -> Hashes:
+    """The rollout in a separate interpreter."""
+    opened(rollout).close()  # raises Unavailable if this machine cannot
+    return _all_in_process(options, tuple((variables or {}).items()), before)[rollout]
 
 
 @functools.cache
 def _all_in_process(options, variables, before) -> dict[str, Hashes]:
-    """Every play whose scenes are here, one after another in one interpreter."""
+    """Every rollout whose scenes are here, one after another in one interpreter."""
     program = (f"import sys; sys.path.insert(0, {str(Path(golden.__file__).parent)!r}); {before}\n"
                "import golden, json, dataclasses\n"
                "found = {}\n"
-               "for play in golden.PLAYS:\n"
-               "    batch = golden.begin(play)\n"
+               "for rollout in golden.ROLLOUTS:\n"
+               "    batch = golden.begin(rollout)\n"
                "    if batch is not None:\n"
                "        batch.reset()\n"
-               "        found[play] = dataclasses.asdict(golden.hashes_of(batch))\n"
+               "        found[rollout] = dataclasses.asdict(golden.hashes_of(batch))\n"
                "print(json.dumps(found))")
     done = subprocess.run([sys.executable, *options, "-c", program], check=False, capture_output=True, text=True,
                           env={**os.environ, **dict(variables)}, timeout=300)
     if done.returncode:
         raise AssertionError(done.stderr[-4000:])
-    return {play: Hashes({int(world): parts for world, parts in found["worlds"].items()}, found["report"])
-            for play, found in json.loads(done.stdout).items()}
+    return {rollout: Hashes({int(world): parts for world, parts in found["worlds"].items()}, found["report"])
+            for rollout, found in json.loads(done.stdout).items()}
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def _fast_math_library() -> str:
                                            ("-ffast-math",))
         if subprocess.run([sys.executable, "-c", _loaded(library)], check=False, capture_output=True).returncode == 0:
             return library
-    raise NotHere("no compiler here whose -ffast-math changes the thread that loads a library")
+    raise Unavailable("no compiler here whose -ffast-math changes the thread that loads a library")
 
 
 def _loaded(library):
@@ -99,54 +99,54 @@ def _loaded(library):
 
 
 @way("a process changed by a library that was built with -ffast-math")
-def _(play):
-    return _in_process(play, before=_loaded(_fast_math_library()))
+def _(rollout):
+    return _in_process(rollout, before=_loaded(_fast_math_library()))
 
 
 @way("another PYTHONHASHSEED")
-def _(play):
-    return _in_process(play, variables={"PYTHONHASHSEED": "4242"})
+def _(rollout):
+    return _in_process(rollout, variables={"PYTHONHASHSEED": "4242"})
 
 
 @way("python -X dev, all warnings errors")
-def _(play):
-    return _in_process(play, "-X", "dev", "-W", "error")
+def _(rollout):
+    return _in_process(rollout, "-X", "dev", "-W", "error")
 
 
 @way("python -OO, which drops asserts and docstrings")
-def _(play):
-    return _in_process(play, "-OO")
+def _(rollout):
+    return _in_process(rollout, "-OO")
 
 
 @way("memory that malloc fills with garbage")
-def _(play):
-    return _in_process(play, variables={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"})
+def _(rollout):
+    return _in_process(rollout, variables={"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"})
 
 
 @way("a numpy limited to the baseline instructions")
-def _(play):
+def _(rollout):
     try:
         from numpy._core._multiarray_umath import __cpu_dispatch__ as extras
     except ImportError:
-        raise NotHere("this numpy does not list its instruction sets") from None
-    return _in_process(play, variables={"NPY_DISABLE_CPU_FEATURES": " ".join(extras)})
+        raise Unavailable("this numpy does not list its instruction sets") from None
+    return _in_process(rollout, variables={"NPY_DISABLE_CPU_FEATURES": " ".join(extras)})
 
 
 @way("one processor alone")
-def _(play):
+def _(rollout):
     if not hasattr(os, "sched_setaffinity"):
-        raise NotHere("this platform cannot pin a process to one processor")
+        raise Unavailable("this platform cannot pin a process to one processor")
     only = min(os.sched_getaffinity(0))
-    return _in_process(play, before=f"import os; os.sched_setaffinity(0, [{only}])")
+    return _in_process(rollout, before=f"import os; os.sched_setaffinity(0, [{only}])")
 
 
-def _by_own_set(name, play):
+def _by_own_set(name, rollout):
     before = os.environ.get(ISA_VARIABLE)
     os.environ[ISA_VARIABLE] = name
     try:
-        batch = opened(play)
+        batch = opened(rollout)
     except ConfigError as error:
-        raise NotHere(str(error)) from None
+        raise Unavailable(str(error)) from None
     finally:
         os.environ.pop(ISA_VARIABLE)
         if before is not None:
@@ -173,7 +173,7 @@ def _comma_locale() -> dict[str, str]:
         made = {"LC_ALL": "de_DE.UTF-8", "LOCPATH": folder}
         if _has_comma(made):
             return made
-    raise NotHere("no locale here writes numbers with a comma, and localedef makes none")
+    raise Unavailable("no locale here writes numbers with a comma, and localedef makes none")
 
 
 IN_LOCALE = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"
@@ -185,5 +185,5 @@ def _has_comma(variables) -> bool:
 
 
 @way("a locale that writes numbers with a comma")
-def _(play):
-    return _in_process(play, variables=_comma_locale(), before=IN_LOCALE)
+def _(rollout):
+    return _in_process(rollout, variables=_comma_locale(), before=IN_LOCALE)

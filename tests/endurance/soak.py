@@ -23,7 +23,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "helpers"), str(Path(_
 import laws
 import memory
 import numpy as np
-import plays
+import rollouts
 from samples import FOLDER
 
 from drive_env import Batch, DriveConfig, generate_scene, load_scene
@@ -36,7 +36,7 @@ CALLS_BETWEEN_SAMPLES = (60, 500)
 CALLS_OF_SAMPLE = (20, 150)
 WORLDS_OF_SAMPLE = 3
 EVENT_RESPONSES = ("ignore", "stop", "remove")
-EXACT_CHANNELS = (*plays.SHOWN, "code")
+EXACT_CHANNELS = (*rollouts.ARRAYS, "code")
 
 
 @dataclass
@@ -104,7 +104,7 @@ def due_resets(batch):
     """(worlds,) bool: worlds that the caller must reset before the next step; None if there are none."""
     if batch.restart != "caller":
         return None
-    worlds = plays.worlds_at_their_end(batch, batch.config)
+    worlds = rollouts.worlds_at_their_end(batch, batch.config)
     return worlds if worlds.any() else None
 
 
@@ -129,7 +129,7 @@ def check_sample(batch, policy, rng, tally):
     seeds = np.array(rng.integers(0, 2**63, batch.num_worlds), np.uint64)
     part = Part(batch, worlds)
     steps = np.array([roles.trial_steps for roles in batch.roles])
-    record = plays.Record.of(part, batch.config, steps, batch.restart)
+    record = rollouts.Record.of(part, batch.config, steps, batch.restart)
     alone = Batch(batch.scenes, num_worlds=count, config=batch.config, world_ids=batch.world_ids[worlds], threads=1,
                   restart=batch.restart)
     others = np.isin(batch.world_of_agent, worlds, invert=True)
@@ -150,7 +150,7 @@ def check_sample(batch, policy, rng, tally):
             if due[worlds].any():
                 alone.reset(worlds=due[worlds])
                 record.after_reset(part, due[worlds])
-        actions = plays.with_garbage_where_agents_wait(batch, policy(batch, rng), rng)
+        actions = rollouts.with_garbage_where_agents_wait(batch, policy(batch, rng), rng)
         batch.step(actions)
         alone.step(actions[part.agents])
         copy.step(actions)
@@ -178,7 +178,7 @@ def play_round(rng, threads, agent_steps, tally):
         worlds = max(1, min(64, AGENTS_PER_BATCH // one.agents_per_world))
     batch = Batch(scenes, num_worlds=worlds, config=config, seed=int(rng.integers(2**63)), threads=threads,
                   restart=("auto", "auto", "caller")[rng.integers(3)])
-    policies = list(plays.POLICIES.values())
+    policies = list(rollouts.POLICIES.values())
     tally.batches += 1
     batch.reset()
     end = tally.agent_steps + agent_steps

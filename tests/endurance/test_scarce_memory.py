@@ -1,4 +1,4 @@
-"""What happens when memory runs out? A DriveMemoryError, no leak, and batches that fit still play."""
+"""What happens when memory runs out? A DriveMemoryError, no leak, and batches that fit still step."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ for extra_mb in range(0, 140, 4):
     resource.setrlimit(resource.RLIMIT_AS, (held_bytes() + extra_mb * 2**20, hard))
     try:
         attempt()
-        kind = "played"
+        kind = "stepped"
     except MemoryError as error:
         kind = type(error).__name__
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
@@ -54,7 +54,7 @@ def test_a_batch_that_does_not_fit_is_an_error_and_leaves_nothing():
     done = subprocess.run([sys.executable, "-c", program, str(Path(golden.__file__).parent)], check=False,
                           capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
-    kinds, grown_mb, play = json.loads(done.stdout)
-    assert kinds["DriveMemoryError"] > 0 and kinds["played"] > 0, kinds
+    kinds, grown_mb, hashes = json.loads(done.stdout)
+    assert kinds["DriveMemoryError"] > 0 and kinds["stepped"] > 0, kinds
     assert grown_mb < 2.0
-    assert play == json.loads(golden.FILE.read_text())["town/discrete"]
+    assert hashes == json.loads(golden.FILE.read_text())["town/discrete"]

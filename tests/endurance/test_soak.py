@@ -1,8 +1,8 @@
 """Do all laws hold over a million agent-steps of random batches? A short run of soak.py."""
 
 import numpy as np
-import plays
 import pytest
+import rollouts
 import soak
 
 
@@ -15,7 +15,7 @@ def test_a_short_soak_meets_every_law():
 
 @pytest.mark.parametrize("channel", ("rewards", "truncation", "waits", "observations"))
 def test_a_broken_channel_is_found(channel, monkeypatch):
-    snapshot = plays.snapshot
+    snapshot = rollouts.snapshot
 
     def broken(part):
         shown = snapshot(part)
@@ -23,6 +23,6 @@ def test_a_broken_channel_is_found(channel, monkeypatch):
         first[:] = np.logical_not(first) if first.dtype == bool else first + np.float32(0.25)
         return shown
 
-    monkeypatch.setattr(plays, "snapshot", broken)
+    monkeypatch.setattr(rollouts, "snapshot", broken)
     with pytest.raises(AssertionError, match="law|reward"):
         soak.soak(1_000_000, seed=3)

@@ -1,7 +1,7 @@
 """How do contract tests make and read a batch of integer scenes?"""
 
 import numpy as np
-import plays
+import rollouts
 from integer_scenes import Stage, coasting_stage
 
 import drive_env
@@ -31,7 +31,7 @@ def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world
 def step(batch, times=1):
     """Coasts, so that scripted events happen in their scheduled steps."""
     for _ in range(times):
-        batch.step(plays.idle_actions(batch))
+        batch.step(rollouts.idle_actions(batch))
 
 
 def flags(batch, agent=0):
@@ -51,7 +51,7 @@ def same_bits(a, b):
 
 
 def assert_same_arrays(a, b, agents_a=slice(None), agents_b=slice(None)):
-    for name in plays.SHOWN:
+    for name in rollouts.ARRAYS:
         left, right = getattr(a, name)[agents_a], getattr(b, name)[agents_b]
         assert same_bits(left, right), f"{name}: {left} against {right}"
 

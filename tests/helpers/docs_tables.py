@@ -195,17 +195,17 @@ def drv_metadata_table():
 
 
 def golden_table():
-    """One hash over the plays of tests/golden.json for each part of them."""
-    plays = json.loads((ROOT / "tests/golden.json").read_text())
-    meanings = {"shown": "every array at every step", "told": "reports and restart observations",
+    """One hash of all rollouts of tests/golden.json for each part of their data."""
+    rollouts = json.loads((ROOT / "tests/golden.json").read_text())
+    meanings = {"outputs": "every array at every step", "reports": "reports and restart observations",
                 "state": "the rest of the state at every step"}
 
     def digest(found):
         return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
 
-    rows = [[meaning, code(digest({play: hashes[part] for play, hashes in plays.items()}))]
+    rows = [[meaning, code(digest({rollout: hashes[part] for rollout, hashes in rollouts.items()}))]
             for part, meaning in meanings.items()]
-    return table(["of", "hash"], [*rows, ["all of these", code(digest(plays))]])
+    return table(["what is hashed", "hash"], [*rows, ["all of it", code(digest(rollouts))]])
 
 
 TABLES = {

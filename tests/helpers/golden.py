@@ -1,12 +1,12 @@
-"""Which bytes does a seeded play give? The same on every machine, so that a change of them is a decision.
+"""Which bytes does a seeded rollout have? The same on every machine, so that a change of them is a decision.
 
 `python tests/helpers/golden.py` writes golden.json again, after a change that is meant to change the simulation or the
-observations; the commit gives the reason. `python tests/helpers/golden.py --core LIBRARY [PLAY ...]` prints the hashes
-of another build of the core as JSON.
+observations; the commit states the reason. `python tests/helpers/golden.py --core LIBRARY [ROLLOUT ...]` prints the
+hashes of another build of the core as JSON.
 
-A play has three hashes: `shown`, of every array at every step; `told`, of the results of calls (metrics, restart
-observations); `state`, of the rest of the core's state at every step. A change that only adds to the state leaves the
-first two as they are.
+A rollout has three hashes: `outputs`, of every array at every step; `reports`, of the results of calls (metrics,
+restart observations); `state`, of the rest of the core's state at every step. A change that only adds to the state
+leaves the first two as they are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TWO_TRIALS = {"max_trials": 2, "trial_steps": 45, "dynamics": {"min_speed_mps": 
 SCENES = ("town", "intersection", "map_942")
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 
-PLAYS = {
+ROLLOUTS = {
     **{f"{scene}/{action_type}": {**TWO_TRIALS, "action_type": action_type}
        for scene in SCENES for action_type in ACTION_TYPES},
     "town/ignored": {**IGNORE_ALL, "max_trials": 3, "trial_steps": 25, "action_type": "continuous"},
@@ -58,7 +58,7 @@ PLAYS = {
                         "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
 }
-"""Name of a play, its scenes before the slash, to the choices of its config."""
+"""Name of a rollout, its scenes before the slash, to the choices of its config."""
 
 WORLD_IDS = (0, 1, 2, 3)
 STEPS = 100
@@ -66,19 +66,19 @@ SEED = 20
 RESTARTS_EVERY = 7
 """The restart observations are hashed at every so many steps."""
 
-PARTS = ("shown", "told", "state")
+PARTS = ("outputs", "reports", "state")
 
-SHOWN = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation",
-         "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
-         "scene_index")
-SHOWN_BY_SOME = ("vehicle_table",)
+OUTPUTS = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation",
+           "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
+           "scene_index")
+INDEX_OUTPUTS = ("vehicle_table",)
 """Arrays of batches with index observations only."""
 
 REPORTED = ("average", "trials")
 """Fields of the state that make the report and survive a reset."""
 
 
-# ---- plays ----
+# ---- rollouts ----
 
 
 def use_core(library: str) -> None:
@@ -122,11 +122,11 @@ def draw(batch, step: int) -> np.ndarray:
     return (whole * np.float32(2**-23) - np.float32(1)) * np.float32(0.5)
 
 
-def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
-    """The batch of a play, not reset yet; None where its real file is missing."""
+def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
+    """The batch of a rollout, not reset yet; None where its real file is missing."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
 
-    scene = play.split("/")[0]
+    scene = rollout.split("/")[0]
     if scene == "map_942":
         from samples import FOLDER
 
@@ -136,7 +136,7 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         scenes = [load_scene(path)]
     else:
         scenes = [generate_scene(scene, seed=number, agents=12) for number in range(3)]
-    choices = dict(PLAYS[play])
+    choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
     return Batch(scenes=scenes, num_worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
                  world_ids=world_ids, parts=parts)
@@ -145,19 +145,19 @@ def begin(play: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
 # ---- hashes ----
 
 
-class Look(NamedTuple):
+class Snapshot(NamedTuple):
     """The arrays of a batch after one call; every array has one entry a world."""
 
-    shown: list[np.ndarray]
-    reported: list[np.ndarray]
+    outputs: list[np.ndarray]
+    reports: list[np.ndarray]
     state: list[np.ndarray]
-    ahead: np.ndarray | None = None
+    restarts: np.ndarray | None = None
     """Restart observations, in the steps in which they are hashed."""
 
 
 @dataclass(frozen=True)
 class Hashes:
-    """Hashes of a play: three parts by world id, and the report of the whole batch at the end."""
+    """Hashes of a rollout: three parts by world id, and the report of the whole batch at the end."""
 
     worlds: dict[int, dict[str, str]]
     report: str
@@ -165,16 +165,16 @@ class Hashes:
     def combined(self) -> dict[str, str]:
         """One hash a part for all worlds, in the order of their ids."""
         joined = {part: "".join(self.worlds[world][part] for world in sorted(self.worlds)) for part in PARTS}
-        joined["told"] += self.report
+        joined["reports"] += self.report
         return {part: hashlib.sha256(text.encode()).hexdigest() for part, text in joined.items()}
 
 
-def hash_looks(looks: Iterable[Look], world_ids, report: Callable[[], np.ndarray]) -> Hashes:
-    """Hashes a play, one look a step; reads the report after the last one."""
+def hash_snapshots(snapshots: Iterable[Snapshot], world_ids, report: Callable[[], np.ndarray]) -> Hashes:
+    """Hashes a rollout, one snapshot a step; reads the report after the last one."""
     digests = {int(world): {part: hashlib.sha256() for part in PARTS} for world in world_ids}
-    for look in looks:
-        told = look.reported if look.ahead is None else [*look.reported, look.ahead]
-        for part, arrays in (("shown", look.shown), ("told", told), ("state", look.state)):
+    for snapshot in snapshots:
+        reports = snapshot.reports if snapshot.restarts is None else [*snapshot.reports, snapshot.restarts]
+        for part, arrays in (("outputs", snapshot.outputs), ("reports", reports), ("state", snapshot.state)):
             for array in arrays:
                 for world, of_world in zip(digests.values(), array, strict=True):
                     world[part].update(of_world.tobytes())
@@ -182,16 +182,19 @@ def hash_looks(looks: Iterable[Look], world_ids, report: Callable[[], np.ndarray
                    for world, parts in digests.items()}, hashlib.sha256(report().tobytes()).hexdigest())
 
 
-def look_of(shown: dict, state: dict, ahead: np.ndarray | None) -> Look:
-    """A look of arrays by name, in the order in which they are hashed."""
-    return Look([shown[name] for name in (*SHOWN, *SHOWN_BY_SOME) if name in shown], [state[name] for name in REPORTED],
-                [state[name] for name in state if name not in REPORTED], ahead)
+def snapshot_from(outputs: dict, state: dict, restarts: np.ndarray | None) -> Snapshot:
+    """A snapshot of arrays by name, in the order in which they are hashed."""
+    return Snapshot([outputs[name] for name in (*OUTPUTS, *INDEX_OUTPUTS) if name in outputs],
+                    [state[name] for name in REPORTED], [state[name] for name in state if name not in REPORTED],
+                    restarts)
 
 
-def look_at(batch, asked: bool) -> Look:
+def snapshot_of(batch, with_restarts: bool) -> Snapshot:
     by_world = (batch.num_worlds, -1)
-    shown = {name: getattr(batch, name).reshape(by_world) for name in (*SHOWN, *SHOWN_BY_SOME) if hasattr(batch, name)}
-    return look_of(shown, batch._core.state, batch.restart_observations().reshape(by_world) if asked else None)
+    outputs = {name: getattr(batch, name).reshape(by_world) for name in (*OUTPUTS, *INDEX_OUTPUTS)
+               if hasattr(batch, name)}
+    restarts = batch.restart_observations().reshape(by_world) if with_restarts else None
+    return snapshot_from(outputs, batch._core.state, restarts)
 
 
 def report_of(batch) -> np.ndarray:
@@ -202,22 +205,22 @@ def report_of(batch) -> np.ndarray:
                     np.float64)
 
 
-def play_on(batch, steps: int = STEPS) -> Iterable[Look]:
-    """Steps a batch that was just reset; yields a look after every call, the reset included."""
+def snapshots_of(batch, steps: int = STEPS) -> Iterable[Snapshot]:
+    """Steps a batch that was just reset; yields a snapshot after every call, the reset included."""
     for step in range(steps + 1):
         if step:
             batch.step(draw(batch, step))
-        yield look_at(batch, step % RESTARTS_EVERY == 0)
+        yield snapshot_of(batch, step % RESTARTS_EVERY == 0)
 
 
 def hashes_of(batch, steps: int = STEPS) -> Hashes:
     """Steps a batch that was just reset and hashes it at every step."""
-    return hash_looks(play_on(batch, steps), batch.world_ids, lambda: report_of(batch))
+    return hash_snapshots(snapshots_of(batch, steps), batch.world_ids, lambda: report_of(batch))
 
 
-def hash_of(play: str) -> dict[str, str] | None:
-    """The three hashes of a whole play, as in golden.json; None where its real file is missing."""
-    batch = begin(play)
+def hash_of(rollout: str) -> dict[str, str] | None:
+    """The three hashes of a whole rollout, as in golden.json; None where its real file is missing."""
+    batch = begin(rollout)
     if batch is None:
         return None
     batch.reset()
@@ -227,17 +230,17 @@ def hash_of(play: str) -> dict[str, str] | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--core", metavar="LIBRARY")
-    parser.add_argument("plays", nargs="*", metavar="PLAY", help="default: all")
+    parser.add_argument("rollouts", nargs="*", metavar="ROLLOUT", help="default: all")
     chosen = parser.parse_args()
     if chosen.core:
         use_core(chosen.core)
-    found = {play: hash_of(play) for play in chosen.plays or PLAYS}
+    found = {rollout: hash_of(rollout) for rollout in chosen.rollouts or ROLLOUTS}
     if chosen.core:
         print(json.dumps(found))
         return
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
-    kept.update({play: known for play, known in found.items() if known})
-    FILE.write_text(json.dumps({play: kept[play] for play in PLAYS if play in kept}, indent=2) + "\n")
+    kept.update({rollout: known for rollout, known in found.items() if known})
+    FILE.write_text(json.dumps({rollout: kept[rollout] for rollout in ROLLOUTS if rollout in kept}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ PLACE = re.compile(
 FILE_SECONDS = 20.0
 """Far more than the slowest file takes on a loaded machine; fails an endless loop."""
 
-PLAY = DriveConfig(control="all", trial_steps=4, max_trials=2, observation={"partners": 6, "roads": 12},
-                   on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+CONFIG = DriveConfig(control="all", trial_steps=4, max_trials=2, observation={"partners": 6, "roads": 12},
+                     on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 """Every possible agent is one, and no event removes it: everything in a scene moves and is observed."""
 
 PLAY_STEPS = 7
@@ -119,7 +119,7 @@ def check_words(words: str) -> None:
 
 def refuses_to_play(scene: Scene) -> None:
     try:
-        Batch(scene, config=PLAY).close()
+        Batch(scene, config=CONFIG).close()
     except SceneError as error:
         assert "has no object that could drive" in str(error)
     else:
@@ -130,7 +130,7 @@ def play(scenes) -> None:
     """Steps all scenes in one batch: all outputs are finite and inside their space."""
     rng = np.random.default_rng(0)
     batch = Batch(scenes, num_worlds=len(scenes), seed=0, threads=1,
-                  config=PLAY.replace(scene_order="cycle"))
+                  config=CONFIG.replace(scene_order="cycle"))
     try:
         space = batch.single_observation_space
         batch.reset()

@@ -1,13 +1,13 @@
-"""What does a learner compute from a play? A small recurrent one, by the contract's table, for law 9."""
+"""What does a learner compute from a rollout? A small recurrent one, by the contract's table, for law 9."""
 
 from __future__ import annotations
 
 import numpy as np
-from plays import FLAGS, RESET, SHOWN, UNTOUCHED
+from rollouts import ARRAYS, FLAGS, RESET, UNTOUCHED
 
 
 def learner_numbers(record, credit, replace=None):
-    """What a small recurrent learner computes from a play, by the contract's table "what a learner does with it".
+    """What a small recurrent learner computes from a rollout, by the contract's table "what a learner does with it".
 
     Context, values and one-step advantages, from the channels alone; agents that wait are skipped.
 
@@ -20,8 +20,8 @@ def learner_numbers(record, credit, replace=None):
         (calls, agents) advantages, 0 where no action was taken.
     """
     observations = record.stacked("observations").astype(np.float64)
-    shown = {name: record.stacked(name) for name in SHOWN if name != "observations"}
-    flags = {name: shown[name].astype(bool) for name in FLAGS}
+    arrays = {name: record.stacked(name) for name in ARRAYS if name != "observations"}
+    flags = {name: arrays[name].astype(bool) for name in FLAGS}
     if replace is not None:
         observations[flags["waits"] & ~flags["truncation"]] = replace
     rng = np.random.default_rng(5)
@@ -32,7 +32,7 @@ def learner_numbers(record, credit, replace=None):
         rng.normal(size=width),
     )
 
-    calls, agents = shown["rewards"].shape
+    calls, agents = arrays["rewards"].shape
     advantages = np.zeros((calls, agents))
     was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
     untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
@@ -46,16 +46,16 @@ def learner_numbers(record, credit, replace=None):
             if was_reset[t, r]:
                 open_step = None
             elif not flags["invalid_step"][t, r]:
-                advantages[t, r] = shown["rewards"][t, r] - value
+                advantages[t, r] = arrays["rewards"][t, r] - value
                 open_step = t
             if flags["first"][t, r]:
                 memory = np.zeros(4)
             waits = flags["waits"][t, r]
             if not waits or flags["truncation"][t, r]:
-                seen = np.tanh(0.5 * memory + into_memory @ observations[t, r])
-                value_here = of_memory @ seen + of_observation @ observations[t, r]
+                new_memory = np.tanh(0.5 * memory + into_memory @ observations[t, r])
+                value_here = of_memory @ new_memory + of_observation @ observations[t, r]
             if not waits:
-                memory, value = seen, value_here
+                memory, value = new_memory, value_here
             if open_step is None:
                 continue
             closes = flags["terminations"][t, r] or (

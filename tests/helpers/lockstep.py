@@ -4,8 +4,8 @@ import math
 
 import laws
 import numpy as np
-import plays
 import pytest
+import rollouts
 from contract_batches import same_bits
 from integer_scenes import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, actions_for
 from oracle import CHANNELS
@@ -23,7 +23,7 @@ class Lockstep:
         self.batch = drive_env.Batch(scenes=[stage.scene() for stage in stages], num_worlds=num_worlds, config=config,
                                      seed=seed, threads=threads, restart=restart)
         self.expected = OracleBatch(stages, config, num_worlds, self.batch.agents_per_world, restart)
-        self.record = plays.Record.of(self.batch, config, restart=restart)
+        self.record = rollouts.Record.of(self.batch, config, restart=restart)
         self.garbage = np.random.default_rng(seed)
         self.expected_restarts = [[] for _ in range(num_worlds)]
 
@@ -38,7 +38,7 @@ class Lockstep:
 
     def step(self, pushes):
         actions = actions_for(self.config.action_type, pushes)
-        actions = plays.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
+        actions = rollouts.with_garbage_where_agents_wait(self.batch, actions, self.garbage)
         restarts = [world.next_call_restarts for world in self.expected.worlds]
         self.batch.step(actions)
         self.expected.step(actions_for("discrete", pushes), self.batch.scene_index)
@@ -139,7 +139,7 @@ class Lockstep:
         assert shown["trials"].value == due.trials
 
     def close(self):
-        """Tests the whole play against the laws and the metrics against the oracle's."""
+        """Tests the whole rollout against the laws and the metrics against the oracle's."""
         laws.check(self.record)
         self.compare_metrics()
         self.batch.close()

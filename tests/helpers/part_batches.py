@@ -1,7 +1,7 @@
 """Which batch do tests of parts and steps in flight use? How it is made, driven and compared."""
 
 import numpy as np
-from golden import SHOWN
+from golden import OUTPUTS
 from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, DriveConfig, generate_scene
@@ -33,7 +33,7 @@ def draw(batch, step):
 
 def all_of(batch):
     """The bytes of the state block and of every array."""
-    return [batch._core.block.tobytes(), *(getattr(batch, name).tobytes() for name in SHOWN)]
+    return [batch._core.block.tobytes(), *(getattr(batch, name).tobytes() for name in OUTPUTS)]
 
 
 def steps_of(batch):

@@ -5,19 +5,19 @@ import hashlib
 
 import numpy as np
 import pytest
-from golden import SHOWN
+from golden import OUTPUTS
 
 from drive_env import Batch, CallError, DriveConfig, DriveError, generate_scene
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 SCENE = generate_scene("intersection", seed=0, agents=4)
-NAMES = ("actions", *SHOWN)
+NAMES = ("actions", *OUTPUTS)
 
 
 def state_of(batch):
     """A hash of the state block and of every array but the actions."""
     digest = hashlib.sha256(batch._core.block.tobytes())
-    for name in SHOWN:
+    for name in OUTPUTS:
         digest.update(getattr(batch, name).tobytes())
     return digest.hexdigest()
 
@@ -30,7 +30,7 @@ def draw(batch, rng):
     return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
 
 
-def play(batch, steps, seed=0):
+def rollout(batch, steps, seed=0):
     """Steps a batch with seeded actions, after a first reset if it needs one; returns the hash of its state."""
     rng = np.random.default_rng(seed)
     if batch._core.state["episode"][0, 0] < 0:
@@ -51,5 +51,5 @@ def refused(batch, call, kind=CallError):
     with pytest.raises(kind) as raised:
         call()
     assert isinstance(raised.value, DriveError) and state_of(batch) == before
-    assert play(batch, 25) == play(other, 25)
+    assert rollout(batch, 25) == rollout(other, 25)
     return str(raised.value)

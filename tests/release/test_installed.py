@@ -37,13 +37,13 @@ PYTHONS = pythons() if "DRIVE_ENV_DIST" in os.environ else [sys.executable]
 
 
 def installed(folder, python, *what) -> dict:
-    """The findings of stranger.py after this Python installed the file into an empty environment."""
+    """The findings of installed_checks.py after this Python installed the file into an empty environment."""
     environment = folder / "environment"
     _run(folder, python, "-m", "venv", environment)
     own = environment / "bin" / "python"
     _run(folder, own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
     _run(folder, own, "-m", "pip", "--disable-pip-version-check", "check")
-    return json.loads(_run(folder, own, "-W", "error", ROOT / "tests" / "release" / "stranger.py",
+    return json.loads(_run(folder, own, "-W", "error", ROOT / "tests" / "release" / "installed_checks.py",
                            ROOT / "tests" / "helpers"))
 
 
@@ -79,8 +79,9 @@ def test_the_oldest_packages_it_asks_for_are_new_enough(wheel, tmp_path):
     with ZipFile(wheel) as archive:
         (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         lines = archive.read(metadata).decode().splitlines()
-    asked = [requirements.Requirement(line.partition(": ")[2]) for line in lines if line.startswith("Requires-Dist: ")]
-    lowest = [f"{one.name}=={next(iter(one.specifier)).version}.0" for one in asked if one.marker is None]
+    required = [requirements.Requirement(line.partition(": ")[2]) for line in lines
+                if line.startswith("Requires-Dist: ")]
+    lowest = [f"{one.name}=={next(iter(one.specifier)).version}.0" for one in required if one.marker is None]
     assert len(lowest) == 4
     found = installed(tmp_path, PYTHONS[0], "--only-binary=:all:", wheel, *lowest)
     check_what_was_found(found, tmp_path)

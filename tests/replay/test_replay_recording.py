@@ -26,7 +26,7 @@ class OddAgentsAtRandom(LaneDriver):
         return np.where(np.arange(len(by_rule)) % 2 == 0, by_rule, random_policy)
 
 
-def play(batch, recorder, driver, trials, each_step=lambda: None):
+def rollout(batch, recorder, driver, trials, each_step=lambda: None):
     """Steps until `trials` trials have ended, and captures after every call."""
     batch.reset()
     recorder.capture()
@@ -51,7 +51,7 @@ def played():
             names = (*FLAGS, "outcome", "rewards", "observations", "trial_index")
             shown.append(batch.vehicles() | {name: getattr(batch, name).copy() for name in names})
 
-        play(batch, recorder, RandomDriver(batch, 1), 4, store)
+        rollout(batch, recorder, RandomDriver(batch, 1), 4, store)
         recording = recorder.recording()
     return Page(recording.html()), recording, shown
 
@@ -120,8 +120,8 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
     config = DriveConfig(action_type=action_type, trial_steps=20, **IGNORE_ALL)
     with Batch(generate_scene("intersection", seed=1, agents=3), config=config) as batch:
         recorder, layout, observed = Recorder(batch), batch.observation_layout(), []
-        play(batch, recorder, RandomDriver(batch, 5), 1,
-             lambda: observed.append(batch.observations[:, layout["ego/steering"].offset].copy()))
+        rollout(batch, recorder, RandomDriver(batch, 5), 1,
+                lambda: observed.append(batch.observations[:, layout["ego/steering"].offset].copy()))
         actions = recorder.recording().trials[0].actions
     # An observation has the wheel angle of the step as the same share.
     assert np.abs(actions[1:, :, 1] - observed[1:]).max() < 1e-6
@@ -145,7 +145,7 @@ def test_events_are_those_that_the_core_found(scene, changes):
     config = DriveConfig(max_trials=2, **changes)
     with Batch(generate_scene(scene, seed=3, agents=24), config=config) as batch:
         recorder = Recorder(batch)
-        play(batch, recorder, OddAgentsAtRandom(batch, 2), 2, lambda: found.append(events_in_core(batch)))
+        rollout(batch, recorder, OddAgentsAtRandom(batch, 2), 2, lambda: found.append(events_in_core(batch)))
         trials = recorder.recording().trials
     events = np.concatenate([trial.events for trial in trials])
     assert (events == np.array(found, bool)).all()
@@ -162,7 +162,7 @@ def test_first_onsets_are_found_even_with_equal_reward_weights():
     config = DriveConfig(reward=RewardConfig(collision=-0.5, offroad=-0.5), **IGNORE_ALL)
     with Batch(generate_scene("town", seed=3, agents=32), config=config) as batch:
         recorder = Recorder(batch)
-        play(batch, recorder, OddAgentsAtRandom(batch, 2), 1, lambda: found.append(events_in_core(batch)))
+        rollout(batch, recorder, OddAgentsAtRandom(batch, 2), 1, lambda: found.append(events_in_core(batch)))
         trial, = recorder.recording().trials
     in_core = first_frames(np.array(found, bool))
     assert (first_frames(trial.events) == in_core).all()
@@ -192,8 +192,8 @@ def test_a_world_of_many_is_recorded_as_if_it_were_alone():
     config = DriveConfig(trial_steps=20)
     with Batch(scene, num_worlds=3, config=config) as many, Batch(scene, config=config, world_ids=[2]) as one:
         recorders = Recorder(many, world=2), Recorder(one)
-        play(many, recorders[0], LaneDriver(many), 1)
-        play(one, recorders[1], LaneDriver(one), 1)
+        rollout(many, recorders[0], LaneDriver(many), 1)
+        rollout(one, recorders[1], LaneDriver(one), 1)
         one_html, other_html = (recorder.recording().html() for recorder in recorders)
     assert one_html == other_html
 
@@ -202,7 +202,7 @@ def test_agents_without_a_vehicle_are_left_out(sample_path):
     config = DriveConfig(agents_per_world=8, trial_steps=5)
     with Batch(sample_path("pufferdrive/map_000.bin"), config=config) as batch:
         recorder = Recorder(batch)
-        play(batch, recorder, RandomDriver(batch), 1)
+        rollout(batch, recorder, RandomDriver(batch), 1)
         trial, = recorder.recording().trials
         assert batch.agents_per_world == 8 and trial.rewards.shape[1] == batch.roles[0].num_agents < 8
         assert trial.x_m.shape[1] == len(batch.roles[0].objects)

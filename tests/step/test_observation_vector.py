@@ -29,7 +29,7 @@ VIEWS = {
 }
 
 
-def play(batch, steps, every, seed=0, push=None):
+def rollout(batch, steps, every, seed=0, push=None):
     rng = np.random.default_rng(seed)
     expected = BruteForce(batch)
     batch.reset()
@@ -51,7 +51,7 @@ def play(batch, steps, every, seed=0, push=None):
 @pytest.mark.parametrize("name", SCENES)
 def test_an_observation_equals_brute_force_in_float64(name, view):
     config = DriveConfig(max_trials=2, trial_steps=25, on_goal="ignore", on_offroad="ignore", **VIEWS[view])
-    expected = play(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
+    expected = rollout(Batch(scenes=[scene_of(name)], config=config), steps=60, every=30 if view == "wide" else 6)
     assert expected.checked >= 3
 
 
@@ -61,7 +61,7 @@ def test_stopped_agents_are_observed_and_removed_ones_are_not(name):
                          on_offroad="remove",
                          reward=RewardConfig(goal=3.0, collision=-2.0, offroad=-0.5),
                          observation={"partners": 40, "roads": 30})
-    play(Batch(scenes=[scene_of(name)], config=config), steps=100, every=3, seed=1)
+    rollout(Batch(scenes=[scene_of(name)], config=config), steps=100, every=3, seed=1)
 
 
 @pytest.mark.parametrize("radius_m", (100.0, 1000.0))
@@ -69,7 +69,7 @@ def test_stopped_agents_are_observed_and_removed_ones_are_not(name):
 def test_an_agent_far_outside_the_map_observes_what_is_near_it_and_nothing_else(name, radius_m):
     config = DriveConfig(dt_s=2.0, trial_steps=30, observation={"view_radius_m": radius_m, "roads": 64}, **IGNORE_ALL)
     batch = Batch(scenes=[scene_of(name)], config=config)
-    play(batch, steps=16, every=2, push=6)
+    rollout(batch, steps=16, every=2, push=6)
     place = batch.vehicles()
     assert (np.hypot(place["x_m"], place["y_m"])[: batch.roles[0].num_agents] > 600).any()
 

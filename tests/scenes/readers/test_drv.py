@@ -71,9 +71,9 @@ def test_equal_scenes_give_equal_bytes_also_after_loading(name):
     assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
 
 
-@pytest.mark.parametrize("play", golden.PLAYS)
-def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(play, tmp_path):
-    batch = golden.begin(play)
+@pytest.mark.parametrize("rollout", golden.ROLLOUTS)
+def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(rollout, tmp_path):
+    batch = golden.begin(rollout)
     if batch is None:
         pytest.skip("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
     loaded = []
@@ -83,7 +83,7 @@ def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(play, tmp_path):
     batch.close()
     again = Batch(loaded, num_worlds=batch.num_worlds, config=batch.config, seed=batch.seed, world_ids=batch.world_ids)
     again.reset()
-    assert golden.hashes_of(again).combined() == golden.hash_of(play)
+    assert golden.hashes_of(again).combined() == golden.hash_of(rollout)
 
 
 @pytest.mark.parametrize("name", ["map_942.bin", "map_000.bin"])

@@ -1,6 +1,6 @@
-"""How is a core tested where Python does not run? tests/c/play_file.c replays a play from a file.
+"""How is a core tested where Python does not run? tests/c/replay_recording.c replays a rollout from a file.
 
-`record` writes the play: the structs that the package passed to the core, and the actions. `hash_output` hashes the
+`record` writes the rollout: the structs that the package passed to the core, and the actions. `hash_output` hashes the
 output of the program as golden.py does.
 """
 
@@ -20,19 +20,19 @@ from drive_env import Batch, binding, native, native_batch
 core_ffi, core_lib = binding.ffi, binding.lib
 
 
-class PlayFile(NamedTuple):
-    """A play in the program's input format, and the batch needed to read its output."""
+class Recording(NamedTuple):
+    """A rollout in the program's input format, and the batch needed to read its output."""
 
     data: bytes
     batch: Batch
-    """Closed; its sizes and tables are those of the play."""
+    """Closed; its sizes and tables are those of the rollout."""
 
 
-class _Listener:
+class _CallRecorder:
     """Replaces the binding's `ffi` and `lib` while a batch is made, and records the arguments."""
 
     def __init__(self):
-        self.pointed: dict[int, bytes] = {}
+        self.buffers: dict[int, bytes] = {}
         self.inputs, self.setups = [], []
 
     def __getattr__(self, name):
@@ -41,17 +41,17 @@ class _Listener:
 
     def from_buffer(self, *arguments, **choices):
         made = core_ffi.from_buffer(*arguments, **choices)
-        self._keep(made)
+        self._store(made)
         return made
 
     def new(self, kind, *initial):
         made = core_ffi.new(kind, *initial)
         if kind == "char[]":
-            self._keep(made)
+            self._store(made)
         return made
 
-    def _keep(self, made):
-        self.pointed[int(core_ffi.cast("uintptr_t", made))] = bytes(core_ffi.buffer(made))
+    def _store(self, made):
+        self.buffers[int(core_ffi.cast("uintptr_t", made))] = bytes(core_ffi.buffer(made))
 
     def drv_scene_create(self, source, arena, out, message):
         self.inputs.append(self._struct(source))
@@ -62,11 +62,11 @@ class _Listener:
         return core_lib.drv_batch_create(setup, *rest)
 
     def _struct(self, pointer) -> bytes:
-        """A struct as take_struct() of the program reads it."""
+        """A struct as read_struct() of the program reads it."""
         raw, parts = bytes(core_ffi.buffer(pointer)), []
         for name, field in core_ffi.typeof(pointer).item.fields:
             if field.type.kind == "pointer":
-                target = self.pointed.get(int(core_ffi.cast("uintptr_t", getattr(pointer, name))))
+                target = self.buffers.get(int(core_ffi.cast("uintptr_t", getattr(pointer, name))))
                 if target is not None:
                     parts.append(struct.pack("<QQ", field.offset, len(target)) + target)
         return struct.pack("<Q", len(raw)) + raw + struct.pack("<Q", len(parts)) + b"".join(parts)
@@ -83,19 +83,19 @@ ONE_AT_A_TIME = threading.Lock()
 """One recording at a time: it replaces the binding of the whole process."""
 
 
-def record(play: str, steps: int = golden.STEPS) -> PlayFile | None:
-    """The play as a file; None where its real file is missing."""
+def record(rollout: str, steps: int = golden.STEPS) -> Recording | None:
+    """The rollout as a file; None where its real file is missing."""
     with ONE_AT_A_TIME:
-        return _recorded(play, steps)
+        return _recorded(rollout, steps)
 
 
-def _recorded(play, steps):
-    heard, modules, in_use = _Listener(), (native, native_batch), native._scenes_in_use
+def _recorded(rollout, steps):
+    recorder, modules, in_use = _CallRecorder(), (native, native_batch), native._scenes_in_use
     try:
         native._scenes_in_use = _Unshared()
         for module in modules:
-            module.ffi = module.lib = heard
-        batch = golden.begin(play)
+            module.ffi = module.lib = recorder
+        batch = golden.begin(rollout)
     finally:
         native._scenes_in_use = in_use
         for module in modules:
@@ -103,7 +103,7 @@ def _recorded(play, steps):
     if batch is None:
         return None
     out = io.BytesIO()
-    out.write(struct.pack("<Q", len(heard.inputs)) + b"".join(heard.inputs) + heard.setups[0])
+    out.write(struct.pack("<Q", len(recorder.inputs)) + b"".join(recorder.inputs) + recorder.setups[0])
     arrays = dict(core_ffi.typeof("drv_arrays").fields)
     table = sorted(batch._core.table, key=lambda shared: shared.name != "actions")
     out.write(struct.pack("<Q", len(table)))
@@ -113,30 +113,30 @@ def _recorded(play, steps):
     for step in range(1, steps + 1):
         out.write(golden.draw(batch, step).tobytes())
     batch.close()
-    return PlayFile(out.getvalue(), batch)
+    return Recording(out.getvalue(), batch)
 
 
-def hash_output(played: PlayFile, output: bytes, steps: int = golden.STEPS) -> golden.Hashes:
-    """Hashes what the program wrote of a play."""
-    stream, batch = io.BytesIO(output), played.batch
-    hashes = golden.hash_looks(_looks(stream, batch, steps), batch.world_ids,
-                               lambda: np.frombuffer(stream.read(), np.float64))
+def hash_output(recorded: Recording, output: bytes, steps: int = golden.STEPS) -> golden.Hashes:
+    """Hashes what the program wrote of a rollout."""
+    stream, batch = io.BytesIO(output), recorded.batch
+    hashes = golden.hash_snapshots(_snapshots(stream, batch, steps), batch.world_ids,
+                                   lambda: np.frombuffer(stream.read(), np.float64))
     assert stream.read() == b""
     return hashes
 
 
-def _looks(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Look]:
+def _snapshots(stream: io.BytesIO, batch: Batch, steps: int) -> Iterable[golden.Snapshot]:
     worlds = batch.num_worlds
 
     def array(dtype, nbytes):
         return np.frombuffer(stream.read(nbytes), dtype).reshape(worlds, -1)
 
     # Restart observations are floats, whatever the observation type.
-    asked_as = np.dtype(np.float16 if batch.config.observation.type == "float16" else np.float32)
+    restart_type = np.dtype(np.float16 if batch.config.observation.type == "float16" else np.float32)
     floats = batch.num_agents * batch.observation_size
     names = [shared.name for shared in batch._core.table if shared.name != "actions"]
     for step in range(steps + 1):
-        shown = {name: array(batch._core.arrays[name].dtype, batch._core.arrays[name].nbytes) for name in names}
+        outputs = {name: array(batch._core.arrays[name].dtype, batch._core.arrays[name].nbytes) for name in names}
         state = batch._core.state_views(array(np.uint8, batch._core.block.nbytes).reshape(-1))
-        ahead = array(asked_as, asked_as.itemsize * floats) if step % golden.RESTARTS_EVERY == 0 else None
-        yield golden.look_of(shown, state, ahead)
+        restarts = array(restart_type, restart_type.itemsize * floats) if step % golden.RESTARTS_EVERY == 0 else None
+        yield golden.snapshot_from(outputs, state, restarts)

@@ -13,8 +13,8 @@ def make(finished="leave", scenes=TOWNS, copy=True, **settings):
     return parallel_env(scenes, DriveConfig(**{"trial_steps": 20, **settings}), finished=finished, copy=copy)
 
 
-def play(env, seed, policy_seed=0, episodes=1):
-    """The return values of whole episodes of random play, step by step."""
+def rollout(env, seed, policy_seed=0, episodes=1):
+    """The return values of whole episodes of a random rollout, step by step."""
     rng, record = np.random.default_rng(policy_seed), []
     for episode in range(episodes):
         record.append(env.reset(seed=seed if episode == 0 else None))

@@ -1,4 +1,4 @@
-"""How do tests play and record a batch? Policies, seeded plays with garbage and resets, and a record of every array."""
+"""How do tests collect rollouts? Policies, seeded steps with garbage and resets, and a record of every array."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ FLAGS = (
     "stopped",
     "waits",
 )
-SHOWN = (*FLAGS, "trial_index", "outcome", "rewards", "observations")
+ARRAYS = (*FLAGS, "trial_index", "outcome", "rewards", "observations")
 UNTOUCHED, STEPPED, RESET = range(3)
 
 
 def snapshot(batch):
     """Copies of every array that a call may write."""
-    shown = {name: np.array(getattr(batch, name)) for name in SHOWN}
-    shown["scene_index"] = np.array(batch.scene_index)
-    return shown
+    arrays = {name: np.array(getattr(batch, name)) for name in ARRAYS}
+    arrays["scene_index"] = np.array(batch.scene_index)
+    return arrays
 
 
 @dataclass
 class Record:
-    """A play: `shown[t]` holds the arrays after call t, `did[t]` what the call did to each world."""
+    """A rollout: `arrays[t]` holds the arrays after call t, `did[t]` what the call did to each world."""
 
     config: object
     trial_steps: object
@@ -38,7 +38,7 @@ class Record:
     world_of_agent: np.ndarray
     layout: dict
     space: object
-    shown: list = field(default_factory=list)
+    arrays: list = field(default_factory=list)
     did: list = field(default_factory=list)
     ages: list = field(default_factory=list)
 
@@ -66,12 +66,12 @@ class Record:
         self._add(batch, np.full(count, STEPPED), np.zeros(count, int))
 
     def _add(self, batch, did, ages):
-        self.shown.append(snapshot(batch))
+        self.arrays.append(snapshot(batch))
         self.did.append(did)
         self.ages.append(ages)
 
     def stacked(self, name):
-        return np.stack([shown[name] for shown in self.shown])
+        return np.stack([arrays[name] for arrays in self.arrays])
 
 
 def idle_actions(batch):
@@ -131,7 +131,7 @@ def _per_agent(batch, choice):
     return choice[:, None] if batch.actions.ndim == 2 else choice
 
 
-def play(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
+def collect(batch, config, policy, calls, seed=0, trial_steps=None, restart="auto", reset_share=0.0):
     """Steps a batch with a policy, and garbage for agents that wait; returns the record of all arrays.
 
     reset_share: chance, at each call, that some worlds are reset before it, a third of the time with ages.

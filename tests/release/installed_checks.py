@@ -1,7 +1,7 @@
 """Does the installed package work by itself? Run by the Python of an environment that has drive-env alone, from an
 empty folder; prints its findings as JSON.
 
-`python -W error stranger.py HELPERS`: HELPERS is the folder of golden.py.
+`python -W error installed_checks.py HELPERS`: HELPERS is the folder of golden.py.
 """
 
 import json
@@ -22,7 +22,7 @@ def standard_checks() -> None:
     check_env(gymnasium.make("drive_env/Drive-v0", scenes=scene).unwrapped, skip_render_check=True)
 
 
-def play() -> float:
+def run_episode() -> float:
     """One episode of the README's first example; returns the share of trials that scored."""
     env = drive_env.parallel_env("town", drive_env.DriveConfig(max_trials=2, trial_steps=30))
     env.reset(seed=0)
@@ -36,23 +36,23 @@ def play() -> float:
 
 def missing_extras() -> list[str]:
     """The errors of calls that need an extra which is not installed."""
-    said = []
+    sentences = []
     env = drive_env.parallel_env("town", render_mode="rgb_array")
     env.reset(seed=0)
     try:
         env.render()
     except ImportError as error:
-        said.append(str(error))
+        sentences.append(str(error))
     try:
         from drive_env.api.sb3 import DriveVecEnv  # noqa: F401
     except ImportError as error:
-        said.append(str(error))
+        sentences.append(str(error))
     from drive_env.cli import main
     try:
         main()
     except SystemExit as error:
-        said.append(str(error))
-    return said
+        sentences.append(str(error))
+    return sentences
 
 
 def replay_page_bytes() -> int:
@@ -62,17 +62,17 @@ def replay_page_bytes() -> int:
 
 
 def check_known_bytes(golden) -> None:
-    """Seeded plays give the golden hashes."""
+    """Seeded rollouts give the golden hashes."""
     known = json.loads(golden.FILE.read_text())
-    for play in ("town/discrete", "intersection/continuous"):
-        assert golden.hash_of(play) == known[play], play
+    for rollout in ("town/discrete", "intersection/continuous"):
+        assert golden.hash_of(rollout) == known[rollout], rollout
 
 
 def main() -> None:
     at_import = sorted(name for name in ("cv2", "PIL", "matplotlib", "av", "torch", "typer") if name in sys.modules)
     printed, sys.stdout = sys.stdout, sys.stderr
     standard_checks()
-    play()
+    run_episode()
     sys.path.append(sys.argv[1])
     import golden
 

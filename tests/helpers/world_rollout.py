@@ -1,17 +1,17 @@
-"""What happened to the agents of one world in a recorded play? Arrays by call and agent, from the channels alone."""
+"""What happened to the agents of one world in a recorded rollout? Arrays by call and agent, from the channels alone."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
-from plays import FLAGS, RESET, SHOWN, UNTOUCHED
+from rollouts import ARRAYS, FLAGS, RESET, UNTOUCHED
 
 OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
 NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(6)
 
 
-class WorldPlay:
+class WorldRollout:
     """The arrays of one world after the calls that wrote them, (calls, agents) each; entry 0 is a reset."""
 
     def __init__(self, record, world):
@@ -21,10 +21,10 @@ class WorldPlay:
         self.space = record.space
         touched = [t for t, did in enumerate(record.did) if did[world] != UNTOUCHED]
         agents = np.flatnonzero(record.world_of_agent == world)
-        for name in SHOWN:
-            values = np.stack([record.shown[t][name][agents] for t in touched])
+        for name in ARRAYS:
+            values = np.stack([record.arrays[t][name][agents] for t in touched])
             setattr(self, name, values.astype(bool) if name in FLAGS else values)
-        self.scene_index = np.array([record.shown[t]["scene_index"][world] for t in touched])
+        self.scene_index = np.array([record.arrays[t]["scene_index"][world] for t in touched])
         self.is_reset = np.array([record.did[t][world] == RESET for t in touched])
         self.call_count, self.num_agents = self.rewards.shape
         self.last_trial = self.trial_index == self.config.max_trials - 1
@@ -66,9 +66,7 @@ class WorldPlay:
         out = np.empty(self.rewards.shape, object)
         for index, reward in np.ndenumerate(self.rewards):
             events, nearest = min(sums.items(), key=lambda item: abs(item[1] - reward))
-            assert abs(nearest - reward) < 1e-5, (
-                f"reward {reward} at {index} is no sum of the configured terms"
-            )
+            assert abs(nearest - reward) < 1e-5, f"reward {reward} at {index} is no sum of the configured terms"
             out[index] = events
         return out
 
@@ -86,6 +84,7 @@ class WorldPlay:
         return f"at (call, agent) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
 
     def must(self, holds, law):
+        """Asserts that a law holds at every entry."""
         holds = np.asarray(holds)
         assert holds.all(), f"{law}: broken {self.where(~holds)}"
 

@@ -1,0 +1,178 @@
+/* Which bytes does the core produce of a recorded rollout, without Python? Replays the file on standard input and
+ * writes every array and the whole state after every call to standard output; tests/determinism/recording.py hashes
+ * them.
+ *
+ * `replay_recording [threads]`. The file holds the core's own structs as they are in memory, each followed by what its
+ * pointers point to, so it replays wherever the structs have the same layout. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#endif
+
+#include "drive.h"
+
+enum { BLOCK_LINE = 64, POINTER_LIMIT = 64 };
+
+static _Noreturn void fail(const char *why) {
+    fprintf(stderr, "replay_recording: %s\n", why);
+    exit(1);
+}
+
+static void read_bytes(void *to, uint64_t bytes) {
+    if (fread(to, 1, (size_t)bytes, stdin) != bytes) fail("the file ends early");
+}
+
+static uint64_t read_count(void) {
+    uint64_t count;
+    read_bytes(&count, sizeof count);
+    return count;
+}
+
+static void *allocate(uint64_t bytes) {
+    void *memory = calloc((size_t)(bytes / BLOCK_LINE + 1), BLOCK_LINE);
+    if (!memory) fail("no memory");
+    return memory;
+}
+
+/* The targets of a struct's pointers, to be freed together. */
+typedef struct pointed {
+    void *targets[POINTER_LIMIT];
+    uint64_t count;
+} pointed;
+
+/* Reads a struct, then, for each pointer of it, its offset in the struct, the size of its target, and the target. */
+static pointed read_struct(void *to, uint64_t bytes) {
+    if (read_count() != bytes) fail("a struct has another size than where the file was written");
+    read_bytes(to, bytes);
+    pointed all = {{NULL}, read_count()};
+    if (all.count > POINTER_LIMIT) fail("too many pointers");
+    for (uint64_t i = 0; i < all.count; i++) {
+        const uint64_t at = read_count(), size = read_count();
+        if (at + sizeof(void *) > bytes) fail("a pointer is outside its struct");
+        all.targets[i] = allocate(size);
+        read_bytes(all.targets[i], size);
+        memcpy((char *)to + at, &all.targets[i], sizeof(void *));
+    }
+    return all;
+}
+
+static void free_pointed(pointed all) {
+    for (uint64_t i = 0; i < all.count; i++) free(all.targets[i]);
+}
+
+static void must(drv_status status, const char *message) {
+    if (status != DRV_OK) fail(message);
+}
+
+static void write_bytes(const void *from, uint64_t bytes) {
+    if (fwrite(from, 1, (size_t)bytes, stdout) != bytes) fail("cannot write");
+}
+
+/* The arrays of a batch: for each its offset in drv_arrays and its size in bytes; the actions are first. */
+typedef struct bound {
+    uint64_t count, bytes[POINTER_LIMIT];
+    void *targets[POINTER_LIMIT];
+    drv_arrays arrays;
+} bound;
+
+static bound read_arrays(void) {
+    bound all;
+    memset(&all, 0, sizeof all);
+    all.count = read_count();
+    if (all.count > POINTER_LIMIT) fail("too many arrays");
+    for (uint64_t i = 0; i < all.count; i++) {
+        const uint64_t at = read_count();
+        all.bytes[i] = read_count();
+        all.targets[i] = allocate(all.bytes[i]);
+        if (at + sizeof(void *) > sizeof all.arrays) fail("an array is outside drv_arrays");
+        memcpy((char *)&all.arrays + at, &all.targets[i], sizeof(void *));
+    }
+    return all;
+}
+
+static void write_figure(drv_figure figure) {
+    const double pair[2] = {figure.value, (double)figure.n};
+    write_bytes(pair, sizeof pair);
+}
+
+/* The report in the order of `Batch.metrics()`. */
+static void write_report(drv_batch *batch, int32_t trials, char *message) {
+    drv_figure figure;
+    must(drv_batch_trials(batch, &figure, message), message);
+    write_figure(figure);
+    for (int32_t metric = 0; metric < drv_metric_count(); metric++) {
+        must(drv_batch_metric(batch, metric, -1, &figure, message), message);
+        write_figure(figure);
+    }
+    for (int32_t trial = 0; trial < trials; trial++) {
+        must(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &figure, message), message);
+        write_figure(figure);
+    }
+    for (int32_t trial = 1; trial < trials; trial++) {
+        must(drv_batch_adaptation(batch, trial, &figure, message), message);
+        write_figure(figure);
+    }
+}
+
+int main(int argc, char **argv) {
+#if defined(_WIN32)
+    /* Without this, Windows would convert line ends. */
+    _setmode(_fileno(stdin), _O_BINARY);
+    _setmode(_fileno(stdout), _O_BINARY);
+#endif
+    char message[DRV_MESSAGE_BYTES] = "";
+    const uint64_t scene_count = read_count();
+    drv_scene **scenes = allocate(scene_count * sizeof *scenes);
+    drv_arena *arena = drv_arena_create();
+    for (uint64_t i = 0; i < scene_count; i++) {
+        drv_scene_input input;
+        const pointed parts = read_struct(&input, sizeof input);
+        must(drv_scene_create(&input, arena, &scenes[i], message), message);
+        free_pointed(parts);
+    }
+    drv_arena_free(arena);
+    drv_batch_setup setup;
+    const pointed ids = read_struct(&setup, sizeof setup);
+    setup.scenes = scenes;
+    setup.instruction_set = NULL;
+    setup.thread_count = argc > 1 ? atoi(argv[1]) : 1;
+    drv_batch_needs needs;
+    must(drv_batch_plan(&setup, &needs, message), message);
+    char *block_memory = allocate(needs.block_bytes + BLOCK_LINE);
+    char *block = block_memory + (BLOCK_LINE - (uintptr_t)block_memory % BLOCK_LINE);
+    drv_batch *batch;
+    must(drv_batch_create(&setup, block, needs.block_bytes, &batch, message), message);
+    const bound all = read_arrays();
+    drv_batch_bind(batch, &all.arrays);
+    const drv_config config = setup.config;
+    const uint64_t float_bytes = config.observation_type == DRV_FLOAT16 ? sizeof(uint16_t) : sizeof(float);
+    const uint64_t restart_bytes = (uint64_t)needs.num_agents * (uint64_t)needs.observation_size * float_bytes;
+    void *restarts = allocate(restart_bytes);
+
+    const uint64_t steps = read_count(), restarts_every = read_count();
+    must(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message), message);
+    for (uint64_t step = 0; step <= steps; step++) {
+        if (step > 0) read_bytes(all.targets[0], all.bytes[0]);
+        if (step > 0) must(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message), message);
+        for (uint64_t i = 1; i < all.count; i++) write_bytes(all.targets[i], all.bytes[i]);
+        write_bytes(block, needs.block_bytes);
+        if (step % restarts_every != 0) continue;
+        must(drv_batch_restart_observations(batch, DRV_WHOLE_BATCH, restarts, message), message);
+        write_bytes(restarts, restart_bytes);
+    }
+    write_report(batch, config.max_trials, message);
+
+    drv_batch_free(batch);
+    for (uint64_t i = 0; i < scene_count; i++) drv_scene_release(scenes[i]);
+    for (uint64_t i = 0; i < all.count; i++) free(all.targets[i]);
+    free_pointed(ids);
+    free(scenes);
+    free(block_memory);
+    free(restarts);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
