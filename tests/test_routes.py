@@ -225,5 +225,5 @@ def test_a_scene_without_its_lane_graph_is_refused():
 
 
 def test_ends_that_are_no_coordinates_are_refused():
-    with pytest.raises(CallError, match="number 3 of the ends of a route is nan; it must be -50000 to 50000"):
+    with pytest.raises(CallError, match="goal_x_m of a route is nan; it must be -50000 to 50000"):
         core_route(small_scene(), (0, 0), 0.0, (math.nan, 0))

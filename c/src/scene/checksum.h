@@ -1,18 +1,18 @@
-/* What is the checksum of bytes? CRC-32 with zlib's polynomial. */
+/* What is the checksum of some bytes? CRC-32 with zlib's polynomial. */
 #ifndef DRV_CHECKSUM_H
 #define DRV_CHECKSUM_H
 
 #include <stdint.h>
 
-/* The change of the checksum by each byte, at each of eight positions. Computed for every file, in a few microseconds,
- * so that the library holds no tables. */
+/* The change of the CRC by each value of a byte at each of eight positions. Computed for each file, in a few
+ * microseconds, so that the core has no mutable globals. */
 typedef struct drv_checksum {
     uint32_t change[8][256];
 } drv_checksum;
 
 void drv_checksum_prepare(drv_checksum *checksum);
 
-/* The checksum of bytes that follow others, whose checksum is `before`; 0 at the start. */
+/* Returns the checksum of all bytes so far: `before` is that of the bytes before these, 0 if there are none. */
 uint32_t drv_checksum_of(const drv_checksum *checksum, uint32_t before, const uint8_t *bytes, uint64_t count);
 
 #endif

@@ -19,6 +19,7 @@ static bool host_is_little_endian(void) {
 
 /* Size, magic, version and checksums, before any other number is read. */
 static drv_status check_integrity(drv_file_reader *in) {
+    /* what the header's fields depend on */
     if (!host_is_little_endian())
         return REFUSE(in, "the file is little-endian and this machine is not; it must be read on one that is");
     if (in->byte_count < DRV_FILE_HEADER_BYTES)
@@ -27,6 +28,8 @@ static drv_status check_integrity(drv_file_reader *in) {
     if (memcmp(in->bytes, drv_file_magic(), DRV_FILE_MAGIC_BYTES) != 0)
         return REFUSE(in, "header: magic at byte 0 begins with %02x %02x %02x %02x; it must be 89 44 52 56 0d 0a 1a 0a",
                       in->bytes[0], in->bytes[1], in->bytes[2], in->bytes[3]);
+
+    /* version, and sizes that the checksums cover */
     memcpy(&in->header, in->bytes, sizeof in->header);
     const drv_file_header *header = &in->header;
     if (header->major != DRV_FILE_MAJOR)
@@ -41,6 +44,8 @@ static drv_status check_integrity(drv_file_reader *in) {
         return REFUSE(in, "header: section_count at byte %d is %lu; behind the header there are bytes for %llu entries",
                       (int)offsetof(drv_file_header, section_count), (unsigned long)header->section_count,
                       (unsigned long long)((in->byte_count - DRV_FILE_HEADER_BYTES) / DRV_FILE_ENTRY_BYTES));
+
+    /* checksums */
     const size_t crc_at = offsetof(drv_file_header, crc);
     const uint32_t crc = drv_checksum_of(&in->checksum, 0, in->bytes, crc_at);
     if (crc != header->crc)

@@ -31,11 +31,11 @@ static const char *const extent_names[] = {
 static const char *const rule_texts[] = {
     [RULE_NONE] = "",
     [RULE_ONCE] = "each once",
-    [RULE_TO_POINTS] = "from 0 to point_count, each at least 1 above the previous one",
-    [RULE_TO_LINKS] = "from 0 to link_count, never falling, rising at lanes only",
+    [RULE_TO_POINTS] = "strictly ascending from 0 to point_count",
+    [RULE_TO_LINKS] = "from 0 to link_count, never descending, ascending at lanes only",
     [RULE_LANE] = "index of another lane",
     [RULE_OBJECT] = "index of an object",
-    [RULE_BITS] = "bits behind the last are 0",
+    [RULE_BITS] = "bits after the last are 0",
 };
 
 #define X(symbol, code, name, type, rows, columns, unit, low, high, rule, meaning) {rows, columns, rule},

@@ -14,14 +14,14 @@
     X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
     X(uint32_t, section_count, "u4", "sections", DRV_FILE_SECTIONS, 4096, "entries of the table behind the header")   \
     X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
-    X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
-    X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "taken off the source's coordinates")                 \
+    X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \
+    X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \
     X(double, dt_s, "f8", "s", DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S, "time between two frames")                          \
     X(uint32_t, object_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "everything that can move")                       \
     X(uint32_t, frame_count, "u4", "frames", 1, DRV_FRAME_LIMIT, "steps of the log; 1 where there is none")           \
     X(uint32_t, road_count, "u4", "roads", 0, DRV_POINT_LIMIT, "polylines of the map")                                \
     X(uint32_t, point_count, "u4", "points", 0, DRV_POINT_LIMIT, "points of all polylines")                           \
-    X(uint32_t, link_count, "u4", "links", 0, DRV_POINT_LIMIT, "pairs of a lane and one it leads into")               \
+    X(uint32_t, link_count, "u4", "links", 0, DRV_POINT_LIMIT, "pairs of a lane and a successor")                     \
     X(uint32_t, predicted_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "tracks to predict, as the source names them") \
     X(uint32_t, interest_count, "u4", "objects", 0, DRV_OBJECT_LIMIT, "interacting objects, as the source names them")\
     X(int32_t, sdc, "i4", "", -1, DRV_OBJECT_LIMIT - 1, "index of the recording object; -1 unknown")                  \
@@ -32,7 +32,7 @@
 
 /* One entry of the table of sections; columns as above. */
 #define FILE_ENTRY(X)                                                                                                 \
-    X(uint32_t, code, "u4", "", 0, 4294967295.0, "what the section is; codes rise from entry to entry")               \
+    X(uint32_t, code, "u4", "", 0, 4294967295.0, "kind of section; codes ascend from entry to entry")                 \
     X(uint32_t, element_bytes, "u4", "bytes", 1, 4096, "size of one element")                                         \
     X(uint64_t, offset, "u8", "bytes", 0, 9007199254740992.0, "where it begins: the next multiple of 64")             \
     X(uint64_t, bytes, "u8", "bytes", 0, 9007199254740992.0, "its length: count times element_bytes")                 \
@@ -48,7 +48,7 @@ typedef struct drv_file_entry { FILE_ENTRY(X) } drv_file_entry;
 _Static_assert(sizeof(drv_file_header) == DRV_FILE_HEADER_BYTES, "the header has no padding");
 _Static_assert(sizeof(drv_file_entry) == DRV_FILE_ENTRY_BYTES, "an entry has no padding");
 
-/* The length of a section along one axis. */
+/* The number of elements of a section along one axis, in terms of the header's counts. */
 typedef enum drv_extent {
     EXTENT_NONE, /* no such axis */
     EXTENT_PAIR,
@@ -121,7 +121,7 @@ typedef enum drv_rule {
     X(FILE_ROAD_LIMIT, 54, "roads.speed_limit_mps", "f4", EXTENT_ROADS, EXTENT_NONE,                                  \
       "m/s", 0, DRV_SPEED_LIMIT_MPS, RULE_NONE, "speed limit; 0 unknown")                                             \
     X(FILE_LINK_START, 64, "lanes.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                           \
-      "links", 0, 0, RULE_TO_LINKS, "road i leads into successor[start[i]] to successor[start[i + 1]]")               \
+      "links", 0, 0, RULE_TO_LINKS, "successors of road i: successor[start[i]] to successor[start[i + 1]]")           \
     X(FILE_LINK_TO, 65, "lanes.successor", "i4", EXTENT_LINKS, EXTENT_NONE,                                           \
       "", 0, 0, RULE_LANE, "road index")                                                                              \
     X(FILE_PREDICTED, 80, "tracks_to_predict", "i4", EXTENT_PREDICTED, EXTENT_NONE,                                   \
@@ -129,7 +129,7 @@ typedef enum drv_rule {
     X(FILE_INTEREST, 81, "objects_of_interest", "i4", EXTENT_INTEREST, EXTENT_NONE,                                   \
       "", 0, 0, RULE_OBJECT, "object index")
 
-/* The largest finite float64; and pi rounded to float32, which is above pi. */
+/* The largest finite float64; pi rounded to float32, which is larger than pi. */
 #define FILE_FINITE 1.7976931348623157e308
 #define FILE_PI 3.1415927410125732
 
@@ -145,7 +145,7 @@ typedef struct drv_file_form {
 
 drv_file_kind drv_file_kind_of(drv_file_part part);
 drv_file_form drv_file_form_of(drv_file_part part);
-/* Returns the length for the header's counts; 1 for EXTENT_NONE. */
+/* Returns that number; 1 for EXTENT_NONE. */
 int64_t drv_file_extent(const drv_file_header *header, drv_extent extent);
 
 _Static_assert((int)FILE_SECTION_COUNT == DRV_FILE_SECTIONS, "the public header has the number of sections");

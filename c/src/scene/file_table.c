@@ -16,7 +16,7 @@ static section_name name_of(uint32_t code, drv_file_part part) {
     return name;
 }
 
-/* The part with this code, or FILE_SECTION_COUNT. Codes rise in both lists, so the search starts at `from`. */
+/* The part with this code, or FILE_SECTION_COUNT. Codes ascend in both lists, so the search starts at `from`. */
 static drv_file_part part_of(uint32_t code, drv_file_part from) {
     drv_file_part part = from;
     while (part < FILE_SECTION_COUNT && (uint32_t)drv_file_kind_of(part).code < code) part++;
@@ -46,7 +46,8 @@ static drv_status check_entry(const drv_file_reader *in, const drv_file_entry *e
     return DRV_OK;
 }
 
-/* The section begins at the next multiple of the alignment after `end`, is complete, and only zeros precede it. */
+/* Checks that the section begins at the next multiple of the alignment from `end` on, is complete and undamaged, and
+ * that only zeros precede it. Advances `end`. */
 static drv_status check_bytes(const drv_file_reader *in, const drv_file_entry *entry, uint64_t at, drv_file_part part,
                               uint64_t *end) {
     const uint64_t mask = DRV_FILE_ALIGNMENT_BYTES - 1;
@@ -81,18 +82,21 @@ drv_status drv_file_check_table(drv_file_reader *in) {
     drv_file_field fields[DRV_FILE_ENTRY_BYTES];
     const int32_t field_count = drv_file_entry_fields(fields, DRV_FILE_ENTRY_BYTES);
     uint64_t end = DRV_FILE_HEADER_BYTES + (uint64_t)in->header.section_count * DRV_FILE_ENTRY_BYTES;
-    drv_file_part next = 0;
+    drv_file_part next = 0; /* the section that must come next */
     uint32_t before = 0;
     for (uint32_t i = 0; i < in->header.section_count; i++) {
+        /* the entry's own numbers */
         const uint64_t at = DRV_FILE_HEADER_BYTES + (uint64_t)i * DRV_FILE_ENTRY_BYTES;
         drv_file_entry entry;
         memcpy(&entry, in->bytes + at, sizeof entry);
         drv_status status = drv_file_check_fields(in, "table", fields, field_count, at);
         if (status != DRV_OK) return status;
         if (i > 0 && entry.code <= before)
-            return REFUSE(in, "table: code at byte %llu is %lu after %lu; codes must rise", (unsigned long long)at,
+            return REFUSE(in, "table: code at byte %llu is %lu after %lu; codes must ascend", (unsigned long long)at,
                           (unsigned long)entry.code, (unsigned long)before);
         before = entry.code;
+
+        /* its section, which may be of a later minor version, and the bytes */
         const drv_file_part part = part_of(entry.code, next);
         if (next < FILE_SECTION_COUNT && entry.code > (uint32_t)drv_file_kind_of(next).code)
             return REFUSE(in, "table: code at byte %llu is %lu; section %s, code %ld, must come before it",
@@ -103,6 +107,8 @@ drv_status drv_file_check_table(drv_file_reader *in) {
         if (part == FILE_SECTION_COUNT) in->file->skipped_sections++;
         else next = part + 1;
     }
+
+    /* every section was there, and nothing follows the last */
     if (next < FILE_SECTION_COUNT)
         return REFUSE(in, "table at byte %d: it has no section %s, code %ld", DRV_FILE_HEADER_BYTES,
                       drv_file_kind_of(next).name, (long)drv_file_kind_of(next).code);

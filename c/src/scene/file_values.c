@@ -7,7 +7,7 @@
 
 #include "scene/file_reader.h"
 
-/* ---- locations, for sentences ---- */
+/* ---- locations, for error sentences ---- */
 
 typedef struct location {
     char text[160];
@@ -101,7 +101,7 @@ static drv_status check_once(const drv_file_reader *in, drv_file_part part) {
     return status;
 }
 
-/* Starts rise from 0 to `total`, each at least `fewest` above the previous one. */
+/* Starts ascend from 0 to `total`, each at least `fewest` above the previous one. */
 static drv_status check_starts(const drv_file_reader *in, drv_file_part part, int32_t total, int32_t fewest) {
     const int32_t *start = integers(in, part);
     const int64_t last = elements(in, part) - 1;
@@ -117,7 +117,7 @@ static drv_status check_starts(const drv_file_reader *in, drv_file_part part, in
     return DRV_OK;
 }
 
-static drv_status check_only_lanes_lead(const drv_file_reader *in) {
+static drv_status check_only_lanes_have_successors(const drv_file_reader *in) {
     const int32_t *start = integers(in, FILE_LINK_START);
     const uint8_t *kind = octets(in, FILE_ROAD_KIND);
     for (int64_t i = 0; i < in->file->road_count; i++)
@@ -173,7 +173,7 @@ static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
     case RULE_TO_POINTS: return check_starts(in, part, in->file->point_count, 1);
     case RULE_TO_LINKS:
         status = check_starts(in, part, in->file->link_count, 0);
-        return status == DRV_OK ? check_only_lanes_lead(in) : status;
+        return status == DRV_OK ? check_only_lanes_have_successors(in) : status;
     case RULE_LANE: return check_lanes(in, part);
     case RULE_OBJECT: return check_indices(in, part, in->file->object_count);
     case RULE_BITS: return check_last_bits(in, part);
@@ -193,7 +193,7 @@ static drv_status check_sections(const drv_file_reader *in) {
     return DRV_OK;
 }
 
-/* Tracks are 0 where their object is not on the map, and speeds are within the limit. */
+/* Tracks are 0 where their object is off the map, and speeds are within the limit. */
 static drv_status check_tracks(const drv_file_reader *in) {
     static const drv_file_part tracks[] = {FILE_TRACK_X, FILE_TRACK_Y, FILE_TRACK_HEADING, FILE_TRACK_VX,
                                            FILE_TRACK_VY};
@@ -211,7 +211,7 @@ static drv_status check_tracks(const drv_file_reader *in) {
         const double vx = vx_mps[i], vy = vy_mps[i];
         const float speed_mps = (float)sqrt(vx * vx + vy * vy); /* as hypotf rounds it */
         if (speed_mps > (float)DRV_SPEED_LIMIT_MPS) /* the range of each section checks the components alone */
-            return REFUSE(in, "%s is %.9g, with %.9g across a speed of %.9g m/s; it must be at most %g",
+            return REFUSE(in, "%s is %.9g and objects.vy_mps %.9g, a speed of %.9g m/s; it must be at most %g",
                           element_location(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
                           (double)DRV_SPEED_LIMIT_MPS);
     }

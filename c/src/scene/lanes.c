@@ -1,4 +1,4 @@
-/* Which lanes lead into which, and what is where along a lane? */
+/* Which lanes succeed a lane, and which point is at a length along it? */
 #include "scene/lanes.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "platform/error.h"
 
-/* The successors of one road, each of which must be another lane. */
+/* Checks the successors of one road: only a lane has them, and each must be another lane. */
 static drv_status check_links(const drv_scene_input *in, int32_t road, char *message) {
     for (int32_t link = in->lane_start[road]; link < in->lane_start[road + 1]; link++) {
         const int32_t to = in->lane_successor[link];
@@ -52,6 +52,7 @@ drv_lanes drv_lanes_measure(const drv_scene_input *in) {
     return lanes;
 }
 
+/* Copies the points of all lanes, and measures the length along the lane up to each. */
 static void fill_points(drv_lanes *lanes, const drv_scene_input *in) {
     int32_t filled = 0;
     for (int32_t road = 0; road < in->road_count; road++) {
@@ -72,18 +73,19 @@ static void fill_points(drv_lanes *lanes, const drv_scene_input *in) {
     lanes->point_start[in->road_count] = filled;
 }
 
-/* Predecessors in the order of their own indices, by a counting sort of the links. */
+/* Copies the successors, and lists the predecessors of each lane, ascending, by a counting sort of the links. */
 static void fill_links(drv_lanes *lanes, const drv_scene_input *in) {
     memcpy(lanes->successor_start, in->lane_start, ((size_t)in->road_count + 1) * sizeof *in->lane_start);
     if (in->link_count > 0)
         memcpy(lanes->successor, in->lane_successor, (size_t)in->link_count * sizeof *in->lane_successor);
 
-    /* Counts, shifted by one road, become the ends of the road before, then the starts. */
+    /* start[road + 1] counts the links into the road, and after the sum is the end of their range */
     int32_t *start = lanes->predecessor_start;
     memset(start, 0, ((size_t)in->road_count + 1) * sizeof *start);
     for (int32_t link = 0; link < in->link_count; link++) start[in->lane_successor[link] + 1]++;
     for (int32_t road = 0; road < in->road_count; road++) start[road + 1] += start[road];
 
+    /* fill each range from its end: start[road + 1] becomes its beginning, which belongs into start[road] */
     for (int32_t road = in->road_count - 1; road >= 0; road--)
         for (int32_t link = in->lane_start[road + 1] - 1; link >= in->lane_start[road]; link--)
             lanes->predecessor[--start[in->lane_successor[link] + 1]] = road;

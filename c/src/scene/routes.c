@@ -1,6 +1,7 @@
 /* Which lanes lead a vehicle to its goal? The shortest path in the lane graph (Dijkstra 1959).
  *
- * Cost is metres along lanes, and more for metres between a point and its lane. Lanes are tied by their index. */
+ * The cost of a path is its length along lanes, plus `distance_cost` per metre between start or goal and their lanes.
+ * Ties go to the lower lane index. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,33 +12,34 @@
 #include "scene/scene.h"
 
 enum {
-    /* Lanes near a point that are tried. */
+    /* Nearest lanes of a start or goal among which the search chooses. */
     CANDIDATE_LIMIT = 8
 };
 
 /* 60 degrees: a lane whose direction differs more from the heading is not the lane that the vehicle drives on. */
 static const double start_turn_cos = 0.5;
-/* A point farther than this from every lane is on none, as in a parking lot or a driveway. */
+/* A point farther than this from every lane has no lane, as in a parking lot or a driveway. */
 static const double lane_reach_m = 15.0;
-/* Lanes overlap in junctions, and logged vehicles drive beside lane centres: lanes that are this much farther away than
- * the nearest are candidates as well. Less than a lane width, so that the opposite lane is none. */
-static const double candidate_gap_m = 2.0;
-/* Cost of a metre between a point and its lane: a near lane is preferred to a short path. */
-static const double sidestep_cost = 5.0;
+/* Lanes overlap in junctions, and logged vehicles deviate from lane centres: lanes up to this much farther away than
+ * the nearest one are candidates, too. Less than a lane width, so that the opposite lane is no candidate. */
+static const double candidate_margin_m = 2.0;
+/* Cost of a metre between a point and its lane: a nearer lane is preferred to a shorter path. */
+static const double distance_cost = 5.0;
 
 /* ---- lanes near a point ---- */
 
 typedef struct candidate {
     int32_t lane;
-    double along_m, away_m;
+    double along_m, distance_m;
 } candidate;
 
 typedef struct candidates {
-    candidate of[CANDIDATE_LIMIT];
+    candidate item[CANDIDATE_LIMIT];
     int32_t count;
 } candidates;
 
-/* The place of a lane nearest to a point, on segments along `ahead`, or all where it is NULL. */
+/* The point of a lane nearest to `at`. Where `ahead` is not NULL, segments that differ from it by more than 60 degrees
+ * are ignored. */
 static candidate nearest_on(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
     candidate best = {lane, 0.0, INFINITY};
     for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
@@ -48,35 +50,36 @@ static candidate nearest_on(const drv_lanes *lanes, int32_t lane, drv_point at, 
         if (ahead && (dx * (double)ahead->x + dy * (double)ahead->y) / length_m < start_turn_cos) continue;
         const double x = (double)at.x - (double)lanes->x_m[i], y = (double)at.y - (double)lanes->y_m[i];
         const double share = fmin(fmax((x * dx + y * dy) / (length_m * length_m), 0.0), 1.0);
-        const double away_x = x - share * dx, away_y = y - share * dy;
-        const double away_m = sqrt(away_x * away_x + away_y * away_y);
-        if (!(away_m < best.away_m)) continue;
+        const double off_x = x - share * dx, off_y = y - share * dy;
+        const double distance_m = sqrt(off_x * off_x + off_y * off_y);
+        if (!(distance_m < best.distance_m)) continue;
         const double first_m = lanes->arc_m[i], step_m = (double)lanes->arc_m[i + 1] - first_m;
-        best = (candidate){lane, first_m + share * step_m, away_m};
+        best = (candidate){lane, first_m + share * step_m, distance_m};
     }
     return best;
 }
 
-/* The nearest lanes, nearest first. */
+/* The candidates for a point, nearest first. */
 static candidates lanes_near(const drv_lanes *lanes, drv_point at, const drv_point *ahead) {
     candidates near = {.count = 0};
     for (int32_t lane = 0; lane < lanes->road_count; lane++) {
         const candidate found = nearest_on(lanes, lane, at, ahead);
-        if (!(found.away_m <= lane_reach_m)) continue;
+        if (!(found.distance_m <= lane_reach_m)) continue;
         int32_t rank = near.count;
-        while (rank > 0 && found.away_m < near.of[rank - 1].away_m) rank--;
+        while (rank > 0 && found.distance_m < near.item[rank - 1].distance_m) rank--;
         if (rank == CANDIDATE_LIMIT) continue;
         near.count += near.count < CANDIDATE_LIMIT;
-        for (int32_t i = near.count - 1; i > rank; i--) near.of[i] = near.of[i - 1];
-        near.of[rank] = found;
+        for (int32_t i = near.count - 1; i > rank; i--) near.item[i] = near.item[i - 1];
+        near.item[rank] = found;
     }
-    while (near.count > 0 && near.of[near.count - 1].away_m > near.of[0].away_m + candidate_gap_m) near.count--;
+    while (near.count > 0 && near.item[near.count - 1].distance_m > near.item[0].distance_m + candidate_margin_m)
+        near.count--;
     return near;
 }
 
 static const candidate *candidate_of(const candidates *near, int32_t lane) {
     for (int32_t i = 0; i < near->count; i++)
-        if (near->of[i].lane == lane) return &near->of[i];
+        if (near->item[i].lane == lane) return &near->item[i];
     return NULL;
 }
 
@@ -89,9 +92,9 @@ typedef struct entry {
 
 typedef struct search {
     const drv_lanes *lanes;
-    double *cost_m;  /* of each lane, at its first point */
-    int32_t *before; /* the lane before each; ~lane where that is the start lane */
-    entry *queue;    /* a binary heap, the cheapest first; every link is offered at most twice */
+    double *cost_m;    /* of each lane, at its first point */
+    int32_t *previous; /* the lane before it on the path; ~lane where that is the start lane */
+    entry *queue;      /* a binary heap, the cheapest first; each link adds at most two entries */
     int32_t queued;
 } search;
 
@@ -116,13 +119,13 @@ static entry pop(search *in) {
     return first;
 }
 
-/* Offers the successors of a lane whose end costs `cost_m`. */
-static void offer_successors(search *in, int32_t lane, double cost_m, int32_t before) {
+/* Relaxes the links of a lane, whose end has cost `cost_m`. */
+static void relax(search *in, int32_t lane, double cost_m, int32_t previous) {
     for (int32_t link = in->lanes->successor_start[lane]; link < in->lanes->successor_start[lane + 1]; link++) {
         const int32_t to = in->lanes->successor[link];
         if (!(cost_m < in->cost_m[to])) continue;
         in->cost_m[to] = cost_m;
-        in->before[to] = before;
+        in->previous[to] = previous;
         push(in, (entry){cost_m, to});
     }
 }
@@ -137,48 +140,50 @@ typedef struct found_path {
 } found_path;
 
 static found_path find(search *in, const candidates *starts, const candidates *goals) {
-    /* Start and goal on one lane. */
+    /* paths on one lane */
     found_path best = {INFINITY, -1, false};
     for (int32_t i = 0; i < starts->count; i++) {
-        const candidate start = starts->of[i], *goal = candidate_of(goals, start.lane);
+        const candidate start = starts->item[i], *goal = candidate_of(goals, start.lane);
         if (!goal || goal->along_m < start.along_m) continue;
-        const double cost_m = goal->along_m - start.along_m + sidestep_cost * (start.away_m + goal->away_m);
+        const double cost_m = goal->along_m - start.along_m + distance_cost * (start.distance_m + goal->distance_m);
         if (cost_m < best.cost_m) best = (found_path){cost_m, start.lane, true};
     }
 
-    /* Expand lanes in the order of their cost. */
+    /* paths over links: expand lanes in the order of their cost */
     for (int32_t lane = 0; lane < in->lanes->road_count; lane++) in->cost_m[lane] = INFINITY;
     for (int32_t i = 0; i < starts->count; i++) {
-        const candidate start = starts->of[i];
-        const double left_m = (double)drv_lane_length_m(in->lanes, start.lane) - start.along_m;
-        offer_successors(in, start.lane, left_m + sidestep_cost * start.away_m, ~start.lane);
+        const candidate start = starts->item[i];
+        const double remaining_m = (double)drv_lane_length_m(in->lanes, start.lane) - start.along_m;
+        relax(in, start.lane, remaining_m + distance_cost * start.distance_m, ~start.lane);
     }
     while (in->queued > 0) {
         const entry next = pop(in);
         if (next.cost_m > in->cost_m[next.lane] || next.cost_m >= best.cost_m) continue;
         const candidate *goal = candidate_of(goals, next.lane);
-        const double arrival_m = goal ? next.cost_m + goal->along_m + sidestep_cost * goal->away_m : INFINITY;
+        const double arrival_m = goal ? next.cost_m + goal->along_m + distance_cost * goal->distance_m : INFINITY;
         if (arrival_m < best.cost_m) best = (found_path){arrival_m, next.lane, false};
-        offer_successors(in, next.lane, next.cost_m + (double)drv_lane_length_m(in->lanes, next.lane), next.lane);
+        relax(in, next.lane, next.cost_m + (double)drv_lane_length_m(in->lanes, next.lane), next.lane);
     }
     return best;
 }
 
-/* Writes the lanes of the path, walking back from its last one; returns their number. */
+/* Writes the lanes of a path, from its last one back; returns their number. */
 static int32_t write_path(const search *in, found_path path, const candidates *starts, const candidates *goals,
                           int32_t capacity, drv_route_lane *out) {
+    /* count the lanes and find the first */
     int32_t count = 1, lane = path.last;
     if (!path.one_lane)
-        for (count = 2; in->before[lane] >= 0; count++) lane = in->before[lane];
-    const int32_t start = path.one_lane ? path.last : ~in->before[lane];
+        for (count = 2; in->previous[lane] >= 0; count++) lane = in->previous[lane];
+    const int32_t start = path.one_lane ? path.last : ~in->previous[lane];
 
+    /* write them, those beyond the capacity left out */
     lane = path.last;
     for (int32_t i = count - 1; i >= 0; i--) {
         const float from_m = i == 0 ? (float)candidate_of(starts, start)->along_m : 0.0f;
         const float to_m = i == count - 1 ? (float)candidate_of(goals, path.last)->along_m
                                           : drv_lane_length_m(in->lanes, i == 0 ? start : lane);
         if (i < capacity) out[i] = (drv_route_lane){i == 0 ? start : lane, from_m, to_m};
-        if (i > 0) lane = in->before[lane];
+        if (i > 0) lane = in->previous[lane];
     }
     return count;
 }
@@ -189,33 +194,46 @@ static drv_status check_graph(const drv_scene *scene, char *message) {
                     scene->name);
 }
 
+static drv_status check_ends(const drv_scene *scene, const drv_route_ends *ends, char *message) {
+    const struct {
+        const char *name;
+        float value;
+    } numbers[] = {{"start_x_m", ends->start_x_m},
+                   {"start_y_m", ends->start_y_m},
+                   {"start_heading_rad", ends->start_heading_rad},
+                   {"goal_x_m", ends->goal_x_m},
+                   {"goal_y_m", ends->goal_y_m}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(fabsf(numbers[i].value) <= (float)DRV_COORDINATE_LIMIT_M))
+            return drv_fail(message, DRV_ERROR_CALL, "scene %.80s: %s of a route is %g; it must be %d to %d",
+                            scene->name, numbers[i].name, (double)numbers[i].value, -DRV_COORDINATE_LIMIT_M,
+                            DRV_COORDINATE_LIMIT_M);
+    return DRV_OK;
+}
+
 /* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
 __attribute__((noinline)) static drv_status route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity,
                                                   drv_route_lane *out, int32_t *count, char *message) {
     *count = 0;
     drv_status status = check_graph(scene, message);
     if (status != DRV_OK) return status;
-    const float values[] = {ends->start_x_m, ends->start_y_m, ends->start_heading_rad, ends->goal_x_m, ends->goal_y_m};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (!(fabsf(values[i]) <= (float)DRV_COORDINATE_LIMIT_M))
-            return drv_fail(message, DRV_ERROR_CALL,
-                            "scene %.80s: number %d of the ends of a route is %g; it must be %d to %d", scene->name,
-                            (int)i, (double)values[i], -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M);
+    status = check_ends(scene, ends, message);
+    if (status != DRV_OK) return status;
 
-    /* The lanes at both ends. */
+    /* find the lanes at both ends */
     const drv_lanes *lanes = &scene->lanes;
     const drv_point ahead = drv_direction(drv_wrap_angle(ends->start_heading_rad));
     const candidates starts = lanes_near(lanes, (drv_point){ends->start_x_m, ends->start_y_m}, &ahead);
     const candidates goals = lanes_near(lanes, (drv_point){ends->goal_x_m, ends->goal_y_m}, NULL);
     if (starts.count == 0 || goals.count == 0) return DRV_OK;
 
-    /* Memory of one search, in one block. */
-    const size_t roads = (size_t)lanes->road_count, offers = 2 * (size_t)lanes->link_count;
-    entry *block = malloc(offers * sizeof(entry) + roads * (sizeof(double) + sizeof(int32_t)));
+    /* search, with all memory in one block */
+    const size_t roads = (size_t)lanes->road_count, queue_limit = 2 * (size_t)lanes->link_count;
+    entry *block = malloc(queue_limit * sizeof(entry) + roads * (sizeof(double) + sizeof(int32_t)));
     if (!block)
         return drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory to search its %d roads for a route",
                         scene->name, lanes->road_count);
-    double *cost_m = (double *)(void *)(block + offers);
+    double *cost_m = (double *)(void *)(block + queue_limit);
     search in = {lanes, cost_m, (int32_t *)(void *)(cost_m + roads), block, 0};
     const found_path path = find(&in, &starts, &goals);
     if (path.last >= 0) *count = write_path(&in, path, &starts, &goals, capacity, out);

@@ -97,6 +97,8 @@ static float forward_speed(float vx_mps, float vy_mps, float heading_rad) {
 
 static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
     const int64_t vehicles = scene->vehicle_count, log = (int64_t)scene->frame_count * scene->log_replay_count;
+
+    /* radii, controllers and starts, whose order is that of the vehicles */
     for (int64_t i = 0; i < vehicles; i++) {
         float length = in->length_m[i], width = in->width_m[i];
         const drv_controller controller = i < scene->num_agents                             ? DRV_CONTROLLER_AGENT
@@ -112,6 +114,8 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
         scene->start_speed_mps[i] =
             forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
     }
+
+    /* logs, with zeros where they are not valid */
     for (int64_t i = 0; i < log; i++) {
         bool valid = in->log_valid[i] != 0;
         scene->log_x_m[i] = valid ? in->log_x_m[i] : 0.0f;
@@ -137,6 +141,7 @@ static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_ro
 /* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
 __attribute__((noinline)) static drv_status create(const drv_scene_input *in, drv_arena *arena, drv_scene **out,
                                                    char *message) {
+    /* check the input, and count its segments */
     *out = NULL;
     drv_status status = drv_scene_input_check(in, message);
     if (status != DRV_OK) return status;
@@ -145,6 +150,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s: its roads make %lld segments; at most %d are allowed",
                         in->name, (long long)count, DRV_POINT_LIMIT);
 
+    /* split and sort the segments, from which the sizes of all arrays follow */
     drv_road_segment *pieces = malloc((size_t)(count > 0 ? count : 1) * sizeof *pieces);
     drv_scene plan = {.dt_s = in->dt_s,
                       .trial_steps = in->trial_steps,
@@ -162,6 +168,8 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         if (in->lane_start) plan.lanes = drv_lanes_measure(in);
         scene = allocate(&plan, arena, (int32_t)count, edge_count, in->lane_start != NULL);
     }
+
+    /* fill the arrays */
     if (scene) {
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
         copy_arrays(scene, in);

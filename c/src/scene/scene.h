@@ -1,5 +1,5 @@
-/* What is a scene? An immutable, validated map with vehicles, shared by all worlds and batches, independent of
- * configs. */
+/* What is a scene? A map and its vehicles: validated, immutable, independent of configs, and shared by all worlds and
+ * batches that play it. */
 #ifndef DRV_SCENE_H
 #define DRV_SCENE_H
 
@@ -13,11 +13,11 @@ enum {
     DRV_SCENE_NAME_BYTES = 96,
     DRV_VEHICLE_LIMIT = DRV_OBJECT_LIMIT, /* any object may be a vehicle */
     DRV_INDEX_LIMIT = 65535, /* largest index in an index observation: uint16, and 0 is an empty slot */
-    DRV_CELL_LIMIT = 1 << 18
+    DRV_CELL_LIMIT = 1 << 18 /* of the grid */
 };
 
 static const float drv_segment_limit_m = DRV_SEGMENT_LIMIT_M;
-static const float drv_cell_m = 5.0f;
+static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubling */
 
 /* The arrays that a scene derives from its input; elements as in DRV_SCENE_ARRAYS.
  *
@@ -41,8 +41,7 @@ struct drv_scene {
     atomic_int references;
     float dt_s;
     int32_t trial_steps;
-    /* Vehicles are ordered: agents, log-replay vehicles, static vehicles. Outside this folder only the columns of the
-     * log depend on the order, see drv_scene_log_first. */
+    /* Vehicles are in this order: agents, log-replay vehicles, static vehicles. */
     int32_t num_agents, log_replay_count, vehicle_count, frame_count;
     int32_t road_count;
 
@@ -62,7 +61,7 @@ struct drv_scene {
     uint64_t bytes;
 };
 
-/* Returns the vehicle of the first column of the log; the others follow in order. */
+/* Returns the vehicle of the log's first column; those of the other columns follow it. */
 static inline int32_t drv_scene_log_first(const drv_scene *scene) { return scene->num_agents; }
 
 void drv_scene_retain(drv_scene *scene);

@@ -15,7 +15,7 @@ int32_t drv_scene_array_fields(drv_scene_array_field *out, int32_t capacity) {
     return count;
 }
 
-/* The first fault found; later checks return at once. */
+/* Holds the first error; later checks do nothing. */
 typedef struct checker {
     const char *name;
     char *message;
@@ -30,12 +30,12 @@ static void check_count(checker *check, const char *what, int64_t found, int64_t
 
 /* ---- arrays ---- */
 
-/* The entries of an array that are read: all but those of log-replay vehicles, or those that are valid in the log. */
+/* Which entries of an array the scene reads, and so are checked. */
 typedef struct elements {
-    const char *noun;
+    const char *noun; /* for the sentence of an error */
     int64_t count;
-    int64_t skipped_first, skipped_end;
-    const uint8_t *valid;
+    int64_t skipped_first, skipped_end; /* entries of log-replay vehicles, which have no start */
+    const uint8_t *valid;               /* of the log, or NULL: only valid entries are read */
 } elements;
 
 #define ELEMENTS_VEHICLES(in) {"vehicle", DRV_COUNT_VEHICLES(in), 0, 0, NULL}
@@ -76,7 +76,7 @@ static void check_int32_t(checker *check, const char *array, elements of, const 
                                      of.noun, (long long)i, values[i], low, high);
 }
 
-/* road_start divides the points among the roads, each of which has one. */
+/* road_start divides the points among the roads; each has at least one. */
 static void check_roads(checker *check, const drv_scene_input *in) {
     if (check->status != DRV_OK) return;
     if (in->road_start[0] != 0 || in->road_start[in->road_count] != in->point_count)
@@ -91,6 +91,7 @@ static void check_roads(checker *check, const drv_scene_input *in) {
 }
 
 drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
+    /* the counts, on which all else depends */
     checker check = {in->name, message, DRV_OK};
     check_count(&check, "vehicle_count", in->vehicle_count, 1, DRV_VEHICLE_LIMIT);
     check_count(&check, "num_agents", in->num_agents, 1, in->vehicle_count);
@@ -105,6 +106,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
         return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s: dt_s is %.9g; it must be %g to %g", in->name,
                         (double)in->dt_s, DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S);
 
+    /* the arrays, then how they refer to each other */
 #define X(type, name, letter, element, low, high) \
     check_##type(&check, #name, (elements)ELEMENTS_##element(in), in->name, low, high);
     DRV_SCENE_ARRAYS(X)

@@ -1,4 +1,5 @@
-/* How do roads become the segments of the grid? Long ones are split, all are sorted by the cell of their middle. */
+/* How do roads become the segments of the grid? Long ones are split, then all are sorted by the cell of their middle.
+ * */
 #include "scene/segments.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "math/vector.h"
 #include "scene/scene.h"
 
-/* Steps of a polyline below this are repeated points. */
+/* Points of a polyline that are nearer to each other than this are repetitions. */
 static const float repeated_m = 1e-4f;
 
 int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out) {
@@ -19,6 +20,7 @@ int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out) {
             float dx = in->point_x_m[i + 1] - in->point_x_m[i], dy = in->point_y_m[i + 1] - in->point_y_m[i];
             float length_m = sqrtf(dx * dx + dy * dy);
             if (length_m < repeated_m) continue;
+            /* split the step into pieces of at most the limit */
             int32_t pieces = (int32_t)ceilf(length_m / drv_segment_limit_m);
             if (!out) {
                 count += pieces;

@@ -6,18 +6,21 @@
 #include "math/grid.h"
 
 typedef struct drv_road_segment {
-    drv_point middle, along;
+    drv_point middle, along; /* along: unit direction; zero for a single point */
     float half_length_m;
-    int32_t road, cell, order;
+    int32_t road;
+    int32_t cell;  /* set by drv_segments_sort */
+    int32_t order; /* before sorting, which makes the sort stable */
 } drv_road_segment;
 
-/* Writes the segments of all roads to `out`, in file order, unless it is NULL; returns their number. */
+/* Writes the segments of all roads, in the order of the input, to `out`; returns their number. NULL: counts them only.
+ * */
 int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out);
 
-/* Returns a grid that covers the segments, and sorts them by its cells. */
+/* Sorts the segments by the cells of a grid that covers them; returns the grid. */
 drv_grid drv_segments_sort(drv_road_segment *segments, int64_t count);
 
-/* Copies the sorted segments, all or those of road edges alone, to their arrays. */
+/* Copies the sorted segments, or only those of road edges, to the arrays of `out`. */
 void drv_segments_fill(drv_segments *out, const drv_road_segment *segments, int64_t count, const uint8_t *road_kind,
                        bool edges_only, int32_t cell_count);
 

@@ -105,7 +105,7 @@ SPOILT = {
     "header: metadata_bytes at byte 84 is 0; it must be": header(metadata_bytes=0),
     # table of sections
     f"table: code at byte {HEADER_BYTES} is 0; version 1.0 has no such section": with_entry(DATA, "metadata", code=0),
-    f"table: code at byte {entry_at('objects.kind')} is 16 after 16; codes must rise":
+    f"table: code at byte {entry_at('objects.kind')} is 16 after 16; codes must ascend":
         with_entry(DATA, "objects.kind", code=16),
     f"table: code at byte {entry_at('objects.kind')} is 18; section objects.kind, code 17, must come before it":
         with_entry(DATA, "objects.kind", code=18),
@@ -166,7 +166,7 @@ SPOILT = {
     "section objects.heading_rad": element("objects.heading_rad", 0, 3.1415930),
     "section objects.vx_mps": element("objects.vx_mps", 0, -201),
     "section objects.vy_mps": element("objects.vy_mps", 14, 1),
-    "is 150, with 150 across a speed of 212.132034 m/s; it must be at most 200":
+    "is 150 and objects.vy_mps 150, a speed of 212.132034 m/s; it must be at most 200":
         file_of(parts_of(FULL)[0], parts_of(FULL)[1] | {"objects.vx_mps": numbers("f", 150, *[0] * 14),
                                                         "objects.vy_mps": numbers("f", 150, *[0] * 14)}),
     f"section objects.valid at byte {at('objects.valid')}: element [1] at byte {at('objects.valid') + 1} is 191; "
