@@ -11,7 +11,8 @@ static drv_world world_in(const drv_part *part, int32_t index) {
 }
 
 static bool was_reset(const drv_part *part) {
-    const uint8_t *episode = (const uint8_t *)world_in(part, 0).episode; /* the others' lie a world's bytes apart */
+    /* the same array of the next world is world_bytes behind */
+    const uint8_t *episode = (const uint8_t *)world_in(part, 0).episode;
     for (int32_t i = 0; i < part->num_worlds; i++, episode += part->batch->world_bytes)
         if (*(const int64_t *)(const void *)episode < 0) return false;
     return true;
@@ -80,7 +81,7 @@ static void step_world(void *context, int32_t index, int32_t worker) {
     batch->kernels->step_world(&world, &own->scratch, batch->times_phases ? own->phase_ns : NULL);
 }
 
-static drv_status check_worlds_go_on(const drv_part *part, char *message) {
+static drv_status check_can_step(const drv_part *part, char *message) {
     const drv_batch *batch = part->batch;
     if (!batch->arrays.observations)
         return drv_fail(message, DRV_ERROR_CALL, "step was called before arrays were bound");
@@ -88,7 +89,7 @@ static drv_status check_worlds_go_on(const drv_part *part, char *message) {
     for (int32_t i = 0; batch->config.restart == DRV_RESTART_CALLER && i < part->num_worlds; i++)
         if (*world_in(part, i).pending == DRV_OPENS_EPISODE)
             return drv_fail(message, DRV_ERROR_CALL,
-                            "the episode of world %d is over and its restart is the caller's; reset it before the "
+                            "the episode of world %d has ended and restart is \"caller\"; reset the world before the "
                             "next step", i);
     return DRV_OK;
 }
@@ -99,7 +100,7 @@ static drv_status check_actions(const drv_part *part, char *message) {
     const int64_t agents = (int64_t)part->num_worlds * batch->sizes.agents;
     if (batch->kernels->fit_actions(actions, batch->config.action_type, agents)) return DRV_OK;
     drv_status status = DRV_OK;
-    /* Agents that wait may have any action: check world by world. */
+    /* Agents that wait may have any action: check the others, world by world. */
     for (int32_t i = 0; status == DRV_OK && i < part->num_worlds; i++) {
         const drv_world world = world_in(part, i);
         status = batch->kernels->check_actions(&world, i, message);
@@ -107,9 +108,9 @@ static drv_status check_actions(const drv_part *part, char *message) {
     return status;
 }
 
-/* Copies the caller's actions, the bound ones where `actions` is NULL, and checks the copy: later writes of the caller
- * cannot reach a step that has begun. Actions from elsewhere are stored in the bound array once they passed. */
-static drv_status take_actions(const drv_part *part, const void *actions, char *message) {
+/* Copies the caller's actions, the bound ones where `actions` is NULL, and checks the copy, so that later writes of the
+ * caller cannot reach the step. Actions from elsewhere are then stored in the bound array. */
+static drv_status copy_actions(const drv_part *part, const void *actions, char *message) {
     const drv_batch *batch = part->batch;
     const drv_actions copied = drv_batch_actions(batch, part->first_world);
     void *copy = copied.bin ? (void *)copied.bin : (void *)copied.share;
@@ -122,11 +123,12 @@ static drv_status take_actions(const drv_part *part, const void *actions, char *
     return status;
 }
 
-/* Enters a step; where it returns NULL nothing has changed. */
+/* Enters a part and copies its actions; NULL and an error status where the step may not run, and nothing has changed.
+ * */
 static drv_part *enter_step(drv_batch *batch, int32_t index, const void *actions, drv_status *status, char *message) {
     drv_part *part = drv_batch_enter(batch, index, message);
-    *status = part ? check_worlds_go_on(part, message) : DRV_ERROR_CALL;
-    if (*status == DRV_OK) *status = take_actions(part, actions, message);
+    *status = part ? check_can_step(part, message) : DRV_ERROR_CALL;
+    if (*status == DRV_OK) *status = copy_actions(part, actions, message);
     if (*status == DRV_OK) return part;
     if (part) drv_batch_leave(part);
     return NULL;
@@ -160,14 +162,14 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
 
 /* ---- restart observations ---- */
 
-/* Plays the world's next inner restart in a copy of its state and observes it. */
-static void look_ahead(void *context, int32_t index, int32_t worker) {
+/* Writes the first observations of the world's next trial, by a restart in a copy of its state. */
+static void observe_restart(void *context, int32_t index, int32_t worker) {
     const drv_part *part = context;
     const drv_batch *batch = part->batch;
     drv_scratch *scratch = &batch->workers[worker].scratch;
     const drv_world world = world_in(part, index);
 
-    /* Clear the world's part of the output. */
+    /* clear the world's part of the output */
     const bool halves = batch->config.observation_type == DRV_FLOAT16;
     const int64_t item_bytes = (int64_t)(halves ? sizeof(uint16_t) : sizeof(float));
     const int64_t world_bytes = (int64_t)batch->sizes.agents * batch->needs.observation_size * item_bytes;
@@ -175,7 +177,7 @@ static void look_ahead(void *context, int32_t index, int32_t worker) {
     memset(out, 0, (size_t)world_bytes);
     if (*world.trial + 1 == batch->config.max_trials) return;
 
-    /* Restart the copy and write the observations of the agents that wait. */
+    /* restart the copy and write the observations of the agents that wait */
     const int32_t number = part->first_world + index;
     memcpy(scratch->world, drv_batch_world_block(batch, number), (size_t)batch->world_bytes);
     drv_world copy = drv_batch_world_in(batch, number, scratch->world);
@@ -193,7 +195,7 @@ drv_status drv_batch_restart_observations(drv_batch *batch, int32_t index, void 
         status = drv_fail(message, DRV_ERROR_CALL, "restart_observations was called before reset; call reset first");
     } else {
         part->restart_out = out;
-        drv_pool_run(batch->pool, part->number, look_ahead, part, part->num_worlds);
+        drv_pool_run(batch->pool, part->number, observe_restart, part, part->num_worlds);
     }
     drv_batch_leave(part);
     return status;

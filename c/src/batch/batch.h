@@ -1,4 +1,4 @@
-/* What is a batch? The worlds of a caller, their memory, and the call that each part of them is in. */
+/* What is a batch? Worlds, their memory, and for each part of them the call in progress. */
 #ifndef DRV_BATCH_H
 #define DRV_BATCH_H
 
@@ -13,7 +13,7 @@
 #include "step/kernels.h"
 #include "view/road_cache.h"
 
-/* What an array has one entry per. */
+/* An array has one entry per agent, or one per world. */
 enum { AGENTS = 0, WORLDS = 1 };
 
 enum {
@@ -23,11 +23,11 @@ enum {
     DRV_ARRAY_COUNT
 };
 
-/* The memory of one thread; two cache lines apart, so that threads share none. */
+/* The memory of one thread, padded by two cache lines against false sharing. */
 typedef struct drv_worker {
     drv_scratch scratch;
     int64_t phase_ns[DRV_PHASE_COUNT];
-    uint8_t apart[128];
+    uint8_t padding[128];
 } drv_worker;
 
 /* Worlds that are called together, and the arguments of the call in progress. */
@@ -46,7 +46,7 @@ typedef struct drv_part {
 struct drv_batch {
     drv_config config;
     const drv_kernels *kernels;
-    drv_arena *arena; /* all memory below but the block, the caller's arrays and the pool */
+    drv_arena *arena; /* holds all below but the block, the caller's arrays and the pool */
     int32_t num_worlds, scene_count;
     drv_scene **scenes;
     drv_encoding *encodings; /* one per scene */
@@ -83,8 +83,8 @@ bool drv_batch_make_scratch(drv_batch *batch);
 /* Fills in entry_bytes. */
 void drv_batch_measure_arrays(drv_batch *batch);
 uint8_t *drv_batch_world_block(const drv_batch *batch, int32_t number);
-/* Views of one world: its scene, the caller's arrays from its first agent on, and its state, which is in `world_block`:
- * the batch's own block or a copy. */
+/* Returns a world: pointers to its scene, to its entries of the caller's arrays, and to its state in `world_block`,
+ * which is its part of the batch's block or a copy. */
 drv_world drv_batch_world_in(const drv_batch *batch, int32_t number, void *world_block);
 drv_world drv_batch_world(const drv_batch *batch, int32_t number);
 /* The core's copy of the actions, from a world's first agent on. */
@@ -92,11 +92,13 @@ drv_actions drv_batch_actions(const drv_batch *batch, int32_t number);
 
 /* ---- ownership.c ---- */
 
-/* Enters a part: until it is left, no other call can reach its worlds, and the floating-point environment is the
- * core's. NULL and an error message if the batch is closed, or a call or step holds one of the worlds. */
+/* Enters a part: until it is left, no other call can reach its worlds, and the thread has the core's floating-point
+ * environment. NULL and an error message if the batch is closed, or if a call or a step in flight holds one of the
+ * worlds. */
 drv_part *drv_batch_enter(drv_batch *batch, int32_t index, char *message);
 void drv_batch_leave(drv_part *part);
-/* Leave a call with its step in flight, and enter the part again to end that step. */
+/* The first leaves the call but keeps the worlds, for a step in flight; the second enters the part again to end that
+ * step. */
 void drv_batch_leave_in_flight(drv_part *part);
 drv_part *drv_batch_enter_flight(drv_batch *batch, int32_t index, char *message);
 

@@ -1,9 +1,9 @@
-/* Which actions does a log stand for? Checks at the API boundary, then the step's kernel. */
+/* Which actions replay a log? Checks at the API boundary; step/expert.c computes them. */
 #include "batch/batch.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"
 
-/* A number that a log has for every vehicle in every frame. */
+/* One array of a log, of a number per vehicle and frame. */
 typedef struct track {
     const char *name;
     const float *value;
@@ -20,9 +20,9 @@ static drv_status check_track(const drv_log *log, track tracked, char *message) 
 }
 
 static drv_status check_log(const drv_log *log, char *message) {
-    enum { frame_limit = DRV_FRAME_LIMIT + 1 }; /* of the longest trial */
+    enum { frame_limit = DRV_FRAME_LIMIT + 1 }; /* a trial of n steps has n + 1 frames */
     const float shortest_m = (float)DRV_SIZE_LOWEST_M;
-    const float least_s = (float)DRV_DT_LOWEST_S, most_s = (float)DRV_DT_HIGHEST_S;
+    const float shortest_s = (float)DRV_DT_LOWEST_S, longest_s = (float)DRV_DT_HIGHEST_S;
     const track tracks[] = {{"x_m", log->x_m, DRV_COORDINATE_LIMIT_M},
                             {"y_m", log->y_m, DRV_COORDINATE_LIMIT_M},
                             {"heading_rad", log->heading_rad, (float)DRV_HEADING_LIMIT_RAD},
@@ -30,7 +30,7 @@ static drv_status check_log(const drv_log *log, char *message) {
                             {"vy_mps", log->vy_mps, DRV_SPEED_LIMIT_MPS}};
 
     /* the time step and the counts */
-    if (!(log->dt_s >= least_s && log->dt_s <= most_s))
+    if (!(log->dt_s >= shortest_s && log->dt_s <= longest_s))
         return drv_fail(message, DRV_ERROR_SCENE, "dt_s is %.9g; it must be in %g to %g", (double)log->dt_s,
                         DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S);
     if (log->frame_count < 1 || log->frame_count > frame_limit || log->vehicle_count < 0 ||
@@ -39,7 +39,7 @@ static drv_status check_log(const drv_log *log, char *message) {
                         "a log has %d frames of %d vehicles; it must be 1 to %d frames of 0 to %d vehicles",
                         log->frame_count, log->vehicle_count, frame_limit, DRV_VEHICLE_LIMIT);
 
-    /* the lengths, and what is valid of the tracks */
+    /* the lengths, and the valid entries of the tracks */
     for (int32_t i = 0; i < log->vehicle_count; i++)
         if (!(log->length_m[i] >= shortest_m && log->length_m[i] <= DRV_SIZE_LIMIT_M))
             return drv_fail(message, DRV_ERROR_SCENE, "length_m of vehicle %d is %.9g; it must be in %g to %d", i,

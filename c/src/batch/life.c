@@ -1,4 +1,4 @@
-/* How does a batch begin and end? */
+/* How is a batch created, closed and freed? */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool make_actions(drv_batch *batch) {
 }
 
 /* Divides the worlds into parts that differ by at most one world. */
-static void cut_parts(drv_batch *batch) {
+static void divide_into_parts(drv_batch *batch) {
     batch->parts[0] = (drv_part){.batch = batch, .num_worlds = batch->num_worlds};
     const int64_t worlds = batch->num_worlds, count = batch->ownership.part_count;
     for (int32_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static void clear_state(drv_batch *batch, const drv_batch_setup *setup) {
 
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
                             char *message) {
-    /* Check the setup and the block. */
+    /* check the setup and the block */
     drv_batch_needs needs;
     drv_status status = drv_batch_plan(setup, &needs, message);
     *out = NULL;
@@ -78,7 +78,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
                         "the state block is %llu bytes at offset %u of a cache line; it must be at least %llu bytes at "
                         "offset 0", (unsigned long long)block_bytes, offset, (unsigned long long)needs.block_bytes);
 
-    /* Copy the setup. */
+    /* copy the setup */
     drv_batch *batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->config = setup->config;
@@ -93,10 +93,10 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
         atomic_init(&batch->ownership.taken, 0);
         atomic_init(&batch->closing, false);
         drv_batch_measure_arrays(batch);
-        cut_parts(batch);
+        divide_into_parts(batch);
     }
 
-    /* Acquire memory and threads, then clear the state. */
+    /* acquire memory and the pool, then clear the state */
     if (!batch || !acquire_all(batch, setup)) {
         drv_batch_free(batch);
         return drv_fail(message, DRV_ERROR_MEMORY,
@@ -108,7 +108,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     return DRV_OK;
 }
 
-/* Releases all but the handle itself, which another thread may still hold. */
+/* Releases all but `batch` itself, which other threads may still pass to calls. */
 static void release_all(drv_batch *batch) {
     drv_pool_free(batch->pool);
     for (int32_t i = 0; batch->scenes && i < batch->scene_count; i++) drv_scene_release(batch->scenes[i]);
@@ -132,7 +132,7 @@ void drv_batch_close(drv_batch *batch) {
     atomic_store(&batch->closing, true);
     while (!drv_ownership_acquire(&batch->ownership, DRV_OWNERSHIP_WHOLE, &found)) {
         end_flights(batch);
-        drv_pool_yield(); /* a call in progress in another thread ends first */
+        drv_pool_yield(); /* until calls in progress in other threads have ended */
     }
     if (!batch->closed) release_all(batch);
     drv_ownership_release(&batch->ownership, DRV_OWNERSHIP_WHOLE);
@@ -147,7 +147,7 @@ void drv_batch_free(drv_batch *batch) {
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays) { batch->arrays = *arrays; }
 
 void drv_batch_forked(drv_batch *batch) {
-    /* The threads of calls and steps in progress are gone; what they were writing or releasing stays half done. */
+    /* The threads of calls and steps in progress do not exist here; what they were writing stays half written. */
     const bool in_progress = atomic_exchange(&batch->ownership.taken, 0) != 0;
     batch->torn = batch->torn || in_progress;
     if (in_progress && atomic_load(&batch->closing)) batch->closed = true;

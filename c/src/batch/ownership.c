@@ -1,11 +1,12 @@
-/* Which call may reach which worlds? One call at a time per world: a second thread gets an error instead of tearing the
- * state. */
+/* Which call may reach which worlds? One call at a time per world: a second one returns an error instead of corrupting
+ * the state. */
 #include "batch/batch.h"
 #include "platform/error.h"
 
 static void fail_closed(char *message) { drv_fail(message, DRV_ERROR_CALL, "this batch is closed; make a new one"); }
 
-/* Writes why a claim failed that found these bits; a call that close overtook gets the sentence of a closed batch. */
+/* Writes why a call could not acquire its worlds, from the ownership word that it found, or that the batch has been
+ * closed meanwhile. */
 static void fail_owned(const drv_part *part, uint64_t found, char *message) {
     const uint64_t rivals = found & drv_ownership_conflicts(&part->batch->ownership, part->number);
     int32_t in_flight = 0;
@@ -25,7 +26,7 @@ static void fail_owned(const drv_part *part, uint64_t found, char *message) {
     }
 }
 
-/* The part of that index; NULL and a sentence where no call may reach it. */
+/* Returns the part of that index; NULL and an error message where no call may enter it. */
 static drv_part *part_of(drv_batch *batch, int32_t index, char *message) {
     if (!batch || atomic_load(&batch->closing))
         fail_closed(message);

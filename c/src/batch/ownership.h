@@ -1,8 +1,8 @@
-/* Which calls hold which worlds of a batch? One atomic word records it for all parts, so that no two calls ever share
- * a world.
+/* Which calls hold which worlds of a batch? One atomic word for all parts, so that no two calls ever reach the same
+ * world.
  *
- * A part has a number: 0 is the whole batch, 1 + i its part i. A call sets the low bit of its part; a step in flight,
- * which no call holds, sets the high bit. */
+ * A part has a number: 0 is the whole batch, 1 + i its part i. Bit `number` is set while a call is in the part, bit
+ * DRV_OWNERSHIP_HIGH + `number` while a step of it is in flight, between step_async and wait. */
 #ifndef DRV_OWNERSHIP_H
 #define DRV_OWNERSHIP_H
 
@@ -27,12 +27,12 @@ static inline uint64_t drv_ownership_flight_bit(int32_t number) {
     return drv_ownership_call_bit(number) << DRV_OWNERSHIP_HIGH;
 }
 
-/* The call bits among some bits. */
+/* The bits of calls in a word. */
 static inline uint64_t drv_ownership_call_bits(uint64_t bits) {
     return bits & (drv_ownership_call_bit(DRV_OWNERSHIP_HIGH) - 1);
 }
 
-/* The bits of every part that shares a world with this one, itself included. */
+/* The bits of all parts that share a world with this one, its own included. */
 static inline uint64_t drv_ownership_conflicts(const drv_ownership *ownership, int32_t number) {
     const uint64_t all = drv_ownership_call_bit(1 + ownership->part_count) - 1;
     const uint64_t own = drv_ownership_call_bit(DRV_OWNERSHIP_WHOLE) | drv_ownership_call_bit(number);

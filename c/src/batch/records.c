@@ -4,7 +4,7 @@
 #include "batch/batch.h"
 #include "step/metrics.h"
 
-/* Records of the agents of one finished trial that a world holds. */
+/* The number of records of one finished trial: one per agent of its scene. */
 static int32_t agents_in(const drv_world *world, int32_t index) {
     return world->scenes[world->record_scene[index]]->num_agents;
 }

@@ -1,4 +1,4 @@
-/* What does a batch report? Means over agents of the averages that metrics.c keeps, and the time of each phase. */
+/* What does a batch report? Means over agents of the moving averages of step/metrics.c, and the time of each phase. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +53,8 @@ static bool has_data(const drv_world *world, int32_t agent, int32_t trial) {
     return world->trials[agent * world->sizes.max_trials + trial] > 0;
 }
 
-/* Adds a world's agents that have data of a metric in one trial (trial < 0: the mean over an agent's trials). */
+/* Adds the metric of each agent of a world that has data: in one trial, or, where `trial` is -1, its mean over trials.
+ * */
 static void add_metric(const drv_world *world, int32_t metric, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const int32_t first = trial < 0 ? 0 : trial, end = trial < 0 ? world->sizes.max_trials : trial + 1;
@@ -64,7 +65,7 @@ static void add_metric(const drv_world *world, int32_t metric, int32_t trial, me
     }
 }
 
-/* Adds score in `trial` minus score in trial 0 of the agents that have both. */
+/* Adds, for each agent that has both, the score in `trial` minus that in trial 0. */
 static void add_adaptation(const drv_world *world, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++)
         if (has_data(world, agent, 0) && has_data(world, agent, trial))

@@ -4,7 +4,8 @@
 #include "platform/arena.h"
 #include "view/layout.h"
 
-/* Lays out the scratch arrays of one worker in its block, or only measures the block if `base` is NULL. */
+/* Lays out the scratch arrays of one worker in its block; returns the bytes they need. NULL as `base`: returns the
+ * bytes only. */
 static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     int64_t items = batch->sizes.vehicles;
     for (int32_t i = 0; i < batch->scene_count; i++)

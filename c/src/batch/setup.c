@@ -1,5 +1,5 @@
-/* May a batch be set up like this, and how much memory does it need? Checks at the API boundary, behind which phases
- * cannot fail. */
+/* Is a setup valid, and how much memory does its batch need? These checks at the API boundary are why phases cannot
+ * fail. */
 #include <math.h>
 #include <stddef.h>
 
@@ -97,7 +97,7 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
     const drv_config *config = &setup->config;
     if (scene->num_agents > setup->agents_per_world)
         return drv_fail(message, DRV_ERROR_SCENE,
-                        "scene %.80s has %d controlled vehicles; there are %d agents a world", scene->name,
+                        "scene %.80s has %d agents; it must be at most agents_per_world, %d", scene->name,
                         scene->num_agents, setup->agents_per_world);
     if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
         return drv_fail(message, DRV_ERROR_SCENE,

@@ -15,7 +15,7 @@ void drv_batch_measure_arrays(drv_batch *batch) {
     }
 }
 
-/* Entries are counted in pointers: drv_arrays has nothing else. */
+/* drv_batch_measure_arrays divides offsets by the size of a pointer. */
 _Static_assert(sizeof(drv_arrays) == DRV_ARRAY_COUNT * sizeof(void *), "drv_arrays is an array of pointers");
 
 uint8_t *drv_batch_world_block(const drv_batch *batch, int32_t number) {
@@ -28,7 +28,7 @@ drv_actions drv_batch_actions(const drv_batch *batch, int32_t number) {
     return (drv_actions){all.bin ? all.bin + first : NULL, all.share ? all.share + first : NULL};
 }
 
-/* An array from an entry on; NULL where the batch has no such array. */
+/* Returns a pointer to an entry; NULL where the batch has no such array. */
 static void *entry_of(void *array, int64_t entry, int64_t entry_bytes) {
     return array ? (uint8_t *)array + entry * entry_bytes : NULL;
 }
