@@ -1,12 +1,12 @@
-/* Where are scenes in memory? Side by side in an arena, for those that are made together. */
+/* Where in memory are scenes? Those created together are side by side in an arena. */
 #ifndef DRIVE_ARENA_H
 #define DRIVE_ARENA_H
 
-/* Memory for scenes, in few large pages. One thread at a time makes scenes in an arena. */
+/* Memory for scenes, in few large pages. One thread at a time may create scenes in an arena. */
 typedef struct drv_arena drv_arena;
 
 drv_arena *drv_arena_create(void); /* NULL if out of memory */
-/* Scenes outlive their arena: its memory is freed as they are released. */
+/* Scenes may outlive their arena: a slab of it is freed once the last scene in it is released. */
 void drv_arena_free(drv_arena *arena);
 
 #endif

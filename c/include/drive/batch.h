@@ -14,11 +14,11 @@
 
 enum {
     DRV_METRIC_SCORE = 0,
-    /* In place of a part's index: all worlds. */
+    /* As the index of a part: all worlds. */
     DRV_WHOLE_BATCH = -1
 };
 
-/* How an agent's trial ended. DRV_OUTCOME_OTHER is kept for causes that are none of the named ones. */
+/* How an agent's trial ended. DRV_OUTCOME_OTHER is reserved for further causes. */
 typedef enum drv_outcome {
     DRV_OUTCOME_NONE = 0,
     DRV_OUTCOME_GOAL = 1,
@@ -28,7 +28,7 @@ typedef enum drv_outcome {
     DRV_OUTCOME_OTHER = 5
 } drv_outcome;
 
-/* Bits of the per-agent summary code, one uint16 an agent; `outcome` sits above them, see DRV_CODE_OUTCOME_SHIFT. */
+/* Bits of the channel `code`, one uint16 per agent; the outcome is in the bits from DRV_CODE_OUTCOME_SHIFT on. */
 enum {
     DRV_CODE_TRIAL_ENDED = 1,
     DRV_CODE_TRUNCATION = 2,
@@ -39,15 +39,15 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
-/* Sizes that a batch needs from its caller. */
+/* Sizes of what the caller allocates for a batch. */
 typedef struct drv_batch_needs {
     uint64_t block_bytes; /* state: one block, 64-byte aligned, no pointers in it */
     int32_t num_agents;
     int32_t agents_per_world;
     int32_t vehicles_per_world;
-    int32_t observation_size;  /* floats of an agent */
-    int32_t observation_bytes; /* of an agent */
-    int32_t action_width;      /* numbers of an agent */
+    int32_t observation_size;  /* floats per agent */
+    int32_t observation_bytes; /* bytes per agent */
+    int32_t action_width;      /* numbers per agent */
 } drv_batch_needs;
 
 typedef struct drv_batch_setup {
@@ -60,8 +60,8 @@ typedef struct drv_batch_setup {
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
     int32_t record_capacity; /* finished trials whose records a world holds until they are taken; 0: it holds none */
-    int32_t part_count;   /* parts that can be called apart, at most one a world; 0: only the whole batch is called */
-    const char *instruction_set; /* a name of drv_batch_instruction_set, or NULL: the best this processor has */
+    int32_t part_count;   /* parts that can be called separately, at most one per world; 0: only the whole batch */
+    const char *instruction_set; /* as drv_batch_instruction_set returns it; NULL: the fastest one supported */
 } drv_batch_setup;
 
 /* The caller's arrays, bound once; drv_array_fields returns their shapes. Flags are 0 or 1. */
@@ -103,10 +103,10 @@ typedef struct drv_state_field {
     int32_t count; /* elements of one world */
 } drv_state_field;
 
-/* The moving averages of one figure over the agents that have data. */
+/* The mean of a figure over the agents that have data. */
 typedef struct drv_figure {
     double value; /* NaN while n is 0 */
-    int64_t n;
+    int64_t n;    /* agents */
 } drv_figure;
 
 /* Writes up to `capacity` of the arrays that a batch of this config has and returns how many there are. */
@@ -115,15 +115,16 @@ int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs,
 
 /* Checks the setup and returns the memory it needs. */
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message);
-/* Makes a batch in the caller's block, which is cleared and must outlive it. Retains each scene. */
+/* Creates a batch, with its state in the caller's block, which is cleared and must outlive the batch. Retains each
+ * scene. */
 drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t block_bytes, drv_batch **out,
                             char *message);
-/* Copy the state of one world (world_stride bytes), or the whole block and every array, all of one moment. The arrays
- * of `arrays` are as long as the bound ones. */
+/* Copy the state of one world (world_stride bytes), or the whole block and every array. No step runs meanwhile. The
+ * arrays of `arrays` are as long as the bound ones. */
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
-/* Waits for calls in progress and steps in flight, then ends the threads and releases the scenes; later calls return an
- * error. */
+/* Waits for calls in progress, ends steps in flight, then ends the threads and releases the scenes; later calls return
+ * an error. */
 void drv_batch_close(drv_batch *batch);
 void drv_batch_free(drv_batch *batch); /* closes the batch first, where it is open */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
@@ -134,30 +135,31 @@ void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the f
  * `part` work on the whole batch. */
 drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
 /* Opens the next episode of each chosen world, or, where seeds is given, episode 0 of its own seed.
- * seeds, ages: one a world or NULL; worlds: one flag a world or NULL for all. */
+ * `seeds` and `ages` have one entry per world or are NULL; an age is a number of steps by which the clock of the first
+ * trial is ahead. `worlds` has one flag per world, or is NULL for all. */
 drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds, const uint8_t *worlds,
                            const int32_t *ages, char *message);
-/* Steps every world. `actions` are copied into the bound array once they passed the checks; NULL uses that array as it
- * is. Changes nothing unless it returns DRV_OK. */
+/* Steps every world. Once `actions` have passed the checks they are copied into the bound array; where they are NULL,
+ * the actions in that array are used. Changes nothing unless it returns DRV_OK. */
 drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, char *message);
 /* Starts the same step: returns once the actions are copied, and leaves the step in flight to thread_count - 1 threads,
  * at least one. Until drv_batch_wait the arrays of these worlds must not be read, the bound actions may be written, and
  * every other call returns an error. */
 drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
-/* Ends the step in flight, from any thread, which steps some of the remaining worlds itself. */
+/* Ends the step in flight. Any thread may call it, and steps some of the remaining worlds itself. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
-/* Writes the observation of each waiting agent at its next inner restart, zeros elsewhere: observation_size floats per
- * agent, or half floats where observations are. */
+/* Writes the observation with which each waiting agent will start the next trial of its episode; zeros for other
+ * agents, and in the last trial. observation_size floats per agent, or half floats if observations are. */
 drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);
 /* The pool's threads do not survive a fork; the child calls this before its first step. If another thread was in a call
  * at the fork, or a step was in flight, the child's copy is half written, and all calls but close return an error. */
 void drv_batch_forked(drv_batch *batch);
 
-/* Figures: index 0 .. drv_metric_count() - 1; the score is index DRV_METRIC_SCORE. They hold whole trials of a world:
- * all its agents enter in the step that ends the trial, and a trial that a reset cuts enters nothing. */
+/* Metrics have indices 0 .. drv_metric_count() - 1; the score has DRV_METRIC_SCORE. They are of whole trials: all
+ * agents of a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
 int32_t drv_metric_count(void);
 const char *drv_metric_name(int32_t metric); /* "" past the end */
-/* Over the trial of that index, 0 .. max_trials - 1, or, where it is -1, over all trials of an agent. */
+/* The metric in the trial of that index, 0 .. max_trials - 1; -1: its mean over the trials of an agent. */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean, over the agents that have both, of the score in trial `trial` minus the score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);

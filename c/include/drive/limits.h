@@ -7,17 +7,17 @@
 #endif
 
 enum {
-    /* Parts that can be called apart, worlds, and threads of a batch. */
+    /* Parts that can be called separately, worlds, and threads of a batch. */
     DRV_PART_LIMIT = 16,
     DRV_WORLD_LIMIT = 1 << 20,
     DRV_THREAD_LIMIT = 1024,
     /* Finished trials whose records a world may hold. */
     DRV_RECORD_LIMIT = 1000000,
-    /* Partners, and roads, of one agent. */
+    /* Slots of an agent for partners, and for roads. */
     DRV_SLOT_LIMIT = 4096,
-    /* Float32 coordinates beyond this are off by more than 4 mm. */
+    /* Float32 coordinates of this size are 4 mm apart. */
     DRV_COORDINATE_LIMIT_M = 50000,
-    /* Faster than any road vehicle; what logs hold beyond it is noise. */
+    /* Faster than any road vehicle; logged speeds above it are noise. */
     DRV_SPEED_LIMIT_MPS = 200,
     /* Longest and widest object of a scene. */
     DRV_SIZE_LIMIT_M = 200,
@@ -28,13 +28,13 @@ enum {
     DRV_FRAME_LIMIT = 1000000,
     /* Roads, points, lane links and road segments of a scene. */
     DRV_POINT_LIMIT = 1 << 24,
-    /* Longer road segments are split, since searches use the middle of a segment only. */
+    /* Longer road segments are split: the k nearest are selected by the middles of segments. */
     DRV_SEGMENT_LIMIT_M = 10,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
     DRV_WHEELBASE_PERCENT = 60
 };
 
-/* Angles of vehicles are wrapped; the reduction of far larger ones would lose precision. */
+/* Headings are wrapped to [-pi, pi), which would lose precision with far larger ones. */
 #define DRV_HEADING_LIMIT_RAD 100.0
 #define DRV_SIZE_LOWEST_M 0.01
 #define DRV_DT_LOWEST_S 1e-4

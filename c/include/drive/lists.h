@@ -1,7 +1,7 @@
-/* Which arrays, settings and rewards does a batch have, and which arrays a scene?
+/* Which arrays, settings and reward terms does a batch have, and which arrays a scene?
  *
- * The structs, enums, names, ranges, sizes and copies of the core, and through its tables those of Python, expand from
- * these lists. One more of a kind is one row here; docs/architecture.md has the rest of the recipe. */
+ * The structs, enums, names, ranges, sizes and copies of the core expand from these lists; Python reads them as tables.
+ * Another array, setting or term is one row here; docs/architecture.md has the rest of the recipe. */
 #ifndef DRV_LISTS_H
 #define DRV_LISTS_H
 
@@ -9,14 +9,14 @@
  *
  * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
- * An array has one entry per agent or per world: ONE number, the ACTION of an agent, its OBSERVATION, or the vehicle
- * TABLE of a world. The numpy type of actions and observations ("") follows from the config. */
+ * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, or
+ * the vehicle TABLE of a world. The numpy type of actions and observations, "" here, depends on the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 throttle and steering in [-1, 1]")               \
     X(uint8_t, observations, "", AGENTS, OBSERVATION, "observe_write", "observation vectors, or index observations") \
     X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
-      "records of the vehicles that index observations name, the first zeros; NULL for other observations")        \
+      "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
     X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
     X(uint8_t, terminations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                      \
       "an event ended the agent's last trial of the episode")                                                      \
@@ -41,7 +41,7 @@
  *
  * X(SYMBOL, name, weight, ONSET or RATE)
  *
- * An ONSET is paid once, a RATE in every step. */
+ * An ONSET is rewarded once, a RATE in every step. */
 #define DRV_REWARD_TERMS(X)                            \
     X(GOAL, goal, reward_goal, ONSET)                  \
     X(COLLISION, collision, reward_collision, ONSET)   \
@@ -59,8 +59,9 @@
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
  *
- * Ranges are those within which the arithmetic holds; Python's narrower ones are what makes sense. A setting without a
- * None has NAN there; the choices of an enum are in the order of its codes, from 0. */
+ * Within these ranges the arithmetic holds; Python's are narrower, to what makes sense. `value of None` is the number
+ * that stands for Python's None, NAN where there must be a value. The choices of an enum are in the order of its codes,
+ * from 0. */
 #define DRV_CONFIG(X)                                                                          \
     X(int32_t, max_trials, "i4", 1, 10000, NAN, "")                                            \
     X(int32_t, action_type, "i4", DRV_DISCRETE, DRV_CONTINUOUS, NAN, "discrete multi_discrete continuous") \
@@ -84,7 +85,7 @@
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR, NAN, "off actor")      \
     X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
     X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \
-    X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* near 1 the averages move by less than a float can hold */
+    X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* double, since near 1 an update is below float32's precision */
 
 /* The arrays of a scene, as drv_scene_create reads them.
  *

@@ -18,7 +18,7 @@ typedef struct drv_feature {
     const char *name;
     const char *unit;
     const char *meaning;
-    float scale;   /* the value shown is the quantity times scale, clipped to [low, 1] */
+    float scale;   /* the observed value is the quantity times scale, clipped to [low, 1] */
     float low;     /* 0 or -1 */
     int32_t offset;
     int32_t slots;
@@ -26,8 +26,8 @@ typedef struct drv_feature {
 } drv_feature;
 
 /* A set of an observation: slots, each with the record of one vehicle or segment. In an index observation a slot is a
- * uint16: an entry in the table of the set, whose entry 0 is all zeros and denotes an empty slot.
- * The table of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
+ * uint16, the index of an entry in the table of the set; entry 0 is all zeros and stands for an empty slot. The table
+ * of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
 typedef struct drv_observation_set {
     const char *name; /* its features are called name/... */
     int32_t slots;

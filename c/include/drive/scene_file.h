@@ -11,7 +11,7 @@
 
 /* The scene file format `.drv`; docs/scenes.md describes it. */
 enum {
-    DRV_FILE_MAJOR = 1, /* this core reads every minor version of it, and what is written is 1.0 */
+    DRV_FILE_MAJOR = 1, /* this core reads every minor version of it, and files are written as 1.0 */
     DRV_FILE_MINOR = 0,
     DRV_FILE_MAGIC_BYTES = 8,
     DRV_FILE_HEADER_BYTES = 96,
@@ -36,7 +36,7 @@ typedef struct drv_file_kind {
     int32_t code;
     const char *name; /* path of the array in a Scene */
     const char *type;
-    const char *rows; /* how many, in words */
+    const char *rows; /* their number, as an expression in the header's counts */
     const char *columns; /* "": it has one dimension */
     const char *unit;
     const char *rule; /* what must be true beside the range, or "" */

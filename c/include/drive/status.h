@@ -7,7 +7,7 @@
 #endif
 
 enum {
-    /* Bytes of a caller's message buffer: one sentence with names cut to fit. */
+    /* Bytes of a caller's message buffer; longer sentences are truncated. */
     DRV_MESSAGE_BYTES = 512
 };
 
