@@ -20,13 +20,14 @@ class ActionDimension:
 
     Attributes:
         name, unit: of the quantity that it controls.
-        limit: the largest value of the quantity; a continuous action is a fraction of it, in [-1, 1].
-        shares: (bins,) float32, the fraction of the limit for each bin of the discrete action types.
+        low, high: the values that a continuous action of -1 and of 1 stands for; 0 stands for 0.
+        shares: (bins,) float32, the continuous action of each bin of the discrete action types; empty without them.
     """
 
     name: str
     unit: str
-    limit: float
+    low: float
+    high: float
     shares: np.ndarray
 
     def __post_init__(self):
@@ -37,21 +38,26 @@ class ActionDimension:
         """Number of bins."""
         return len(self.shares)
 
+    def share_of(self, value: np.ndarray) -> np.ndarray:
+        """The continuous actions that stand for values of the quantity, limited to [-1, 1]."""
+        return np.clip(value / np.where(value < 0.0, -self.low, self.high), -1.0, 1.0)
+
 
 @lru_cache(maxsize=64)
 def action_dimensions(config: DriveConfig) -> tuple[ActionDimension, ...]:
-    """The numbers of an action, in order: acceleration, steering."""
+    """The numbers of an action, in order."""
     space = lib.drv_action_space_of(native_config(config))
     return tuple(ActionDimension(ffi.string(dimension.name).decode(), ffi.string(dimension.unit).decode(),
-                                 dimension.limit, np.array(list(dimension.share)[: dimension.bins], np.float32))
-                 for dimension in space.dimension)
+                                 dimension.low, dimension.high,
+                                 np.array(list(dimension.share)[: dimension.bins], np.float32))
+                 for dimension in list(space.dimension)[: space.dimensions])
 
 
 def bins_of_index(index, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
-    """(..., 2) int64 bins of discrete actions (...,)."""
+    """(..., dimensions) int64 bins of discrete actions (...,)."""
     return np.stack(np.unravel_index(index, [dimension.bins for dimension in dimensions]), axis=-1)
 
 
 def index_of_bins(bins, dimensions: tuple[ActionDimension, ...]) -> np.ndarray:
-    """(...,) int64 discrete actions of bins (..., 2)."""
+    """(...,) int64 discrete actions of bins (..., dimensions)."""
     return np.ravel_multi_index(np.moveaxis(np.asarray(bins), -1, 0), [dimension.bins for dimension in dimensions])

@@ -68,6 +68,12 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
         0.0, "m/s", "lower bound of an agent's speed; negative allows reverse", number(-50.0, 0.0))
 
 
+def action_types(model: str) -> tuple[str, ...]:
+    """The action types that a vehicle model offers."""
+    offered = lib.drv_action_types_of(choices("dynamics").index(model))
+    return tuple(name for code, name in enumerate(choices("action_type")) if offered >> code & 1)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewardConfig(Checked, group="reward"):
     """Weights of the reward terms. An event is rewarded once, in the step of its onset; progress in every step."""
@@ -131,6 +137,10 @@ class DriveConfig(Checked):
         if isinstance(self.control, (list, tuple)) or getattr(self.control, "ndim", 0) == 1:
             object.__setattr__(self, "control", tuple(plain(item) for item in self.control))
         super().__post_init__()
+        model = self.dynamics.model
+        if self.action_type not in (offered := action_types(model)):
+            raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "
+                              + " or ".join(repr(name) for name in offered))
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

@@ -19,7 +19,7 @@ def observation_space(config: DriveConfig, size: int) -> spaces.Box:
 
 
 def action_space(config: DriveConfig) -> spaces.Space:
-    """The space of one agent's action: an index, two indices, or throttle and steering in [-1, 1]."""
+    """The space of one agent's action: an index, an index for each dimension, or a number in [-1, 1] for each."""
     bins = [dimension.bins for dimension in action_dimensions(config)]
     if config.action_type == "discrete":
         return spaces.Discrete(math.prod(bins))

@@ -140,10 +140,12 @@ def check_fits(place: Path, batch: Batch) -> None:
     meant = read_about(place)["semantics"]
     if meant["layout_hash"] != layout_hash(batch.observation_layout()):
         raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than those of this batch")
-    for name, value in action_semantics(batch.config, batch.single_action_space).items():
-        if meant["actions"][name] != value:
-            raise CheckpointError(f"{os.fspath(place)!r} was trained with actions of {name} "
-                                  f"{meant['actions'][name]!r}; this batch has {value!r}")
+    here, trained = action_semantics(batch.config, batch.single_action_space), meant["actions"]
+    for name in sorted(here.keys() | trained.keys()):
+        was, now = trained.get(name, "bicycle"), here.get(name, "bicycle")
+        if was != now:
+            raise CheckpointError(f"{os.fspath(place)!r} was trained with actions of {name} {was!r}; this batch has "
+                                  f"{now!r}")
 
 
 def _differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:

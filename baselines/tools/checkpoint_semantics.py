@@ -44,8 +44,9 @@ def layout_hash(layout: Mapping[str, Feature]) -> str:
 
 
 def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
-    """What an action means."""
-    return {"space": space_to_json(space), "type": drive.action_type,
+    """What an action means; without a model it is that of a bicycle."""
+    model = {} if drive.dynamics.model == "bicycle" else {"model": drive.dynamics.model}
+    return {"space": space_to_json(space), "type": drive.action_type, **model,
             "max_acceleration_mps2": drive.dynamics.max_acceleration_mps2,
             "max_steering_rad": drive.dynamics.max_steering_rad}
 

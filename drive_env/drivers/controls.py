@@ -1,4 +1,4 @@
-"""Acceleration and steering as actions of the config's action type."""
+"""Acceleration and steering as actions of the config's vehicle model and action type."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import numpy as np
 
 from ..action_space import action_dimensions, index_of_bins
 from ..config import DriveConfig
+from ..errors import ConfigError
+
+CONTROLS = ("acceleration", "steering")
+"""The dimensions of an action that `actions_of` can set."""
+
+
+def check_controls(config: DriveConfig) -> None:
+    """Raises a `ConfigError` if `actions_of` cannot set the actions of the config's vehicle model."""
+    other = [dimension.name for dimension in action_dimensions(config) if dimension.name not in CONTROLS]
+    if other:
+        raise ConfigError(f"dynamics.model is {config.dynamics.model!r}, whose actions set {', '.join(other)}; for a "
+                          f"LaneDriver they must be of {', '.join(CONTROLS)}")
 
 
 def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, config: DriveConfig) -> np.ndarray:
@@ -13,16 +25,15 @@ def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, config: 
 
     Args:
         acceleration_mps2, steering_rad: (n,) each; values beyond the config's limits are clipped.
-        config: sets the limits and the action type.
+        config: sets the vehicle model with its limits, and the action type.
 
     Returns:
-        (n,) or (n, 2), in the form of `Batch.actions`.
+        (n,) or (n, dimensions), in the form of `Batch.actions`.
     """
-    throttle = np.clip(acceleration_mps2 / config.dynamics.max_acceleration_mps2, -1.0, 1.0)
-    steering = np.clip(steering_rad / config.dynamics.max_steering_rad, -1.0, 1.0)
+    values, dimensions = dict(zip(CONTROLS, (acceleration_mps2, steering_rad))), action_dimensions(config)
+    shares = [dimension.share_of(values[dimension.name]) for dimension in dimensions]
     if config.action_type == "continuous":
-        return np.stack([throttle, steering], axis=1)
-    dimensions = action_dimensions(config)
+        return np.stack(shares, axis=1)
     bins = np.stack([np.rint((share + 1.0) * (dimension.bins // 2)).astype(np.int64)
-                     for share, dimension in zip((throttle, steering), dimensions, strict=True)], axis=1)
+                     for share, dimension in zip(shares, dimensions, strict=True)], axis=1)
     return bins if config.action_type == "multi_discrete" else index_of_bins(bins, dimensions)

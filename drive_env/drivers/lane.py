@@ -6,7 +6,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..sub_batch import check_is_whole
-from .controls import actions_of
+from .controls import actions_of, check_controls
 from .idm import ACCELERATION_MPS2, HARDEST_BRAKING_MPS2
 from .reference_path import ReferencePaths
 from .steering import path_ahead, pursuit_steering
@@ -27,11 +27,13 @@ class LaneDriver:
         batch: any batch; `env.batch` for an env.
 
     Raises:
-        ConfigError: `batch` is not a whole `Batch`.
+        ConfigError: `batch` is not a whole `Batch`, or its vehicle model has other controls than acceleration and
+            steering.
     """
 
     def __init__(self, batch: Batch) -> None:
         check_is_whole(batch)
+        check_controls(batch.config)
         self.batch = batch
         self._paths: dict[int, ReferencePaths] = {}
 

@@ -28,7 +28,7 @@ class RandomDriver:
         if not isinstance(batch, WorldRange):
             raise ConfigError(f"batch is {value_text(batch)}; it must be a Batch, such as the `batch` of an env")
         self.batch = batch
-        self._bins = [dimension.bins for dimension in action_dimensions(batch.config)]
+        self._dimensions = action_dimensions(batch.config)
         self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
@@ -50,7 +50,8 @@ class RandomDriver:
     def _draw(self, count: int) -> np.ndarray:
         action_type, rng = self.batch.config.action_type, self._rng
         if action_type == "continuous":
-            return rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
+            return rng.uniform(-1.0, 1.0, (count, len(self._dimensions))).astype(np.float32)
+        bins = [dimension.bins for dimension in self._dimensions]
         if action_type == "multi_discrete":
-            return rng.integers(0, self._bins, (count, 2))
-        return rng.integers(0, math.prod(self._bins), count)
+            return rng.integers(0, bins, (count, len(bins)))
+        return rng.integers(0, math.prod(bins), count)

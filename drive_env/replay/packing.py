@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 
+from ..action_space import action_dimensions
 from ..batch import OUTCOMES
 from ..fields import flat_values
 from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
@@ -137,6 +138,7 @@ def _header(recording: RecordedTrials) -> dict:
     return {
         "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
         "reward": {event: getattr(config.reward, event) for event in EVENTS},
+        "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],
         "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
         "own": [_feature(feature) for feature in own],

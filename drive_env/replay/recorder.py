@@ -131,7 +131,7 @@ class Recorder:
 
 
 def _shares(actions, config):
-    """(R, 2) throttle and steering in [-1, 1] of actions of any type."""
+    """(R, dimensions) continuous actions of actions of any type."""
     if config.action_type == "continuous":
         return actions
     dimensions = action_dimensions(config)

@@ -33,7 +33,7 @@ class Trial:
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
-        actions: (F, R, 2) float32, throttle and steering in [-1, 1]; 0 if the action had no effect.
+        actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
         rewards: (F, R) float32. events: (F, R, 3) bool, onsets of `EVENTS` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.

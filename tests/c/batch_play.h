@@ -9,9 +9,15 @@
 #include "check.h"
 #include "drive.h"
 #include "small_scene.h"
-#include "view/action_space.h"
 
 enum { WORLDS = 3, BLOCK_LINE = 64 };
+
+/* The tables of the bicycle's actions. */
+enum {
+    PLAY_ACCELERATION_BINS = 7,
+    PLAY_STEERING_BINS = 13,
+    PLAY_ACTIONS = PLAY_ACCELERATION_BINS * PLAY_STEERING_BINS
+};
 
 /* A batch with all it needs. */
 typedef struct batch_play {
@@ -88,7 +94,7 @@ static inline void end(batch_play *play) {
 
 static inline void act(batch_play *play, int64_t acceleration_bin, int64_t steering_bin) {
     for (int32_t agent = 0; agent < play->needs.num_agents; agent++) {
-        if (play->needs.action_width == 1) play->actions[agent] = acceleration_bin * DRV_STEERING_BINS + steering_bin;
+        if (play->needs.action_width == 1) play->actions[agent] = acceleration_bin * PLAY_STEERING_BINS + steering_bin;
         if (play->needs.action_width == 1) continue;
         play->actions[2 * agent] = acceleration_bin;
         play->actions[2 * agent + 1] = steering_bin;

@@ -5,7 +5,6 @@
 #include "check.h"
 #include "drive.h"
 #include "rng.h"
-#include "view/action_space.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -57,7 +56,7 @@ static drv_config tiny_config(void) {
 /* Whole numbers alone: nothing may compute in a foreign mode but the core. */
 static void act_at_random(batch_play *play, test_rng *rng) {
     for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
-        play->actions[agent] = rng_below(rng, DRV_ALL_BINS);
+        play->actions[agent] = rng_below(rng, PLAY_ACTIONS);
 }
 
 /* A play from the making of its scene to its last step. */

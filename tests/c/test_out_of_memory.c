@@ -14,7 +14,6 @@
 #include "drive.h"
 #include "platform/arena.h"
 #include "rng.h"
-#include "view/action_space.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -133,7 +132,7 @@ static void step_refused(batch_play *play, int count, bool all_later) {
     refuse_after(count, all_later);
     must_reset(play, NULL);
     for (int32_t call = 0; call < 30; call++) {
-        act(play, rng_below(&rng, DRV_ACCELERATION_BINS), rng_below(&rng, DRV_STEERING_BINS));
+        act(play, rng_below(&rng, PLAY_ACCELERATION_BINS), rng_below(&rng, PLAY_STEERING_BINS));
         must_step(play);
     }
 }

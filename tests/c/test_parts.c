@@ -10,7 +10,6 @@
 #include "drive.h"
 #include "rng.h"
 #include "small_scene.h"
-#include "view/action_space.h"
 
 enum { MANY = 7, CALLS = 40 };
 
@@ -28,9 +27,9 @@ static void begin_many(batch_play *play, drv_config config, int32_t threads, int
 static void act_by_call(batch_play *play, int32_t call) {
     test_rng rng = {1 + (uint64_t)call};
     for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
-        const int32_t bins = play->needs.action_width == 1  ? DRV_ALL_BINS
-                             : i % 2 == 0                   ? DRV_ACCELERATION_BINS
-                                                            : DRV_STEERING_BINS;
+        const int32_t bins = play->needs.action_width == 1  ? PLAY_ACTIONS
+                             : i % 2 == 0                   ? PLAY_ACCELERATION_BINS
+                                                            : PLAY_STEERING_BINS;
         play->actions[i] = rng_below(&rng, bins);
         play->shares[i] = (float)rng_between(&rng, -1.0, 1.0);
     }
@@ -342,7 +341,7 @@ static void *play_part(void *argument) {
     for (int32_t call = 0; call < CALLS && status == DRV_OK; call++) {
         test_rng rng_of_call = {1 + (uint64_t)call};
         for (int32_t i = 0; i < MANY * numbers; i++) {
-            actions[i] = rng_below(&rng_of_call, DRV_ALL_BINS);
+            actions[i] = rng_below(&rng_of_call, PLAY_ACTIONS);
             rng_between(&rng_of_call, -1.0, 1.0); /* as act_by_call draws */
         }
         int64_t *own = actions + worlds.first * numbers;

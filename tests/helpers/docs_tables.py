@@ -23,9 +23,12 @@ from drive_env import (
     RewardConfig,
     parallel_env,
 )
+from drive_env.action_space import action_dimensions
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
+from drive_env.binding import choices
+from drive_env.config import action_types
 from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
@@ -52,6 +55,17 @@ def observation_table():
         rows.append([code(feature.name), at, feature.unit, f"{feature.scale:.4g}", f"{feature.low:g} to 1",
                      feature.meaning])
     return table(["feature", "offset", "unit", "scale", "range", "meaning"], rows)
+
+
+def actions_table():
+    rows = []
+    for model in choices("dynamics"):
+        offered = action_types(model)
+        config = DriveConfig(dynamics=model, action_type=offered[-1])
+        for number, dimension in enumerate(action_dimensions(config)):
+            rows.append([code(model) if number == 0 else "", code(dimension.name), dimension.unit,
+                         f"{dimension.low:.4g} to {dimension.high:.4g}", str(dimension.bins or "none")])
+    return table(["`dynamics.model`", "number", "unit", "from -1 to 1", "bins"], rows)
 
 
 def kinds_table():
@@ -209,6 +223,7 @@ def golden_table():
 
 
 TABLES = {
+    ("docs/actions.md", "actions"): actions_table,
     ("docs/determinism.md", "golden"): golden_table,
     ("docs/env.md", "facts"): facts_table,
     ("docs/env.md", "blocks"): blocks_table,

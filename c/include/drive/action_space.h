@@ -9,8 +9,8 @@
 #include "drive/config.h"
 
 enum {
-    /* Numbers of a control: acceleration, steering. */
-    DRV_ACTION_DIMENSIONS = 2,
+    /* Most numbers of a control. */
+    DRV_ACTION_DIMENSIONS = 3,
     DRV_ACTION_BIN_LIMIT = 13
 };
 
@@ -18,21 +18,26 @@ enum {
 typedef struct drv_action_dimension {
     const char *name;
     const char *unit;
-    float limit;  /* in `unit`: what 1 stands for */
-    int32_t bins; /* of the discrete action types */
-    float share[DRV_ACTION_BIN_LIMIT]; /* of each bin: the same control as a continuous action, a share of the limit */
+    float low, high; /* in `unit`: what -1 and 1 stand for; 0 stands for 0 */
+    int32_t bins;    /* of the discrete action types; 0 without them */
+    float share[DRV_ACTION_BIN_LIMIT]; /* of each bin: the same control as a continuous action, from -1 to 1 */
 } drv_action_dimension;
 
-/* The actions of one agent. A discrete action is one index, acceleration_bin * bins of steering + steering_bin; a
- * multi-discrete action is the two bins; a continuous action is the two shares, each in [low, high]. */
+/* The actions of one agent. A multi-discrete action is one bin for each dimension; a discrete action is one index, that
+ * of the bins in row-major order; a continuous action is one share for each dimension, in
+ * [low, high]. */
 typedef struct drv_action_space {
-    int32_t type;  /* drv_action_type */
-    int32_t width; /* numbers of an action */
-    int32_t count; /* of discrete actions */
+    int32_t type;       /* drv_action_type */
+    int32_t dimensions; /* numbers of a control */
+    int32_t width;      /* numbers of an action */
+    int32_t count;      /* of discrete actions; 0 where there is no table */
     float low, high;
     drv_action_dimension dimension[DRV_ACTION_DIMENSIONS];
 } drv_action_space;
 
 drv_action_space drv_action_space_of(const drv_config *config);
+
+/* The action types that a model offers: bit t for drv_action_type t. */
+int32_t drv_action_types_of(int32_t dynamics);
 
 #endif

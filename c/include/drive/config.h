@@ -19,7 +19,7 @@ typedef enum drv_term {
 
 typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
 typedef enum drv_dynamics {
-#define X(symbol, name) DRV_##symbol,
+#define X(symbol, name, ...) DRV_##symbol,
     DRV_DYNAMICS(X)
 #undef X
     DRV_DYNAMICS_COUNT

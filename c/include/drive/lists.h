@@ -48,12 +48,23 @@
     X(OFFROAD, offroad, reward_offroad, ONSET)         \
     X(PROGRESS, progress, reward_progress_per_m, RATE)
 
-/* The models of how a vehicle moves; each is a file of c/src/step/dynamics/.
+/* The quantities that actions set.
  *
- * X(SYMBOL, name) */
-#define DRV_DYNAMICS(X) X(BICYCLE, bicycle)
+ * X(SYMBOL, name, unit, low, high, bins)
+ *
+ * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. The bins of
+ * discrete actions are evenly spaced from low to high; they are odd, so that the middle one is exactly zero, or 0 for a
+ * quantity that no table covers. */
+#define DRV_CONTROLS(X)                                                                                       \
+    X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7) \
+    X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13)
 
-#define DRV_DYNAMICS_NAME(symbol, name) #name " "
+/* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the controls that form its actions.
+ *
+ * X(SYMBOL, name, first control, ...) */
+#define DRV_DYNAMICS(X) X(BICYCLE, bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
+
+#define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 
 /* The settings that all worlds of a batch share, beside the weights of the reward.
  *

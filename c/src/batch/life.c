@@ -82,6 +82,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     drv_batch *batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->config = setup->config;
+        batch->action_space = drv_action_space_of(&setup->config);
         batch->kernels = drv_kernels_choose(setup->instruction_set);
         batch->num_worlds = setup->num_worlds;
         batch->scene_count = setup->scene_count;

@@ -50,6 +50,9 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
         const drv_config_field *field = &config_fields[i];
         status = check_range(field->name, value_of(config, field), field->low, field->high, message);
     }
+    if (status == DRV_OK && !(drv_action_types_of(config->dynamics) >> config->action_type & 1))
+        return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; dynamics %d does not offer it",
+                        config->action_type, config->dynamics);
     return status;
 }
 

@@ -2,76 +2,125 @@
  * there: what a caller writes into the array later cannot reach a step in progress. */
 #include "step/actions.h"
 
+#include <stdio.h>
+
 #include "platform/error.h"
-#include "view/action_space.h"
 
 static bool in_table(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
 static bool is_share(float value) { return value >= -1.0f && value <= 1.0f; }
 
-static bool agent_fits(drv_actions actions, int32_t action_type, int64_t agent) {
-    const int64_t *bin = actions.bin;
-    const float *share = actions.share;
-    switch (action_type) {
-        case DRV_DISCRETE: return in_table(bin[agent], DRV_ALL_BINS);
-        case DRV_MULTI_DISCRETE:
-            return in_table(bin[2 * agent], DRV_ACCELERATION_BINS) && in_table(bin[2 * agent + 1], DRV_STEERING_BINS);
-        default: return is_share(share[2 * agent]) && is_share(share[2 * agent + 1]);
-    }
+static bool agent_fits(drv_actions actions, const drv_action_space *space, int64_t agent) {
+    const int64_t first = agent * space->width;
+    if (space->type == DRV_DISCRETE) return in_table(actions.bin[agent], space->count);
+    bool fits = true;
+    for (int32_t i = 0; i < space->dimensions; i++)
+        fits &= space->type == DRV_CONTINUOUS ? is_share(actions.share[first + i])
+                                              : in_table(actions.bin[first + i], space->dimension[i].bins);
+    return fits;
 }
 
-bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t agents) {
+bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents) {
     int64_t misfits = 0;
-    for (int64_t agent = 0; agent < agents; agent++) misfits |= !agent_fits(actions, action_type, agent);
+    for (int64_t agent = 0; agent < agents; agent++) misfits |= !agent_fits(actions, space, agent);
     return misfits == 0;
+}
+
+/* ---- errors ---- */
+
+/* The numbers of an action, or of the largest one, such as "(3, 6)". */
+typedef struct tuple {
+    char text[DRV_ACTION_DIMENSIONS * 24 + 3];
+} tuple;
+
+/* What a tuple shows of an action. */
+typedef enum tuple_of { FOUND, LOWEST, HIGHEST } tuple_of;
+
+static tuple tuple_for(const drv_world *world, int32_t agent, tuple_of which) {
+    const drv_action_space *space = world->action_space;
+    tuple made = {"("};
+    size_t used = 1;
+    for (int32_t i = 0; i < space->dimensions; i++) {
+        const int32_t at = agent * space->width + i;
+        char *text = made.text + used;
+        const size_t left = sizeof made.text - used;
+        const char *end = i + 1 < space->dimensions ? ", " : ")";
+        int length = 0;
+        if (space->type == DRV_CONTINUOUS)
+            length = snprintf(text, left, "%.9g%s", (double)world->actions.share[at], end);
+        else if (which == FOUND) length = snprintf(text, left, "%lld%s", (long long)world->actions.bin[at], end);
+        else length = snprintf(text, left, "%d%s", which == LOWEST ? 0 : space->dimension[i].bins - 1, end);
+        used += (size_t)length;
+    }
+    return made;
 }
 
 /* Reports the action of an agent, by its index among the agents of the call. */
 static drv_status refuse_agent(const drv_world *world, int32_t world_number, int32_t agent, char *message) {
     const int32_t number = world_number * world->sizes.agents + agent;
-    const int64_t *bin = world->actions.bin;
-    const float *share = world->actions.share;
-    switch (world->config->action_type) {
+    const drv_action_space *space = world->action_space;
+    switch (space->type) {
         case DRV_DISCRETE:
             return drv_fail(message, DRV_ERROR_ACTION,
                             "the action of agent %d (world %d) is %lld; it must be a whole number from 0 to %d", number,
-                            world_number, (long long)bin[agent], DRV_ALL_BINS - 1);
+                            world_number, (long long)world->actions.bin[agent], space->count - 1);
         case DRV_MULTI_DISCRETE:
             return drv_fail(message, DRV_ERROR_ACTION,
-                            "the action of agent %d (world %d) is (%lld, %lld); "
-                            "it must be whole numbers from (0, 0) to (%d, %d)",
-                            number, world_number, (long long)bin[2 * agent], (long long)bin[2 * agent + 1],
-                            DRV_ACCELERATION_BINS - 1, DRV_STEERING_BINS - 1);
+                            "the action of agent %d (world %d) is %s; it must be whole numbers from %s to %s", number,
+                            world_number, tuple_for(world, agent, FOUND).text, tuple_for(world, agent, LOWEST).text,
+                            tuple_for(world, agent, HIGHEST).text);
         default:
             return drv_fail(message, DRV_ERROR_ACTION,
-                            "the action of agent %d (world %d) is (%.9g, %.9g); both must be finite and in -1 to 1",
-                            number, world_number, (double)share[2 * agent], (double)share[2 * agent + 1]);
+                            "the action of agent %d (world %d) is %s; %s must be finite and in -1 to 1", number,
+                            world_number, tuple_for(world, agent, FOUND).text, space->dimensions == 2 ? "both" : "all");
     }
 }
 
 drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message) {
     if (*world->pending != DRV_GOES_ON) return DRV_OK;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++)
-        if (world->status[agent] == DRV_DRIVING && !agent_fits(world->actions, world->config->action_type, agent))
+        if (world->status[agent] == DRV_DRIVING && !agent_fits(world->actions, world->action_space, agent))
             return refuse_agent(world, world_number, agent, message);
     return DRV_OK;
 }
 
-drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin) {
-    return (drv_control){drv_bin_share(acceleration_bin, DRV_ACCELERATION_BINS) * config->max_acceleration_mps2,
-                         drv_bin_share(steering_bin, DRV_STEERING_BINS) * config->max_steering_rad};
+/* ---- controls ---- */
+
+/* The bins of a discrete action. */
+static void split_index(const drv_action_space *space, int32_t index, int32_t *bins) {
+    for (int32_t i = space->dimensions - 1; i >= 0; i--) {
+        bins[i] = index % space->dimension[i].bins;
+        index /= space->dimension[i].bins;
+    }
 }
 
-drv_control drv_actions_control(const drv_world *world, int32_t agent) {
-    const drv_config *config = world->config;
-    const int64_t *bin = world->actions.bin;
-    switch (config->action_type) {
-        case DRV_DISCRETE:
-            return drv_discrete_control(config, (int32_t)bin[agent] / DRV_STEERING_BINS,
-                                        (int32_t)bin[agent] % DRV_STEERING_BINS);
-        case DRV_MULTI_DISCRETE:
-            return drv_discrete_control(config, (int32_t)bin[2 * agent], (int32_t)bin[2 * agent + 1]);
-        default:
-            return (drv_control){world->actions.share[2 * agent] * config->max_acceleration_mps2,
-                                 world->actions.share[2 * agent + 1] * config->max_steering_rad};
+drv_control drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent) {
+    const int64_t first = agent * space->width;
+    drv_control control = {{0.0f}};
+    int32_t bins[DRV_ACTION_DIMENSIONS];
+    if (space->type == DRV_DISCRETE) split_index(space, (int32_t)actions.bin[agent], bins);
+    for (int32_t i = 0; i < space->dimensions; i++) {
+        const drv_action_dimension *dimension = &space->dimension[i];
+        const float share = space->type == DRV_CONTINUOUS       ? actions.share[first + i]
+                            : space->type == DRV_MULTI_DISCRETE ? dimension->share[actions.bin[first + i]]
+                                                                : dimension->share[bins[i]];
+        control.value[i] = drv_control_of_share(dimension, share);
     }
+    return control;
+}
+
+void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent, drv_control control) {
+    const int64_t first = agent * space->width;
+    int64_t index = 0;
+    for (int32_t i = 0; i < space->dimensions; i++) {
+        const drv_action_dimension *dimension = &space->dimension[i];
+        const float share = drv_share_of_control(dimension, control.value[i]);
+        if (space->type == DRV_CONTINUOUS) {
+            actions.share[first + i] = share;
+            continue;
+        }
+        const int32_t bin = drv_nearest_bin(share, dimension->bins);
+        index = index * dimension->bins + bin;
+        if (space->type == DRV_MULTI_DISCRETE) actions.bin[first + i] = bin;
+    }
+    if (space->type == DRV_DISCRETE) actions.bin[agent] = index;
 }

@@ -3,14 +3,16 @@
 #define DRV_ACTIONS_H
 
 #include "step/state.h"
+#include "view/action_space.h"
 
 /* Whether the actions of the first `agents` agents are all in range, also of those that do not drive. */
-DRV_STEP_API bool drv_actions_fit(drv_actions actions, int32_t action_type, int64_t agents);
+DRV_STEP_API bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents);
 /* Checks the actions of the driving agents of a world; the message names the first bad one. */
 DRV_STEP_API drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
-/* The controls that the action of a driving agent stands for. */
-DRV_STEP_API drv_control drv_actions_control(const drv_world *world, int32_t agent);
-/* The controls of a pair of bins; the middle bins are exactly zero. */
-DRV_STEP_API drv_control drv_discrete_control(const drv_config *config, int32_t acceleration_bin, int32_t steering_bin);
+/* The control that the action of an agent stands for; an agent is counted from the first of `actions`. */
+DRV_STEP_API drv_control drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent);
+/* Writes the action whose control is nearest to the given one. */
+DRV_STEP_API void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent,
+                                    drv_control control);
 
 #endif

@@ -7,7 +7,7 @@
 #include "step/phases.h"
 
 static const drv_dynamics_model dynamics_models[DRV_DYNAMICS_COUNT] = {
-#define X(symbol, name) [DRV_##symbol] = {drv_##name##_advance, drv_##name##_inverse},
+#define X(symbol, name, ...) [DRV_##symbol] = {drv_##name##_advance, drv_##name##_inverse},
     DRV_DYNAMICS(X)
 #undef X
 };
@@ -26,8 +26,9 @@ typedef struct block_vehicles {
 
 /* The controls of a vehicle that the dynamics move. */
 static drv_control control_of(const drv_world *world, int32_t vehicle) {
-    const drv_control still = {0.0f, 0.0f}; /* an agent that waits may have any action */
-    return world->status[vehicle] == DRV_DRIVING ? drv_actions_control(world, vehicle) : still;
+    const drv_control none = {{0.0f}}; /* an agent that waits may have any action */
+    return world->status[vehicle] == DRV_DRIVING ? drv_actions_control(world->actions, world->action_space, vehicle)
+                                                 : none;
 }
 
 static void read_motion(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
@@ -39,8 +40,8 @@ static void read_motion(const drv_world *world, const block_vehicles *moved, drv
         block->y_m[i] = world->y_m[vehicle];
         block->heading_rad[i] = world->heading_rad[vehicle];
         block->speed_mps[i] = world->speed_mps[vehicle];
-        block->steering_rad[i] = wanted.steering_rad;
-        block->wanted_mps2[i] = wanted.acceleration_mps2;
+        block->steering_rad[i] = world->steering_rad[vehicle];
+        for (int32_t k = 0; k < DRV_ACTION_DIMENSIONS; k++) block->control[k][i] = wanted.value[k];
         block->wheelbase_m[i] = drv_wheelbase_share * world->scene->length_m[vehicle];
     }
 }
@@ -64,7 +65,7 @@ static void write_motion(drv_world *world, const block_vehicles *moved, const dr
 void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const drv_dynamics_model *model = drv_dynamics_model_of(world->config->dynamics);
-    const drv_speed_limits limits = {world->config->min_speed_mps, world->config->max_speed_mps};
+    const drv_motion_limits limits = drv_motion_limits_of(world->config);
     const int32_t vehicles = world->scene->vehicle_count;
     for (int32_t vehicle = 0; vehicle < vehicles;) {
         block_vehicles moved = {.count = 0};

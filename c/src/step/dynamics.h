@@ -3,19 +3,18 @@
 #define DRV_DYNAMICS_H
 
 #include "drive.h"
+#include "math/geometry.h"
 #include "platform/isa.h"
+#include "view/action_space.h"
 
 typedef struct drv_motion {
     float x_m, y_m, heading_rad, speed_mps;
 } drv_motion;
 
-typedef struct drv_control {
-    float acceleration_mps2, steering_rad;
-} drv_control;
-
-typedef struct drv_speed_limits {
-    float min_mps, max_mps;
-} drv_speed_limits;
+/* The limits that a config sets. */
+typedef struct drv_motion_limits {
+    float min_mps, max_mps, acceleration_mps2, steering_rad;
+} drv_motion_limits;
 
 /* Share of a vehicle's length between its axles. */
 static const float drv_wheelbase_share = DRV_WHEELBASE_PERCENT / 100.0f;
@@ -27,8 +26,9 @@ enum { DRV_MOTION_BLOCK = 8 };
 typedef struct drv_motion_block {
     /* before and after the step */
     float x_m[DRV_MOTION_BLOCK], y_m[DRV_MOTION_BLOCK], heading_rad[DRV_MOTION_BLOCK], speed_mps[DRV_MOTION_BLOCK];
-    /* held during the step */
-    float wanted_mps2[DRV_MOTION_BLOCK], steering_rad[DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
+    float steering_rad[DRV_MOTION_BLOCK];
+    /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
+    float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
     /* after the step; acceleration and yaw rate are those of the step, limits included */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK];
     float acceleration_mps2[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
@@ -36,17 +36,18 @@ typedef struct drv_motion_block {
 
 /* How well an inverse reproduces a change of motion. */
 typedef enum drv_inverse_fit {
-    DRV_INVERSE_EXACT,
-    DRV_INVERSE_SLOW,       /* the vehicle is too slow for its turn to tell the steering, which is 0 */
-    DRV_INVERSE_UNREACHABLE /* no steering turns the vehicle so fast: the steering is the largest to that side */
+    DRV_INVERSE_EXACT = 0,
+    DRV_INVERSE_SLOW = 1,   /* the vehicle is too slow for its turn to determine the steering, which is neutral */
+    DRV_INVERSE_CLIPPED = 2 /* the limits do not allow the change: the controls lead as close to it as they can */
 } drv_inverse_fit;
 
 /* Moves every vehicle of the block by dt_s with its controls held. */
-typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_speed_limits limits, float dt_s);
+typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_motion_limits limits, float dt_s);
 /* Sets the controls of every vehicle to those with which `advance` leads from its motion to that of its entry of
- * `next`, of which pose and speed are read. Ignores limits of controls. */
-typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, float dt_s,
-                                  drv_inverse_fit *fit);
+ * `next`, of which pose and speed are read, and the bits of drv_inverse_fit. Controls may exceed the range of an action
+ * where the fit is clipped. */
+typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, drv_motion_limits limits,
+                                  float dt_s, uint8_t *fit);
 
 typedef struct drv_dynamics_model {
     drv_dynamics_advance *advance;
@@ -54,7 +55,7 @@ typedef struct drv_dynamics_model {
 } drv_dynamics_model;
 
 /* Every model defines these two in its file of dynamics/. */
-#define X(symbol, name)                                      \
+#define X(symbol, name, ...)                                 \
     DRV_STEP_API drv_dynamics_advance drv_##name##_advance; \
     DRV_STEP_API drv_dynamics_inverse drv_##name##_inverse;
 DRV_DYNAMICS(X)
@@ -63,7 +64,40 @@ DRV_DYNAMICS(X)
 /* The model of a config's `dynamics`. */
 DRV_STEP_API const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics);
 
+static inline drv_motion_limits drv_motion_limits_of(const drv_config *config) {
+    return (drv_motion_limits){config->min_speed_mps, config->max_speed_mps, config->max_acceleration_mps2,
+                               config->max_steering_rad};
+}
+
 /* A block of vehicles at rest. */
 DRV_STEP_API void drv_motion_block_clear(drv_motion_block *block);
+
+/* ---- for models ---- */
+
+static inline drv_motion drv_motion_at(const drv_motion_block *block, int32_t i) {
+    return (drv_motion){block->x_m[i], block->y_m[i], block->heading_rad[i], block->speed_mps[i]};
+}
+
+/* Stores the motion at the end of a step, and what follows from it. */
+static inline void drv_motion_store(drv_motion_block *block, int32_t i, drv_motion after, float dt_s) {
+    const drv_point ahead = drv_direction(after.heading_rad);
+    block->acceleration_mps2[i] = (after.speed_mps - block->speed_mps[i]) / dt_s;
+    block->x_m[i] = after.x_m;
+    block->y_m[i] = after.y_m;
+    block->heading_rad[i] = after.heading_rad;
+    block->speed_mps[i] = after.speed_mps;
+    block->cos_heading[i] = ahead.x;
+    block->sin_heading[i] = ahead.y;
+}
+
+/* The speed nearest to a wanted one that a step can end with. */
+static inline float drv_reachable_mps(drv_motion_limits limits, float from_mps, float wanted_mps, float dt_s) {
+    const float change_mps = limits.acceleration_mps2 * dt_s;
+    const float low = drv_larger(limits.min_mps, from_mps - change_mps);
+    return drv_clip(wanted_mps, low, drv_smaller(limits.max_mps, from_mps + change_mps));
+}
+
+/* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad. */
+static const float drv_steers_from_mps = 0.6f;
 
 #endif

@@ -10,6 +10,7 @@
 #include "scene/scene.h"
 #include "step/dynamics.h"
 #include "view/road_cache.h"
+#include "view/action_space.h"
 #include "view/encoding.h"
 
 /* Values of `status`. */
@@ -107,6 +108,7 @@ typedef struct drv_actions {
  * */
 typedef struct drv_world {
     const drv_config *config;
+    const drv_action_space *action_space;
     drv_scene *const *scenes;
     int32_t scene_count;
     drv_road_cache *road_cache;

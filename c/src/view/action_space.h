@@ -4,17 +4,20 @@
 
 #include "drive.h"
 
-/* Odd, so that the middle bin is exactly zero. */
-enum { DRV_ACCELERATION_BINS = 7, DRV_STEERING_BINS = 13, DRV_ALL_BINS = DRV_ACCELERATION_BINS * DRV_STEERING_BINS };
+/* The values that an action sets, by dimension; 0 beyond the dimensions of the space. */
+typedef struct drv_control {
+    float value[DRV_ACTION_DIMENSIONS];
+} drv_control;
 
-_Static_assert((int)DRV_STEERING_BINS <= (int)DRV_ACTION_BIN_LIMIT &&
-                   (int)DRV_ACCELERATION_BINS <= (int)DRV_ACTION_BIN_LIMIT,
-               "drv_action_dimension holds every bin");
+/* The control that a share in [-1, 1] stands for. */
+static inline float drv_control_of_share(const drv_action_dimension *dimension, float share) {
+    return share * (share < 0.0f ? -dimension->low : dimension->high);
+}
 
-/* Share of the limit that a bin stands for: evenly spaced from -1 to 1. */
-static inline float drv_bin_share(int32_t bin, int32_t bins) {
-    const int32_t middle = bins / 2;
-    return (float)(bin - middle) / (float)middle;
+/* The share that stands for a control, limited to [-1, 1]. */
+static inline float drv_share_of_control(const drv_action_dimension *dimension, float control) {
+    const float share = control / (control < 0.0f ? -dimension->low : dimension->high);
+    return share < -1.0f ? -1.0f : share > 1.0f ? 1.0f : share;
 }
 
 /* The bin nearest to a share in [-1, 1]. */

@@ -99,7 +99,7 @@ class AgentPanel {
     const {agent} = view;
     const action = (place) => (trial, frame) => {
       if (frame === 0 || hasFlag(recording, trial, agent, frame, "invalid_step")) return "none";
-      return shown(trial.actions[at(trial, 2 * agent + place, frame)], 2, true);
+      return shown(trial.actions[at(trial, recording.controls.length * agent + place, frame)], 2, true);
     };
     const rows = [
       tableRow("state", shownTrials().map((trial) => this.cells.part(
@@ -107,8 +107,8 @@ class AgentPanel {
         (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
       tableRow("speed", this.each((trial, frame) => `${shown(trial.speed[at(trial, agent, frame)], 1)} m/s`)),
       tableRow("goal", this.each((trial, frame) => `${shown(goalDistance(trial, agent, frame), 1)} m`)),
-      tableRow("throttle", this.each(action(0)), "share of the largest, in the action just taken"),
-      tableRow("steering", this.each(action(1)), "share of the largest, above 0 to the left, in the action just taken"),
+      ...recording.controls.map((control, place) => tableRow(
+        control.name, this.each(action(place)), "share of the largest, in the action just taken; above 0 to the left")),
     ];
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
