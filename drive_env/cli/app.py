@@ -54,8 +54,8 @@ SCENE_AGENTS = Annotated[int, _number("Number of vehicles of a generated scene."
 @app.command(short_help="Play the town, and a scene, with two drivers.")
 def demo(
     scene: Annotated[str | None, typer.Argument(
-        metavar="SCENE", help=f"Played after the town. {SCENE_HELP} Each episode plays a scene of a folder drawn at "
-                              "random.", show_default="the town alone")] = None,
+        metavar="SCENE", help=f"Played after the town. {SCENE_HELP} Of a folder, each episode plays one at random.",
+        show_default="the town alone")] = None,
     episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
     seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(

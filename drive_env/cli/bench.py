@@ -1,4 +1,4 @@
-"""How many agent-steps per second does the array API take? Under random actions, with the time of each phase."""
+"""How many agent-steps per second does the array API make? Under random actions, with the time of each phase."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def filled(batch: Batch) -> str:
 
 
 def thread_count(batch: Batch) -> str:
-    return show.some(min(batch.threads, batch.num_worlds), "thread")
+    return show.plural(min(batch.threads, batch.num_worlds), "thread")
 
 
 def report_phases(batch: Batch, timed: Measured, phase_s: dict[str, float]) -> None:

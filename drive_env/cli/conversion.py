@@ -45,7 +45,7 @@ def run(sources: list[str], out: Path, provenance: dict[str, str], force: bool, 
             else:
                 show.lines(report(scene, target))
     if failed:
-        raise SceneError(f"{len(failed)} of {show.some(len(planned), 'file')} could not be converted")
+        raise SceneError(f"{len(failed)} of {show.plural(len(planned), 'file')} could not be converted")
 
 
 def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
@@ -73,7 +73,7 @@ def _files(source):
     found = files_of(source)
     folders = sum(not name.startswith(".") for name in os.listdir(source)) - len(found)
     if folders:
-        show.lines(f"{printable(source)}: {show.some(folders, 'subfolder')} ignored; pass a subfolder to convert its "
+        show.lines(f"{printable(source)}: {show.plural(folders, 'subfolder')} ignored; pass a subfolder to convert its "
                    "files")
     return found
 
@@ -106,6 +106,6 @@ def report(scene: Scene, target: Path) -> str:
     """The size of the file, and the differences between source and scene."""
     objects, roads = scene.objects, scene.roads
     licence = "licence stated" if scene.provenance.licence else "no licence stated"
-    head = (f"{printable(str(target))}: {os.path.getsize(target):,} bytes, {show.some(objects.count, 'object')} over "
-            f"{show.some(objects.frame_count, 'frame')}, {show.some(roads.count, 'road')}, {licence}")
+    head = (f"{printable(str(target))}: {os.path.getsize(target):,} bytes, {show.plural(objects.count, 'object')} over "
+            f"{show.plural(objects.frame_count, 'frame')}, {show.plural(roads.count, 'road')}, {licence}")
     return "\n  ".join([head, *str(scene.report).splitlines()])

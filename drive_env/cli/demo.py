@@ -20,7 +20,7 @@ TRIALS = 2
 CONFIG = DriveConfig(max_trials=TRIALS)
 SCENE_AGENTS = 32
 
-SHOWN_SHARE = 0.01
+SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
 
 FIGURES = (
@@ -40,7 +40,7 @@ FIGURES = (
 """Names in `Batch.metrics`, labels in the table, formats."""
 
 
-class Played(NamedTuple):
+class DriverResults(NamedTuple):
     """Results of some episodes of one driver."""
 
     driver: str
@@ -74,21 +74,21 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:
-    played = []
+    results = []
     with show.progress() as bars:
         for name, driver in (("random actions", RandomDriver), ("lane driver", LaneDriver)):
             bar = bars.add_task(name, total=episodes)
             env = parallel_env(scenes, CONFIG)
-            played.append(play(env, name, driver(env.batch), episodes, seed, partial(bars.advance, bar)))
+            results.append(play(env, name, driver(env.batch), episodes, seed, partial(bars.advance, bar)))
             env.close()
             all_roles = env.batch.roles
     show.heading(title)
-    show.lines(f"{show.some(episodes, 'episode')} of {TRIALS} trials for each driver; "
-               f"{show.some(len(env.possible_agents), 'agent')}, "
+    show.lines(f"{show.plural(episodes, 'episode')} of {TRIALS} trials for each driver; "
+               f"{show.plural(len(env.possible_agents), 'agent')}, "
                f"trials of {span(roles.trial_steps for roles in all_roles)} steps of "
                f"{span(roles.dt_s for roles in all_roles)} s")
-    report_metrics(played)
-    report_time(played)
+    report_metrics(results)
+    report_time(results)
 
 
 def span(values: Iterable[float]) -> str:
@@ -98,7 +98,7 @@ def span(values: Iterable[float]) -> str:
 
 
 def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, episodes: int, seed: int,
-         count_episode: Callable[[], None]) -> Played:
+         count_episode: Callable[[], None]) -> DriverResults:
     """Plays the episodes of a seed and times driver and env separately."""
     agent_steps, driver_s, env_s = 0, 0.0, 0.0
     env.batch.phase_times(True)
@@ -116,37 +116,37 @@ def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, ep
         count_episode()
     phase_s = env.batch.phase_times(False)
     api_s = env_s - sum(phase_s.values())
-    return Played(name, env.batch.metrics(), agent_steps, driver_s, api_s, phase_s)
+    return DriverResults(name, env.batch.metrics(), agent_steps, driver_s, api_s, phase_s)
 
 
-def report_metrics(played: list[Played]) -> None:
+def report_metrics(results: list[DriverResults]) -> None:
     rows = []
     for name, label, form in FIGURES:
-        figures = [one.metrics[name] for one in played]
+        figures = [one.metrics[name] for one in results]
         rows.append([label, *(form.format(figure.value) if figure.n else "-" for figure in figures)])
-    show.table("metrics", ["mean over agents", *(one.driver for one in played)], rows)
+    show.table("metrics", ["mean over agents", *(one.driver for one in results)], rows)
 
 
-def report_time(played: list[Played]) -> None:
+def report_time(results: list[DriverResults]) -> None:
     # Seconds by phase for every driver; small ones are combined.
     spent = [{"Python dicts": one.api_s} | {f"core: {phase}": s for phase, s in one.phase_s.items()}
-             for one in played]
+             for one in results]
     totals = [sum(parts.values()) for parts in spent]
     names = sorted(spent[0], key=lambda name: -sum(parts[name] for parts in spent))
-    shown = [name for name in names
-             if any(parts[name] >= SHOWN_SHARE * total for parts, total in zip(spent, totals, strict=True))]
+    separate = [name for name in names
+                if any(parts[name] >= SEPARATE_SHARE * total for parts, total in zip(spent, totals, strict=True))]
     for parts in spent:
-        parts["other phases"] = sum(seconds for name, seconds in parts.items() if name not in shown)
+        parts["other phases"] = sum(seconds for name, seconds in parts.items() if name not in separate)
 
-    def row(label: str, cell: Callable[[Played, dict[str, float], float], str]) -> list[str]:
-        return [label, *map(cell, played, spent, totals)]
+    def row(label: str, cell: Callable[[DriverResults, dict[str, float], float], str]) -> list[str]:
+        return [label, *map(cell, results, spent, totals)]
 
-    def share_of(name: str) -> Callable[[Played, dict[str, float], float], str]:
+    def share_of(name: str) -> Callable[[DriverResults, dict[str, float], float], str]:
         return lambda one, parts, total: f"{100 * parts[name] / total:.1f}%"
 
-    show.table("time of the env by phase", ["", *(one.driver for one in played)], [
+    show.table("time of the env by phase", ["", *(one.driver for one in results)], [
         row("agent-steps/s", lambda one, parts, total: show.count(one.agent_steps / total)),
-        *(row(f"  {name}", share_of(name)) for name in [*shown, "other phases"]),
+        *(row(f"  {name}", share_of(name)) for name in [*separate, "other phases"]),
         row("us per agent-step", lambda one, parts, total: f"{1e6 * total / one.agent_steps:.2f}"),
         row("us per agent-step of the driver",
             lambda one, parts, total: f"{1e6 * one.driver_s / one.agent_steps:.2f}"),

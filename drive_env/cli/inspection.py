@@ -46,7 +46,7 @@ def find(name: str, seed: int, agents: int, index: int) -> tuple[Scene, bytes]:
     for count, (source, scene) in enumerate(read_scenes(name), 1):
         if count == index + 1:
             return scene, source.data
-    raise ConfigError(f"--index is {index}; {name} holds {show.some(count, 'scene')}, so it must be from 0 to "
+    raise ConfigError(f"--index is {index}; {name} holds {show.plural(count, 'scene')}, so it must be from 0 to "
                       f"{count - 1}")
 
 
@@ -119,9 +119,9 @@ def spans(ids) -> str:
         return "none"
     first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1] + 1]))
     last = np.append(first[1:], len(ids)) - 1
-    shown = [str(ids[a]) if a == b else f"{ids[a]}-{ids[b]}" for a, b in zip(first, last, strict=True)]
-    more = [f"and {len(ids) - first[SPAN_LIMIT]} more"] if len(shown) > SPAN_LIMIT else []
-    return ", ".join(shown[:SPAN_LIMIT] + more)
+    texts = [str(ids[a]) if a == b else f"{ids[a]}-{ids[b]}" for a, b in zip(first, last, strict=True)]
+    more = [f"and {len(ids) - first[SPAN_LIMIT]} more"] if len(texts) > SPAN_LIMIT else []
+    return ", ".join(texts[:SPAN_LIMIT] + more)
 
 
 def objects_by_kind(scene: Scene) -> list[list[str]]:

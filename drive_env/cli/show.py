@@ -39,13 +39,13 @@ def os_error_text(error: OSError) -> str:
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """Prints a table under a heading: the first column is text, the others are numbers."""
-    shown = Table(header_style="dim", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    grid = Table(header_style="dim", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for place, column in enumerate(columns):
-        shown.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=True)
+        grid.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=True)
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*(Text(cell) for cell in row))
     heading(title)
-    console.print(shown)
+    console.print(grid)
 
 
 def progress() -> Progress:
@@ -57,10 +57,10 @@ def progress() -> Progress:
 def machine() -> str:
     """The machine, to report with figures of speed."""
     return (f"drive-env {package_version()}, Python {platform.python_version()}, {platform.system()} "
-            f"{platform.machine()}, {processor()}, {some(usable_threads(), 'usable thread')}")
+            f"{platform.machine()}, {processor()}, {plural(usable_threads(), 'usable thread')}")
 
 
-def some(count: int, thing: str) -> str:
+def plural(count: int, thing: str) -> str:
     """1 thread, 2 threads."""
     return f"{count} {thing}{'' if count == 1 else 's'}"
 

@@ -37,7 +37,7 @@ class View(str, Enum):
     follow = "follow"
 
 
-PLAYED = {"path": "--out", "agents_per_world": "--agents", "agents": "--agents", "agent": "--agent"}
+OPTION_OF = {"path": "--out", "agents_per_world": "--agents", "agents": "--agents", "agent": "--agent"}
 """The options of `play` and `replay`, by the argument of the error."""
 
 
@@ -50,7 +50,7 @@ def prepare(folder: Path) -> None:
 def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
          agent: int, index: int) -> None:
     found = _scene(scene, seed, agents, index)
-    with _by_option(**PLAYED), _bar(f"playing into {out.name}") as progress:
+    with _by_option(**OPTION_OF), _bar(f"playing into {out.name}") as progress:
         metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
                               agent=agent, progress=progress)
     show.lines(f"{out}: {_outcome(metrics, policy)}")
@@ -58,7 +58,7 @@ def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, se
 
 def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, index: int) -> None:
     found = _scene(scene, seed, agents, index)
-    with _by_option(**PLAYED), _bar(f"recording into {out.name}") as progress:
+    with _by_option(**OPTION_OF), _bar(f"recording into {out.name}") as progress:
         write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 

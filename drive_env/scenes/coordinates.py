@@ -17,7 +17,7 @@ def origin_of(x_m, y_m, valid):
     return np.round([x_m[valid].astype(np.float64).mean(), y_m[valid].astype(np.float64).mean()])
 
 
-def near(values_m, place):
+def bounded_float32(values_m, place):
     """Coordinates relative to the origin as float32; they must be within the limit of the validator.
 
     Args:

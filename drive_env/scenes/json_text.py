@@ -153,19 +153,19 @@ def _first_fault(root, faults):
             continue
         key, value = part
         if id(value) in reasons:
-            return f"{_written([*keys[1:], key])}: {reasons[id(value)]}"
+            return f"{_path_text([*keys[1:], key])}: {reasons[id(value)]}"
         if type(value) in (dict, list):
             inner.append(iter(value.items() if type(value) is dict else enumerate(value)))
             keys.append(key)
 
 
-def _written(keys):
-    """A place as text, from the keys that lead to it."""
+def _path_text(keys):
+    """The path of a place, from its keys, outermost first."""
     text = ""
     for key in keys:
         if key is not None:
             text = within(text, key)
-    return text or "the whole"
+    return text or "the document"
 
 
 def within(place, key):
@@ -190,14 +190,14 @@ def described(value) -> str:
 def expected(value, kind, place):
     """`value`, which must be exactly of the type `kind`: True is no integer here."""
     if type(value) is not kind:
-        raise SceneError(f"{place or 'the whole'} is {described(value)}; it must be {TYPE_WORDS[kind]}")
+        raise SceneError(f"{place or 'the document'} is {described(value)}; it must be {TYPE_WORDS[kind]}")
     return value
 
 
 def member(owner, key, kind, place):
     """`owner[key]`, which must be of the type `kind`."""
     if key not in owner:
-        raise SceneError(f"{place or 'the whole'} has no {key!r}")
+        raise SceneError(f"{place or 'the document'} has no {key!r}")
     return expected(owner[key], kind, within(place, key))
 
 

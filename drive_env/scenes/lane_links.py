@@ -13,7 +13,7 @@ JOIN_GAP_M = 0.5
 JOIN_TURN_COS = 0.7071
 """45 degrees. The true turn at a join is small, but the segments of thinned polylines are chords, not tangents."""
 
-CROWD_LIMIT = 64
+NEARBY_START_LIMIT = 64
 """Lane starts near one lane end. Real forks have up to about ten; a hostile file could have n squared pairs."""
 
 
@@ -29,7 +29,7 @@ def link_lanes(roads: Roads) -> LaneGraph:
         roads: coordinates finite and within the limit of the validator.
 
     Raises:
-        SceneError: more than `CROWD_LIMIT` lanes start near the end of one.
+        SceneError: more than `NEARBY_START_LIMIT` lanes start near the end of one.
     """
     xy_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
     lane, first, last, direction_in, direction_out = _lane_ends(roads, xy_m)
@@ -75,11 +75,11 @@ def _close_pairs(ends_m, starts_m, lane):
         lows.append(np.searchsorted(keys, key - 1, side="left"))
         highs.append(np.searchsorted(keys, key + 1, side="right"))
     low, count = np.stack(lows), np.stack(highs) - np.stack(lows)
-    crowd = count.sum(axis=0)
-    if (crowd > CROWD_LIMIT).any():
-        worst = int(np.argmax(crowd))
-        raise SceneError(f"road {lane[worst]} ends where {crowd[worst]} lanes start; "
-                         f"at most {CROWD_LIMIT} are allowed")
+    nearby = count.sum(axis=0)
+    if (nearby > NEARBY_START_LIMIT).any():
+        most = int(np.argmax(nearby))
+        raise SceneError(f"road {lane[most]} ends where {nearby[most]} lanes start; "
+                         f"at most {NEARBY_START_LIMIT} are allowed")
     before = np.repeat(np.tile(np.arange(len(ends_m)), 3), count.ravel())
     offset = np.arange(len(before)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
     return before, order[np.repeat(low.ravel(), count.ravel()) + offset]

@@ -50,7 +50,7 @@ def _opened(source: Source) -> tuple[Reader, Scene, Iterator[Scene]]:
     """The one reader that can read the source, its first scene, and the others."""
     candidates = ([reader for reader in READERS if reader.has_signature and reader.has_signature(source.data)]
                   or [reader for reader in READERS if reader.has_signature is None])
-    # Read the first scene by every candidate: without a signature, only reading can tell.
+    # Read the first scene by every candidate: only reading identifies a file without a signature.
     opened, reasons, is_foreign = [], {}, False
     for reader in candidates:
         scenes = reader.open(source)

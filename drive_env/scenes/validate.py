@@ -29,7 +29,7 @@ SQUARES_ACROSS = int(2 * COORDINATE_LIMIT_M / SQUARE_M) + 1
 BLOCK_SEGMENTS = 1 << 17
 """Segments whose squares are computed at a time, so that temporary arrays stay small."""
 
-CROWD_LIMIT = 10_000
+SQUARE_SEGMENT_LIMIT = 10_000
 """Segments in one square. The densest real maps have about 200; each agent scans all segments near it in every step."""
 
 
@@ -45,7 +45,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_head(scene)
         _check_objects(scene.objects)
         _check_roads(scene.roads)
-        _check_crowds(scene.roads)
+        _check_segment_density(scene.roads)
         _check_lanes(scene.lanes, scene.roads)
         _check_references(scene)
     except SceneError as error:
@@ -130,7 +130,7 @@ def _check_roads(roads):
     _check_starts("roads.start", roads.start, len(roads.x_m), fewest=1)
 
 
-def _check_crowds(roads):
+def _check_segment_density(roads):
     """Limits the segments of at most `SQUARE_M` into which the roads are split, in total and in one square."""
     # A road of one point and a repeated point count as a segment each: a slightly high count does no harm.
     pieces = _pieces_of_steps(roads)
@@ -140,7 +140,7 @@ def _check_crowds(roads):
     if total > limit:
         raise SceneError(f"its roads have {total} segments of at most {SQUARE_M:g} m, from {points} points; "
                          f"at most {limit} are allowed")
-    if total <= CROWD_LIMIT:
+    if total <= SQUARE_SEGMENT_LIMIT:
         return
     ends = np.cumsum(pieces, dtype=np.int32)
     # Sorted, the squares of a crowd are equal over more than the limit.
@@ -149,13 +149,13 @@ def _check_crowds(roads):
         block = squares[first : min(first + BLOCK_SEGMENTS, total - len(alone))]
         block[:] = _squares(*_middles_m(roads, pieces, ends, first, len(block)))
     squares.sort()
-    crowded = squares[CROWD_LIMIT:][squares[CROWD_LIMIT:] == squares[:-CROWD_LIMIT]]
-    if len(crowded):
-        found, counts = np.unique(crowded, return_counts=True)
+    over_limit = squares[SQUARE_SEGMENT_LIMIT:][squares[SQUARE_SEGMENT_LIMIT:] == squares[:-SQUARE_SEGMENT_LIMIT]]
+    if len(over_limit):
+        found, counts = np.unique(over_limit, return_counts=True)
         column, row = divmod(int(found[np.argmax(counts)]), SQUARES_ACROSS)
-        raise SceneError(f"its roads have {counts.max() + CROWD_LIMIT} segments in the square of {SQUARE_M:g} m at "
-                         f"({column * SQUARE_M - COORDINATE_LIMIT_M:g}, {row * SQUARE_M - COORDINATE_LIMIT_M:g}) m; at "
-                         f"most {CROWD_LIMIT} are allowed")
+        raise SceneError(f"its roads have {counts.max() + SQUARE_SEGMENT_LIMIT} segments in the square of "
+                         f"{SQUARE_M:g} m at ({column * SQUARE_M - COORDINATE_LIMIT_M:g}, "
+                         f"{row * SQUARE_M - COORDINATE_LIMIT_M:g}) m; at most {SQUARE_SEGMENT_LIMIT} are allowed")
 
 
 def _pieces_of_steps(roads):

@@ -11,7 +11,7 @@ from small_scene import roads_of
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
-from drive_env.scenes.lane_links import CROWD_LIMIT, JOIN_GAP_M, link_lanes
+from drive_env.scenes.lane_links import JOIN_GAP_M, NEARBY_START_LIMIT, link_lanes
 
 LANE, LINE = 1, 2
 
@@ -64,8 +64,8 @@ def test_no_roads_have_no_links():
 
 
 def test_a_crowd_of_starts_is_refused():
-    fan = [[(10, 0), (20, 0.01 * i)] for i in range(CROWD_LIMIT + 1)]
-    with pytest.raises(SceneError, match=f"at most {CROWD_LIMIT}"):
+    fan = [[(10, 0), (20, 0.01 * i)] for i in range(NEARBY_START_LIMIT + 1)]
+    with pytest.raises(SceneError, match=f"at most {NEARBY_START_LIMIT}"):
         links([(0, 0), (10, 0)], *fan)
 
 

@@ -115,14 +115,14 @@ def test_json_of_another_format_is_refused_with_the_reason_of_every_format(tmp_p
     path = tmp_path / "lanes.geojson"
     path.write_bytes(b'{"type": "FeatureCollection", "features": []}')
     words = refusal(path)
-    assert "GPUDrive and Nocturne JSON (the whole has neither 'objects' nor 'roads')" in words
+    assert "GPUDrive and Nocturne JSON (the document has neither 'objects' nor 'roads')" in words
     assert all(f"{reader.format} (" in words for reader in READERS)
 
 
 def test_a_damaged_file_with_a_signature_gets_one_reason(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b'{"objects": []}')
-    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the whole has no 'roads'"
+    assert refusal(path) == f"{path}: read as GPUDrive and Nocturne JSON: the document has no 'roads'"
 
 
 def test_white_space_before_json_is_skipped_and_utf_16_refused(tmp_path):

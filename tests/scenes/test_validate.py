@@ -8,7 +8,7 @@ from small_scene import changed, roads_of, small_scene
 
 from drive_env.errors import SceneError
 from drive_env.scenes import LaneGraph
-from drive_env.scenes.validate import CROWD_LIMIT, validate_scene
+from drive_env.scenes.validate import SQUARE_SEGMENT_LIMIT, validate_scene
 
 
 def f4(*values):
@@ -116,24 +116,24 @@ SIGN = 5
 
 
 @pytest.mark.parametrize("polylines", [
-    [(SIGN, [(-37.5, 12.0)])] * (CROWD_LIMIT + 1),
-    [(1, [(-38.0 + 6 * (i % 2), 14.0) for i in range(CROWD_LIMIT + 2)])],
+    [(SIGN, [(-37.5, 12.0)])] * (SQUARE_SEGMENT_LIMIT + 1),
+    [(1, [(-38.0 + 6 * (i % 2), 14.0) for i in range(SQUARE_SEGMENT_LIMIT + 2)])],
     # Lines of 100 m that all cross the square.
-    [(1, [(-85.0, 15.0), (15.0, 15.0)])] * (CROWD_LIMIT + 1),
+    [(1, [(-85.0, 15.0), (15.0, 15.0)])] * (SQUARE_SEGMENT_LIMIT + 1),
 ], ids=["signs", "scribble", "crossing lines"])
 def test_too_many_roads_in_one_place_are_refused(polylines):
     with pytest.raises(SceneError) as caught:
         validate_scene(crowd(*polylines))
     found = str(caught.value)
-    assert f"its roads have {CROWD_LIMIT + 1} segments in the square of 10 m at (" in found
-    assert f"; at most {CROWD_LIMIT} are allowed" in found
+    assert f"its roads have {SQUARE_SEGMENT_LIMIT + 1} segments in the square of 10 m at (" in found
+    assert f"; at most {SQUARE_SEGMENT_LIMIT} are allowed" in found
     assert "at (-40, 10) m" in found or len(polylines[0][1]) == 2
 
 
 def test_the_limit_in_one_square_and_more_in_several_are_allowed():
-    signs = [(SIGN, [(-37.5, 12.0)])] * CROWD_LIMIT
+    signs = [(SIGN, [(-37.5, 12.0)])] * SQUARE_SEGMENT_LIMIT
     validate_scene(crowd(*signs, (SIGN, [(-41.0, 12.0)]), (SIGN, [(-37.5, 9.0)])))
-    validate_scene(crowd((1, [(0.6 * i, 0.0) for i in range(2 * CROWD_LIMIT)])))
+    validate_scene(crowd((1, [(0.6 * i, 0.0) for i in range(2 * SQUARE_SEGMENT_LIMIT)])))
 
 
 def test_roads_of_too_many_segments_are_refused():

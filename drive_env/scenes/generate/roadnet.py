@@ -22,7 +22,7 @@ HEADING_RAD = (0.0, math.pi / 2, -math.pi, -math.pi / 2)
 
 SPEED_LIMIT_MPS = 13.9
 CURB_GAP_M = 1.0
-"""From the outer lane's border to the curb. In bends the corners of a car leave its lane."""
+"""From the outer lane's boundary to the curb. In bends the corners of a car leave its lane."""
 
 RIGHT_TURN_M = 8.0
 """Radius of the lane centre in the sharpest turn. A car of 5.2 m turns at 4.8 m with 0.6 rad of steering."""
@@ -207,8 +207,8 @@ class RoadNet:
     def _add_street_lines(self, at, arm):
         near_m = self.section.half_box_m
         far_m = near_m + self._street_length_m(at, arm)
-        for border in range(1 - self.section.lanes, self.section.lanes):
-            left_m = border * self.section.lane_width_m
+        for boundary in range(1 - self.section.lanes, self.section.lanes):
+            left_m = boundary * self.section.lane_width_m
             ends = [self._place(at, arm, out_m, left_m) for out_m in (near_m, far_m)]
             self._polylines.append(("line", ends))
 
@@ -258,6 +258,6 @@ def quarter(start, direction, to_direction, radius_m, end):
     """Points of a quarter circle from `start`, heading `direction`, to `end`, heading `to_direction`."""
     (x, y), (ux, uy), (wx, wy) = start, AHEAD[direction], AHEAD[to_direction]
     points = [(x + radius_m * (s * ux + c * wx), y + radius_m * (s * uy + c * wy)) for s, c in ARC]
-    # Exactly the neighbour's first point.
+    # Exactly the first point of the next lane.
     points[-1] = end
     return points

@@ -16,10 +16,10 @@ PARAMETERS = {
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
 }
 
-STRETCH = 0.1
+TOWN_VARIATION = 0.1
 """The mean block of a town is up to this share longer or shorter than `block_m`."""
 
-UNEVENNESS = 0.22
+BLOCK_VARIATION = 0.22
 """Blocks differ from the mean of their town by about this share."""
 
 ROUTE_RANGE_M = (40.0, 140.0)
@@ -52,12 +52,12 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float,
 
 def _spread(rng, blocks, block_m):
     """Junction coordinates along one axis, centred on 0, in eighths of a metre."""
-    mean_m = block_m * float(rng.uniform(1.0 - STRETCH, 1.0 + STRETCH, 1)[0])
-    uneven = rng.uniform(-UNEVENNESS, UNEVENNESS, blocks).tolist()
+    mean_m = block_m * float(rng.uniform(1.0 - TOWN_VARIATION, 1.0 + TOWN_VARIATION, 1)[0])
+    shares = rng.uniform(-BLOCK_VARIATION, BLOCK_VARIATION, blocks).tolist()
     # sum() rounds differently from Python 3.12 on.
-    mean = math.fsum(uneven) / blocks
+    mean = math.fsum(shares) / blocks
     places = [0.0]
-    for share in uneven:
+    for share in shares:
         places.append(places[-1] + round(mean_m * (1.0 + share - mean) * 8) / 8)
     return [place - places[-1] / 2 for place in places]
 

@@ -30,16 +30,16 @@ GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
 
 START_SPEED_MPS = 6.0
-CALM_BRAKING_MPS2 = 2.0
+COMFORTABLE_BRAKING_MPS2 = 2.0
 """A car can stop from its start speed, at this rate, before the next car on its lane and before the lane's end."""
 
 
 class Place(NamedTuple):
     lane: int
     along_m: float
-    calm: bool
-    """Calm places are 16 m apart, never on both directions of a street in one row: a car on one can be passed even if
-    it never moves. They are filled first."""
+    passable: bool
+    """Passable places are 16 m apart, never on both directions of a street in one row: other cars can pass a car on one
+    even if it never moves. They are filled first."""
 
 
 class TrafficSpec(NamedTuple):
@@ -58,7 +58,7 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     Raises:
         SceneError: they do not fit; names the number that does.
     """
-    # Draw a start for every car, calm places first.
+    # Draw a start for every car, passable places first.
     places = _places(rng, net, spec.start_lanes)
     starts = [place for place in places if place.lane in spec.start_lanes]
     goals = [place for place in places if place.lane in spec.goal_lanes]
@@ -66,8 +66,8 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     fitting = min(len(starts), len(set(starts + goals)) // 2)
     if agents > fitting:
         raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
-    starts = (rng.shuffled([place for place in starts if place.calm])
-              + rng.shuffled([place for place in starts if not place.calm]))[:agents]
+    starts = (rng.shuffled([place for place in starts if place.passable])
+              + rng.shuffled([place for place in starts if not place.passable]))[:agents]
     taken = set(starts)
     goals = [place for place in goals if place not in taken]
 
@@ -77,7 +77,7 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     length_m, width_m, height_m = (rng.uniform(*size_range_m, agents).astype(np.float32)
                                    for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
     speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
-                           _calm_speed_mps(net, lane, along_m))
+                           _stopping_speed_mps(net, lane, along_m))
     # Round down to eighths of a m/s.
     speed_mps = np.floor(speed_mps * 8) / 8
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
@@ -100,20 +100,21 @@ def _places(rng, net, start_lanes):
         sides = [side for side in (street.out, street.back) if start_lanes.intersection(side)]
         for row in range(rows):
             out_m = first_m + row * PLACE_PITCH_M
-            calm_side = sides[rng.below(len(sides))] if row % 2 == 0 else ()
-            places += [Place(lane, out_m, lane in calm_side) for lane in street.out]
-            places += [Place(lane, street.length_m - out_m, lane in calm_side) for lane in street.back]
+            passable_side = sides[rng.below(len(sides))] if row % 2 == 0 else ()
+            places += [Place(lane, out_m, lane in passable_side) for lane in street.out]
+            places += [Place(lane, street.length_m - out_m, lane in passable_side) for lane in street.back]
     return places
 
 
-def _calm_speed_mps(net, lane, along_m):
+def _stopping_speed_mps(net, lane, along_m):
+    """(n,) speeds from which each car can stop before the next car on its lane and before the lane's end."""
     clear_m = np.array([net.lanes[i].length_m for i in lane]) - along_m - LENGTH_RANGE_M[1] / 2
     order = np.lexsort((along_m, lane))
     behind, ahead = order[:-1], order[1:]
     follows = lane[behind] == lane[ahead]
     gap_m = (along_m[ahead] - along_m[behind])[follows] - LENGTH_RANGE_M[1] - 1.0
     clear_m[behind[follows]] = np.minimum(clear_m[behind[follows]], gap_m)
-    return np.sqrt(2 * CALM_BRAKING_MPS2 * clear_m)
+    return np.sqrt(2 * COMFORTABLE_BRAKING_MPS2 * clear_m)
 
 
 def _poses(net, lane, along_m):

@@ -15,7 +15,7 @@ from pathlib import PurePath
 import numpy as np
 
 from ...errors import SceneError, bound_text, outside_text
-from ..coordinates import first_index, near, origin_of, time_major, wrapped
+from ..coordinates import bounded_float32, first_index, origin_of, time_major, wrapped
 from ..lane_links import link_lanes
 from ..limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
@@ -171,14 +171,14 @@ def _objects(table, kept, origin_m):
     def goal_place(at):
         return f"{_object_place(table, kept[at[0]])}: its goal"
 
-    x_m = near(track("x", origin_m[0]), position_place)
-    y_m = near(track("y", origin_m[1]), position_place)
+    x_m = bounded_float32(track("x", origin_m[0]), position_place)
+    y_m = bounded_float32(track("y", origin_m[1]), position_place)
     kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
     kinds[list(OBJECT_TYPES)] = [OBJECT_KIND_CODES[kind] for kind in OBJECT_TYPES.values()]
     return Objects(
         id=kept.astype(np.int64), kind=kinds[found["type"]],
         length_m=_copied(found["length"]), width_m=_copied(found["width"]), height_m=_copied(found["height"]),
-        goal_m=near(_offset(found["goal"][:, :2], origin_m), goal_place), marked_expert=found["expert"] == 1,
+        goal_m=bounded_float32(_offset(found["goal"][:, :2], origin_m), goal_place), marked_expert=found["expert"] == 1,
         x_m=time_major(x_m), y_m=time_major(y_m), heading_rad=time_major(wrapped(track("heading"))),
         vx_mps=time_major(track("vx")), vy_mps=time_major(track("vy")),
         valid=np.ascontiguousarray(valid.T))
@@ -197,7 +197,7 @@ def _roads(parts, origin_m, report):
             return f"road {kept[road]} at byte {parts[kept[road]][0]}: point {at[0] - start[road]}"
 
         raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][column] for index in kept)])
-        return near(_offset(raw, origin_m[axis]), point_place)
+        return bounded_float32(_offset(raw, origin_m[axis]), point_place)
 
     return Roads(
         id=np.array(kept, np.int64),

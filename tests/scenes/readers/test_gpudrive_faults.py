@@ -11,7 +11,7 @@ from drive_env.scenes import load_scene
 
 
 @pytest.mark.parametrize(("edits", "words"), [
-    ([("objects", ...)], "the whole has no 'objects'"),
+    ([("objects", ...)], "the document has no 'objects'"),
     ([("objects", {})], "objects is an object; it must be an array"),
     ([("objects", [])], "objects has 0 entries; it must have 1 to 65535"),
     ([("roads", None)], "roads is null; it must be an array"),

@@ -49,7 +49,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     # Parse the text and check its outermost fields.
     document = expected(read_json(data), dict, "")
     if "objects" not in document and "roads" not in document:
-        raise OtherJsonError("the whole has neither 'objects' nor 'roads'")
+        raise OtherJsonError("the document has neither 'objects' nor 'roads'")
     objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
     check_text("scenario_id", texts.setdefault("scenario_id", ""))

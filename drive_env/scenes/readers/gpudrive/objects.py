@@ -12,8 +12,8 @@ from itertools import chain
 import numpy as np
 
 from ....errors import SceneError, outside_text
+from ...coordinates import bounded_float32, first_index, time_major, wrapped
 from ...json_text import column, expected, member, numbers, one_of, whole_number
-from ...coordinates import first_index, near, time_major, wrapped
 from ...limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ...scene import OBJECT_KIND_CODES, Objects, Report
 
@@ -118,7 +118,7 @@ def as_objects(tracks: Tracks, kept: np.ndarray, heading_rad: np.ndarray, origin
         def place(at):
             return f"objects[{kept[at[0]]}].position[{at[1]}].{'xy'[axis]}"
 
-        return time_major(near(track(values, origin_m[axis]), place))
+        return time_major(bounded_float32(track(values, origin_m[axis]), place))
 
     # Check positions first: a faulty one has moved the origin away from everything else.
     x_m, y_m = position(tracks.x_m, 0), position(tracks.y_m, 1)
@@ -273,5 +273,5 @@ def _goals_near(tracks, kept, origin_m, report):
     report.impute("goals: the last valid position", missing.sum())
     last = frames - 1 - np.argmax(tracks.valid[kept][:, ::-1], axis=1)
     ends_m = np.stack([tracks.x_m[kept, last], tracks.y_m[kept, last]], axis=1)
-    return near(np.where(missing[:, None], ends_m, goals_m) - origin_m,
-                lambda at: f"objects[{kept[at[0]]}].goalPosition.{'xy'[at[1]]}")
+    return bounded_float32(np.where(missing[:, None], ends_m, goals_m) - origin_m,
+                           lambda at: f"objects[{kept[at[0]]}].goalPosition.{'xy'[at[1]]}")

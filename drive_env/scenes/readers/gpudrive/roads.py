@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from ....errors import SceneError
-from ...coordinates import near
+from ...coordinates import bounded_float32
 from ...json_text import column, described, expected, member, one_of, whole_number, within
 from ...scene import ROAD_KIND_CODES, Report, Roads
 from .objects import ID_RANGE
@@ -57,8 +57,8 @@ def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
     return Roads(
         id=np.array([ids[index] for index in kept], np.int64),
         kind=np.array([ROAD_KIND_CODES[kinds[index]] for index in kept], np.uint8), start=start,
-        x_m=near(column(points, "x", place) - origin_m[0], lambda at: within(place(at[0]), "x")),
-        y_m=near(column(points, "y", place) - origin_m[1], lambda at: within(place(at[0]), "y")),
+        x_m=bounded_float32(column(points, "x", place) - origin_m[0], lambda at: within(place(at[0]), "x")),
+        y_m=bounded_float32(column(points, "y", place) - origin_m[1], lambda at: within(place(at[0]), "y")),
         width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
 
 
