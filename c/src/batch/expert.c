@@ -57,8 +57,8 @@ drv_status drv_expert_actions(const drv_config *config, const drv_log *log, void
     if (status != DRV_OK) return status;
     const bool continuous = config->action_type == DRV_CONTINUOUS;
     const drv_actions out = {continuous ? NULL : (int64_t *)actions, continuous ? (float *)actions : NULL};
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     drv_kernels_choose(NULL)->expert_write(config, log, out, bits);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return DRV_OK;
 }

@@ -16,9 +16,9 @@
 
 /* Header of a slab, in its first cache line. Allocations follow one another. */
 typedef struct slab {
-    _Atomic int32_t references; /* its arena, and each allocation that has an owner */
+    _Atomic int32_t references; /* reference count: the arena, and each allocation of drv_memory_acquire */
     uint8_t *next, *end;        /* free capacity */
-    void *block;                /* to be freed */
+    void *block;                /* what malloc or mmap returned */
     size_t mapped_bytes;        /* 0: the block is from malloc */
     struct slab *older;         /* of the same arena */
 } slab;
@@ -27,17 +27,18 @@ _Static_assert(sizeof(slab) <= DRV_CACHE_LINE, "the header fits a cache line");
 
 struct drv_arena {
     slab *slabs;         /* all of them, the newest first */
-    slab *open;          /* where small allocations come from, or NULL */
+    slab *open;          /* the one that small allocations share, or NULL */
     uint64_t open_bytes; /* its size */
 };
 
 enum {
-    /* The large page of x86-64 and of most other systems; and the largest common small page, the unit of mappings. */
+    /* Bytes of a large page of x86-64 and most other systems, and of the largest common small page, the unit of
+     * mappings. */
     LARGE_PAGE = 2 << 20,
     SMALL_PAGE = 1 << 16,
     /* The slabs of an arena double from this size to a large page, so that a small arena stays small. */
     FIRST_SLAB = 1 << 16,
-    /* Larger allocations get a slab of their own: at most a quarter of a slab is lost at its end. */
+    /* Larger allocations get a slab of their own, so at most a quarter of a large page is lost at the end of a slab. */
     SHARING_LIMIT = LARGE_PAGE / 4
 };
 
@@ -59,7 +60,7 @@ static uint8_t *rounded_up(uint8_t *address, uintptr_t step) {
     return address + (step - (uintptr_t)address % step) % step;
 }
 
-/* Writes the header to the start of `memory`, which is aligned to a line; the caller holds the one reference. */
+/* Writes the header to the start of `memory`, which is aligned to a cache line. The caller has the one reference. */
 static slab *slab_in(uint8_t *memory, uint64_t bytes, void *block, size_t mapped_bytes) {
     slab *header = (slab *)(void *)memory;
     atomic_init(&header->references, 1);
@@ -72,29 +73,29 @@ static slab *slab_in(uint8_t *memory, uint64_t bytes, void *block, size_t mapped
 }
 
 #if defined(__linux__)
-/* Maps zeroed memory, from a large page on aligned to one; NULL on failure. */
+/* Maps zeroed memory, aligned to a large page if it is at least one; NULL on failure. */
 static uint8_t *map_pages(size_t bytes) {
-    const size_t more = bytes < LARGE_PAGE ? bytes : bytes + LARGE_PAGE;
-    uint8_t *block = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t mapped = bytes < LARGE_PAGE ? bytes : bytes + LARGE_PAGE;
+    uint8_t *block = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) return NULL;
-    if (more == bytes) return block;
+    if (mapped == bytes) return block;
     uint8_t *page = rounded_up(block, LARGE_PAGE), *end = page + bytes;
     if (page > block) munmap(block, (size_t)(page - block));
-    if (block + more > end) munmap(end, (size_t)(block + more - end));
+    if (block + mapped > end) munmap(end, (size_t)(block + mapped - end));
     return page;
 }
 #endif
 
-/* Creates a slab of `bytes` in whole lines, its header included; NULL if out of memory. Where `large_pages` is set, the
- * kernel is advised to back it with such pages as it is written. */
+/* Creates a slab of `bytes`, a multiple of cache lines with its header included; NULL if out of memory. `large_pages`
+ * advises the kernel to back it with large pages as it is written. */
 static slab *create_slab(uint64_t bytes, bool large_pages) {
     if (bytes > SIZE_MAX - 2 * (uint64_t)LARGE_PAGE) return NULL;
-#if defined(__linux__) /* calloc clears memory that it reuses, and its heap keeps what is freed between live blocks */
+#if defined(__linux__) /* calloc would clear reused memory, and its heap would keep what is freed between live blocks */
     if (shares_slabs && bytes >= SMALL_PAGE) {
         const size_t whole = ((size_t)bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
         uint8_t *page = map_pages(whole);
         if (!page) return NULL;
-        /* Before the header is written, which backs the first page. A failure is harmless. */
+        /* before the header is written, since a write backs the page; a failure is harmless */
         if (large_pages && whole >= LARGE_PAGE) madvise(page, whole, MADV_HUGEPAGE);
         return slab_in(page, bytes, page, whole);
     }
@@ -105,15 +106,15 @@ static slab *create_slab(uint64_t bytes, bool large_pages) {
     return block ? slab_in(rounded_up(block, DRV_CACHE_LINE), bytes, block, 0) : NULL;
 }
 
-static void drop_reference(slab *held) {
-    if (atomic_fetch_sub(&held->references, 1) != 1) return;
+static void drop_reference(slab *from) {
+    if (atomic_fetch_sub(&from->references, 1) != 1) return;
 #if defined(__linux__)
-    if (held->mapped_bytes > 0) {
-        munmap(held->block, held->mapped_bytes);
+    if (from->mapped_bytes > 0) {
+        munmap(from->block, from->mapped_bytes);
         return;
     }
 #endif
-    free(held->block);
+    free(from->block);
 }
 
 /* Advises the kernel to move a full slab of that size to a large page. A failure is harmless. */
@@ -143,15 +144,15 @@ drv_arena *drv_arena_create(void) { return calloc(1, sizeof(drv_arena)); }
 
 void drv_arena_free(drv_arena *arena) {
     if (!arena) return;
-    for (slab *held = arena->slabs; held;) {
-        slab *older = held->older; /* read first: the slab may be freed */
-        drop_reference(held);
-        held = older;
+    for (slab *current = arena->slabs; current;) {
+        slab *older = current->older; /* read first: the slab may be freed */
+        drop_reference(current);
+        current = older;
     }
     free(arena);
 }
 
-/* Closes the open slab and opens one with the capacity for `bytes`; NULL if out of memory. */
+/* Creates the next slab that allocations share, with capacity for `bytes`; NULL if out of memory. */
 static slab *open_slab(drv_arena *arena, uint64_t bytes) {
     if (arena->open) collapse_to_large_page(arena->open);
     uint64_t size = arena->open_bytes < FIRST_SLAB ? FIRST_SLAB : 2 * arena->open_bytes;
@@ -161,7 +162,7 @@ static slab *open_slab(drv_arena *arena, uint64_t bytes) {
     return arena->open;
 }
 
-/* Returns a slab of the arena with the capacity for `bytes`; NULL if out of memory. */
+/* Returns a slab of the arena with capacity for `bytes`; NULL if out of memory. */
 static slab *slab_with(drv_arena *arena, uint64_t bytes) {
     if (arena->open && has_capacity(arena->open, bytes)) return arena->open;
     slab *added = shares_slabs && bytes <= SHARING_LIMIT ? open_slab(arena, bytes) : create_own_slab(bytes);

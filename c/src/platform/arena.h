@@ -15,17 +15,16 @@ static inline uint64_t drv_round_up_to_line(uint64_t bytes) {
     return (bytes + DRV_CACHE_LINE - 1) / DRV_CACHE_LINE * DRV_CACHE_LINE;
 }
 
-/* One thread at a time may allocate from an arena.
- *
- * Allocates memory that is freed with the arena; NULL if out of memory. */
+/* Allocates memory that is freed with the arena; NULL if out of memory. One thread at a time may allocate from an
+ * arena. */
 void *drv_arena_acquire(drv_arena *arena, uint64_t bytes);
 
-/* Allocates memory with an owner of its own, who may outlive the arena and ends it with drv_memory_release. Where
- * `arena` is NULL it shares no slab. NULL if out of memory. */
+/* Allocates memory that lives until drv_memory_release, even if the arena is freed before. Where `arena` is NULL it has
+ * a slab of its own. NULL if out of memory. */
 void *drv_memory_acquire(drv_arena *arena, uint64_t bytes);
 
-/* Releases what drv_memory_acquire returned, in any thread; no-op on NULL. A slab is freed once its arena and all
- * owners of its memory have released it. */
+/* Releases what drv_memory_acquire returned, in any thread; no-op on NULL. A slab is freed once its arena is freed and
+ * all such memory in it is released. */
 void drv_memory_release(void *memory);
 
 #endif

@@ -1,5 +1,5 @@
-/* What time is it? Only for the optional timing of phases; no state depends on it. C11 has no monotonic clock, so an
- * interval during which the system clock is set is wrong. */
+/* What time is it? Read for the optional timing of phases only; no state depends on it. C11 has no monotonic clock, so
+ * a time is wrong if the system clock is set meanwhile. */
 #ifndef DRV_CLOCK_H
 #define DRV_CLOCK_H
 

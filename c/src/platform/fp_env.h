@@ -13,12 +13,12 @@ typedef unsigned int drv_fp_env;
 
 static inline drv_fp_env drv_fp_env_begin(void) {
     /* The default MXCSR of a process: all exceptions masked, nothing else set. */
-    const drv_fp_env standard = 0x1f80, callers = _mm_getcsr();
+    const drv_fp_env standard = 0x1f80, saved = _mm_getcsr();
     _mm_setcsr(standard);
-    return callers;
+    return saved;
 }
 
-static inline void drv_fp_env_end(drv_fp_env callers) { _mm_setcsr(callers); }
+static inline void drv_fp_env_end(drv_fp_env saved) { _mm_setcsr(saved); }
 
 #else
 #include <fenv.h>
@@ -26,13 +26,13 @@ static inline void drv_fp_env_end(drv_fp_env callers) { _mm_setcsr(callers); }
 typedef fenv_t drv_fp_env;
 
 static inline drv_fp_env drv_fp_env_begin(void) {
-    fenv_t callers;
-    fegetenv(&callers);
+    fenv_t saved;
+    fegetenv(&saved);
     fesetenv(FE_DFL_ENV);
-    return callers;
+    return saved;
 }
 
-static inline void drv_fp_env_end(drv_fp_env callers) { fesetenv(&callers); }
+static inline void drv_fp_env_end(drv_fp_env saved) { fesetenv(&saved); }
 
 #endif
 

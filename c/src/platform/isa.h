@@ -3,8 +3,8 @@
  * The build compiles step/unit.c once per instruction set, from the same source, and defines DRV_ISA. All functions of
  * the unit are then static, and its only external symbol is the table of kernels, so that all copies link into one
  * library; batch/dispatch.c selects one. The copies give the same bytes: no contraction, no reordering, and every
- * selection has a total order. Without DRV_ISA (unit tests, and the math files that batches and scenes call) functions
- * are external. */
+ * selection has a total order. Without DRV_ISA, in unit tests and in the math files that batches and scenes call,
+ * functions are external. */
 #ifndef DRV_ISA_H
 #define DRV_ISA_H
 

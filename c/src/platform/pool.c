@@ -32,19 +32,19 @@ typedef struct slice {
     uint8_t padding[128];
 } slice;
 
-/* Holds one round at a time. */
+/* One round at a time. */
 typedef struct queue {
     _Atomic int32_t done;
     int32_t count; /* of items in this round */
     drv_job *job;
     void *context;
-    slice *slices; /* one per thread, the caller's first; others steal from that while the caller is elsewhere */
+    slice *slices; /* one per thread; the first is the caller's, which workers steal from if it does not take part */
     uint8_t padding[128];
 } queue;
 
 typedef struct worker {
     drv_pool *pool;
-    int32_t number, slice; /* `slice`: the one it starts with */
+    int32_t number, slice; /* of the job's `worker`; of the slice that it begins with */
     drv_thread thread;
 } worker;
 
@@ -81,7 +81,7 @@ static void work_on_slice(queue *own, slice *from, uint64_t round, int32_t numbe
 }
 
 /* The same for all slices of a queue, the thread's own first. A thread that is still scanning when the next round
- * begins returns, so that it starts that round with its own slice too. */
+ * begins claims nothing of it and returns, so that it begins that round with its own slice, too. */
 static void work(const drv_pool *pool, queue *own, int32_t first_slice, int32_t number) {
     first_slice %= pool->threads;
     const uint64_t round = round_of(atomic_load_explicit(&own->slices[first_slice].ticket, memory_order_relaxed));
@@ -142,14 +142,14 @@ static bool start_worker(drv_pool *pool) {
     return true;
 }
 
-/* Where the system refuses more threads, fewer run and a round takes longer. */
+/* Starts workers until there are `wanted`. If the system refuses a thread, fewer run and rounds take longer. */
 static void start_workers(drv_pool *pool, int32_t wanted) {
     if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted) return;
-    const drv_signals callers = drv_signals_block();
+    const drv_signals saved = drv_signals_block();
     drv_lock_acquire(&pool->lock);
     while (atomic_load(&pool->started) < wanted && start_worker(pool)) {}
     drv_lock_release(&pool->lock);
-    drv_signals_restore(callers);
+    drv_signals_restore(saved);
 }
 
 static void begin(drv_pool *pool) {
@@ -210,12 +210,13 @@ static int32_t slice_begin(const drv_pool *pool, int32_t count, int32_t index) {
     return (int32_t)((int64_t)count * index / pool->threads);
 }
 
-/* Publishes the items to all workers and wakes sleeping ones. */
-static void offer(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
+/* Publishes the items of a round to all workers and wakes sleeping ones. */
+static void publish(drv_pool *pool, queue *own, drv_job *job, void *context, int32_t count) {
     own->job = job;
     own->context = context;
     own->count = count;
     atomic_store_explicit(&own->done, 0, memory_order_relaxed);
+    /* the tickets last: they make the round visible */
     for (int32_t i = 0; i < pool->threads; i++) {
         _Atomic uint64_t *ticket = &own->slices[i].ticket;
         const uint64_t round = round_of(atomic_load_explicit(ticket, memory_order_relaxed)) + 1;
@@ -234,7 +235,7 @@ static int32_t least(int32_t one, int32_t other) { return one < other ? one : ot
 
 void drv_pool_begin(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
     start_workers(pool, least(worker_limit(pool->threads), count));
-    offer(pool, &pool->queues[number], job, context, count);
+    publish(pool, &pool->queues[number], job, context, count);
 }
 
 void drv_pool_end(drv_pool *pool, int32_t number) {
@@ -251,6 +252,6 @@ void drv_pool_run(drv_pool *pool, int32_t number, drv_job *job, void *context, i
         return;
     }
     start_workers(pool, least(pool->threads, count) - 1);
-    offer(pool, &pool->queues[number], job, context, count);
+    publish(pool, &pool->queues[number], job, context, count);
     drv_pool_end(pool, number);
 }

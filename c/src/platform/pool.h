@@ -1,4 +1,5 @@
-/* Which thread steps which world? A pool of persistent threads that claim worlds one at a time, own slice first. */
+/* Which thread steps which world? Persistent threads claim one item at a time, first of their own slice, then of
+ * others. */
 #ifndef DRV_POOL_H
 #define DRV_POOL_H
 
@@ -13,8 +14,9 @@ typedef void drv_job(void *context, int32_t index, int32_t worker);
 /* Creates a pool of `threads` threads, the caller's included, with `queues` queues; rounds in different queues run
  * concurrently. Threads start with the first work for them. NULL if out of memory. */
 drv_pool *drv_pool_create(int32_t threads, int32_t queues);
-/* No round may be running. */
+/* Ends the threads. No round may be running. */
 void drv_pool_free(drv_pool *pool);
+/* Bound on the `worker` of a job: the queues and the pool's own threads. */
 int32_t drv_pool_workers(const drv_pool *pool);
 
 /* Runs the job on items 0 .. count - 1, count below 2^24, and returns when all are done. Different queues may be used

@@ -1,4 +1,4 @@
-/* Threads, mutexes and condition variables: one interface for POSIX and Windows.
+/* How does the core start threads, lock mutexes and wait for conditions? One interface for POSIX and Windows.
  *
  * Include it first: it defines the feature-test macros of the system headers. */
 #ifndef DRV_THREAD_H
@@ -51,7 +51,7 @@ static inline void drv_wake_all(drv_wake *wake) { WakeAllConditionVariable(wake)
 /* Windows delivers no signals to threads. */
 typedef int drv_signals;
 static inline drv_signals drv_signals_block(void) { return 0; }
-static inline void drv_signals_restore(drv_signals callers) { (void)callers; }
+static inline void drv_signals_restore(drv_signals saved) { (void)saved; }
 
 #else
 
@@ -94,14 +94,14 @@ typedef sigset_t drv_signals;
  * threads, and only a worker's own faults reach it. Returns the calling thread's previous mask. */
 static inline drv_signals drv_signals_block(void) {
     const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
-    sigset_t blocked, callers;
+    sigset_t blocked, saved;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &callers);
-    return callers;
+    pthread_sigmask(SIG_SETMASK, &blocked, &saved);
+    return saved;
 }
 
-static inline void drv_signals_restore(drv_signals callers) { pthread_sigmask(SIG_SETMASK, &callers, NULL); }
+static inline void drv_signals_restore(drv_signals saved) { pthread_sigmask(SIG_SETMASK, &saved, NULL); }
 
 #endif
 

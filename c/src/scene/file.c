@@ -103,8 +103,8 @@ __attribute__((noinline)) static drv_status read_file(const uint8_t *bytes, uint
 }
 
 drv_status drv_file_read(const uint8_t *bytes, uint64_t byte_count, drv_file *out, char *message) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const drv_status status = read_file(bytes, byte_count, out, message);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return status;
 }

@@ -243,9 +243,9 @@ __attribute__((noinline)) static drv_status route(const drv_scene *scene, const 
 
 drv_status drv_scene_route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity, drv_route_lane *out,
                            int32_t *count, char *message) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const drv_status status = route(scene, ends, capacity, out, count, message);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return status;
 }
 
@@ -284,8 +284,8 @@ __attribute__((noinline)) static drv_status lane_points(const drv_scene *scene, 
 
 drv_status drv_scene_lane_points(const drv_scene *scene, drv_route_lane lane, int32_t capacity, float *x_m, float *y_m,
                                  int32_t *count, char *message) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const drv_status status = lane_points(scene, lane, capacity, x_m, y_m, count, message);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return status;
 }

@@ -186,9 +186,9 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
 }
 
 drv_status drv_scene_create(const drv_scene_input *in, drv_arena *arena, drv_scene **out, char *message) {
-    const drv_fp_env callers = drv_fp_env_begin();
+    const drv_fp_env saved = drv_fp_env_begin();
     const drv_status status = create(in, arena, out, message);
-    drv_fp_env_end(callers);
+    drv_fp_env_end(saved);
     return status;
 }
 
