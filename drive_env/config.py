@@ -50,7 +50,7 @@ class ObservationConfig(Checked, group="observation"):
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
     time_left: str = setting(
-        "off", "", "which observation has `ego/time_left`, the share of the trial's steps that is left",
+        "off", "", "whether `ego/time_left` is the share of the trial's steps that is left ('actor'), or 0 ('off')",
         choice("off", "actor"))
 
 
