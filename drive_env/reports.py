@@ -73,9 +73,9 @@ def report_with_start(roles: Roles, config: DriveConfig) -> Report:
     message = per_thread.message
     check(lib.drv_batch_reset(alone.handle, lib.DRV_WHOLE_BATCH, ffi.NULL, ffi.NULL, ffi.NULL, message), message)
     state = {name: array[0] for name, array in alone.state.items()}
-    touching = state["overlapping"].reshape(alone.agents_per_world, -1).any(axis=1)
+    overlapping = state["overlapping"].reshape(alone.agents_per_world, -1).any(axis=1)
     alone.close()
-    for what, agents in (("in contact with a vehicle", touching), ("over a road edge", state["on_road_edge"]),
+    for what, agents in (("in contact with a vehicle", overlapping), ("over a road edge", state["on_road_edge"]),
                          ("inside its goal", state["goal_spent"])):
         report.notes.append(f"agents that start {what}: {int(agents.sum())}")
     return report

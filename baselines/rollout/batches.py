@@ -17,7 +17,8 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
 
     Args:
         env: names the scenes.
-        first_seed: of the generators; from `env.scene_count` of the training on, no scene is one of its scenes.
+        first_seed: of the generators; if it is at least the `env.scene_count` of the training, no generated scene is
+            one of the training's.
 
     Raises:
         ValueError: a seed is out of its range, or a scene cannot be read or generated.

@@ -24,8 +24,8 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
 
     Raises:
         SceneError: the scene is invalid, or larger than a file may be.
-        ConfigError: the path does not end in .drv, its folder does not exist, or `overwrite` is False and it exists,
-            or not a bool.
+        ConfigError: the path does not end in .drv, its folder does not exist, it exists and `overwrite` is False, or
+            `overwrite` is not a bool.
         OSError: the file cannot be written.
     """
     path = checked_path(path, (".drv",))
