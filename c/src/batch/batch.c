@@ -123,8 +123,7 @@ static drv_status copy_actions(const drv_part *part, const void *actions, char *
     return status;
 }
 
-/* Enters a part and copies its actions; NULL and an error status where the step may not run, and nothing has changed.
- * */
+/* Enters a part and copies its actions. NULL and an error status, with nothing changed, if the step may not run. */
 static drv_part *enter_step(drv_batch *batch, int32_t index, const void *actions, drv_status *status, char *message) {
     drv_part *part = drv_batch_enter(batch, index, message);
     *status = part ? check_can_step(part, message) : DRV_ERROR_CALL;

@@ -53,8 +53,7 @@ static bool has_data(const drv_world *world, int32_t agent, int32_t trial) {
     return world->trials[agent * world->sizes.max_trials + trial] > 0;
 }
 
-/* Adds the metric of each agent of a world that has data: in one trial, or, where `trial` is -1, its mean over trials.
- * */
+/* Adds the metric of each agent of a world that has data: in one trial, or, if `trial` is -1, the mean over trials. */
 static void add_metric(const drv_world *world, int32_t metric, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const int32_t first = trial < 0 ? 0 : trial, end = trial < 0 ? world->sizes.max_trials : trial + 1;

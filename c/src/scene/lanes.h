@@ -1,5 +1,4 @@
-/* Which lanes succeed a lane, and which point is at a length along it? A lane is identified by the index of its road.
- * */
+/* Which lanes succeed a lane, and which point is at a length along it? The index of a lane is that of its road. */
 #ifndef DRV_LANES_H
 #define DRV_LANES_H
 

@@ -1,5 +1,4 @@
-/* How do roads become the segments of the grid? Long ones are split, then all are sorted by the cell of their middle.
- * */
+/* How do roads become the segments of the grid? Long ones are split, and all sorted by the cell of their middle. */
 #include "scene/segments.h"
 
 #include <math.h>

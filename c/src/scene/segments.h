@@ -13,8 +13,7 @@ typedef struct drv_road_segment {
     int32_t order; /* before sorting, which makes the sort stable */
 } drv_road_segment;
 
-/* Writes the segments of all roads, in the order of the input, to `out`; returns their number. NULL: counts them only.
- * */
+/* Writes the segments of all roads to `out`, in the order of the input, unless it is NULL; returns their number. */
 int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out);
 
 /* Sorts the segments by the cells of a grid that covers them; returns the grid. */

@@ -1,8 +1,7 @@
 /* Which figures does a trial of an agent have?
  *
  * X(SYMBOL, "name", value). The value is an expression in variables of metrics.c: `world`, `agent`, and, of the agent's
- * trial, `driven_s`, the sum of rewards `reward` and the sum of each term `terms`. A figure per reward term is added.
- * */
+ * trial, `driven_s`, the sum `reward` and the sums `terms` by term. A figure per reward term is added to these. */
 #ifndef DRV_METRICS_H
 #define DRV_METRICS_H
 

@@ -104,8 +104,7 @@ typedef struct drv_actions {
     float *share;
 } drv_actions;
 
-/* All data of one world that phases access: constants, state, and the caller's arrays, those from its own entries on.
- * */
+/* All data of one world that phases access: constants, state, and its entries of the caller's arrays. */
 typedef struct drv_world {
     const drv_config *config;
     const drv_action_space *action_space;

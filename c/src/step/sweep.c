@@ -47,8 +47,7 @@ static float projection_radius_m(const drv_mover *own, drv_point axis) {
     return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->sweep) + rounding_m(own);
 }
 
-/* Whether an offset that changes linearly from one value to the other stays above `reach_m`, or stays below -reach_m.
- * */
+/* Whether an offset that changes linearly between two values stays above `reach_m`, or stays below -reach_m. */
 static bool stays_beyond(float from_m, float to_m, float reach_m) {
     return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
 }
