@@ -70,9 +70,9 @@
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
  *
- * Within these ranges the arithmetic holds; Python's are narrower, to what makes sense. `value of None` is the number
- * that stands for Python's None, NAN where there must be a value. The choices of an enum are in the order of its codes,
- * from 0. */
+ * Within these ranges the arithmetic is valid; Python's ranges are narrower: what makes sense for a user. `value of
+ * None` is the number that stands for Python's None, NAN where there must be a value. The choices of an enum are in the
+ * order of its codes, from 0. */
 #define DRV_CONFIG(X)                                                                          \
     X(int32_t, max_trials, "i4", 1, 10000, NAN, "")                                            \
     X(int32_t, action_type, "i4", DRV_DISCRETE, DRV_CONTINUOUS, NAN, "discrete multi_discrete continuous") \

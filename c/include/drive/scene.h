@@ -1,4 +1,4 @@
-/* What is a scene made of? Vehicles with starts, goals and logs, and the map; independent of any observation config. */
+/* How is a scene created and queried? Vehicles with starts, goals and logs, and the map; independent of any config. */
 #ifndef DRIVE_SCENE_H
 #define DRIVE_SCENE_H
 
@@ -38,7 +38,7 @@ typedef enum drv_road_kind {
     DRV_ROAD_DRIVEWAY = 7
 } drv_road_kind;
 
-/* What drv_scene_create makes a scene of: sizes and arrays, see DRV_SCENE_ARRAYS. Every trial starts at frame 0. */
+/* The input of drv_scene_create: counts and arrays, see DRV_SCENE_ARRAYS. Every trial starts at frame 0. */
 typedef struct drv_scene_input {
     const char *name;
     float dt_s;

@@ -11,7 +11,7 @@ static drv_world world_in(const drv_part *part, int32_t index) {
 }
 
 static bool was_reset(const drv_part *part) {
-    /* the same array of the next world is world_bytes behind */
+    /* the same array of the next world is world_bytes further */
     const uint8_t *episode = (const uint8_t *)world_in(part, 0).episode;
     for (int32_t i = 0; i < part->num_worlds; i++, episode += part->batch->world_bytes)
         if (*(const int64_t *)(const void *)episode < 0) return false;

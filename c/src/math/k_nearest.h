@@ -15,7 +15,7 @@ typedef struct drv_selection {
 
 /* The candidates of a search: squared distances in blocks of DRV_WIDTH, and the index of the first candidate of each
  * block. Indices ascend, and are consecutive within a block. Padding is at an infinite distance. `distance2` has
- * DRV_SIMD_PAD more entries behind the last block, which the search overwrites. */
+ * DRV_SIMD_PAD more entries after the last block, which the search overwrites. */
 typedef struct drv_candidates {
     float *distance2;
     const int32_t *first;

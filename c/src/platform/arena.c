@@ -1,4 +1,4 @@
-/* Where does long-lived memory come from? */
+/* How is long-lived memory allocated? In arenas of slabs. */
 #if defined(__linux__)
 #define _DEFAULT_SOURCE /* madvise */
 #include <sys/mman.h>

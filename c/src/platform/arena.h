@@ -1,4 +1,4 @@
-/* Where does long-lived memory come from? Arenas: zeroed memory, aligned to cache lines and cut from slabs.
+/* How is long-lived memory allocated? In arenas: zeroed, aligned to cache lines, in slabs that allocations share.
  *
  * Records are loaded 32 bytes at a time, and half of them would straddle two lines at malloc's alignment. Scenes side
  * by side in slabs occupy fewer pages, and fewer still where the system provides large pages. */

@@ -71,8 +71,8 @@ static int32_t worker_limit(int32_t threads) { return threads > 1 ? threads - 1 
 /* Claims and runs items of a slice until none of that round is left. */
 static void work_on_slice(queue *own, slice *from, uint64_t round, int32_t number) {
     for (;;) {
-        const uint64_t seen = atomic_load_explicit(&from->ticket, memory_order_relaxed);
-        if (!has_items(seen) || round_of(seen) != round) return;
+        const uint64_t current = atomic_load_explicit(&from->ticket, memory_order_relaxed);
+        if (!has_items(current) || round_of(current) != round) return;
         const uint64_t claimed = atomic_fetch_add_explicit(&from->ticket, 1, memory_order_acquire);
         if (!has_items(claimed)) return;
         own->job(own->context, next_of(claimed), number);

@@ -12,7 +12,7 @@
     X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: binary, and damaged by any conversion of line ends") \
     X(uint16_t, major, "u2", "", 1, 1, "a reader refuses unknown major versions")                                     \
     X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
-    X(uint32_t, section_count, "u4", "sections", DRV_FILE_SECTIONS, 4096, "entries of the table behind the header")   \
+    X(uint32_t, section_count, "u4", "sections", DRV_FILE_SECTIONS, 4096, "entries of the table after the header")    \
     X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
     X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \
     X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \

@@ -210,7 +210,7 @@ static drv_status check_tracks(const drv_file_reader *in) {
     for (int64_t i = 0; i < count; i++) {
         const double vx = vx_mps[i], vy = vy_mps[i];
         const float speed_mps = (float)sqrt(vx * vx + vy * vy); /* as hypotf rounds it */
-        if (speed_mps > (float)DRV_SPEED_LIMIT_MPS) /* the range of each section checks the components alone */
+        if (speed_mps > (float)DRV_SPEED_LIMIT_MPS) /* the ranges of the sections limit each component only */
             return REFUSE(in, "%s is %.9g and objects.vy_mps %.9g, a speed of %.9g m/s; it must be at most %g",
                           element_location(in, FILE_TRACK_VX, i, sizeof *vx_mps).text, vx, vy, (double)speed_mps,
                           (double)DRV_SPEED_LIMIT_MPS);

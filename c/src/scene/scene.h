@@ -55,7 +55,7 @@ struct drv_scene {
     drv_grid grid;
     drv_segments segments; /* every segment of the map */
     int32_t *segment_road; /* segments.count: the road of each */
-    drv_segments edges;    /* segments of road edges alone */
+    drv_segments edges;    /* those of road edges */
     drv_lanes lanes;       /* without arrays where the scene was created without a lane graph */
 
     uint64_t bytes;

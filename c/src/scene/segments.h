@@ -10,7 +10,7 @@ typedef struct drv_road_segment {
     float half_length_m;
     int32_t road;
     int32_t cell;  /* set by drv_segments_sort */
-    int32_t order; /* before sorting, which makes the sort stable */
+    int32_t order; /* index before sorting, by which ties are sorted */
 } drv_road_segment;
 
 /* Writes the segments of all roads to `out`, in the order of the input, unless it is NULL; returns their number. */

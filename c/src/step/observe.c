@@ -92,8 +92,8 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, c
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
     const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
-    const int32_t gone = *world->clock_steps + *world->age_steps;
-    const bool shows_time = config->time_left == DRV_TIME_LEFT_ACTOR;
+    const int32_t past_steps = *world->clock_steps + *world->age_steps;
+    const bool observes_time = config->time_left == DRV_TIME_LEFT_ACTOR;
 
     /* the values in their units, then scaled and clipped as the layout defines */
     float values[HEAD_COUNT] = {
@@ -111,7 +111,7 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, c
         [EGO_GOAL_DISTANCE] = goal_m,
         [EGO_IN_CONTACT] = overlaps_any(world, agent),
         [EGO_ON_ROAD_EDGE] = world->on_road_edge[agent],
-        [EGO_TIME_LEFT] = shows_time ? (float)(scene->trial_steps - gone) / (float)scene->trial_steps : 0.0f,
+        [EGO_TIME_LEFT] = observes_time ? (float)(scene->trial_steps - past_steps) / (float)scene->trial_steps : 0.0f,
         [EGO_COUNT + TRIAL_INDEX] = (float)*world->trial,
         [EGO_COUNT + TRIAL_REWARD] = world->last_reward[agent],
         [EGO_COUNT + TRIAL_STEPS_SHARE] = world->previous_share[agent],
