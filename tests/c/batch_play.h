@@ -1,4 +1,4 @@
-/* How does a C test get a batch to play? The small scene in a few worlds; every array is allocated by itself and has
+/* How does a C test get a batch to step? The small scene in a few worlds; every array is allocated by itself and has
  * exactly its size. */
 #ifndef BATCH_PLAY_H
 #define BATCH_PLAY_H
@@ -19,7 +19,7 @@ enum {
     PLAY_ACTIONS = PLAY_ACCELERATION_BINS * PLAY_STEERING_BINS
 };
 
-/* A batch with all it needs. */
+/* A batch with its scene, block, arrays and message. */
 typedef struct batch_play {
     drv_scene *scene;
     int64_t ids[WORLDS];
@@ -46,13 +46,13 @@ static inline void begin_scene(batch_play *play, drv_config config, int32_t thre
 }
 
 static inline void *made(size_t count, size_t item_bytes) {
-    /* Filled with rubbish: what the core does not write must not be read. */
+    /* Filled with garbage: what the core does not write must not be read. */
     void *array = malloc(count * item_bytes);
     memset(array, 0xa5, count * item_bytes);
     return array;
 }
 
-/* The batch of a setup that stands. */
+/* Creates the batch of a complete setup, and its arrays. */
 static inline void begin_batch(batch_play *play) {
     CHECK(drv_batch_plan(&play->setup, &play->needs, play->message) == DRV_OK, "%s", play->message);
     const size_t agents = (size_t)play->needs.num_agents;

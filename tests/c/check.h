@@ -1,4 +1,4 @@
-/* How does a test say that a law is broken?
+/* How does a test report that a law is broken?
  *
  * TEST(name) puts a test on the program's list. The program runs the tests named on its command line, or all of them,
  * and exits with 1 if a check failed. tests/test_c.py builds every test_*.c and runs each test by its name. */

@@ -1,4 +1,4 @@
-/* In what order do searches see things? By value, and by place where values are equal. */
+/* In which order must searches rank items? By value, then by index. */
 #ifndef RANKED_H
 #define RANKED_H
 

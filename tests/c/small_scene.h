@@ -1,4 +1,4 @@
-/* How do C tests get a valid scene to play, or to break? Two agents, a log-replay vehicle and a static vehicle among a
+/* How do C tests get a valid scene to step or to damage? Two agents, a log-replay vehicle and a static vehicle among a
  * few roads. The test owns all arrays and may change them before it creates the scene. */
 #ifndef SMALL_SCENE_H
 #define SMALL_SCENE_H

@@ -1,4 +1,4 @@
-/* Can a batch live by C alone, and does it refuse what it cannot do? */
+/* Does a batch work from C alone, and does it refuse invalid setups and calls? */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -254,7 +254,7 @@ TEST(no_batch_at_all_is_an_error_of_the_call) {
           message);
 }
 
-TEST(a_closed_batch_says_so_until_it_is_freed) {
+TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
     batch_play play;
     begin(&play, small_config(), 2);
     must_reset(&play, NULL);
@@ -293,7 +293,7 @@ TEST(a_batch_keeps_its_scene) {
     end(&play);
 }
 
-TEST(the_state_fields_stand_inside_the_block) {
+TEST(the_state_fields_are_inside_the_block) {
     batch_play play;
     begin(&play, small_config(), 1);
     const int32_t count = drv_batch_state_fields(play.batch, NULL, 0);
@@ -319,7 +319,7 @@ TEST(figures_and_phases_have_names_and_no_others) {
         CHECK(drv_metric_name(wrong[i])[0] == '\0' && drv_phase_name(wrong[i])[0] == '\0', "%d", wrong[i]);
 }
 
-TEST(a_figure_without_data_is_not_a_number_and_says_so) {
+TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     batch_play play;
     begin(&play, small_config(), 1);
     must_reset(&play, NULL);
@@ -415,7 +415,7 @@ TEST(ages_and_a_first_reset_are_checked_before_anything_moves) {
     end(&play);
 }
 
-TEST(a_restart_left_to_the_caller_is_owed_before_the_next_step) {
+TEST(a_restart_left_to_the_caller_is_required_before_the_next_step) {
     batch_play play;
     drv_config config = small_config();
     config.restart = DRV_RESTART_CALLER;
@@ -424,7 +424,7 @@ TEST(a_restart_left_to_the_caller_is_owed_before_the_next_step) {
     must_reset(&play, NULL);
     act(&play, 3, 6);
     for (int32_t call = 0; call < 5; call++) must_step(&play);
-    check_nothing_moves(&play, "owed", DRV_ERROR_CALL);
+    check_nothing_moves(&play, "restart required", DRV_ERROR_CALL);
     CHECK(strstr(play.message, "world 0"), "%s", play.message);
     must_reset(&play, NULL);
     must_step(&play);
@@ -472,7 +472,7 @@ TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
     end(&fresh);
 }
 
-TEST(looking_ahead_changes_nothing_and_shows_the_restart) {
+TEST(restart_observations_change_nothing_and_are_those_of_the_restart) {
     batch_play play;
     begin(&play, small_config(), 2);
     float *ahead = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *ahead);
@@ -570,7 +570,7 @@ static void *report_until_closed(void *argument) {
     return NULL;
 }
 
-TEST(reports_are_told_that_a_batch_was_closed_under_them) {
+TEST(a_report_of_a_batch_that_another_thread_closed_is_an_error) {
     for (int32_t round = 0; round < 20; round++) {
         batch_play play;
         begin(&play, small_config(), 1);
@@ -598,14 +598,14 @@ TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are
         const size_t bytes = (size_t)(own.needs.num_agents * own.needs.action_width) *
                              (type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t));
         void *taken = type == DRV_CONTINUOUS ? (void *)own.shares : (void *)own.actions;
-        void *given = malloc(bytes);
-        memcpy(given, taken, bytes);
+        void *own_actions = malloc(bytes);
+        memcpy(own_actions, taken, bytes);
         memset(taken, 0xa5, bytes);
-        CHECK(drv_batch_step(own.batch, DRV_WHOLE_BATCH, given, own.message) == DRV_OK, "%s", own.message);
-        CHECK(memcmp(taken, given, bytes) == 0, "the bound array has others");
+        CHECK(drv_batch_step(own.batch, DRV_WHOLE_BATCH, own_actions, own.message) == DRV_OK, "%s", own.message);
+        CHECK(memcmp(taken, own_actions, bytes) == 0, "the bound array has others");
         must_step(&bound);
         CHECK(memcmp(own.block, bound.block, (size_t)own.needs.block_bytes) == 0, "action type %d", type);
-        free(given);
+        free(own_actions);
         end(&own);
         end(&bound);
     }
@@ -627,9 +627,9 @@ TEST(two_batches_in_two_threads_play_as_each_does_alone) {
         begin(&plays[i], small_config(), 2);
         must_reset(&plays[i], NULL);
     }
-    pthread_t players[2];
-    for (int32_t i = 0; i < 2; i++) pthread_create(&players[i], NULL, play_alone, &plays[i]);
-    for (int32_t i = 0; i < 2; i++) pthread_join(players[i], NULL);
+    pthread_t threads[2];
+    for (int32_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, play_alone, &plays[i]);
+    for (int32_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     play_alone(&plays[2]);
     for (int32_t i = 0; i < 2; i++)
         CHECK(memcmp(plays[i].block, plays[2].block, (size_t)plays[2].needs.block_bytes) == 0, "batch %d differs", i);
@@ -650,13 +650,13 @@ static int fork_beside_a_stepper(batch_play *play) {
             drv_figure figure;
             const drv_status status = drv_batch_trials(play->batch, &figure, message);
             if (status == DRV_OK) _exit(10); /* caught between two calls: a good copy */
-            const int told = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
+            const int refused = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
             const int reset_too =
                 drv_batch_reset(play->batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_ERROR_CALL;
             drv_batch_close(play->batch);
             const int closed = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, message) == DRV_ERROR_CALL &&
                                strstr(message, "closed") != NULL;
-            _exit(!told ? 1 : !reset_too ? 2 : !closed ? 3 : 0);
+            _exit(!refused ? 1 : !reset_too ? 2 : !closed ? 3 : 0);
         }
         int status = -1;
         waitpid(child, &status, 0);
@@ -666,7 +666,7 @@ static int fork_beside_a_stepper(batch_play *play) {
     return ended;
 }
 
-TEST(a_copy_forked_in_the_middle_of_a_call_says_so) {
+TEST(a_copy_forked_in_the_middle_of_a_call_reports_the_fork) {
     batch_play play;
     begin(&play, small_config(), 2);
     must_reset(&play, NULL);

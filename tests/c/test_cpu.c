@@ -1,4 +1,4 @@
-/* Does the processor say the same of itself as it says to the compiler? */
+/* Does the core detect the instruction sets that the compiler's built-in functions detect? */
 #include "check.h"
 
 #if defined(__x86_64__)
@@ -18,7 +18,7 @@ static bool has_v4(void) {
 
 #endif
 
-/* Other processors have one set, and nothing to ask. */
+/* Other processors have one set. */
 TEST(the_sets_are_those_that_the_compiler_finds) {
 #if defined(__x86_64__)
     const drv_cpu cpu = drv_cpu_detect();

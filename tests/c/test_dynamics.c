@@ -1,4 +1,4 @@
-/* Does a car move as a bicycle on paper does, and do actions stand for its controls? */
+/* Does a car move as a kinematic bicycle, and do actions decode to its controls? */
 #include "check.h"
 #include "math/geometry.h"
 #include "rng.h"
@@ -65,13 +65,13 @@ TEST(held_steering_drives_a_circle) {
         const double rear_m = wheelbase_m / tan(steering_rad), radius_m = hypot(rear_m, 0.5 * wheelbase_m);
         const int32_t lap = 400 + 40 * round;
         const double dt_s = 0.1, chord_m = 2.0 * radius_m * sin(pi / lap);
-        /* The chords of a lap are as long as what is driven in a step; the turn of a step is then a lap's share. */
+        /* The chords of a lap are as long as the distance of a step, so a step turns by a known share of a lap. */
         const double speed_mps = 2.0 * pi * radius_m / (lap * dt_s);
         const double heading_rad = rng_between(&rng, -3.0, 3.0), slip_rad = atan2(0.5 * wheelbase_m, rear_m);
         drv_motion car = {(float)rng_between(&rng, -50, 50), (float)rng_between(&rng, -50, 50), (float)heading_rad,
                           (float)speed_mps};
         const drv_motion start = car;
-        /* The centre stands to the left of the first chord's middle (to the right in a right turn). */
+        /* The centre is to the left of the first chord's middle (to the right in a right turn). */
         double along_rad = heading_rad + (turn > 0 ? slip_rad : slip_rad - pi);
         const double apothem_m = turn * sqrt(radius_m * radius_m - 0.25 * chord_m * chord_m);
         const double centre_x = (double)car.x_m + 0.5 * chord_m * cos(along_rad) - apothem_m * sin(along_rad);
@@ -326,7 +326,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
         drv_bicycle_inverse(&found, &after, wide, 0.1f, fit);
         for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
             const double speed_mps = fabs((double)after.speed_mps[i]);
-            /* What a step changes: at rest the acceleration that was asked for does not show. */
+            /* What a step changes: at rest the requested acceleration is not observable. */
             CHECK_NEAR(found.control[0][i], after.acceleration_mps2[i], 1e-4);
             CHECK((fit[i] == DRV_INVERSE_SLOW) == (speed_mps < 0.6), "%g m/s has fit %d", speed_mps, fit[i]);
             if (fit[i] != DRV_INVERSE_EXACT) {

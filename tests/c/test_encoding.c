@@ -1,4 +1,4 @@
-/* Does an encoding hold what a config makes of a scene, and leave the scene as it is? */
+/* Does an encoding hold the records of a scene for a config, and leave the scene unchanged? */
 #include "view/encoding.h"
 
 #include <stdlib.h>

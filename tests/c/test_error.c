@@ -1,4 +1,4 @@
-/* Does a sentence stay inside the caller's buffer? */
+/* Is an error message truncated to the caller's buffer? */
 #include "platform/error.h"
 
 #include <stdlib.h>

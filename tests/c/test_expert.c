@@ -1,4 +1,4 @@
-/* Does each vehicle of a log get the actions that it gets alone, and is a log refused that the core cannot use? */
+/* Are the actions of a vehicle those that it has alone in its log, and is an invalid log refused? */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { VEHICLES = 19, FRAMES = 30 };
 
-/* A log of vehicles that wander, with gaps; every array has exactly its size. */
+/* A log of vehicles in random motion, with gaps; every array has exactly its size. */
 typedef struct wandering {
     float *length_m, *track[5];
     uint8_t *valid;
@@ -46,7 +46,7 @@ static void free_log(wandering *made) {
     free(made->valid);
 }
 
-/* The part of a log that is one vehicle's. */
+/* The part of a log of one vehicle. */
 static void pick(const wandering *all, int32_t vehicle, wandering *alone) {
     make_log(alone, 1, 1);
     alone->length_m[0] = all->length_m[vehicle];

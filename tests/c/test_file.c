@@ -67,7 +67,7 @@ TEST(bytes_that_begin_at_no_multiple_of_eight_are_refused_and_not_read) {
     free(bytes);
 }
 
-TEST(what_a_refused_file_holds_is_not_told) {
+TEST(the_contents_of_a_refused_file_are_not_returned) {
     uint8_t *bytes = calloc(1, CAPACITY_BYTES);
     const uint64_t length = write_smallest(bytes);
     drv_file file, nothing;
@@ -76,7 +76,7 @@ TEST(what_a_refused_file_holds_is_not_told) {
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_file_read(bytes, length - 1, &file, message) == DRV_ERROR_SCENE, "it was accepted");
     CHECK(file.frame_count == 0 && file.dt_s == 0.0 && file.sections[FILE_SECTION_COUNT - 1].offset == 0,
-          "it was told");
+          "it was returned");
     CHECK(drv_file_read(bytes, 0, &file, message) == DRV_ERROR_SCENE, "nothing was accepted");
     free(bytes);
 }

@@ -1,4 +1,4 @@
-/* Does a foreign rounding mode change a byte, and does the caller get it back? */
+/* Does the caller's rounding mode change a byte, and does each call restore it? */
 #include <fenv.h>
 
 #include "batch_play.h"
@@ -45,7 +45,7 @@ static int mode_now(int mode) {
     return fegetround();
 }
 
-/* Rewards so small that they are no normal numbers, and a goal that is reached two metres on. */
+/* Subnormal rewards, and a goal two metres ahead. */
 static drv_config tiny_config(void) {
     drv_config config = small_config();
     config.reward_goal = 0x1p-140f;
@@ -53,13 +53,13 @@ static drv_config tiny_config(void) {
     return config;
 }
 
-/* Whole numbers alone: nothing may compute in a foreign mode but the core. */
+/* Integers only: in the changed mode nothing but the core may compute with floats. */
 static void act_at_random(batch_play *play, test_rng *rng) {
     for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
         play->actions[agent] = rng_below(rng, PLAY_ACTIONS);
 }
 
-/* A play from the making of its scene to its last step. */
+/* A rollout, from the creation of its scene to its last step. */
 static void play_through(batch_play *play, int32_t threads) {
     test_rng rng = {5};
     begin(play, tiny_config(), threads);
@@ -111,7 +111,7 @@ TEST(a_subnormal_reward_is_not_flushed_to_zero) {
     end(&play);
 }
 
-/* Begun in one mode and ended in another, by the thread that helps with it. */
+/* Begun in one mode; a worker ends it in another. */
 TEST(a_step_in_flight_is_played_in_no_callers_mode) {
     for (int which = 0; which < FOREIGN_COUNT; which++) {
         batch_play plain, flown;
@@ -156,7 +156,7 @@ TEST(a_call_raises_no_exception_flag_of_the_callers) {
     end(&play);
 }
 
-TEST(the_layout_is_told_as_it_is_used) {
+TEST(the_layout_is_the_same_in_every_rounding_mode) {
     const drv_config config = small_config();
     drv_feature usual[64], other[64];
     const int32_t count = drv_observation_layout(&config, usual, 64);

@@ -23,7 +23,7 @@ TEST(a_direction_is_within_1e_7_of_libm_between_minus_pi_and_pi) {
         const double error = direction_error(angle);
         if (error > worst) worst = error, worst_at = angle;
     }
-    /* Every float near the borders of the quarters, where the reduction changes its mind. */
+    /* Every float near the bounds of the quarters, where the range reduction selects another one. */
     for (int32_t eighth = -8; eighth <= 8; eighth++) {
         float angle = nextafterf((float)(eighth * pi / 4), -10.0f);
         for (int32_t i = 0; i < 2000; i++) angle = nextafterf(angle, -10.0f);
@@ -111,7 +111,7 @@ static polygon corners(drv_box box, double margin_m, double dx, double dy) {
     return shape;
 }
 
-/* What of `shape` lies to the left of the line from (ax, ay) to (bx, by) (Sutherland and Hodgman 1974). */
+/* The part of `shape` to the left of the line from (ax, ay) to (bx, by) (Sutherland and Hodgman 1974). */
 static polygon cut(const polygon *shape, double ax, double ay, double bx, double by) {
     polygon kept = {.count = 0};
     for (int32_t i = 0; i < shape->count; i++) {
@@ -167,7 +167,7 @@ static drv_box random_box(test_rng *rng, double spread_m) {
                      (float)rng_between(rng, 0.05, 1.5)};
 }
 
-/* What float32 may get wrong at these sizes, m. */
+/* Rounding error of float32 at these sizes, m. */
 static const double rounding_m = 1e-4;
 
 TEST(boxes_meet_where_clipping_leaves_something) {
@@ -198,7 +198,7 @@ TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
     }
 }
 
-/* Small enough that a box moves less than `fine_m` from one look to the next. */
+/* Small enough that a box moves less than `fine_m` from one sub-step to the next. */
 static const double fine_m = 0.02;
 
 TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
@@ -217,7 +217,7 @@ TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
         }
         const bool found = drv_swept_boxes_overlap(a, path, b);
         const drv_point back = {-path.x, -path.y};
-        CHECK(drv_swept_boxes_overlap(b, back, a) == found, "pair %d: seen from the other it is different", i);
+        CHECK(drv_swept_boxes_overlap(b, back, a) == found, "pair %d: it differs with the boxes swapped", i);
         if (surely != perhaps) continue;
         CHECK(found == (bool)surely, "pair %d", i);
         together += surely;

@@ -1,4 +1,4 @@
-/* Does the grid find the nearest? Against brute force over every segment, inside the grid, at its border, outside. */
+/* Does the grid find the nearest? Against brute force over every segment, inside the grid, on its boundary, outside. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, do
     ranked order[SEGMENT_ROOM];
     float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
     for (int32_t i = 0; i < count; i++) {
-        /* Two in three huddle, so that cells differ much. */
+        /* Two in three are close together, so that the counts of cells differ much. */
         const double share = i % 3 ? 0.1 : 1.0;
         x_m[i] = (float)(share * rng_between(rng, -0.5, 0.5) * wide_m);
         y_m[i] = (float)(share * rng_between(rng, -0.5, 0.5) * high_m);
@@ -63,7 +63,7 @@ static bool in_window(const field *map, drv_window window, int32_t segment) {
            row <= window.last_row;
 }
 
-/* A place on the map, on its very border, close outside, or far away. */
+/* A place on the map, exactly on its boundary, close outside, or far away. */
 static void draw_place(const field *map, test_rng *rng, double wide_m, double high_m, float *x_m, float *y_m) {
     const float right = map->grid.left_m + map->grid.cell_m * (float)map->grid.columns;
     switch (rng_below(rng, 5)) {

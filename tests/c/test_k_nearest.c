@@ -12,7 +12,7 @@ static int by_place(const void *left, const void *right) {
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Sorts everything: the slow road to what drv_k_nearest must keep. */
+/* The expected result of drv_k_nearest, by sorting everything. */
 static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wanted, float high, ranked *sorted) {
     int32_t near = 0;
     for (int32_t i = 0; i < count; i++)
@@ -23,10 +23,10 @@ static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wa
     return near;
 }
 
-/* What the contract asks for behind the last distance and the last place kept. */
+/* The padding that the contract requires after the last distance and the last index kept. */
 enum { ROOM_BEHIND = DRV_SIMD_PAD };
 
-/* Names of blocks need neither start at 0 nor follow each other. */
+/* Block numbers need neither start at 0 nor be consecutive. */
 static int32_t name_of(int32_t place) { return 1000 + place + place / DRV_WIDTH * 5; }
 
 /* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
@@ -83,7 +83,7 @@ TEST(the_nearest_are_what_sorting_finds) {
         const float one = hints[rng_below(&rng, 7)], other = hints[rng_below(&rng, 7)];
         check_nearest(values, count, wanted, (drv_bounds){fminf(one, other), fmaxf(one, other), high});
         if (rng_below(&rng, 2) || count == 0) continue;
-        /* Guesses as they are meant: closely about the threshold. */
+        /* Typical guesses: close to the threshold. */
         ranked sorted[600];
         nearest_by_sorting(values, count, count, INFINITY, sorted);
         qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_place);

@@ -103,7 +103,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
     }
 }
 
-TEST(a_scene_without_links_has_no_lane_graph_and_says_so) {
+TEST(a_scene_without_links_has_no_lane_graph_and_reports_it) {
     small_scene small;
     make_small(&small);
     drv_scene *scene = scene_of(&small.input);

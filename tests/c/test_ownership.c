@@ -1,4 +1,4 @@
-/* Do two calls ever share a world? Every claim is held against worlds that are counted one by one. */
+/* Do two calls ever own the same world? Every acquired mask is compared with a count per world. */
 #include "batch/ownership.h"
 
 #include "check.h"
@@ -6,7 +6,7 @@
 
 enum { PARTS = 5, TRIES = 20000, FREE = 0, IN_CALL = 1, IN_FLIGHT = 2 };
 
-/* What each part is, 0 the whole, and how many have each world; world i is that of part 1 + i. */
+/* The mask of each part, 0 for the whole batch, and the owners of each world; world i belongs to part 1 + i. */
 typedef struct ledger {
     int32_t state[1 + PARTS];
     int32_t holders[PARTS];

@@ -1,4 +1,4 @@
-/* Do steps in flight and parts of a batch give the bytes of whole steps, and is what would share a world refused? */
+/* Do steps in flight and parts of a batch equal whole steps byte for byte, and are calls that share a world refused? */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void begin_many(batch_play *play, drv_config config, int32_t threads, int
     begin_batch(play);
 }
 
-/* The actions of a call: of every agent another, the same in every batch. */
+/* The actions of a call: different for every agent, the same in every batch. */
 static void act_by_call(batch_play *play, int32_t call) {
     test_rng rng = {1 + (uint64_t)call};
     for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
@@ -82,17 +82,17 @@ TEST(a_step_in_flight_gives_the_bytes_of_a_step_whatever_becomes_of_its_actions)
         batch_play whole;
         play_whole(&whole, config);
         for (int32_t threads = 1; threads <= 4; threads++) {
-            batch_play flown;
-            begin_many(&flown, config, threads, 0);
-            must_reset(&flown, NULL);
+            batch_play in_flight;
+            begin_many(&in_flight, config, threads, 0);
+            must_reset(&in_flight, NULL);
             for (int32_t call = 0; call < CALLS; call++) {
-                act_by_call(&flown, call);
-                must_begin(&flown, DRV_WHOLE_BATCH);
-                spoil_actions(&flown);
-                must_wait(&flown, DRV_WHOLE_BATCH);
+                act_by_call(&in_flight, call);
+                must_begin(&in_flight, DRV_WHOLE_BATCH);
+                spoil_actions(&in_flight);
+                must_wait(&in_flight, DRV_WHOLE_BATCH);
             }
-            must_equal(&flown, &whole, "in flight");
-            end(&flown);
+            must_equal(&in_flight, &whole, "in flight");
+            end(&in_flight);
         }
         end(&whole);
     }
@@ -104,48 +104,48 @@ static void *wait_for_it(void *argument) {
 }
 
 TEST(another_thread_may_end_the_step) {
-    batch_play whole, flown;
+    batch_play whole, in_flight;
     play_whole(&whole, small_config());
-    begin_many(&flown, small_config(), 2, 0);
-    must_reset(&flown, NULL);
+    begin_many(&in_flight, small_config(), 2, 0);
+    must_reset(&in_flight, NULL);
     for (int32_t call = 0; call < CALLS; call++) {
-        act_by_call(&flown, call);
-        must_begin(&flown, DRV_WHOLE_BATCH);
+        act_by_call(&in_flight, call);
+        must_begin(&in_flight, DRV_WHOLE_BATCH);
         pthread_t other;
-        pthread_create(&other, NULL, wait_for_it, &flown);
+        pthread_create(&other, NULL, wait_for_it, &in_flight);
         pthread_join(other, NULL);
     }
-    must_equal(&flown, &whole, "ended elsewhere");
-    end(&flown);
+    must_equal(&in_flight, &whole, "ended elsewhere");
+    end(&in_flight);
     end(&whole);
 }
 
-/* Whether a call returned an error that says so. */
-static int is_told(drv_status status, const batch_play *play, const char *wanted) {
+/* Whether a call returned a DRV_ERROR_CALL whose message has the wanted words. */
+static int is_error(drv_status status, const batch_play *play, const char *wanted) {
     return status == DRV_ERROR_CALL && strstr(play->message, wanted) != NULL;
 }
 
-/* Every call that is at a part, or, where part is DRV_WHOLE_BATCH, at the whole batch too without naming it. */
+/* Every call that takes a part; for DRV_WHOLE_BATCH also those that take none. */
 static void must_all_refuse(batch_play *play, int32_t part, const char *wanted) {
     drv_batch *batch = play->batch;
     char *message = play->message;
     const size_t size = (size_t)play->needs.num_agents * (size_t)play->needs.observation_size;
     float *ahead = made(size, sizeof *ahead);
-    CHECK(is_told(drv_batch_step(batch, part, NULL, message), play, wanted), "step: %s", message);
-    CHECK(is_told(drv_batch_step_async(batch, part, NULL, message), play, wanted), "step_async: %s", message);
-    CHECK(is_told(drv_batch_reset(batch, part, NULL, NULL, NULL, message), play, wanted), "reset: %s", message);
-    CHECK(is_told(drv_batch_restart_observations(batch, part, ahead, message), play, wanted), "ahead: %s", message);
+    CHECK(is_error(drv_batch_step(batch, part, NULL, message), play, wanted), "step: %s", message);
+    CHECK(is_error(drv_batch_step_async(batch, part, NULL, message), play, wanted), "step_async: %s", message);
+    CHECK(is_error(drv_batch_reset(batch, part, NULL, NULL, NULL, message), play, wanted), "reset: %s", message);
+    CHECK(is_error(drv_batch_restart_observations(batch, part, ahead, message), play, wanted), "ahead: %s", message);
     free(ahead);
     if (part != DRV_WHOLE_BATCH) return;
     drv_figure figure;
     int64_t spent_ns[64];
     void *copy = made((size_t)play->needs.block_bytes, 1);
-    CHECK(is_told(drv_batch_trials(batch, &figure, message), play, wanted), "trials: %s", message);
-    CHECK(is_told(drv_batch_metric(batch, 0, -1, &figure, message), play, wanted), "metric: %s", message);
-    CHECK(is_told(drv_batch_adaptation(batch, 1, &figure, message), play, wanted), "adaptation: %s", message);
-    CHECK(is_told(drv_batch_time_phases(batch, 1, spent_ns, message), play, wanted), "phases: %s", message);
-    CHECK(is_told(drv_batch_copy_world(batch, 0, copy, message), play, wanted), "copy of a world: %s", message);
-    CHECK(is_told(drv_batch_copy(batch, copy, &play->arrays, message), play, wanted), "copy: %s", message);
+    CHECK(is_error(drv_batch_trials(batch, &figure, message), play, wanted), "trials: %s", message);
+    CHECK(is_error(drv_batch_metric(batch, 0, -1, &figure, message), play, wanted), "metric: %s", message);
+    CHECK(is_error(drv_batch_adaptation(batch, 1, &figure, message), play, wanted), "adaptation: %s", message);
+    CHECK(is_error(drv_batch_time_phases(batch, 1, spent_ns, message), play, wanted), "phases: %s", message);
+    CHECK(is_error(drv_batch_copy_world(batch, 0, copy, message), play, wanted), "copy of a world: %s", message);
+    CHECK(is_error(drv_batch_copy(batch, copy, &play->arrays, message), play, wanted), "copy: %s", message);
     free(copy);
 }
 
@@ -160,22 +160,21 @@ TEST(a_call_that_shares_a_world_with_a_step_in_flight_is_an_error) {
         must_all_refuse(&play, DRV_WHOLE_BATCH, "a step is in flight; call wait first");
         for (int32_t part = 0; part < 3; part++) {
             must_all_refuse(&play, part, "a step of the whole batch is in flight");
-            CHECK(is_told(drv_batch_wait(play.batch, part, play.message), &play, "of the whole batch is in flight"),
-                  "%s",
-                  play.message);
+            CHECK(is_error(drv_batch_wait(play.batch, part, play.message), &play, "of the whole batch is in flight"),
+                  "%s", play.message);
         }
         must_wait(&play, DRV_WHOLE_BATCH);
         act_by_call(&play, ++call);
         must_begin(&play, 1);
         must_all_refuse(&play, 1, "a step is in flight; call wait first");
         must_all_refuse(&play, DRV_WHOLE_BATCH, "a step of part 1 is in flight");
-        CHECK(is_told(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "of part 1 is in flight"), "%s",
-              play.message);
-        CHECK(is_told(drv_batch_wait(play.batch, 0, play.message), &play, "step_async"), "%s", play.message);
+        CHECK(is_error(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "of part 1 is in flight"),
+              "%s", play.message);
+        CHECK(is_error(drv_batch_wait(play.batch, 0, play.message), &play, "step_async"), "%s", play.message);
         must(drv_batch_step(play.batch, 0, NULL, play.message), &play);
         must(drv_batch_step(play.batch, 2, NULL, play.message), &play);
         must_wait(&play, 1);
-        CHECK(is_told(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
+        CHECK(is_error(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
     }
     must_equal(&play, &whole, "refusals");
     end(&play);
@@ -187,7 +186,7 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
     begin_many(&play, small_config(), 2, 2);
     act_by_call(&play, 0);
     for (int32_t part = DRV_WHOLE_BATCH; part < 2; part++)
-        CHECK(is_told(drv_batch_step_async(play.batch, part, NULL, play.message), &play, "before reset"), "%s",
+        CHECK(is_error(drv_batch_step_async(play.batch, part, NULL, play.message), &play, "before reset"), "%s",
               play.message);
     must_reset(&play, NULL);
     const drv_worlds second = drv_batch_part(play.batch, 1);
@@ -196,7 +195,7 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
     CHECK(drv_batch_step_async(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
     CHECK(drv_batch_step_async(play.batch, 1, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
     CHECK(strstr(play.message, "agent 3 (world 1)"), "a part's agents are numbered from its first: %s", play.message);
-    CHECK(is_told(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
+    CHECK(is_error(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
     must_begin(&play, 0);
     must_wait(&play, 0);
     play.actions[agent] = 90;
@@ -210,11 +209,11 @@ TEST(a_part_out_of_range_is_an_error) {
     const int32_t wrong[] = {-2, 2, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         must_all_refuse(&play, wrong[i], "it must be -1 to 1");
-        CHECK(is_told(drv_batch_wait(play.batch, wrong[i], play.message), &play, "it must be -1 to 1"), "%s",
+        CHECK(is_error(drv_batch_wait(play.batch, wrong[i], play.message), &play, "it must be -1 to 1"), "%s",
               play.message);
         CHECK(drv_batch_part(play.batch, wrong[i]).count == 0, "part %d has worlds", wrong[i]);
     }
-    CHECK(is_told(drv_batch_wait(NULL, DRV_WHOLE_BATCH, play.message), &play, "closed"), "%s", play.message);
+    CHECK(is_error(drv_batch_wait(NULL, DRV_WHOLE_BATCH, play.message), &play, "closed"), "%s", play.message);
     end(&play);
 }
 
@@ -225,7 +224,7 @@ TEST(parts_are_consecutive_and_differ_by_one_world_at_most) {
         batch_play play;
         begin_many(&play, small_config(), 1, parts);
         CHECK(drv_batch_part(play.batch, DRV_WHOLE_BATCH).first == 0, "the whole begins elsewhere");
-        CHECK(drv_batch_part(play.batch, DRV_WHOLE_BATCH).count == MANY, "the whole is not all");
+        CHECK(drv_batch_part(play.batch, DRV_WHOLE_BATCH).count == MANY, "the whole batch lacks worlds");
         int32_t next = 0;
         for (int32_t part = 0; part < parts; part++) {
             const drv_worlds worlds = drv_batch_part(play.batch, part);
@@ -282,23 +281,23 @@ TEST(a_part_keeps_the_actions_it_took_in_its_own_agents) {
         const size_t item = type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t);
         const size_t bytes = (size_t)(play.needs.num_agents * play.needs.action_width) * item;
         uint8_t *bound = type == DRV_CONTINUOUS ? (uint8_t *)play.shares : (uint8_t *)play.actions;
-        uint8_t *given = malloc(bytes), *before = malloc(bytes);
+        uint8_t *own = malloc(bytes), *before = malloc(bytes);
         act_by_call(&play, 1);
-        memcpy(given, bound, bytes);
+        memcpy(own, bound, bytes);
         act_by_call(&play, 2);
         memcpy(before, bound, bytes);
         const drv_worlds second = drv_batch_part(play.batch, 1);
         const size_t place = (size_t)(second.first * SMALL_AGENTS * play.needs.action_width) * item;
-        must(drv_batch_step(play.batch, 1, given + place, play.message), &play);
+        must(drv_batch_step(play.batch, 1, own + place, play.message), &play);
         CHECK(memcmp(bound, before, place) == 0, "type %d: another part's actions changed", type);
-        CHECK(memcmp(bound + place, given + place, bytes - place) == 0, "type %d: they were not kept", type);
-        free(given);
+        CHECK(memcmp(bound + place, own + place, bytes - place) == 0, "type %d: they were not kept", type);
+        free(own);
         free(before);
         end(&play);
     }
 }
 
-TEST(what_a_part_s_waiting_agents_will_meet_is_what_the_whole_says) {
+TEST(restart_observations_of_a_part_are_those_of_the_whole_batch) {
     batch_play play;
     begin_many(&play, small_config(), 2, 3);
     must_reset(&play, NULL);
@@ -321,15 +320,15 @@ TEST(what_a_part_s_waiting_agents_will_meet_is_what_the_whole_says) {
     end(&play);
 }
 
-typedef struct part_player {
+typedef struct part_driver {
     batch_play *play;
     int32_t part;
     uint64_t seed;
-} part_player;
+} part_driver;
 
 /* Drives one part to the end, beside others that drive theirs. */
 static void *play_part(void *argument) {
-    const part_player *self = argument;
+    const part_driver *self = argument;
     batch_play *play = self->play;
     const drv_worlds worlds = drv_batch_part(play->batch, self->part);
     const int32_t numbers = SMALL_AGENTS * play->needs.action_width;
@@ -367,11 +366,11 @@ TEST(parts_in_separate_threads_are_independent) {
     for (int32_t threads = 1; threads <= 4; threads++) {
         batch_play play;
         begin_many(&play, small_config(), threads, PARTS);
-        part_player players[PARTS];
+        part_driver drivers[PARTS];
         pthread_t running[PARTS];
         for (int32_t i = 0; i < PARTS; i++) {
-            players[i] = (part_player){&play, i, 5 + (uint64_t)i};
-            pthread_create(&running[i], NULL, play_part, &players[i]);
+            drivers[i] = (part_driver){&play, i, 5 + (uint64_t)i};
+            pthread_create(&running[i], NULL, play_part, &drivers[i]);
         }
         for (int32_t i = 0; i < PARTS; i++) pthread_join(running[i], NULL);
         must_equal(&play, &whole, "parts in threads");
@@ -387,11 +386,11 @@ TEST(a_reset_of_a_part_is_that_of_its_worlds_alone) {
     act(&play, 3, 6);
     const drv_worlds second = drv_batch_part(play.batch, 1);
     const uint8_t none[MANY] = {0};
-    CHECK(is_told(drv_batch_reset(play.batch, 1, NULL, none, NULL, play.message), &play, "leaves out world 0"), "%s",
+    CHECK(is_error(drv_batch_reset(play.batch, 1, NULL, none, NULL, play.message), &play, "leaves out world 0"), "%s",
           play.message);
     must(drv_batch_reset(play.batch, 0, NULL, NULL, NULL, play.message), &play);
-    CHECK(is_told(drv_batch_step(play.batch, 1, NULL, play.message), &play, "before reset"), "%s", play.message);
-    CHECK(is_told(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message), &play, "before reset"), "%s",
+    CHECK(is_error(drv_batch_step(play.batch, 1, NULL, play.message), &play, "before reset"), "%s", play.message);
+    CHECK(is_error(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message), &play, "before reset"), "%s",
           play.message);
     must(drv_batch_reset(play.batch, 1, NULL, NULL, NULL, play.message), &play);
     must_reset(&other, NULL);
@@ -407,7 +406,7 @@ TEST(a_reset_of_a_part_is_that_of_its_worlds_alone) {
     must(drv_batch_reset(other.batch, DRV_WHOLE_BATCH, seeds, chosen, ages, other.message), &other);
     must_equal(&play, &other, "a reset");
     ages[second.first] = 5;
-    CHECK(is_told(drv_batch_reset(play.batch, 1, NULL, NULL, ages + second.first, play.message), &play,
+    CHECK(is_error(drv_batch_reset(play.batch, 1, NULL, NULL, ages + second.first, play.message), &play,
                   "world 0 is 5; it must be 0 to 4"), "%s", play.message);
     must_equal(&play, &other, "a refused reset");
     end(&play);
@@ -427,8 +426,8 @@ TEST(closing_and_freeing_end_the_steps_in_flight) {
         if (round % 2) usleep((useconds_t)(20 * round));
         if (round % 5 == 0) {
             drv_batch_close(play.batch);
-            CHECK(is_told(drv_batch_wait(play.batch, 0, play.message), &play, "closed"), "%s", play.message);
-            CHECK(is_told(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "closed"), "%s",
+            CHECK(is_error(drv_batch_wait(play.batch, 0, play.message), &play, "closed"), "%s", play.message);
+            CHECK(is_error(drv_batch_wait(play.batch, DRV_WHOLE_BATCH, play.message), &play, "closed"), "%s",
                   play.message);
             must_all_refuse(&play, DRV_WHOLE_BATCH, "closed");
         }
@@ -437,7 +436,7 @@ TEST(closing_and_freeing_end_the_steps_in_flight) {
 }
 
 static void *fly_until_closed(void *argument) {
-    const part_player *self = argument;
+    const part_driver *self = argument;
     char message[DRV_MESSAGE_BYTES] = "";
     drv_status status = DRV_OK;
     while (status == DRV_OK) {
@@ -454,9 +453,9 @@ TEST(closing_under_steps_in_flight_of_other_threads_ends) {
         begin_many(&play, small_config(), 2, 2);
         must_reset(&play, NULL);
         act(&play, 3, 6);
-        part_player players[2] = {{&play, 0, 0}, {&play, 1, 0}};
+        part_driver drivers[2] = {{&play, 0, 0}, {&play, 1, 0}};
         pthread_t flying[2];
-        for (int32_t i = 0; i < 2; i++) pthread_create(&flying[i], NULL, fly_until_closed, &players[i]);
+        for (int32_t i = 0; i < 2; i++) pthread_create(&flying[i], NULL, fly_until_closed, &drivers[i]);
         usleep((useconds_t)(100 * round));
         drv_batch_close(play.batch);
         for (int32_t i = 0; i < 2; i++) pthread_join(flying[i], NULL);
@@ -464,7 +463,7 @@ TEST(closing_under_steps_in_flight_of_other_threads_ends) {
     }
 }
 
-TEST(a_copy_forked_with_a_step_in_flight_says_so_and_ends) {
+TEST(a_copy_forked_with_a_step_in_flight_reports_the_fork_and_ends) {
     batch_play play;
     begin_many(&play, small_config(), 2, 2);
     must_reset(&play, NULL);
@@ -476,13 +475,14 @@ TEST(a_copy_forked_with_a_step_in_flight_says_so_and_ends) {
             char message[DRV_MESSAGE_BYTES] = "";
             drv_figure figure;
             drv_batch_forked(play.batch);
-            const int told = drv_batch_wait(play.batch, part, message) == DRV_ERROR_CALL && strstr(message, "forked") &&
-                             drv_batch_trials(play.batch, &figure, message) == DRV_ERROR_CALL &&
-                             strstr(message, "forked");
+            const int refused = drv_batch_wait(play.batch, part, message) == DRV_ERROR_CALL &&
+                                strstr(message, "forked") &&
+                                drv_batch_trials(play.batch, &figure, message) == DRV_ERROR_CALL &&
+                                strstr(message, "forked");
             drv_batch_close(play.batch);
             const int closed = drv_batch_wait(play.batch, part, message) == DRV_ERROR_CALL && strstr(message, "closed");
             drv_batch_free(play.batch);
-            _exit(!told ? 1 : !closed ? 2 : 0);
+            _exit(!refused ? 1 : !closed ? 2 : 0);
         }
         int status = -1;
         waitpid(child, &status, 0);

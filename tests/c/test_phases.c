@@ -1,7 +1,7 @@
 /* Does each phase change the arrays that name it, and no other?
  *
- * Phases run one at a time, and every array of state and caller is compared before and after each. Plays are random and
- * varied enough for every entry of the lists to be seen. */
+ * Phases run one at a time, and every array of state and caller is compared before and after each. Rollouts are random
+ * and varied enough to cover every entry of the lists. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ typedef struct watched {
     bool is_ours;
 } watched;
 
-/* What was changed by a phase in any play, by the index of the array in its list. */
+/* What a phase changed in any rollout, by the index of the array in its list. */
 static bool seen[2][ARRAY_LIMIT][DRV_PHASE_COUNT];
 
 typedef struct play {
@@ -184,7 +184,7 @@ static void play_config(drv_config config, uint64_t seed) {
     end_play(&on);
 }
 
-/* Entries of the lists that no play has seen; `config` is one under which a batch has all arrays. */
+/* Entries of the lists that no rollout has covered; `config` is one under which a batch has all arrays. */
 static void check_all_seen(drv_config config) {
     play on;
     begin_play(&on, config);

@@ -1,4 +1,4 @@
-/* Is every item done exactly once, whatever the number of threads and of rounds at a time? */
+/* Is every item run exactly once, on any number of threads and with any number of rounds in flight? */
 #include "platform/pool.h"
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ TEST(a_pool_that_never_works_starts_and_ends) {
     drv_pool_free(NULL);
 }
 
-/* The round stands in 16 bits of each slice's ticket: here it goes round them. */
+/* A slice's ticket holds the round in 16 bits, which overflow here. */
 TEST(seventy_thousand_rounds_are_not_confused) {
     enum { ROUNDS = 70000 };
     drv_pool *pool = drv_pool_create(3, 1);
@@ -142,7 +142,7 @@ typedef struct meeting {
     int32_t worker[SLICES];
 } meeting;
 
-/* Nobody is done before all threads have an item, so each has one, and begins with its own. */
+/* No item ends before all threads have one, so each thread has one, and begins with its own slice. */
 static void meet(void *context, int32_t index, int32_t worker) {
     meeting *all = context;
     all->worker[index] = worker;
@@ -169,7 +169,7 @@ TEST(a_thread_keeps_its_slice) {
 
 enum { QUEUES = 4, NUMBERS = 64, PATIENCE_US = 20000000 };
 
-/* A queue's items, and who is at work on those of all queues. */
+/* The items of a queue, and the workers busy with those of all queues. */
 typedef struct queue_tally {
     int32_t done[ITEM_ROOM]; /* plain: no two threads may touch one */
     atomic_int count;
@@ -181,7 +181,7 @@ static void count_in_queue(void *context, int32_t index, int32_t worker) {
     queue_tally *sum = context;
     atomic_fetch_add(sum->shared, atomic_fetch_add(&sum->at_work[worker], 1) != 0);
     sum->done[index]++;
-    if (index % 16 == 0) usleep(20); /* or no other thread is ever seen at work */
+    if (index % 16 == 0) usleep(20); /* else no other thread would be observed at work */
     atomic_fetch_add(&sum->count, 1);
     atomic_fetch_sub(&sum->at_work[worker], 1);
 }
@@ -276,7 +276,7 @@ TEST(a_round_that_was_begun_is_done_while_its_caller_is_elsewhere) {
             atomic_int done[2] = {0, 0};
             for (int32_t queue = 0; queue < 2; queue++)
                 drv_pool_begin(pool, queue, count_for_all, &done[queue], 1 + round);
-            /* Nobody helps, nobody ends: and now and then all workers sleep before the next round. */
+            /* No thread waits for the round; now and then all workers sleep before the next one. */
             for (int32_t queue = 0; queue < 2; queue++)
                 for (int32_t us = 0; atomic_load(&done[queue]) <= round && us < PATIENCE_US; us += 100) usleep(100);
             for (int32_t queue = 0; queue < 2; queue++) {

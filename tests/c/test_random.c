@@ -1,4 +1,4 @@
-/* Is the stream of a world its own, and is it even? */
+/* Are the random streams of worlds independent and uniform? */
 #include "check.h"
 #include "math/random.h"
 
@@ -13,7 +13,7 @@ TEST(the_mixer_is_the_published_one) {
 
 TEST(every_argument_changes_the_draw) {
     const uint64_t base = drv_random_bits(3, 5, 7, DRV_PURPOSE_SCENE, 9);
-    CHECK(base == drv_random_bits(3, 5, 7, DRV_PURPOSE_SCENE, 9), "the same question has two answers");
+    CHECK(base == drv_random_bits(3, 5, 7, DRV_PURPOSE_SCENE, 9), "the same arguments have two results");
     CHECK(base != drv_random_bits(4, 5, 7, DRV_PURPOSE_SCENE, 9), "seed");
     CHECK(base != drv_random_bits(3, 6, 7, DRV_PURPOSE_SCENE, 9), "world");
     CHECK(base != drv_random_bits(3, 5, 8, DRV_PURPOSE_SCENE, 9), "episode");

@@ -8,14 +8,14 @@
 
 enum { COLUMNS = 6, ROWS = 4, CELLS = 4 * COLUMNS * ROWS, ITEMS = 20 };
 
-/* A scene is only asked for its grid. */
+/* Only the grid of a scene is read. */
 static drv_scene *empty_scene(void) {
     drv_scene *scene = calloc(1, sizeof *scene);
     scene->grid = (drv_grid){-3.0f, 7.0f, 5.0f, COLUMNS, ROWS};
     return scene;
 }
 
-/* A list that follows from its cell, as lists do. */
+/* A list determined by its cell, as real ones are. */
 static void make_list(drv_road_list *list, int64_t cell) {
     list->count = (int32_t)(cell % ITEMS);
     list->reaches_beyond = cell % 3 == 0;
@@ -89,7 +89,7 @@ TEST(the_first_list_stays_and_none_can_be_kept) {
     drv_road_cache_store(cache, 7, list);
     CHECK(drv_road_cache_find(cache, 7) == NULL, "kept after it was said that there is none");
     CHECK(!drv_road_cache_count_visit(cache, 7, 1) && !drv_road_cache_count_visit(cache, 5, 1),
-          "a list is asked for where there is an answer");
+          "a list is computed that the cache holds");
     free(list);
     drv_arena_free(arena);
     free(scene);

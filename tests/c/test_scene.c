@@ -128,7 +128,7 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
 TEST(a_segment_at_the_border_of_the_map_is_kept) {
     small_scene small;
     make_small(&small);
-    /* A square of edges whose middles stand on the four sides of the grid. */
+    /* A square of edges whose middles are on the four sides of the grid. */
     const float x_m[] = {-20, 20, 20, -20, -20}, y_m[] = {-20, -20, 20, 20, -20};
     const int32_t start[] = {0, 5};
     const uint8_t kind[] = {DRV_ROAD_EDGE};
@@ -166,7 +166,7 @@ TEST(a_scene_without_roads_is_a_scene) {
 TEST(repeated_points_are_one_place) {
     small_scene small;
     make_small(&small);
-    /* The lane's two points fall together: it is a place. The edge's first two do: it is a single line. */
+    /* The lane's two points coincide: it is a point. The edge's first two do: it is a single line. */
     small.point_x_m[1] = small.point_x_m[0];
     small.point_x_m[3] = small.point_x_m[2];
     drv_scene *scene = scene_of(&small.input);
@@ -388,7 +388,7 @@ TEST(random_bytes_are_refused_or_make_a_scene) {
         if (round % 4 == 0) small.input.num_agents = rng_below(&rng, 7) - 1;
         if (round % 8 == 0) small.input.log_replay_count = rng_below(&rng, 3) - 1;
         if (round % 16 == 0) small.input.road_count = rng_below(&rng, SMALL_ROADS + 2) - 1;
-        /* Two agents' worth of goals and one log is all there is to read. */
+        /* Only the goals of two agents and one log may be read. */
         if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
         char message[DRV_MESSAGE_BYTES];
         drv_scene *scene = NULL;

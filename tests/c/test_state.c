@@ -38,7 +38,7 @@ TEST(a_world_points_where_its_fields_are_said_to_be) {
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));
     drv_world world = {.sizes = sizes};
     drv_state_attach(&world, block);
-    /* The last byte of each array may be written: the sanitizer knows the block's end. */
+    /* The last byte of each array may be written: the sanitizer detects writes beyond the block. */
     world.trials[sizes.agents * sizes.max_trials - 1] = 1;
     world.average[sizes.agents * sizes.max_trials * METRIC_COUNT - 1] = 1.0f;
     drv_state_field field;

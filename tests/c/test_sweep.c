@@ -1,5 +1,5 @@
-/* Do sweeps meet what they would meet if every piece of the step was looked at? Stretches that are passed over, and
- * what is ruled out, must hold nothing. */
+/* Do swept overlaps equal those of dense sub-steps? Intervals that are skipped, and candidates that the broad phase
+ * rejects, must contain no overlap. */
 #include "check.h"
 #include "rng.h"
 #include "step/sweep.h"
@@ -64,8 +64,8 @@ static bool meets_edge_on_some_piece(const drv_sweep *way, const drv_segments *e
     return false;
 }
 
-/* Boxes from a toy's to a lorry's, slow and straight or fast and round; near the middle, at the far ends of the
- * coordinates, or where somebody would be who drove on for days. */
+/* Boxes from 0.1 m to the size of a lorry, slow and straight or fast and turning; near the origin, at the limits of the
+ * coordinates, or as far away as days of driving lead. */
 static drv_sweep some_sweep(test_rng *rng, drv_point around) {
     const float way_m = (float)rng_between(rng, 0.0, rng_below(rng, 4) ? 3.0 : 12.0);
     const float direction_rad = (float)rng_between(rng, -3.1, 3.1);
@@ -135,11 +135,11 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
 
 /* ---- the bound ---- */
 
-/* What a sweep may misplace a corner by, and what the pieces that stand for the truth here may. */
+/* Largest error of a corner in a sweep, and in the reference pieces of this test. */
 static const float bound_m = 0.03f, truth_m = 0.015f;
 enum { FINER = 2 };
 
-/* Vehicles as large as a scene may have them, or as narrow, that turn about as they go. */
+/* Vehicles of the largest and the narrowest size that a scene may have, which turn while they move. */
 static drv_sweep some_huge_sweep(test_rng *rng) {
     const drv_point from = {(float)rng_between(rng, -60, 60), (float)rng_between(rng, -60, 60)};
     return (drv_sweep){from,
@@ -162,7 +162,7 @@ static drv_sweep moved(drv_sweep way, drv_point by) {
     return way;
 }
 
-/* A vehicle that goes past another, or past an edge where there is no other. */
+/* A vehicle that passes another, or an edge if there is no other. */
 typedef struct passage {
     drv_sweep way, other;
     const drv_segments *edges;
@@ -184,7 +184,7 @@ static bool truly_meets(const passage *one, float aside_m, float grown_m) {
                       : meet_on_some_piece(&way, &other, FINER * pieces_of_both(&way, &other));
 }
 
-/* How far aside it goes that just misses, to a centimetre. */
+/* The smallest lateral offset without an overlap, to a centimetre. */
 static float miss_m(const passage *one) {
     float meets_m = 0.0f, misses_m = 500.0f;
     while (misses_m - meets_m > 0.01f) {
@@ -197,7 +197,7 @@ static float miss_m(const passage *one) {
     return misses_m;
 }
 
-/* Looks on both sides of the place where it just misses. */
+/* Checks both sides of that offset. */
 static void check_bound(const passage *one, int32_t number) {
     const float first_m = miss_m(one) - 0.2f;
     int32_t met = 0;

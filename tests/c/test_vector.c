@@ -1,4 +1,4 @@
-/* Do the SIMD operations of this instruction set give what a loop over the elements gives? */
+/* Do the SIMD operations of this instruction set equal a loop over the elements? */
 #include "math/vector.h"
 
 #include "check.h"

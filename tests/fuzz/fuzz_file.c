@@ -1,4 +1,4 @@
-/* Which bytes make the reader of scene files fall, or what it lets through break a law of the core?
+/* Which bytes crash the reader of scene files, or pass it and break a law of the core?
  *
  * libFuzzer's own changes nearly all end at a checksum. So most inputs are taken apart here, changed in one place that
  * matters, and put together again as a file whose checksums and offsets are good. */
@@ -47,7 +47,7 @@ static int take_apart(const uint8_t *data, size_t size, pieces *out) {
     return 1;
 }
 
-/* Makes the two checksums of the header good. */
+/* Recomputes the two checksums of the header. */
 static void mend_header(const drv_checksum *checksum, uint8_t *data, size_t entries) {
     const size_t table_crc_at = offsetof(drv_file_header, table_crc), crc_at = offsetof(drv_file_header, crc);
     uint32_t crc = drv_checksum_of(checksum, 0, data + sizeof(drv_file_header), entries * sizeof(drv_file_entry));
@@ -56,7 +56,7 @@ static void mend_header(const drv_checksum *checksum, uint8_t *data, size_t entr
     memcpy(data + crc_at, &crc, sizeof crc);
 }
 
-/* Returns the size, or 0 where there is not so much room. */
+/* Returns the size, or 0 if it exceeds the capacity. */
 static size_t put_together(pieces *in, uint8_t *data, size_t room) {
     uint8_t file[FILE_BYTES + PIECE_BYTES] = {0};
     drv_checksum checksum;
@@ -82,7 +82,7 @@ static size_t put_together(pieces *in, uint8_t *data, size_t room) {
     return end;
 }
 
-/* Makes the checksums and the length of a file good, whatever else is wrong with it. */
+/* Recomputes the checksums and the length of a file; other faults remain. */
 static void mend_checksums(uint8_t *data, size_t size) {
     drv_file_header header;
     drv_checksum checksum;
@@ -146,7 +146,7 @@ static void change_header(drv_file_header *header, test_rng *rng) {
     }
 }
 
-/* What a new element of a section may be; 0 where that will do. */
+/* A valid new element of a section; 0 where 0 is valid. */
 static void fill_element(uint8_t *at, drv_file_part part, int64_t i, size_t element_bytes) {
     const float size_m = 2.0f;
     memset(at, 0, element_bytes);
@@ -161,7 +161,7 @@ static piece *piece_of(pieces *in, drv_file_part part) {
     return NULL;
 }
 
-/* Gives every section the length that the counts ask for, and the starts of roads and links a sound order. */
+/* Resizes every section to its counts, and sorts the starts of roads and links. */
 static int follow_counts(pieces *in) {
     for (int32_t part = 0; part < FILE_SECTION_COUNT; part++) {
         piece *found = piece_of(in, (drv_file_part)part);

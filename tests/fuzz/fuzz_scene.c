@@ -1,4 +1,4 @@
-/* Which numbers make the core fall over a scene, or play it against a law?
+/* With which numbers of a scene does the core crash or break a law?
  *
  * The input is a recipe, one byte a number: most bytes stand for a number in the range that is allowed, the last few
  * for one that is odd. Every array has exactly the size that its counts say. */

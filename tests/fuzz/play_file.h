@@ -1,5 +1,5 @@
-/* What is done with the bytes of a scene file? They are read; if they are sound, the core must take the scene in them,
- * and it is played. */
+/* What does a fuzzer do with the bytes of a scene file? It reads them; if they are valid, the core must accept the
+ * scene in them, and it is stepped. */
 #ifndef PLAY_FILE_H
 #define PLAY_FILE_H
 
@@ -53,8 +53,9 @@ static inline float *picked_log(const drv_file *file, const uint8_t *bytes, drv_
     return out;
 }
 
-/* Plays a sound file, with every array of its own size, so that the sanitizer sees each step beyond one. */
-static inline void play_sound_file(const drv_file *file, const uint8_t *bytes, uint32_t draw) {
+/* Steps the scene of a valid file. Every array has exactly its size, so that the sanitizer detects accesses beyond
+ * it. */
+static inline void play_valid_file(const drv_file *file, const uint8_t *bytes, uint32_t draw) {
     int32_t log_replays = 0, *order = play_array(file->object_count, sizeof *order);
     const int32_t agents = role_objects(file, bytes, order, &log_replays), vehicles = agents + log_replays;
     const float *goal_m = file_part(file, bytes, FILE_OBJECT_GOAL);
@@ -112,7 +113,7 @@ static inline drv_status play_file(const uint8_t *bytes, size_t byte_count, char
     MUST((status == DRV_OK) == (message[0] == '\0'), "status %d says \"%s\"", status, message);
     uint32_t draw = 0;
     for (size_t i = 0; i < byte_count; i++) draw = draw * 31u + copy[i];
-    if (status == DRV_OK) play_sound_file(&file, copy, draw);
+    if (status == DRV_OK) play_valid_file(&file, copy, draw);
     free(copy);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What is done with a scene that was accepted? It is played for a few steps, and what it shows must keep the laws. */
+/* What does a fuzzer do with a scene that was accepted? It makes a few steps; the outputs must obey the laws. */
 #ifndef PLAY_SCENE_H
 #define PLAY_SCENE_H
 
@@ -28,13 +28,13 @@ enum { PLAY_TRIAL_STEPS = 3, PLAY_STEPS = 5, PLAY_LINE = 64 };
 static inline void *play_array(int64_t count, size_t item_bytes) {
     void *array = malloc((size_t)count * item_bytes + (count == 0));
     MUST(array != NULL, "no memory for %lld items", (long long)count);
-    /* Filled with rubbish: what the core does not write must not be seen. */
+    /* Filled with garbage: what the core does not write must not be read. */
     memset(array, 0xa5, (size_t)count * item_bytes);
     return array;
 }
 
-/* How far from each other the points of a map are. A map of 100 km takes milliseconds, and a fuzzer wants thousands of
- * inputs a second. */
+/* Distance between the points of a map. A map of 100 km takes milliseconds; a fuzzer needs thousands of inputs per
+ * second. */
 static inline float play_extent_m(const drv_scene_input *in) {
     float extent_m = 0.0f;
     for (int32_t i = 1; i < in->point_count; i++)
@@ -44,20 +44,21 @@ static inline float play_extent_m(const drv_scene_input *in) {
 }
 
 static inline void check_floats(const void *agent, int32_t count) {
-    const float *shown = agent;
+    const float *observed = agent;
     for (int32_t i = 0; i < count; i++)
-        MUST(shown[i] >= -1.0f && shown[i] <= 1.0f, "observation %d is %g", i, (double)shown[i]);
+        MUST(observed[i] >= -1.0f && observed[i] <= 1.0f, "observation %d is %g", i, (double)observed[i]);
 }
 
 /* Without the sign, the bits of half floats are in the order of their sizes. */
 static inline void check_halves(const void *agent, int32_t count) {
-    const uint16_t *shown = agent, one = 0x3c00;
-    for (int32_t i = 0; i < count; i++) MUST((shown[i] & 0x7fff) <= one, "observation %d is half %04x", i, shown[i]);
+    const uint16_t *observed = agent, one = 0x3c00;
+    for (int32_t i = 0; i < count; i++)
+        MUST((observed[i] & 0x7fff) <= one, "observation %d is half %04x", i, observed[i]);
 }
 
 static inline void check_indices(const void *entries, int32_t count, int32_t table_count) {
-    const uint16_t *shown = entries;
-    for (int32_t i = 0; i < count; i++) MUST(shown[i] < table_count, "slot %d shows entry %d", i, shown[i]);
+    const uint16_t *observed = entries;
+    for (int32_t i = 0; i < count; i++) MUST(observed[i] < table_count, "slot %d shows entry %d", i, observed[i]);
 }
 
 static inline void check_agent(const drv_config *config, const uint8_t *agent, const drv_batch_needs *needs,

@@ -1,6 +1,6 @@
-/* What does the reader say to each of many files?
+/* Which status does the reader return for each of many files?
  *
- * For tests that spoil files in Python and want them read under the sanitizers. On stdin, of each file its length
+ * For tests that damage files in Python and read them under the sanitizers. On stdin, of each file its length
  * (uint32, little-endian) and its bytes; on stdout one line a file, the status and the sentence. */
 #include "play_file.h"
 
