@@ -57,8 +57,8 @@ def test_every_field_keeps_a_plain_value_for_a_scalar_of_numpy(kind, field):
 
 def test_ids_of_control_may_be_of_numpy():
     ids = np.array([5, 2], np.int32)
-    for given in (tuple(ids), list(ids), ids):
-        kept = DriveConfig(control=given).control
+    for ids_in_a_form in (tuple(ids), list(ids), ids):
+        kept = DriveConfig(control=ids_in_a_form).control
         assert kept == (5, 2) and all(type(item) is int for item in kept)
     for bad in ((np.float32(5),), (np.bool_(True),), np.array([5.0]), np.array([[5]]), np.array([], int), (ids,)):
         with pytest.raises(ConfigError, match="control is "):
@@ -91,9 +91,9 @@ def test_numpy_makes_no_wrong_value_right(bad):
 
 def test_generators_and_scenes_take_numbers_of_numpy_at_their_word():
     made = generate_scene("town", np.uint8(3), np.int64(4), lane_width_m=np.float32(3.3), blocks=np.array([1, 2]))
-    told = generate_scene("town", 3, 4, lane_width_m=3.3, blocks=(1, 2))
-    assert made.source == told.source and (made.roads.width_m == told.roads.width_m).all()
-    scene = dataclasses.replace(told, dt_s=np.float32(0.1), sdc=np.int64(2), tracks_to_predict=tuple(np.arange(2)))
+    plain = generate_scene("town", 3, 4, lane_width_m=3.3, blocks=(1, 2))
+    assert made.source == plain.source and (made.roads.width_m == plain.roads.width_m).all()
+    scene = dataclasses.replace(plain, dt_s=np.float32(0.1), sdc=np.int64(2), tracks_to_predict=tuple(np.arange(2)))
     assert (scene.dt_s, scene.sdc, scene.tracks_to_predict) == (0.1, 2, (0, 1))
     Batch(scene).close()
 

@@ -53,9 +53,9 @@ def hidden_types(hints: dict) -> set[str]:
 
 
 def test_the_package_shows_public_names_and_its_modules_alone():
-    shown = {name for name, found in vars(drive_env).items()
+    names = {name for name, found in vars(drive_env).items()
              if not name.startswith("_") and not isinstance(found, types.ModuleType)}
-    assert shown - {"annotations", "TYPE_CHECKING", *drive_env.__all__} == set()
+    assert names - {"annotations", "TYPE_CHECKING", *drive_env.__all__} == set()
 
 
 @pytest.mark.parametrize("module", EVERYWHERE)
@@ -120,5 +120,5 @@ def test_every_field_is_documented(found):
 def test_the_error_of_an_adapter_names_both_observation_types_it_takes(adapter):
     assert "float16 where `config.observation.type`" in adapter.__doc__
     for name, member in vars(adapter).items():
-        told = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
-        assert not re.search(r"observation[^.;]* float32", told), name
+        docstring = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
+        assert not re.search(r"observation[^.;]* float32", docstring), name

@@ -7,8 +7,8 @@ from scripted_scenes import (
     discrete,
     drive,
     driver,
+    log_replay,
     onsets,
-    replayer,
     sample,
     stage,
     standing,
@@ -51,7 +51,7 @@ def test_agents_are_vehicles_with_a_distant_goal_that_are_not_marked_as_expert()
         driver(0.0, 30.0, expert=True),
         driver(0.0, 40.0, goal_m=(1.9, 40.0)),        # within goal_radius_m
         driver(0.0, 50.0, goal_m=(2.1, 50.0)),
-        replayer([None, (0.0, 60.0, 0.0, 0.0)], expert=False),  # not on the map at the start
+        log_replay([None, (0.0, 60.0, 0.0, 0.0)], expert=False),  # not on the map at the start
         driver(0.0, 70.0, kind="cyclist"),
         driver(0.0, 80.0, kind="other"),
     ])
@@ -66,7 +66,7 @@ def test_agents_are_vehicles_with_a_distant_goal_that_are_not_marked_as_expert()
 def test_every_control_names_its_agents_in_object_order():
     actors = [driver(0.0, 10.0 * i, kind="pedestrian" if i == 3 else "vehicle", expert=i == 4)
               for i in range(6)]
-    scene = stage([*actors, replayer([None, (0.0, 99.0, 0.0, 0.0)])], sdc=4, tracks=(5, 3))
+    scene = stage([*actors, log_replay([None, (0.0, 99.0, 0.0, 0.0)])], sdc=4, tracks=(5, 3))
     for control, agents in (("vehicles", [0, 1, 2, 5]), ("all", [0, 1, 2, 3, 4, 5]), ("sdc", [4]),
                           ("tracks_to_predict", [3, 5]), ((105, 101), [1, 5]), ([102], [2])):
         roles = batch_of(scene, control=control).roles[0]
@@ -75,7 +75,7 @@ def test_every_control_names_its_agents_in_object_order():
 
 
 def test_a_control_that_selects_no_agent_is_an_error():
-    scene = stage([driver(), replayer([None, (0.0, 99.0, 0.0, 0.0)])])
+    scene = stage([driver(), log_replay([None, (0.0, 99.0, 0.0, 0.0)])])
     names = {"sdc": "sdc", "tracks_to_predict": "tracks", (7,): "7", (101,): "not valid"}
     for control, said in names.items():
         with pytest.raises(SceneError, match=said):
@@ -100,7 +100,7 @@ def test_a_cap_takes_the_nearest_to_the_ego_of_the_scene_and_else_the_first():
         batch = batch_of(stage(actors), agents_per_world=cap)
         assert batch.roles[0].objects[:cap].tolist() == list(range(cap))
     # An ego that is not on the map at the start is near to no vehicle.
-    gone = stage([*actors, replayer([None, (0.0, 0.0, 0.0, 0.0)])], sdc=6)
+    gone = stage([*actors, log_replay([None, (0.0, 0.0, 0.0, 0.0)])], sdc=6)
     assert batch_of(gone, agents_per_world=2).roles[0].objects[:2].tolist() == [0, 1]
 
 
@@ -131,7 +131,7 @@ def test_agents_of_a_batch_are_those_of_its_largest_scene():
 def test_others_that_are_static_stand_where_they_started():
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(10)]
     late = [None, *log[1:]]
-    batch = batch_of(stage([driver(), replayer(log), replayer(late)]), others="static")
+    batch = batch_of(stage([driver(), log_replay(log), log_replay(late)]), others="static")
     for _ in range(12):
         batch.step(discrete(batch))
         now = batch.vehicles()

@@ -101,13 +101,13 @@ def test_copies_of_an_env_that_has_not_begun_play_differently():
 
 
 def test_wrappers_find_a_seeded_generator_that_leaves_the_world_alone():
-    env, twin = make(), make()
+    env, reference = make(), make()
     env.np_random.random()
     env.reset(seed=3)
-    twin.reset(seed=3)
+    reference.reset(seed=3)
     drawn = env.np_random.random(4).tolist()
     actions = dict.fromkeys(env.agents, 45)
-    assert pickle.dumps(env.step(actions)) == pickle.dumps(twin.step(actions))
+    assert pickle.dumps(env.step(actions)) == pickle.dumps(reference.step(actions))
     env.reset()
     assert env.np_random.random(4).tolist() != drawn  # the stream continues
     env.reset(seed=3)
@@ -160,8 +160,8 @@ def test_every_number_is_the_batch_s(action_type, max_trials):
         observations, rewards, terminations, truncations, infos = env.step({agent: actions[agent] for agent in acting})
         batch.step(batch.actions)
         steps += 1
-        for given in (observations, rewards, terminations, truncations, infos):
-            assert list(given) == acting
+        for by_agent in (observations, rewards, terminations, truncations, infos):
+            assert list(by_agent) == acting
         for agent in acting:
             index = int(agent.split("_")[1])
             assert observations[agent].tobytes() == batch.observations[index].tobytes()
@@ -188,18 +188,18 @@ def test_values_are_plain():
 
 @pytest.mark.parametrize("copies", (True, False))
 def test_what_a_client_writes_into_the_dicts_changes_no_later_step(copies):
-    env, twin = make(copy=copies, max_trials=2), make(copy=copies, max_trials=2)
-    returned, other = env.reset(seed=0), twin.reset(seed=0)
+    env, reference = make(copy=copies, max_trials=2), make(copy=copies, max_trials=2)
+    returned, other = env.reset(seed=0), reference.reset(seed=0)
     while True:
-        for given in returned:
-            for entry in given.values():
+        for by_agent in returned:
+            for entry in by_agent.values():
                 if isinstance(entry, dict):
                     entry["terminal_observation"] = entry["first"] = 1
-            given["__all__"] = given["agent_0"] = True
+            by_agent["__all__"] = by_agent["agent_0"] = True
         if not env.agents:
             break
         actions = {agent: 80 for agent in env.agents}
-        returned, other = env.step(dict(actions)), twin.step(actions)
+        returned, other = env.step(dict(actions)), reference.step(actions)
         np.testing.assert_equal(returned, other)
 
 

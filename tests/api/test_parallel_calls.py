@@ -110,12 +110,12 @@ def test_a_pickled_env_goes_on_bit_for_bit():
     env.reset(seed=0)
     for _ in range(5):
         env.step({agent: 80 for agent in env.agents})
-    twin = pickle.loads(pickle.dumps(env))
-    assert twin.agents == env.agents
+    restored = pickle.loads(pickle.dumps(env))
+    assert restored.agents == env.agents
     while env.agents:
         actions = {agent: 70 for agent in env.agents}
-        assert pickle.dumps(env.step(actions)) == pickle.dumps(twin.step(actions))
-    assert twin.agents == []
+        assert pickle.dumps(env.step(actions)) == pickle.dumps(restored.step(actions))
+    assert restored.agents == []
 
 
 @pytest.mark.parametrize("finished", ("leave", "wait"))

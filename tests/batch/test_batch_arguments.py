@@ -65,12 +65,12 @@ def array_like(batch, name):
 
 def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
     plain = Batch(scenes=[SCENE], num_worlds=3)
-    given = {name: array_like(plain, name) for name in NAMES}
-    own = Batch(scenes=[SCENE], num_worlds=3, arrays=MappingProxyType(given))
+    arrays = {name: array_like(plain, name) for name in NAMES}
+    own = Batch(scenes=[SCENE], num_worlds=3, arrays=MappingProxyType(arrays))
     rollout(plain, 30), rollout(own, 30)
     for name in NAMES:
-        assert getattr(own, name) is given[name]
-        assert np.array_equal(given[name], getattr(plain, name)), name
+        assert getattr(own, name) is arrays[name]
+        assert np.array_equal(arrays[name], getattr(plain, name)), name
 
 
 @pytest.mark.parametrize("name", NAMES)

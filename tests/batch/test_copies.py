@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scripted_scenes import driver, replayer, stage
+from scripted_scenes import driver, log_replay, stage
 from small_batch import ACTION_TYPES, NAMES, SCENE, make, rollout, state_of
 
 from drive_env import (
@@ -22,7 +22,7 @@ def by_pickle(batch):
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_type):
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
-    scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), replayer(log)],
+    scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)],
                            [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
     batch = make(num_worlds=4, threads=2, scenes=scenes, action_type=action_type)
     for length in (0, 1, 7, 8, 20):

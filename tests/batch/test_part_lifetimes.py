@@ -11,18 +11,18 @@ import weakref
 
 import numpy as np
 import pytest
-from part_batches import ENDLESS, PATIENCE_S, all_of, draw, opened, played, steps_of
+from part_batches import ENDLESS, PATIENCE_S, all_of, draw, opened, stepped, steps_of
 
 from drive_env import Batch, CallError
 
 
 def test_a_copy_has_parts_of_its_own():
-    batch = played(4, parts=3)
+    batch = stepped(4, parts=3)
     other = pickle.loads(pickle.dumps(batch))
     assert [part.world_slice for part in other.parts] == [part.world_slice for part in batch.parts]
     for part in other.parts:
         part.step(draw(batch, 4)[part.agent_slice])
-    assert all_of(other) == all_of(played(5)) and all_of(batch) == all_of(played(4))
+    assert all_of(other) == all_of(stepped(5)) and all_of(batch) == all_of(stepped(4))
 
 
 def test_a_part_has_no_copies():
@@ -83,7 +83,7 @@ def test_parts_go_on_when_the_last_reference_to_the_batch_is_gone():
         if step:
             first.step(actions[step][first.agent_slice])
         second.step(actions[step][second.agent_slice])
-    wanted = played(20)
+    wanted = stepped(20)
     for part in (first, second):
         assert np.array_equal(part.observations, wanted.observations[part.agent_slice])
     first.step_async(first.actions)
@@ -127,7 +127,7 @@ def test_calls_in_a_child_forked_with_a_step_in_flight_are_errors_and_the_parent
     if not whole:
         batch.parts[0].step(draw(batch, 0)[batch.parts[0].agent_slice])
     batch.step(draw(batch, 1))
-    assert all_of(batch) == all_of(played(2))
+    assert all_of(batch) == all_of(stepped(2))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")

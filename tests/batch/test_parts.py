@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 from golden import OUTPUTS
-from part_batches import SCENES, all_of, draw, make, opened, played, steps_of
+from part_batches import SCENES, all_of, draw, make, opened, stepped, steps_of
 from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, BatchPart, CallError, ConfigError, DriveConfig
@@ -55,10 +55,10 @@ def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observatio
 
 
 def test_parts_show_arrays_of_ones_own():
-    given = {name: np.empty_like(getattr(make(), name)) for name in ("actions", "observations", "scene_index")}
-    batch = Batch(scenes=SCENES, num_worlds=7, parts=2, arrays=dict(given), config=make().config, seed=5)
+    own = {name: np.empty_like(getattr(make(), name)) for name in ("actions", "observations", "scene_index")}
+    batch = Batch(scenes=SCENES, num_worlds=7, parts=2, arrays=dict(own), config=make().config, seed=5)
     batch.reset()
-    for name, array in given.items():
+    for name, array in own.items():
         assert all(np.shares_memory(getattr(part, name), array) for part in batch.parts)
     batch.parts[1].step(batch.parts[1].actions)
     assert (steps_of(batch) > 0).tolist() == [False] * 3 + [True] * 4
@@ -76,18 +76,18 @@ def test_a_learner_that_computes_for_one_half_while_the_other_is_stepped(threads
         second.wait()
     first.wait()
     second.step(draw(batch, 40)[second.agent_slice])
-    assert all_of(batch) == all_of(played(41))
+    assert all_of(batch) == all_of(stepped(41))
 
 
 @pytest.mark.parametrize("threads", (1, 3))
 def test_parts_in_threads_of_their_own(threads):
     batch, message = opened(parts=3, threads=threads), []
 
-    def play(part, flies):
+    def step_often(part, in_flight):
         try:
             for step in range(40):
                 actions = draw(batch, step)[part.agent_slice]
-                if flies:
+                if in_flight:
                     part.step_async(actions)
                     part.wait()
                 else:
@@ -96,12 +96,12 @@ def test_parts_in_threads_of_their_own(threads):
         except Exception as error:  # noqa: BLE001  whatever it is, the test must see it
             message.append(error)
 
-    players = [threading.Thread(target=play, args=(part, number != 1)) for number, part in enumerate(batch.parts)]
-    for player in players:
-        player.start()
-    for player in players:
-        player.join()
-    assert message == [] and all_of(batch) == all_of(played(40))
+    threads = [threading.Thread(target=step_often, args=(part, number != 1)) for number, part in enumerate(batch.parts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert message == [] and all_of(batch) == all_of(stepped(40))
 
 
 def test_a_reset_of_a_part_is_that_of_its_worlds():
@@ -141,7 +141,7 @@ def test_a_restart_left_to_the_caller_is_owed_part_by_part():
 
 
 def test_restart_observations_of_a_part_are_those_of_the_batch():
-    batch = played(9, parts=2, on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+    batch = stepped(9, parts=2, on_goal="ignore", on_collision="ignore", on_offroad="ignore")
     whole = batch.restart_observations()
     for part in batch.parts:
         assert np.array_equal(part.restart_observations(), whole[part.agent_slice])

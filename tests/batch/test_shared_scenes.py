@@ -5,7 +5,7 @@ import gc
 
 import numpy as np
 import pytest
-from scripted_scenes import driver, replayer, stage
+from scripted_scenes import driver, log_replay, stage
 
 from drive_env import Batch, DriveConfig, generate_scene, parallel_env
 from drive_env.native import _scenes_in_use
@@ -60,15 +60,15 @@ OTHERS = {
     "another observation type": (lambda scene: scene, {"observation": {"type": "index"}}, True),
     "other rewards": (lambda scene: scene, {"on_collision": "ignore"}, True),
     "no log": (lambda scene: scene, {"others": "static"}, False),
-    "another log": (lambda scene: stage([driver(), replayer([*LOG[:-1], (40.0, 5.0, 0.0, 10.0)])]), {}, False),
-    "another start": (lambda scene: stage([driver(1.0), replayer(LOG)]), {}, False),
-    "another log of a longer time": (lambda scene: stage([driver(), replayer([*LOG, LOG[-1]])]), {}, False),
+    "another log": (lambda scene: stage([driver(), log_replay([*LOG[:-1], (40.0, 5.0, 0.0, 10.0)])]), {}, False),
+    "another start": (lambda scene: stage([driver(1.0), log_replay(LOG)]), {}, False),
+    "another log of a longer time": (lambda scene: stage([driver(), log_replay([*LOG, LOG[-1]])]), {}, False),
 }
 
 
 @pytest.mark.parametrize("other, choices, shared", OTHERS.values(), ids=OTHERS)
 def test_only_what_is_the_same_to_the_last_bit_is_shared(other, choices, shared):
-    scene = stage([driver(), replayer(LOG)])
+    scene = stage([driver(), log_replay(LOG)])
     (first, batch), (second, another) = of_core(scene), of_core(other(scene), **choices)
     assert (first is second) == shared
     batch.close()

@@ -24,7 +24,7 @@ def make(seed=3, scenes=SCENES, **options):
 
 def rollout(batch, steps, seed=0):
     """The bytes of every array over so many steps of a random rollout, and the report."""
-    rng, shown = np.random.default_rng(seed), []
+    rng, arrays = np.random.default_rng(seed), []
     for _ in range(steps):
         if batch.config.action_type == "continuous":
             batch.actions[:] = rng.uniform(-1, 1, batch.actions.shape)
@@ -32,8 +32,8 @@ def rollout(batch, steps, seed=0):
             space = batch.single_action_space
             batch.actions[:] = rng.integers(getattr(space, "nvec", getattr(space, "n", None)), size=batch.actions.shape)
         batch.step(batch.actions)
-        shown.append([array.tobytes() for array in batch._core.arrays.values()])
-    return shown, repr(batch.metrics())
+        arrays.append([array.tobytes() for array in batch._core.arrays.values()])
+    return arrays, repr(batch.metrics())
 
 
 def opened(steps=17, **options):
@@ -59,12 +59,12 @@ def through_a_file(state):
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     batch = opened(steps, **options)
     state = through_a_file(batch.state_dict())
-    twin = make(seed=99, **options)
-    twin.load_state_dict(state)
-    assert twin.seed == batch.seed == 3 and (twin.seeds == batch.seeds).all()
-    assert (twin._core.block == batch._core.block).all()
+    restored = make(seed=99, **options)
+    restored.load_state_dict(state)
+    assert restored.seed == batch.seed == 3 and (restored.seeds == batch.seeds).all()
+    assert (restored._core.block == batch._core.block).all()
     copy = pickle.loads(pickle.dumps(batch))
-    assert rollout(twin, 60) == rollout(copy, 60) == rollout(batch, 60)
+    assert rollout(restored, 60) == rollout(copy, 60) == rollout(batch, 60)
 
 
 def test_a_batch_before_its_first_reset_is_restored_as_one():

@@ -204,10 +204,10 @@ def test_a_copy_made_while_another_thread_steps_is_of_one_moment():
         copies = 0
         while copies < 15:
             try:
-                twin = pickle.loads(pickle.dumps(batch))
+                restored = pickle.loads(pickle.dumps(batch))
             except CallError:
                 continue
-            assert len(set(twin._core.state["clock_steps"][:, 0].tolist())) == 1
+            assert len(set(restored._core.state["clock_steps"][:, 0].tolist())) == 1
             copies += 1
         going = False
         stepping.result()

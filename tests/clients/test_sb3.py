@@ -164,17 +164,17 @@ def test_absent_agents_are_envs_that_never_act():
 
 @pytest.mark.parametrize("agents", ("ego", "all"))
 def test_what_a_client_writes_into_returned_arrays_changes_no_later_step(agents):
-    env, twin = (DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents) for _ in range(2))
-    for each in (env, twin):
+    env, reference = (DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents) for _ in range(2))
+    for each in (env, reference):
         each.seed(0)
-    given, _ = env.reset(), twin.reset()
-    kept = given.copy()
+    returned_before, _ = env.reset(), reference.reset()
+    kept = returned_before.copy()
     for _ in range(80):
         actions = np.full(env.num_envs, 80)
-        returned, expected = env.step(actions), twin.step(actions)
-        np.testing.assert_array_equal(given, kept)  # the next call does not overwrite returned arrays
+        returned, expected = env.step(actions), reference.step(actions)
+        np.testing.assert_array_equal(returned_before, kept)  # the next call does not overwrite returned arrays
         np.testing.assert_equal(returned, expected)
-        given, kept = returned[0], returned[0].copy()
+        returned_before, kept = returned[0], returned[0].copy()
         returned[1][:] = 7
         returned[2][:] = True
         for info in returned[3]:
@@ -241,12 +241,12 @@ def test_attributes_and_methods_of_single_envs():
 def test_the_error_of_an_env_index_out_of_range_names_the_range(indices, fault):
     env = DriveVecEnv(TOWNS, num_worlds=6, config=SHORT)
     env.reset()
-    for asks in (lambda: env.get_attr("trial_index", indices), lambda: env.set_attr("stage", 1, indices),
+    for call in (lambda: env.get_attr("trial_index", indices), lambda: env.set_attr("stage", 1, indices),
                  lambda: env.env_method("trial_state", indices=indices), lambda: env.env_is_wrapped(Monitor, indices)):
-        with pytest.raises(ConfigError) as told:
-            asks()
-        said = str(told.value).replace("np.int64(7)", "7")
-        assert said == f"indices is {fault}; it must be a whole number from 0 to 5"
+        with pytest.raises(ConfigError) as raised:
+            call()
+        sentence = str(raised.value).replace("np.int64(7)", "7")
+        assert sentence == f"indices is {fault}; it must be a whole number from 0 to 5"
     for some in (np.int64(5), np.array([5]), range(5, 6), {5}, np.array(5)):
         assert env.get_attr("world", some) == [5]
 
@@ -265,9 +265,9 @@ def test_the_worlds_are_drawn_side_by_side():
 def test_a_pickled_adapter_goes_on_bit_for_bit():
     env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     rollout(env, 20)
-    twin = pickle.loads(pickle.dumps(env))
+    restored = pickle.loads(pickle.dumps(env))
     for _ in range(40):
-        np.testing.assert_equal(env.step(np.array([80, 70])), twin.step(np.array([80, 70])))
+        np.testing.assert_equal(env.step(np.array([80, 70])), restored.step(np.array([80, 70])))
 
 
 @pytest.mark.parametrize("settings, complaint", [

@@ -118,8 +118,8 @@ def test_the_vector_env_equals_the_env():
         np.testing.assert_array_equal(seen, np.stack([expected[agent] for agent in env.possible_agents]))
         actions = rng.integers(91, size=6)
         seen, rewards, terminated, truncated, infos = envs.step(actions)
-        expected, paid, terminations, truncations, _ = env.step(dict(zip(env.possible_agents, actions.tolist())))
-        np.testing.assert_array_equal(rewards, np.array(list(paid.values()), np.float32))
+        expected, of_agents, terminations, truncations, _ = env.step(dict(zip(env.possible_agents, actions.tolist())))
+        np.testing.assert_array_equal(rewards, np.array(list(of_agents.values()), np.float32))
         assert terminated.astype(bool).tolist() == list(terminations.values())
         assert truncated.astype(bool).tolist() == list(truncations.values())
         if not env.agents:

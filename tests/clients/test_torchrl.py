@@ -39,32 +39,32 @@ def test_a_rollout_equals_the_env_s_own_steps(finished):
     env.set_seed(5)
     env.reset()
     rollout = env.rollout(150, break_when_any_done=False, auto_reset=True)
-    twin = parallel_env(TOWNS, SHORT, finished=finished)
-    twin.reset(seed=5)
-    twin.reset()
-    observations, _ = twin.reset()
+    reference = parallel_env(TOWNS, SHORT, finished=finished)
+    reference.reset(seed=5)
+    reference.reset()
+    observations, _ = reference.reset()
     left = ended = 0
     for t in range(150):
         step = rollout[t]
-        there = [agent in twin.agents for agent in twin.possible_agents]
+        there = [agent in reference.agents for agent in reference.possible_agents]
         assert step["agent", "mask"].tolist() == there
         left += there.count(False)
-        for index, agent in enumerate(twin.possible_agents):
+        for index, agent in enumerate(reference.possible_agents):
             if there[index]:
                 np.testing.assert_array_equal(step["agent", "observation"][index].numpy(), observations[agent])
-        actions = dict(zip(twin.possible_agents, step["agent", "action"].tolist()))
-        observations, rewards, terminations, truncations, infos = twin.step(actions)
+        actions = dict(zip(reference.possible_agents, step["agent", "action"].tolist()))
+        observations, rewards, terminations, truncations, infos = reference.step(actions)
         after = step["next", "agent"]
-        for index, agent in enumerate(twin.possible_agents):
+        for index, agent in enumerate(reference.possible_agents):
             if agent in rewards:
                 assert after["reward"][index].item() == pytest.approx(rewards[agent])
                 assert bool(after["terminated"][index]) == terminations[agent]
                 assert bool(after["truncated"][index]) == truncations[agent]
                 assert {name: after["info", name][index].item() for name in CHANNELS} == infos[agent]
-        assert bool(step["next", "done"]) == (not twin.agents)
-        if not twin.agents:
+        assert bool(step["next", "done"]) == (not reference.agents)
+        if not reference.agents:
             ended += 1
-            observations, _ = twin.reset()
+            observations, _ = reference.reset()
     assert ended >= 1 and (left > 0 or finished == "wait")
 
 

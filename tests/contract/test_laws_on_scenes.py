@@ -70,7 +70,7 @@ RULES = {
 @pytest.mark.parametrize("name", SETS)
 def test_every_law_holds_under_every_policy(name, rules, scenes_of):
     scenes = scenes_of(name)
-    seen = set()
+    outcomes = set()
     for number, policy in enumerate(rollouts.POLICIES.values()):
         restart = "caller" if number % 3 == 2 else "auto"
         action_type = ("discrete", "multi_discrete", "continuous")[number % 3]
@@ -78,11 +78,11 @@ def test_every_law_holds_under_every_policy(name, rules, scenes_of):
         record = rollouts.collect(batch, config, policy, 90, seed=number, restart=restart,
                                   reset_share=0.0 if number % 2 else 0.03)
         laws.check(record)
-        seen |= set(np.unique(record.stacked("outcome")))
+        outcomes |= set(np.unique(record.stacked("outcome")))
         batch.close()
     # Without these events the laws about them would hold of anything.
     if rules["trial_steps"] > 1 and rules.get("on_offroad") != "ignore":
-        assert seen & {laws.COLLISION, laws.OFFROAD} and laws.TIMEOUT in seen, f"outcomes {seen}"
+        assert outcomes & {laws.COLLISION, laws.OFFROAD} and laws.TIMEOUT in outcomes, f"outcomes {outcomes}"
 
 
 @pytest.mark.parametrize("action_type", ("discrete", "continuous"))
@@ -127,23 +127,23 @@ def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch(name, scene
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_restart_observations_are_what_the_agents_then_meet(name, scenes_of):
+def test_restart_observations_are_the_first_observations_after_the_restart(name, scenes_of):
     batch, _ = make_batch(scenes_of(name), 2, max_trials=3, trial_steps=25)
     rng = np.random.default_rng(0)
     batch.reset()
-    foretold = [None, None]
-    met = 0
+    announced = [None, None]
+    compared = 0
     for _ in range(120):
-        told = np.array(batch.restart_observations())
+        ahead = np.array(batch.restart_observations())
         closing = [bool(batch.trial_ended[batch.world_of_agent == w].all()) for w in range(2)]
         batch.step(rollouts.random_actions(batch, rng))
         for w in range(2):
             agents = batch.world_of_agent == w
             if closing[w] and not batch.first[agents].any():
-                assert batch.observations[agents].tobytes() == told[agents].tobytes()
-                met += agents.sum()
-                if foretold[w] is not None:
-                    waited = foretold[w].any(axis=1)
-                    assert batch.observations[agents][waited].tobytes() == foretold[w][waited].tobytes()
-            foretold[w] = None if closing[w] else told[agents]
-    assert met > 0
+                assert batch.observations[agents].tobytes() == ahead[agents].tobytes()
+                compared += agents.sum()
+                if announced[w] is not None:
+                    waited = announced[w].any(axis=1)
+                    assert batch.observations[agents][waited].tobytes() == announced[w][waited].tobytes()
+            announced[w] = None if closing[w] else ahead[agents]
+    assert compared > 0

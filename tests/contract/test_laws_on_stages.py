@@ -57,21 +57,21 @@ def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
                 ends[w] = call if ends[w] < 0 else ends[w]
     assert len({scene for world in episodes for _, scene in world}) > 1
     for calls in (0, 1, 5, *sorted(set(ends))):
-        twin = two_trials_of_everything(seed=5)
-        twin.reset()
-        step(twin, calls)
+        reference = two_trials_of_everything(seed=5)
+        reference.reset()
+        step(reference, calls)
         worlds = ends >= calls
-        twin.reset(worlds=worlds)
+        reference.reset(worlds=worlds)
         for w in np.flatnonzero(worlds):
             agents = slice(4 * w, 4 * w + 4)
             observations, scene = episodes[w][0]
-            assert twin.scene_index[w] == scene, f"world {w} after {calls} calls"
-            assert same_bits(twin.observations[agents], observations), f"world {w} after {calls} calls"
-            assert twin.first[agents].all() and not twin.invalid_step[agents].any()
+            assert reference.scene_index[w] == scene, f"world {w} after {calls} calls"
+            assert same_bits(reference.observations[agents], observations), f"world {w} after {calls} calls"
+            assert reference.first[agents].all() and not reference.invalid_step[agents].any()
         if worlds.all():
-            twin.reset()
+            reference.reset()
             for w in range(3):
-                assert twin.scene_index[w] == episodes[w][1][1]
+                assert reference.scene_index[w] == episodes[w][1][1]
 
 
 def test_law_6_a_log_rewinds_with_its_world():

@@ -226,9 +226,9 @@ def test_an_age_shortens_the_first_trial_and_keeps_it_out_of_the_metrics():
 def test_an_average_is_seeded_by_its_first_trial_and_every_agent_weighs_one():
     metrics = Metrics(3, ema_alpha=0.75)
     for score in (1.0, 0.0):
-        metrics.book(0, 0, {"score": score})
-    metrics.book(0, 1, {"score": 0.25})
-    metrics.book(2, 0, {"score": 0.0})
+        metrics.record(0, 0, {"score": score})
+    metrics.record(0, 1, {"score": 0.25})
+    metrics.record(2, 0, {"score": 0.0})
     assert metrics.figure("score", trial=0) == (0.375, 2)
     assert metrics.figure("score", trial=1) == (0.25, 1)
     assert metrics.figure("score") == (0.25, 2)

@@ -59,15 +59,15 @@ def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
 
 def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
     record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=40)
-    for t, shown in enumerate(record.arrays):
-        for r in np.flatnonzero(shown["removed"] | (shown["invalid_step"] & ~shown["stopped"])):
-            if shown["first"][r] and not shown["removed"][r]:
+    for t, arrays in enumerate(record.arrays):
+        for r in np.flatnonzero(arrays["removed"] | (arrays["invalid_step"] & ~arrays["stopped"])):
+            if arrays["first"][r] and not arrays["removed"][r]:
                 continue
-            right = shown["observations"][r, 0]
-            shown["observations"][r, 0] += 0.125
+            right = arrays["observations"][r, 0]
+            arrays["observations"][r, 0] += 0.125
             with pytest.raises(AssertionError):
                 laws.check(record)
-            shown["observations"][r, 0] = right
+            arrays["observations"][r, 0] = right
     laws.check(record)
 
 

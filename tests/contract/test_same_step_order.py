@@ -28,8 +28,8 @@ def test_remove_wins_over_stop_over_ignore_and_all_events_of_the_step_are_reward
     batch.reset()
     step(batch, 2)
     for agent, events in enumerate(batches):
-        given = [responses[event] for event in events]
-        after = "removed" if "remove" in given else "stopped" if "stop" in given else "driving"
+        chosen = [responses[event] for event in events]
+        after = "removed" if "remove" in chosen else "stopped" if "stop" in chosen else "driving"
         ending = [codes[event] for event in codes if event in events and responses[event] != "ignore"]
         assert state(batch, agent) == after, events
         assert batch.outcome[agent] == (ending[0] if ending else 0), events

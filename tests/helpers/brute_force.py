@@ -14,7 +14,7 @@ import pytest
 SEGMENT_M = 10.0
 TIE_M = 1e-4
 """Distances that differ by less are equal in float32."""
-SHOWN_TOLERANCE = 1e-5
+OBSERVED_TOLERANCE = 1e-5
 """Of scaled values: a millimetre of a hundred metres."""
 
 PARTNERS = ("x", "y", "direction_x", "direction_y", "length", "width", "speed", "kind")
@@ -106,7 +106,7 @@ class BruteForce:
         self.scene, self.roles = roles.scene, roles
         self.segments, self.edges = split(self.scene.roads), edge_lines(self.scene.roads)
         _, first, counts = np.unique(self.segments, axis=0, return_index=True, return_counts=True)
-        self.twins = set(np.flatnonzero(~np.isin(np.arange(len(self.segments)), first[counts == 1])))
+        self.duplicates = set(np.flatnonzero(~np.isin(np.arange(len(self.segments)), first[counts == 1])))
         self.before = self.batch.vehicles(self.world)
         self.steering = np.zeros(self.batch.agents_per_world)
         self.reward = np.zeros(self.batch.agents_per_world)
@@ -146,34 +146,34 @@ class BruteForce:
         batch = self.batch
         now = batch.vehicles(self.world)
         for agent, index in enumerate(self.agents()):
-            seen = batch.observations[index]
+            observation = batch.observations[index]
             if batch.removed[index]:
-                assert not seen.any(), f"agent {index} is removed and its observation is not zero"
+                assert not observation.any(), f"agent {index} is removed and its observation is not zero"
             elif not batch.stopped[index] or self.acted[agent]:
-                self.check_agent(agent, seen, now, bool(batch.stopped[index]))
+                self.check_agent(agent, observation, now, bool(batch.stopped[index]))
                 self.checked += 1
 
-    def check_agent(self, agent, seen, now, stopped):
+    def check_agent(self, agent, observation, now, stopped):
         pose = tuple(float(now[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
-        self.check_ego(agent, seen, now, pose, stopped)
-        self.check_trial(agent, seen)
-        self.check_contacts(agent, seen, now)
-        self.check_partners(agent, seen, now, pose)
-        self.check_roads(seen, pose)
+        self.check_ego(agent, observation, now, pose, stopped)
+        self.check_trial(agent, observation)
+        self.check_contacts(agent, observation, now)
+        self.check_partners(agent, observation, now, pose)
+        self.check_roads(observation, pose)
 
     # -- blocks of the vector
 
-    def value(self, seen, name):
-        return float(seen[self.layout[name].slice][0])
+    def value(self, observation, name):
+        return float(observation[self.layout[name].slice][0])
 
-    def check_value(self, seen, name, quantity):
+    def check_value(self, observation, name, quantity):
         feature = self.layout[name]
         wanted = min(max(quantity * feature.scale, feature.low), 1.0)
         # Rates divide a difference of float32 angles or speeds by the step.
-        tolerance = 2e-4 if name in ("ego/yaw_rate", "ego/acceleration") else SHOWN_TOLERANCE
-        assert self.value(seen, name) == pytest.approx(wanted, abs=tolerance), name
+        tolerance = 2e-4 if name in ("ego/yaw_rate", "ego/acceleration") else OBSERVED_TOLERANCE
+        assert self.value(observation, name) == pytest.approx(wanted, abs=tolerance), name
 
-    def check_ego(self, agent, seen, now, pose, stopped):
+    def check_ego(self, agent, observation, now, pose, stopped):
         goal = self.scene.objects.goal_m[self.roles.objects[agent]].astype(float)
         ahead, left = into_frame(goal - pose[:2], pose[2])
         away = math.hypot(ahead, left)
@@ -192,17 +192,17 @@ class BruteForce:
             "time_left": 1.0 - self.clock / self.roles.trial_steps if self.shows_time_left else 0.0,
         }
         for name, quantity in quantities.items():
-            self.check_value(seen, f"ego/{name}", quantity)
+            self.check_value(observation, f"ego/{name}", quantity)
 
-    def check_trial(self, agent, seen):
+    def check_trial(self, agent, observation):
         outcome, share = self.previous[agent]
-        self.check_value(seen, "trial/index", float(self.batch.trial_index[self.agents()[agent]]))
-        self.check_value(seen, "trial/reward", float(self.reward[agent]))
-        self.check_value(seen, "trial/steps_share", share)
+        self.check_value(observation, "trial/index", float(self.batch.trial_index[self.agents()[agent]]))
+        self.check_value(observation, "trial/reward", float(self.reward[agent]))
+        self.check_value(observation, "trial/steps_share", share)
         for name in ("none", "goal", "collision", "offroad", "timeout", "other"):
-            assert self.value(seen, f"trial/outcome_{name}") == (name == outcome), name
+            assert self.value(observation, f"trial/outcome_{name}") == (name == outcome), name
 
-    def check_contacts(self, agent, seen, now):
+    def check_contacts(self, agent, observation, now):
         own = self.box_of(agent, now)
         pose = own.mean(axis=0)
         sizes = np.hypot(now["length_m"], now["width_m"]) / 2
@@ -216,36 +216,36 @@ class BruteForce:
         for name, gap in (("in_contact", min(gaps, default=math.inf)),
                           ("on_road_edge", min((gap_between(own, line) for line in lines), default=math.inf))):
             if certain(gap) is not None:
-                assert self.value(seen, f"ego/{name}") == certain(gap), f"{name} of agent {agent}: {gap} m apart"
+                assert self.value(observation, f"ego/{name}") == certain(gap), f"{name} of agent {agent}: {gap} m apart"
 
     def box_of(self, vehicle, now):
         names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
         return corners(*(float(now[name][vehicle]) for name in names))
 
-    def check_partners(self, agent, seen, now, pose):
+    def check_partners(self, agent, observation, now, pose):
         others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != agent))
         heading = now["heading_rad"].astype(float)
         objects = np.stack([now["x_m"], now["y_m"], np.cos(heading), np.sin(heading), now["length_m"],
                             now["width_m"], now["speed_mps"], now["kind"]], axis=1).astype(float)[others]
-        shown = self.slots(seen, "partners", PARTNERS)
+        slots = self.slots(observation, "partners", PARTNERS)
         expected = self.transformed(objects, pose, "partners", PARTNERS)
-        found = match(shown, expected, ascending=True)
+        found = match(slots, expected, ascending=True)
         check_nearest(found, distances(objects, pose), self.batch.config.observation.partners,
                       self.batch.config.observation.view_radius_m)
 
-    def check_roads(self, seen, pose):
-        shown = self.slots(seen, "roads", ROADS)
+    def check_roads(self, observation, pose):
+        slots = self.slots(observation, "roads", ROADS)
         away = distances(self.segments, pose)
-        near = np.flatnonzero(away <= np.sort(away)[: len(shown) + 1].max(initial=0.0) + 1.0)
-        found = near[match(shown, self.transformed(self.segments[near], pose, "roads", ROADS))]
+        near = np.flatnonzero(away <= np.sort(away)[: len(slots) + 1].max(initial=0.0) + 1.0)
+        found = near[match(slots, self.transformed(self.segments[near], pose, "roads", ROADS))]
         check_nearest(found, away, self.batch.config.observation.roads, self.batch.config.observation.view_radius_m)
-        alone = [segment for segment in found if segment not in self.twins]
+        alone = [segment for segment in found if segment not in self.duplicates]
         for first, then in itertools.pairwise(alone):
             self.order.setdefault(int(then), set()).add(int(first))
 
-    def slots(self, seen, block, names):
+    def slots(self, observation, block, names):
         """The filled slots of a block, (n, 8); the rest must be zero, and filled ones come first."""
-        table = np.stack([seen[self.layout[f"{block}/{name}"].slice] for name in names], axis=1)
+        table = np.stack([observation[self.layout[f"{block}/{name}"].slice] for name in names], axis=1)
         filled = table[:, -1] > 0
         assert not table[~filled].any(), f"an empty slot of {block} is not zero"
         assert not filled[1:][~filled[:-1]].any(), f"a filled slot of {block} comes after an empty one"
@@ -274,14 +274,14 @@ def distances(records, pose):
     return np.hypot(records[:, 0] - pose[0], records[:, 1] - pose[1])
 
 
-def match(shown, expected, ascending=False):
+def match(slots, expected, ascending=False):
     """Which expected record each slot shows, none twice; with `ascending` in ascending index."""
     found, used = [], set()
-    for slot, values in enumerate(shown):
-        fits = np.flatnonzero(np.abs(expected - values).max(axis=1, initial=0.0) < SHOWN_TOLERANCE)
+    for slot, values in enumerate(slots):
+        fits = np.flatnonzero(np.abs(expected - values).max(axis=1, initial=0.0) < OBSERVED_TOLERANCE)
         fits = [int(record) for record in fits if record not in used
                 and (not ascending or not found or record > found[-1])]
-        assert fits, f"slot {slot} shows {values}, which is no record that is not shown yet"
+        assert fits, f"slot {slot} shows {values}, which is no record, or one of an earlier slot"
         found.append(fits[0])
         used.add(fits[0])
     return np.array(found, int)

@@ -96,8 +96,8 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
     return header, sections
 
 
-def file_of(header: dict, sections: dict, **spoilt) -> bytes:
-    """The file; `spoilt` replaces fields of its header, and the checksums are recomputed.
+def file_of(header: dict, sections: dict, **overrides) -> bytes:
+    """The file; `overrides` replaces fields of its header, and the checksums are recomputed.
 
     `sections` maps names, or (code, element size) for sections of no version, to bytes.
     """
@@ -109,8 +109,8 @@ def file_of(header: dict, sections: dict, **spoilt) -> bytes:
                              zlib.crc32(data), 0)
         body += bytes(gap) + data
         end += gap + len(data)
-    head = {"section_count": len(kinds), "file_bytes": end, "table_crc": 0, "crc": 0, **header, **spoilt}
-    return mended(struct.pack(HEADER, *(head[name] for name in FIELDS)) + table + body)
+    head = {"section_count": len(kinds), "file_bytes": end, "table_crc": 0, "crc": 0, **header, **overrides}
+    return with_checksums(struct.pack(HEADER, *(head[name] for name in FIELDS)) + table + body)
 
 
 def drv_file(scene: Scene) -> bytes:
@@ -130,7 +130,7 @@ def with_entry(data: bytes, name: str, **fields) -> bytes:
     for field, value in fields.items():
         entry[("code", "element_bytes", "offset", "bytes", "count", "crc", "zero").index(field)] = value
     at = HEADER_BYTES + ENTRY_BYTES * place
-    return mended_head(data[:at] + struct.pack(ENTRY, *entry) + data[at + ENTRY_BYTES :])
+    return with_head_checksums(data[:at] + struct.pack(ENTRY, *entry) + data[at + ENTRY_BYTES :])
 
 
 def with_section(scene: Scene, name: str, content: bytes) -> bytes:
@@ -140,21 +140,21 @@ def with_section(scene: Scene, name: str, content: bytes) -> bytes:
     return file_of(header, sections | {name: content})
 
 
-def mended(data: bytes) -> bytes:
+def with_checksums(data: bytes) -> bytes:
     """The file with all its checksums recomputed, as far as it has fields for them."""
     if len(data) < HEADER_BYTES:
         return data
-    room = (len(data) - HEADER_BYTES) // ENTRY_BYTES
+    entry_count = (len(data) - HEADER_BYTES) // ENTRY_BYTES
     data = bytearray(data)
-    for place in range(min(struct.unpack_from("<I", data, 12)[0], room)):
+    for place in range(min(struct.unpack_from("<I", data, 12)[0], entry_count)):
         at = HEADER_BYTES + ENTRY_BYTES * place
         _, _, offset, size, *_ = struct.unpack_from(ENTRY, data, at)
         if offset + size <= len(data):
             struct.pack_into("<I", data, at + 32, zlib.crc32(data[offset : offset + size]))
-    return mended_head(bytes(data))
+    return with_head_checksums(bytes(data))
 
 
-def mended_head(data: bytes) -> bytes:
+def with_head_checksums(data: bytes) -> bytes:
     """The file with the checksums of its table and its header recomputed."""
     count = struct.unpack_from("<I", data, 12)[0]
     table = data[HEADER_BYTES : HEADER_BYTES + ENTRY_BYTES * count]

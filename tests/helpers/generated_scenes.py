@@ -48,7 +48,7 @@ class LaneTable:
         return {int(self.lane[i]): self.along[i] + np.linalg.norm(xy - self.segments[i, 0])
                 for i in np.flatnonzero(away < 2e-3)}
 
-    def way_m(self, lane, along, goal, goal_along):
+    def path_m(self, lane, along, goal, goal_along):
         """Length of the shortest path in the lane graph, by relaxing all links until nothing changes."""
         reach = np.full(len(self.length), np.inf)
         reach[self.after[self.before == lane]] = self.length[lane] - along
@@ -115,5 +115,5 @@ def check_routes(scene):
         ahead = [math.cos(heading_rad), math.sin(heading_rad)]
         assert ahead == pytest.approx(step / np.linalg.norm(step), abs=1e-6)
         assert objects.length_m[car] / 2 <= along <= np.linalg.norm(step) - objects.length_m[car] / 2
-        routes_m.append(table.way_m(lane, along, goal, goal_along))
+        routes_m.append(table.path_m(lane, along, goal, goal_along))
     return np.array(routes_m)

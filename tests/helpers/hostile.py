@@ -1,6 +1,6 @@
 """What may a hostile file lead to? An error that names file, place and reason, or a scene that plays; nothing else.
 
-`Trial` reads files and checks this; the generators below write them.
+`FileCheck` reads files and checks this; the generators below write them.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ CONFIG = DriveConfig(control="all", trial_steps=4, max_trials=2, observation={"p
                      on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 """Every possible agent is one, and no event removes it: everything in a scene moves and is observed."""
 
-PLAY_STEPS = 7
+STEPS = 7
 """Into the second trial, so that a restart is included."""
 
-TOGETHER = 400
+SCENES_PER_BATCH = 400
 """Scenes per batch."""
 
 
@@ -60,7 +60,7 @@ def time_bound(seconds=FILE_SECONDS):
         signal.signal(signal.SIGALRM, before)
 
 
-class Trial:
+class FileCheck:
     """Reads hostile files and plays the scenes that they hold.
 
     Attributes:
@@ -72,7 +72,7 @@ class Trial:
         self.refused = self.read = self.played = self.idle = 0
         self._fingerprints, self._waiting = set(), []
 
-    def of(self, files) -> Trial:
+    def run(self, files) -> FileCheck:
         """Reads every file, then plays the remaining scenes."""
         for data in files:
             self.put(data)
@@ -86,38 +86,38 @@ class Trial:
                 scene = only_scene(Source(NAME, bytes(data)))
         except SceneError as error:
             self.refused += 1
-            check_words(str(error))
+            check_message(str(error))
             return
         self.read += 1
         mark = fingerprint(scene)
         if mark not in self._fingerprints:
             self._fingerprints.add(mark)
             self._waiting.append(scene)
-            if len(self._waiting) == TOGETHER:
+            if len(self._waiting) == SCENES_PER_BATCH:
                 self.play()
 
     def play(self) -> None:
-        able = [scene for scene in self._waiting if scene.objects.valid[0].any()]
+        drivable = [scene for scene in self._waiting if scene.objects.valid[0].any()]
         for scene in self._waiting:
             if not scene.objects.valid[0].any():
                 self.idle += 1
-                refuses_to_play(scene)
+                check_refused(scene)
         self._waiting = []
-        if able:
+        if drivable:
             with time_bound():
-                play(able)
-            self.played += len(able)
+                play(drivable)
+            self.played += len(drivable)
 
 
-def check_words(words: str) -> None:
+def check_message(message: str) -> None:
     """The error must name the file, a place and a reason, in one line."""
-    name, _, rest = words.partition(": ")
-    assert name == NAME, words
-    assert PLACE.match(rest), f"no place in: {words}"
-    assert words.isprintable() and len(rest.split()) > 3 and len(words) < 1500, words
+    name, _, rest = message.partition(": ")
+    assert name == NAME, message
+    assert PLACE.match(rest), f"no place in: {message}"
+    assert message.isprintable() and len(rest.split()) > 3 and len(message) < 1500, message
 
 
-def refuses_to_play(scene: Scene) -> None:
+def check_refused(scene: Scene) -> None:
     try:
         Batch(scene, config=CONFIG).close()
     except SceneError as error:
@@ -134,16 +134,16 @@ def play(scenes) -> None:
     try:
         space = batch.single_observation_space
         batch.reset()
-        for _ in range(PLAY_STEPS):
-            check_shown(batch, space)
+        for _ in range(STEPS):
+            check_outputs(batch, space)
             batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        check_shown(batch, space)
+        check_outputs(batch, space)
         assert np.array_equal(np.sort(batch.scene_index), np.arange(len(scenes)))
     finally:
         batch.close()
 
 
-def check_shown(batch, space):
+def check_outputs(batch, space):
     observed = batch.observations
     inside = (observed >= space.low) & (observed <= space.high)
     # NaN compares as False, so it is outside.

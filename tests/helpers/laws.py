@@ -180,9 +180,9 @@ def law_11_observations_are_finite_and_inside_the_space(rollout):
 
 def trial_features_describe_the_previous_trial(rollout):
     """Index, outcome and share change in restart steps only; the reward is that of the last acting step."""
-    shown = {name: rollout.observations[:, :, entry.offset] for name, entry in rollout.layout.items()
-             if name.startswith("trial/")}
-    expected = {name: np.zeros(shown[name].shape) for name in shown}
+    arrays = {name: rollout.observations[:, :, entry.offset] for name, entry in rollout.layout.items()
+              if name.startswith("trial/")}
+    expected = {name: np.zeros(arrays[name].shape) for name in arrays}
     for start, stop in rollout.episodes():
         reward = np.zeros(rollout.num_agents)
         outcome = np.full(rollout.num_agents, NONE)
@@ -203,7 +203,7 @@ def trial_features_describe_the_previous_trial(rollout):
                 value = np.clip(np.asarray(raw[name], float) * entry.scale, entry.low, 1.0)
                 values[t] = np.where(rollout.removed[t], 0.0, value)
     for name, values in expected.items():
-        rollout.must(np.abs(shown[name] - values) < 1e-6, f"{name} shows the previous trial")
+        rollout.must(np.abs(arrays[name] - values) < 1e-6, f"{name} shows the previous trial")
 
 
 LAWS = (
@@ -260,7 +260,7 @@ def check_call(batch):
 
 
 def check_law_10_a_world_depends_on_no_other(make, ids, others, calls, actions_of, resets=None):
-    """Plays the worlds of `ids` together on one thread, then among others; every world must show the same bytes.
+    """Plays the worlds of `ids` together on one thread, then among others; every world must have the same bytes.
 
     Args:
         make: function of (world_ids, threads) to a batch.
@@ -273,8 +273,8 @@ def check_law_10_a_world_depends_on_no_other(make, ids, others, calls, actions_o
     """
     together = _bytes_by_world(make(ids, 1), ids, calls, actions_of, resets or {})
     for world_ids, threads in others:
-        for i, shown in _bytes_by_world(make(world_ids, threads), world_ids, calls, actions_of, resets or {}).items():
-            assert shown == together[i], f"world {i} among {world_ids} on {threads} threads"
+        for i, arrays in _bytes_by_world(make(world_ids, threads), world_ids, calls, actions_of, resets or {}).items():
+            assert arrays == together[i], f"world {i} among {world_ids} on {threads} threads"
     return together
 
 
@@ -286,9 +286,9 @@ def _bytes_by_world(batch, world_ids, calls, actions_of, resets):
         if worlds.any():
             batch.reset(worlds=worlds)
         batch.step(np.concatenate([actions_of(i, call) for i in world_ids]))
-        shown = snapshot(batch)
+        arrays = snapshot(batch)
         for w, i in enumerate(world_ids):
             agents = batch.world_of_agent == w
-            found[i] += b"".join(shown[name][agents].tobytes() for name in ARRAYS) + bytes([shown["scene_index"][w]])
+            found[i] += b"".join(arrays[name][agents].tobytes() for name in ARRAYS) + bytes([arrays["scene_index"][w]])
     batch.close()
     return found

@@ -1,4 +1,4 @@
-"""Does a batch show what the oracle expects? Both make the same calls, and every call compares all they show."""
+"""Has a batch the channels that the oracle expects? Both make the same calls; all arrays are compared after each."""
 
 import math
 
@@ -16,7 +16,7 @@ import drive_env
 
 
 class Lockstep:
-    """A `Batch` and a `OracleBatch` that make the same calls; every call compares all they show."""
+    """A `Batch` and an `OracleBatch` that make the same calls; all arrays are compared after each."""
 
     def __init__(self, stages, config, num_worlds=1, *, seed=0, threads=1, restart="auto"):
         self.config = config
@@ -64,13 +64,13 @@ class Lockstep:
 
     def _compare(self):
         for name in CHANNELS:
-            shown, due = getattr(self.batch, name), getattr(self.expected, name)
-            assert shown.dtype == due.dtype, name
+            actual, expected = getattr(self.batch, name), getattr(self.expected, name)
+            assert actual.dtype == expected.dtype, name
             if name == "rewards":
-                assert np.abs(shown - due).max() < 1e-6, f"rewards {shown}, due {due}"
-                assert (shown[due == 0] == 0).all()
+                assert np.abs(actual - expected).max() < 1e-6, f"rewards {actual}, expected {expected}"
+                assert (actual[expected == 0] == 0).all()
             else:
-                assert np.array_equal(shown, due), f"{name} {shown.astype(int)}, due {due.astype(int)}"
+                assert np.array_equal(actual, expected), f"{name} {actual.astype(int)}, expected {expected.astype(int)}"
         bits = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first")
         code = sum(getattr(self.batch, name).astype(np.uint16) << bit for bit, name in enumerate(bits))
         assert np.array_equal(self.batch.code, code + (self.batch.outcome.astype(np.uint16) << len(bits)))
@@ -85,19 +85,19 @@ class Lockstep:
             if features is None:
                 assert not self.batch.observations[agent].any(), f"agent {agent} is removed but observes"
                 continue
-            self._shows(self.batch.observations[agent], features, layout)
+            self._check_features(self.batch.observations[agent], features, layout)
             world = self.expected.worlds[self.batch.world_of_agent[agent]]
             waited = self.batch.stopped[agent] and self.batch.invalid_step[agent]
             if self.config.observation.time_left == "actor" and not waited:
-                shown = self.batch.observations[agent, layout["ego/time_left"].offset]
-                assert shown == pytest.approx(world.time_left * layout["ego/time_left"].scale, abs=1e-6)
+                actual = self.batch.observations[agent, layout["ego/time_left"].offset]
+                assert actual == pytest.approx(world.time_left * layout["ego/time_left"].scale, abs=1e-6)
 
     @staticmethod
-    def _shows(observation, features, layout):
+    def _check_features(observation, features, layout):
         for name, value in features.items():
             entry = layout[f"trial/{name}"]
-            due = min(max(value * entry.scale, entry.low), 1.0)
-            assert observation[entry.offset] == pytest.approx(due, abs=1e-6), f"trial/{name}"
+            expected = min(max(value * entry.scale, entry.low), 1.0)
+            assert observation[entry.offset] == pytest.approx(expected, abs=1e-6), f"trial/{name}"
 
     def _compare_places(self):
         for w, motion in enumerate(self.expected.motions):
@@ -120,23 +120,23 @@ class Lockstep:
             ]
             for agent in range(agents.start, agents.stop):
                 if agent in waiting:
-                    self._shows(expected_restarts[agent], self.expected.restart_features(agent), layout)
+                    self._check_features(expected_restarts[agent], self.expected.restart_features(agent), layout)
                 else:
                     assert not expected_restarts[agent].any(), f"agent {agent} has no inner restart ahead"
             if waiting:
                 self.expected_restarts[w].append((waiting, expected_restarts[waiting].copy()))
 
     def compare_metrics(self):
-        shown, due = self.batch.metrics(), self.expected.figures
-        pairs = {name: due.figure(name) for name in FIGURES}
+        actual, expected = self.batch.metrics(), self.expected.figures
+        pairs = {name: expected.figure(name) for name in FIGURES}
         for k in range(self.config.max_trials):
-            pairs[f"trial_{k}_score"] = due.figure("score", k)
+            pairs[f"trial_{k}_score"] = expected.figure("score", k)
             if k:
-                pairs[f"ada_delta_trial_{k}_minus_0"] = due.adaptation(k)
+                pairs[f"ada_delta_trial_{k}_minus_0"] = expected.adaptation(k)
         for name, (value, n) in pairs.items():
-            assert shown[name].n == n, f"{name} is of {shown[name].n} agents, due {n}"
-            assert shown[name].value == pytest.approx(value, abs=1e-5, nan_ok=True), name
-        assert shown["trials"].value == due.trials
+            assert actual[name].n == n, f"{name} is of {actual[name].n} agents, expected {n}"
+            assert actual[name].value == pytest.approx(value, abs=1e-5, nan_ok=True), name
+        assert actual["trials"].value == expected.trials
 
     def close(self):
         """Tests the whole rollout against the laws and the metrics against the oracle's."""

@@ -1,7 +1,7 @@
 """What must every channel of every step hold? The trial logic again, slow and plain, written from the contract.
 
-The tests pass a `World` the *facts* of each step (onsets of goal, collision, off-road by agent) and get back all
-channels that a batch must show. It contains no geometry, observations or choice of scenes, and shares no code with
+The tests pass a `World` the *facts* of each step (onsets of goal, collision, off-road by agent) and receive all
+channels that a batch must have. It contains no geometry, observations or choice of scenes, and shares no code with
 the core.
 """
 
@@ -22,6 +22,7 @@ EVENTS = ("collision", "offroad", "goal")
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed", "stopped",
          "waits")
 CHANNELS = (*FLAGS, "trial_index", "outcome", "rewards")
+
 
 class OutOfOrder(Exception):
     """A call that is an error by the contract."""
@@ -74,7 +75,7 @@ class Rules:
     def response(self, event):
         return getattr(self, f"on_{event}")
 
-    def worth(self, event):
+    def reward_of(self, event):
         return getattr(self, f"{event}_reward")
 
 
@@ -86,7 +87,7 @@ class Agent:
     state: str = "driving"
     steps_driven: int = 0
     events: set = field(default_factory=set)
-    paid: dict = field(default_factory=lambda: dict.fromkeys(EVENTS, 0.0))
+    event_rewards: dict = field(default_factory=lambda: dict.fromkeys(EVENTS, 0.0))
     scored: bool = False
     ended_as: str = "none"
     last_reward: float = 0.0
@@ -225,10 +226,10 @@ class World:
             if "goal" in agent.events:
                 events.discard("goal")
             agent.events |= events
-            rewards[r] = math.fsum(rules.worth(event) for event in events)
+            rewards[r] = math.fsum(rules.reward_of(event) for event in events)
             agent.last_reward = rewards[r]
             for event in events:
-                agent.paid[event] += rules.worth(event)
+                agent.event_rewards[event] += rules.reward_of(event)
             if "goal" in events and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
             ending = [event for event in EVENTS if event in events and rules.response(event) != "ignore"]
@@ -255,7 +256,7 @@ class World:
         if self.ended and not self.shortened:
             for r, agent in enumerate(self.agents):
                 if agent.present:
-                    self._book(r)
+                    self._record_trial(r)
         return self._channels(
             rewards=rewards,
             terminations=[e and self.last_trial for e in ended_by_event],
@@ -266,24 +267,24 @@ class World:
             outcome=[OUTCOMES.index(name) for name in outcomes],
         )
 
-    def _book(self, r):
+    def _record_trial(self, r):
         agent = self.agents[r]
-        self.metrics.book(self.first_agent + r, self.trial, {
+        self.metrics.record(self.first_agent + r, self.trial, {
             "score": float(agent.scored),
             "goal": float("goal" in agent.events),
             "collision": float("collision" in agent.events),
             "offroad": float("offroad" in agent.events),
             "timeout": float(agent.ended_as == "timeout"),
             "trial_length": float(agent.steps_driven),
-            "reward": math.fsum(agent.paid.values()),
-            **{f"reward_{event}": paid for event, paid in agent.paid.items()},
+            "reward": math.fsum(agent.event_rewards.values()),
+            **{f"reward_{event}": reward for event, reward in agent.event_rewards.items()},
         })
 
-    def _channels(self, **said):
+    def _channels(self, **values):
         """All channels, one list each. A channel that is not passed is 0; one value stands for all agents."""
         channels = {}
         for name in CHANNELS:
-            value = said.get(name, 0.0 if name == "rewards" else 0 if name == "outcome" else False)
+            value = values.get(name, 0.0 if name == "rewards" else 0 if name == "outcome" else False)
             channels[name] = list(value) if isinstance(value, list) else [value] * self.num_agents
         channels["trial_index"] = [self.trial] * self.num_agents
         channels["removed"] = [not agent.on_map for agent in self.agents]

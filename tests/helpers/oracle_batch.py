@@ -107,11 +107,11 @@ class OracleBatch:
             getattr(self, name)[agents] = values
         for r in range(self.agents_per_world):
             features = self.worlds[w].trial_features(r)
-            shown = self.observations[w * self.agents_per_world + r]
-            shown[:] = 0
+            observation = self.observations[w * self.agents_per_world + r]
+            observation[:] = 0
             if features is None:
                 continue
             raw = {f"trial/{name}": value for name, value in features.items()}
             raw |= {"ego/at": self.motions[w].at[r], "ego/speed": self.motions[w].speed[r]}
             for name, entry in self.layout.items():
-                shown[entry.offset] = min(max(raw[name] * entry.scale, entry.low), 1.0)
+                observation[entry.offset] = min(max(raw[name] * entry.scale, entry.low), 1.0)

@@ -26,7 +26,7 @@ class Metrics:
         self.averages = {}
         self.trials = 0
 
-    def book(self, agent, trial, figures):
+    def record(self, agent, trial, figures):
         self.trials += 1
         for name, value in figures.items():
             key = (name, agent, trial)

@@ -40,7 +40,7 @@ def steps_of(batch):
     return batch._core.state["clock_steps"][:, 0]
 
 
-def played(steps, **choices):
+def stepped(steps, **choices):
     """A batch after so many whole steps on one thread."""
     batch = opened(threads=1, **choices)
     for step in range(steps):

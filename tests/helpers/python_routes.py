@@ -16,12 +16,12 @@ START_TURN_COS = 0.5
 LANE_REACH_M = 15.0
 """A point farther than this from every lane is on none, as in a parking lot or a driveway."""
 
-RIVAL_GAP_M = 2.0
+CANDIDATE_GAP_M = 2.0
 """Lanes overlap in junctions, and logged vehicles drive beside lane centres: lanes that are this much farther away than
 the nearest are candidates as well. Less than a lane width, so that the opposite lane is none."""
 
-RIVAL_LIMIT = 8
-SIDESTEP_COST = 5.0
+CANDIDATE_LIMIT = 8
+DISTANCE_COST = 5.0
 """Cost of a metre between a point and its lane, in metres of path: a near lane is preferred to a short path."""
 
 
@@ -77,17 +77,17 @@ class _Lanes:
         along = np.clip((offset * self.direction).sum(axis=1), 0.0, self.step_m)
         away = offset - along[:, None] * self.direction
         away_m = np.where(allowed, np.sqrt((away * away).sum(axis=1)), np.inf)
-        rivals = {}
-        reach = min(LANE_REACH_M, away_m.min(initial=np.inf) + RIVAL_GAP_M)
+        candidates = {}
+        reach = min(LANE_REACH_M, away_m.min(initial=np.inf) + CANDIDATE_GAP_M)
         close = np.flatnonzero(away_m <= reach)
         for segment in close[np.argsort(away_m[close], kind="stable")]:
             lane = int(self.lane[segment])
-            if lane not in rivals:
+            if lane not in candidates:
                 along_m = self.along_m[self.point[segment]] + along[segment]
-                rivals[lane] = (float(along_m), float(away_m[segment]))
-            if len(rivals) == RIVAL_LIMIT:
+                candidates[lane] = (float(along_m), float(away_m[segment]))
+            if len(candidates) == CANDIDATE_LIMIT:
                 break
-        return rivals
+        return candidates
 
     def polyline(self, sequence, from_m, to_m):
         """Points along the lanes of `sequence`, from `from_m` on the first to `to_m` on the last."""
@@ -113,7 +113,7 @@ def _shortest(scene, length_m, starts, goals):
     best_cost, best_end, best_direct = math.inf, None, None
     for lane, (along, away) in starts.items():
         if lane in goals and goals[lane][0] >= along:
-            cost = goals[lane][0] - along + SIDESTEP_COST * (away + goals[lane][1])
+            cost = goals[lane][0] - along + DISTANCE_COST * (away + goals[lane][1])
             if cost < best_cost:
                 best_cost, best_direct = cost, lane
     cost_to: dict = {}
@@ -129,13 +129,13 @@ def _shortest(scene, length_m, starts, goals):
     # Expand lanes in the order of their cost.
     for lane, (along, away) in starts.items():
         for after in scene.lanes.after(lane):
-            offer(int(after), length_m[lane] - along + SIDESTEP_COST * away, (lane,))
+            offer(int(after), length_m[lane] - along + DISTANCE_COST * away, (lane,))
     while queue:
         cost, lane = heapq.heappop(queue)
         if cost > cost_to[lane] or cost >= best_cost:
             continue
         if lane in goals:
-            arrival = cost + goals[lane][0] + SIDESTEP_COST * goals[lane][1]
+            arrival = cost + goals[lane][0] + DISTANCE_COST * goals[lane][1]
             if arrival < best_cost:
                 best_cost, best_end, best_direct = arrival, lane, None
         for after in scene.lanes.after(lane):

@@ -53,14 +53,14 @@ def driver(x_m=0.0, y_m=0.0, heading_rad=0.0, speed_mps=0.0, **more):
     return Actor(x_m, y_m, heading_rad, speed_mps, **{"goal_m": ahead, **more})
 
 
-def replayer(poses, **more):
+def log_replay(poses, **more):
     """A log-replay vehicle; entries of the log may be None."""
     return Actor(log=tuple(poses), **{"expert": True, "goal_m": (FAR, FAR), **more})
 
 
 def standing(frames, x_m, y_m, heading_rad=0.0, **more):
     """An actor that stands in every frame of a scene with logs."""
-    return replayer([(x_m, y_m, heading_rad, 0.0)] * frames, **more)
+    return log_replay([(x_m, y_m, heading_rad, 0.0)] * frames, **more)
 
 
 def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(0.0, 0.0), name="staged",
@@ -129,21 +129,21 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
 
     `x_m` has all vehicles of all worlds, agents first.
     """
-    inside = ("collision_onset", "offroad_onset", "goal_onset", "collision_vehicle", "x_m")
-    shown = ("rewards", "outcome", "removed")
-    seen = {name: [] for name in (*inside, *shown)}
+    state_names = ("collision_onset", "offroad_onset", "goal_onset", "collision_vehicle", "x_m")
+    outputs = ("rewards", "outcome", "removed")
+    record = {name: [] for name in (*state_names, *outputs)}
     for _ in range(steps):
         batch.step(discrete(batch, acceleration_bin, steering_bin))
-        for name in inside:
-            seen[name].append(batch._core.state[name].reshape(-1).copy())
-        for name in shown:
-            seen[name].append(getattr(batch, name).copy())
-    return {name: np.array(values) for name, values in seen.items()}
+        for name in state_names:
+            record[name].append(batch._core.state[name].reshape(-1).copy())
+        for name in outputs:
+            record[name].append(getattr(batch, name).copy())
+    return {name: np.array(values) for name, values in record.items()}
 
 
-def onsets(seen, name, agent=0):
+def onsets(record, name, agent=0):
     """The steps, from 0, in which an array of onsets is true for an agent."""
-    return list(np.flatnonzero(seen[name][:, agent]))
+    return list(np.flatnonzero(record[name][:, agent]))
 
 
 def sample(name):

@@ -54,12 +54,12 @@ class WorldRollout:
 
     def _events_from_rewards(self):
         """(calls, agents) sets of events, or None where two sets have the same reward."""
-        worth = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
-                 "offroad": self.config.reward.offroad}
+        reward_of = {"goal": self.config.reward.goal, "collision": self.config.reward.collision,
+                     "offroad": self.config.reward.offroad}
         sums = {}
         for count in range(4):
-            for events in itertools.combinations(worth, count):
-                sums[frozenset(events)] = sum(worth[name] for name in events)
+            for events in itertools.combinations(reward_of, count):
+                sums[frozenset(events)] = sum(reward_of[name] for name in events)
         values = sorted(sums.values())
         if min(b - a for a, b in itertools.pairwise(values)) < 1e-3:
             return None

@@ -11,8 +11,8 @@ from scripted_scenes import (
     batch_of,
     drive,
     driver,
+    log_replay,
     onsets,
-    replayer,
     stage,
 )
 
@@ -31,7 +31,7 @@ def test_both_drivers_of_a_contact_are_in_it():
 
 def test_an_agent_that_a_log_replay_vehicle_runs_into_has_a_collision():
     log = [(-20.0 + 1.0 * frame, 0.0, 0.0, 10.0) for frame in range(40)]
-    batch = batch_of(stage([driver(), replayer(log)]))
+    batch = batch_of(stage([driver(), log_replay(log)]))
     record = drive(batch, 30, 0)
     # The log-replay vehicle's bumper is at -18 + n m after step n; it reaches -2 m in step 16.
     assert onsets(record, "collision_onset") == [15] and onsets(record, "rewards") == [15]
@@ -87,9 +87,9 @@ def test_every_vehicle_can_be_collided_with_however_many_there_are(place):
 
 @pytest.mark.parametrize("place", (63, 64, 65, 128, 129))
 def test_the_vehicle_collided_with_is_recorded_among_many_that_are_not_on_the_map_yet(place):
-    others = [replayer([None] * 30 + [(0.0, 10.0 + 5.0 * i, 0.0, 0.0)]) for i in range(200)]
-    others[5] = replayer([(0.0, -10.0, 0.0, 0.0)] * 31)
-    others[place - 1] = replayer([(15.5, 0.0, 0.0, 0.0)] * 31)
+    others = [log_replay([None] * 30 + [(0.0, 10.0 + 5.0 * i, 0.0, 0.0)]) for i in range(200)]
+    others[5] = log_replay([(0.0, -10.0, 0.0, 0.0)] * 31)
+    others[place - 1] = log_replay([(15.5, 0.0, 0.0, 0.0)] * 31)
     batch = batch_of(stage([driver(speed_mps=10.0), *others]), **IGNORE_ALL)
     record = drive(batch, 29)
     assert onsets(record, "collision_onset") == [11] and record["collision_vehicle"][11, 0] == place
@@ -132,7 +132,7 @@ def test_a_log_replay_vehicle_that_appears_on_an_agent_is_no_collision_until_the
     # Off the map for ten frames; then it overlaps the agent, drives off, and returns.
     away = [(5.0, 0.0, 0.0, 0.0)] * 5
     log = [None] * 10 + [(1.0, 0.0, 0.0, 0.0)] * 5 + away + [(1.0, 0.0, 0.0, 0.0)] * 5
-    batch = batch_of(stage([driver(), replayer(log)]), **IGNORE_ALL)
+    batch = batch_of(stage([driver(), log_replay(log)]), **IGNORE_ALL)
     assert onsets(drive(batch, 24), "collision_onset") == [19]
 
 

@@ -10,8 +10,8 @@ from scripted_scenes import (
     batch_of,
     drive,
     driver,
+    log_replay,
     onsets,
-    replayer,
     stage,
 )
 
@@ -106,7 +106,7 @@ def test_what_overlaps_before_and_after_a_step_has_not_separated_in_between():
     # The log overlaps the car in every second frame and is 40 m away in between, which steps of two frames skip.
     far, on_agent = (40.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
     log = [on_agent, far, on_agent, far, on_agent]
-    scene = stage([driver(), replayer(log)], dt_s=0.1)
+    scene = stage([driver(), log_replay(log)], dt_s=0.1)
     assert onsets(drive(batch_of(scene, **IGNORE_ALL), 4), "collision_onset") == [1, 3]
     assert onsets(drive(batch_of(scene, dt_s=0.2, **IGNORE_ALL), 2), "collision_onset") == []
 
@@ -130,18 +130,18 @@ def test_progress_is_rewarded_by_the_metre_until_the_goal_is_reached(turn_rad):
     rewards = REWARDS.replace(progress_per_m=0.125)
     scene = stage([driver(speed_mps=10.0, goal_m=(13.5, 0.0))], turn_rad=turn_rad)
     record = drive(batch_of(scene, reward=rewards, on_goal="ignore", trial_steps=30), 20)
-    paid = record["rewards"][:, 0]
-    assert paid[:11] == pytest.approx([0.125] * 11, abs=1e-5) and paid[11] == pytest.approx(1.125, abs=1e-5)
-    assert (paid[12:] == 0).all()
+    rewards = record["rewards"][:, 0]
+    assert rewards[:11] == pytest.approx([0.125] * 11, abs=1e-5) and rewards[11] == pytest.approx(1.125, abs=1e-5)
+    assert (rewards[12:] == 0).all()
 
 
 def test_progress_past_a_goal_aside_is_the_change_of_distance():
     # A goal 3 m aside is never within 2 m: progress is the decrease of the distance, also where it grows again.
     scene = stage([driver(speed_mps=10.0, goal_m=(5.0, 3.0))])
     batch = batch_of(scene, reward=RewardConfig(progress_per_m=2.0), trial_steps=12)
-    paid = drive(batch, 12)["rewards"][:, 0]
+    rewards = drive(batch, 12)["rewards"][:, 0]
     distances = [math.hypot(5.0 - x, 3.0) for x in range(13)]
-    assert paid == pytest.approx([2.0 * (a - b) for a, b in zip(distances, distances[1:])], abs=1e-4)
+    assert rewards == pytest.approx([2.0 * (a - b) for a, b in zip(distances, distances[1:])], abs=1e-4)
     assert figures(batch, "reward_progress", "reward") == pytest.approx([2.0 * (distances[0] - distances[-1])] * 2,
                                                                         abs=1e-4)
 

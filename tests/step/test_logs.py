@@ -13,7 +13,7 @@ from scripted_scenes import (
     discrete,
     drive,
     driver,
-    replayer,
+    log_replay,
     stage,
 )
 
@@ -25,7 +25,7 @@ def test_a_log_replay_vehicle_is_its_log_at_every_valid_frame_and_off_the_map_el
     rng = np.random.default_rng(3)
     log = [None if rng.random() < 0.3 else tuple(rng.uniform((-50, -50, -3, 0), (50, 50, 3, 20)))
            for _ in range(30)]
-    scene = stage([driver(0.0, 500.0), replayer(log)])
+    scene = stage([driver(0.0, 500.0), log_replay(log)])
     batch = batch_of(scene, max_trials=2, trial_steps=40, **IGNORE_ALL)
     objects = scene.objects
     for trial in range(2):
@@ -48,7 +48,7 @@ def test_a_log_replay_vehicle_is_its_log_at_every_valid_frame_and_off_the_map_el
 
 def test_a_log_replay_vehicle_is_observed_exactly_while_it_is_on_the_map():
     log = [(10.0, 0.0, 0.0, 0.0), None, None, (10.0, 0.0, 0.0, 0.0), None]
-    batch = batch_of(stage([driver(), replayer(log)]), trial_steps=8)
+    batch = batch_of(stage([driver(), log_replay(log)]), trial_steps=8)
     kind = batch.observation_layout()["partners/kind"].slice
     record = [batch.observations[0, kind][0] > 0]
     for _ in range(6):
@@ -62,7 +62,7 @@ def test_a_log_replay_vehicle_is_observed_exactly_while_it_is_on_the_map():
 def test_a_trial_lasts_as_long_as_the_log_whatever_the_step(dt_s, steps):
     # A log of 1 s in frames of 0.1 s; 1.0 // 0.1 is 9 in floats.
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(11)]
-    batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=None)
+    batch = batch_of(stage([driver(), log_replay(log)]), dt_s=dt_s, trial_steps=None)
     assert batch.roles[0].trial_steps == steps
     drive(batch, steps - 1)
     assert not batch.trial_ended[0]
@@ -74,7 +74,7 @@ def test_the_frames_of_a_log_are_counted_in_decimals():
     """In floats, n frames of 0.1 s over dt_s are often just below an integer."""
     short = 0
     for frames in range(2, 92):
-        scene = stage([driver(), replayer([(0.0, 5.0, 0.0, 0.0)] * frames)])
+        scene = stage([driver(), log_replay([(0.0, 5.0, 0.0, 0.0)] * frames)])
         for dt_s in ("0.01", "0.02", "0.03", "0.05", "0.06", "0.07", "0.1", "0.15", "0.2", "0.3", "0.6"):
             steps = Fraction(frames - 1, 10) / Fraction(dt_s)
             if steps >= 1:
@@ -88,7 +88,7 @@ def test_the_frames_of_a_log_are_counted_in_decimals():
 @pytest.mark.parametrize("dt_s", ("0.1", "0.2", "0.3", "0.7"))
 def test_a_step_of_whole_frames_shows_the_log_itself_though_float32_rounds_it(dt_s):
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(701)]
-    roles = assign_roles(stage([driver(), replayer(log)]), DriveConfig(dt_s=float(np.float32(dt_s))))
+    roles = assign_roles(stage([driver(), log_replay(log)]), DriveConfig(dt_s=float(np.float32(dt_s))))
     every = round(float(dt_s) * 10)
     np.testing.assert_array_equal(roles.frames.x_m[:, 1], np.arange(0, 701, every))
     assert "poses interpolated between two frames" not in roles.report.imputed
@@ -101,14 +101,14 @@ def test_a_scene_without_a_log_lasts_as_long_as_a_generated_one():
 def test_a_step_longer_than_the_log_is_an_error():
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(11)]
     with pytest.raises(ConfigError, match="trial_steps"):
-        batch_of(stage([driver(), replayer(log)]), dt_s=1.5, trial_steps=None)
+        batch_of(stage([driver(), log_replay(log)]), dt_s=1.5, trial_steps=None)
 
 
 @pytest.mark.parametrize("dt_s", (0.05, 0.2, 0.025, 0.07))
 def test_between_two_frames_a_log_is_interpolated(dt_s):
     times_s = np.arange(21) * 0.1
     log = [(3.0 * t * t, 5.0 - 2.0 * t, 0.4 * t - 0.2, 6.0 * t) for t in times_s]
-    batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=None)
+    batch = batch_of(stage([driver(), log_replay(log)]), dt_s=dt_s, trial_steps=None)
     columns = np.array(log).T
     velocity = columns[3] * np.cos(columns[2]), columns[3] * np.sin(columns[2])
     for step in range(batch.roles[0].trial_steps):
@@ -123,7 +123,7 @@ def test_between_two_frames_a_log_is_interpolated(dt_s):
 @pytest.mark.parametrize("dt_s, last_step", [(0.3, 3), (0.4, 2), (0.7, 1), (0.05, 20)])
 def test_a_log_at_another_step_ends_with_its_last_whole_step_and_is_not_extrapolated(dt_s, last_step):
     log = [(10.0 * frame, 5.0, 0.0, 100.0) for frame in range(11)]
-    batch = batch_of(stage([driver(), replayer(log)]), dt_s=dt_s, trial_steps=last_step + 3)
+    batch = batch_of(stage([driver(), log_replay(log)]), dt_s=dt_s, trial_steps=last_step + 3)
     for step in range(last_step + 3):
         now = batch.vehicles()
         assert bool(now["present"][1]) == (step <= last_step)
@@ -137,7 +137,7 @@ def test_a_log_at_another_step_ends_with_its_last_whole_step_and_is_not_extrapol
     (0.2, -0.4, -0.1)])
 def test_a_heading_turns_by_the_shortest_arc(before, after, middle):
     log = [(0.0, 5.0, before, 0.0), (0.0, 5.0, after, 0.0)]
-    batch = batch_of(stage([driver(50.0, 50.0), replayer(log)]), dt_s=0.05, trial_steps=None)
+    batch = batch_of(stage([driver(50.0, 50.0), log_replay(log)]), dt_s=0.05, trial_steps=None)
     headings = []
     for _ in range(3):
         headings.append(float(batch.vehicles()["heading_rad"][1]))
@@ -150,7 +150,7 @@ def test_a_heading_turns_by_the_shortest_arc(before, after, middle):
 def test_a_pose_is_imputed_only_between_two_valid_frames():
     there = (0.0, 5.0, 0.0, 0.0)
     log = [there, there, None, there, None, None, there]
-    scene = stage([driver(50.0, 50.0), replayer(log)])
+    scene = stage([driver(50.0, 50.0), log_replay(log)])
     batch = batch_of(scene, dt_s=0.05, trial_steps=13)
     record = []
     for _ in range(13):
@@ -163,7 +163,7 @@ def test_a_pose_is_imputed_only_between_two_valid_frames():
 def test_start_step_begins_every_trial_at_that_frame():
     log = [(float(frame), 5.0, 0.1 * frame, 10.0) for frame in range(12)]
     own = [(2.0 * frame, 0.0, 0.0, 20.0) for frame in range(12)]
-    scene = stage([Actor(log=tuple(own), goal_m=(FAR, 0.0)), replayer(log)])
+    scene = stage([Actor(log=tuple(own), goal_m=(FAR, 0.0)), log_replay(log)])
     batch = batch_of(scene, start_step=4, trial_steps=None, max_trials=2)
     assert batch.roles[0].trial_steps == 7
     for _ in range(2):
@@ -180,7 +180,7 @@ def test_start_step_begins_every_trial_at_that_frame():
 
 def test_start_step_and_another_step_meet():
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(12)]
-    batch = batch_of(stage([driver(), replayer(log)]), start_step=3, dt_s=0.05, trial_steps=None,
+    batch = batch_of(stage([driver(), log_replay(log)]), start_step=3, dt_s=0.05, trial_steps=None,
                      control="all")
     # The driver's own log ends at frame 0.
     assert batch.roles[0].num_agents == 1 and batch.roles[0].trial_steps == 16

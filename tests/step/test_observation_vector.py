@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from brute_force import PARTNERS, ROADS, BruteForce
-from scripted_scenes import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, replayer, sample, stage
+from scripted_scenes import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, log_replay, sample, stage
 
 from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
 
@@ -216,7 +216,7 @@ def test_widths_and_limits_of_roads_are_shown_and_cut_at_1():
 
 def test_a_log_replay_vehicle_is_observed_at_its_logged_speed_along_its_heading():
     log = [(10.0 + frame, 0.0, math.pi, 10.0 + frame) for frame in range(5)]
-    batch = batch_of(stage([driver(), replayer(log)]))
+    batch = batch_of(stage([driver(), log_replay(log)]))
     speed = batch.observation_layout()["partners/speed"].slice
     for frame in range(5):
         assert batch.observations[0, speed][0] == pytest.approx((10.0 + frame) / 40.0, abs=1e-6)

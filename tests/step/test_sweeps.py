@@ -13,8 +13,8 @@ from scripted_scenes import (
     discrete,
     drive,
     driver,
+    log_replay,
     onsets,
-    replayer,
     stage,
 )
 
@@ -53,7 +53,7 @@ def test_a_goal_that_is_passed_within_a_step_is_reached():
 
 def test_a_log_replay_vehicle_that_jumps_over_an_agent_collides_with_it():
     log = [(-40.0 + 40.0 * frame, 0.0, 0.0, 40.0) for frame in range(3)]
-    record = drive(batch_of(stage([driver(10.0, 0.0), replayer(log)], dt_s=1.0)), 2)
+    record = drive(batch_of(stage([driver(10.0, 0.0), log_replay(log)], dt_s=1.0)), 2)
     assert onsets(record, "collision_onset") == [1]
 
 
@@ -138,8 +138,8 @@ def test_passing_beside_a_long_vehicle_that_turns_is_no_collision(turn_rad, radi
     start_s = -0.5 - early_s
     first_rad = bar_rad - spin_radps * (nearest_s - start_s)
     headings_rad = (math.remainder(first_rad + turned_rad, 2 * math.pi) for turned_rad in (0.0, spin_radps))
-    bar = replayer([(0.0, 0.0, heading_rad, 0.0) for heading_rad in headings_rad], length_m=50.0,
-                   width_m=2 * half_bar_m)
+    bar = log_replay([(0.0, 0.0, heading_rad, 0.0) for heading_rad in headings_rad], length_m=50.0,
+                     width_m=2 * half_bar_m)
     car = driver(radius_m, speed_mps * start_s, math.pi / 2, speed_mps, length_m=0.02, width_m=0.02)
     batch = batch_of(stage([car, bar], dt_s=1.0, turn_rad=turn_rad), dynamics={"max_speed_mps": 150.0}, **IGNORE_ALL)
     assert bool(drive(batch, 1)["collision_onset"].any()) == meet

@@ -15,7 +15,7 @@ import golden
 golden.use_core(sys.argv[1])
 
 import json_damage
-from hostile import Trial, bit_flips, hostile_token, hostile_word, mutations, replaced_words
+from hostile import FileCheck, bit_flips, hostile_token, hostile_word, mutations, replaced_words
 from json_writer import old_document, small_document
 from samples import FOLDER
 from test_hostile_files import MUTATIONS, REAL_FILES, SMALL_FILES
@@ -36,5 +36,5 @@ def every_file():
 
 
 if __name__ == "__main__":
-    trial = Trial().of(every_file())
-    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, without agents {trial.idle}")
+    check = FileCheck().run(every_file())
+    print(f"refused {check.refused}, read {check.read}, played {check.played}, without agents {check.idle}")

@@ -14,8 +14,8 @@ from drv_writer import (
     bare_scene,
     file_of,
     full_scene,
-    mended,
     parts_of,
+    with_checksums,
     with_entry,
     with_section,
 )
@@ -42,7 +42,7 @@ def header(**fields):
 
 def with_length(data):
     """The file with its true length in its header."""
-    return mended(data[:16] + struct.pack("<Q", len(data)) + data[24:])
+    return with_checksums(data[:16] + struct.pack("<Q", len(data)) + data[24:])
 
 
 def counts(section_lengths, **fields):

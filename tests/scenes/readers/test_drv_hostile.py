@@ -15,7 +15,7 @@ from drv_outcomes import DATA, INF, NAN, at, outcomes
 from drv_writer import (
     bare_scene,
     drv_file,
-    mended,
+    with_checksums,
 )
 from hostile import bit_flips
 
@@ -37,7 +37,7 @@ def test_every_flipped_bit_is_refused():
 def test_every_flipped_bit_with_good_checksums_is_refused_or_leaves_a_valid_scene(request):
     """Without `--slow` every fifth one, which reaches every byte."""
     stride = 1 if request.config.getoption("--slow") else 5
-    found = outcomes([mended(flipped) for flipped in islice(bit_flips(DATA), 0, None, stride)])
+    found = outcomes([with_checksums(flipped) for flipped in islice(bit_flips(DATA), 0, None, stride)])
     assert 0.2 < sum(words == "" for words in found) / len(found) < 0.8
 
 
@@ -79,7 +79,7 @@ def test_mutations_of_a_real_scene_are_refused_or_leave_a_valid_one(name, tmp_pa
     data, source = path.read_bytes(), random.Random(name)
     found = outcomes([mutated(data, source) for _ in range(500)])
     assert all(found)
-    found = outcomes([mended(mutated(data, source)) for _ in range(500)])
+    found = outcomes([with_checksums(mutated(data, source)) for _ in range(500)])
     assert 20 < sum(words == "" for words in found) < 480
     path.write_bytes(mutated(data, source))
     with pytest.raises(SceneError, match=str(path)):
@@ -88,7 +88,7 @@ def test_mutations_of_a_real_scene_are_refused_or_leave_a_valid_one(name, tmp_pa
 
 def test_mutations_of_a_small_scene_are_refused_or_leave_a_valid_one():
     source = random.Random(11)
-    found = outcomes([mended(mutated(DATA, source)) for _ in range(5000)])
+    found = outcomes([with_checksums(mutated(DATA, source)) for _ in range(5000)])
     assert 200 < sum(words == "" for words in found) < 4800
 
 
@@ -98,6 +98,6 @@ def test_no_objects_over_many_frames_are_no_elements():
 
 def test_random_bytes_behind_a_valid_head_are_refused():
     source = random.Random(12)
-    files = [mended(DATA[:cut] + source.randbytes(len(DATA) - cut))
+    files = [with_checksums(DATA[:cut] + source.randbytes(len(DATA) - cut))
              for cut in (source.randrange(24, len(DATA) - 200) for _ in range(1000))]
     assert all(outcomes(files))

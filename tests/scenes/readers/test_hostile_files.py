@@ -19,7 +19,7 @@ import pytest
 from bin_writer import file_bytes, object_bytes, road_bytes, small_file
 from build_core import ADDRESS
 from hostile import (
-    Trial,
+    FileCheck,
     bit_flips,
     hostile_token,
     hostile_word,
@@ -51,38 +51,38 @@ def every(request):
     return lambda files, stride: list(islice(files, 0, None, 1 if whole else stride))
 
 
-def printed(trial):
-    """The trial, after printing its numbers."""
-    print(f"refused {trial.refused}, read {trial.read}, played {trial.played}, without agents {trial.idle}")
-    return trial
+def printed(check):
+    """The check, after printing its numbers."""
+    print(f"refused {check.refused}, read {check.read}, played {check.played}, without agents {check.idle}")
+    return check
 
 
 @pytest.mark.parametrize("name", SMALL_FILES)
 def test_the_small_files_are_small_and_play(name):
     assert len(SMALL_FILES[name]) < 4096
-    trial = Trial().of([SMALL_FILES[name]])
-    assert (trial.read, trial.played) == (1, 1)
+    check = FileCheck().run([SMALL_FILES[name]])
+    assert (check.read, check.played) == (1, 1)
 
 
 @pytest.mark.parametrize("name", SMALL_FILES)
 def test_every_truncation_is_refused(name):
-    trial = printed(Trial().of(truncations(SMALL_FILES[name])))
-    assert (trial.refused, trial.read) == (len(SMALL_FILES[name]) - 1, 0)
+    check = printed(FileCheck().run(truncations(SMALL_FILES[name])))
+    assert (check.refused, check.read) == (len(SMALL_FILES[name]) - 1, 0)
 
 
 @pytest.mark.parametrize("name", ["bin", "json"])
 def test_every_flipped_bit_is_refused_or_plays(name, every):
     files = every(bit_flips(SMALL_FILES[name]), BIT_STRIDE)
-    trial = printed(Trial().of(files))
-    assert trial.refused + trial.read == len(files) > len(SMALL_FILES[name])
-    assert min(trial.refused, trial.played) > 200
+    check = printed(FileCheck().run(files))
+    assert check.refused + check.read == len(files) > len(SMALL_FILES[name])
+    assert min(check.refused, check.played) > 200
 
 
 def test_every_word_of_a_bin_replaced_by_every_hostile_word_is_refused_or_plays(every):
     files = every(replaced_words(SMALL_FILES["bin"]), WORD_STRIDE)
-    trial = printed(Trial().of(files))
-    assert trial.refused + trial.read == len(files) > 5 * (len(SMALL_FILES["bin"]) // 4)
-    assert min(trial.refused, trial.played) > 100
+    check = printed(FileCheck().run(files))
+    assert check.refused + check.read == len(files) > 5 * (len(SMALL_FILES["bin"]) // 4)
+    assert min(check.refused, check.played) > 100
 
 
 def test_a_bin_with_reordered_or_repeated_parts_is_refused_or_plays():
@@ -93,36 +93,36 @@ def test_a_bin_with_reordered_or_repeated_parts_is_refused_or_plays():
     files += [file_bytes(roads, cars), file_bytes(cars * 200, roads), file_bytes(cars, roads * 500),
               file_bytes(cars, [road_bytes(4, [(0.0, 0.0), (1.0, 1.0)] * 3000)])]
     files += [cars[0].join(files), b"".join(files), file_bytes([object_bytes(valid=[0, 1, 1, 1])], roads)]
-    trial = printed(Trial().of(files))
-    assert trial.refused > 20 and trial.played > 3 and trial.idle == 1
+    check = printed(FileCheck().run(files))
+    assert check.refused > 20 and check.played > 3 and check.idle == 1
 
 
 def test_every_value_of_a_json_replaced_by_every_hostile_token_is_refused_or_plays(every):
     files = every(json_damage.replaced_values(small_document()), TOKEN_STRIDE)
-    trial = printed(Trial().of(files))
-    assert trial.refused + trial.read == len(files) > 2000
-    assert min(trial.refused, trial.played) > 100
+    check = printed(FileCheck().run(files))
+    assert check.refused + check.read == len(files) > 2000
+    assert min(check.refused, check.played) > 100
 
 
 @pytest.mark.parametrize("document", [small_document(), old_document()], ids=["new", "old"])
 @pytest.mark.parametrize("damage", json_damage.EVERY_DAMAGE, ids=lambda damage: damage.__name__)
 def test_a_json_with_its_structure_damaged_is_refused_or_plays(damage, document):
-    trial = printed(Trial().of(damage(document)))
-    assert trial.refused > 0
+    check = printed(FileCheck().run(damage(document)))
+    assert check.refused > 0
 
 
 def test_a_repeated_key_is_refused_everywhere():
-    trial = printed(Trial().of(json_damage.repeated_keys(small_document())))
-    assert trial.read == 0 and trial.refused > 150
+    check = printed(FileCheck().run(json_damage.repeated_keys(small_document())))
+    assert check.read == 0 and check.refused > 150
 
 
 @pytest.mark.parametrize("name", REAL_FILES)
 def test_mutations_of_a_real_file_are_refused_or_play(name, every):
     path, hostile_part = REAL_FILES[name]
     files = every(mutations(sample(path).read_bytes(), MUTATIONS, 942, hostile_part), REAL_STRIDE)
-    trial = printed(Trial().of(files))
-    assert trial.refused + trial.read == len(files) >= MUTATIONS // REAL_STRIDE
-    assert min(trial.refused, trial.played) > 0
+    check = printed(FileCheck().run(files))
+    assert check.refused + check.read == len(files) >= MUTATIONS // REAL_STRIDE
+    assert min(check.refused, check.played) > 0
 
 
 class Mallinfo(ctypes.Structure):
@@ -145,8 +145,8 @@ def bytes_in_use():
 @pytest.mark.parametrize(("name", "hostile_part"), [("bin", hostile_word), ("json", hostile_token)])
 def test_hostile_files_leak_no_memory(name, hostile_part):
     def once():
-        trial = Trial().of(mutations(SMALL_FILES[name], 400, 3, hostile_part))
-        assert min(trial.refused, trial.played) > 5
+        check = FileCheck().run(mutations(SMALL_FILES[name], 400, 3, hostile_part))
+        assert min(check.refused, check.played) > 5
         return bytes_in_use(), sys.getallocatedblocks()
 
     once()
