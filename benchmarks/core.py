@@ -32,11 +32,11 @@ from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
 from drive_env.spaces import action_space
 
-GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 """No agent leaves, so every step updates and observes all of them: the most work."""
 
 ROUNDS = 5
-DISCRETE_ACTIONS = action_space(GOES_ON).n
+DISCRETE_ACTIONS = action_space(IGNORE_EVENTS).n
 DRAWS = 32
 """Sets of random actions, drawn in advance and used cyclically."""
 
@@ -45,8 +45,8 @@ class Case:
     """One measured configuration; `run(seconds)` returns agent-steps per second."""
 
     def __init__(self, name: str, step: Callable[[np.ndarray], None], agents: int, close: Callable[[], None],
-                 kept: Callable[[], int]):
-        self.name, self.step, self.close, self.kept = name, step, close, kept
+                 acting_agents: Callable[[], int]):
+        self.name, self.step, self.close, self.acting_agents = name, step, close, acting_agents
         rng = np.random.default_rng(0)
         self.draws = [rng.integers(0, DISCRETE_ACTIONS, agents) for _ in range(DRAWS)]
         self.rates: list[float] = []
@@ -58,7 +58,7 @@ class Case:
         while now - begin < seconds:
             for actions in self.draws:
                 self.step(actions)
-                agent_steps += self.kept()
+                agent_steps += self.acting_agents()
             now = time.perf_counter()
         return agent_steps / (now - begin)
 
@@ -75,7 +75,7 @@ def of_reference(batch: Batch) -> Case:
     return Case("reference", reference.step, agents, reference.close, lambda: agents)
 
 
-def in_turn(cases: list[Case], seconds: float) -> dict[str, list[float]]:
+def interleaved(cases: list[Case], seconds: float) -> dict[str, list[float]]:
     """The rates of each case, one per round."""
     for case in cases:
         case.run(seconds / 4)  # warm-up
@@ -108,7 +108,7 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     num_worlds = 64
 
     def batch(threads=1, scenes=None, num_worlds=num_worlds, **config):
-        return Batch(scenes or [scene], num_worlds=num_worlds, config=GOES_ON.replace(**config), threads=threads)
+        return Batch(scenes or [scene], num_worlds=num_worlds, config=IGNORE_EVENTS.replace(**config), threads=threads)
 
     best = batch()
     cases = [of_reference(best), of_batch(f"31 + 128 slots, float32 ({best.instruction_set})", best)]
@@ -133,7 +133,7 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
                        batch(scenes=many, num_worlds=400, scene_order="cycle", observation={"road_selection": "near"}))]
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
-    rates = in_turn(cases, seconds)
+    rates = interleaved(cases, seconds)
     lines = []
     for name, found in rates.items():
         against = "reference, 63 + 200" if "63 + 200" in name else "reference"
@@ -159,33 +159,33 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
 
     def many(count):
         return Batch(copies(scene, count), num_worlds=max(count, 16), threads=1,
-                     config=GOES_ON.replace(scene_order="cycle"))
+                     config=IGNORE_EVENTS.replace(scene_order="cycle"))
 
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
         "agents of a town, 16 worlds": sweep(
-            lambda agents: Batch(town(agents), 16, GOES_ON.replace(agents_per_world=agents), threads=1),
+            lambda agents: Batch(town(agents), 16, IGNORE_EVENTS.replace(agents_per_world=agents), threads=1),
             [1, 2, 4, 8, 16, 32, 64], seconds),
         "worlds of the map": sweep(
-            lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=GOES_ON, threads=1),
+            lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=IGNORE_EVENTS, threads=1),
             [1, 4, 16, 64, 256, 1024, 4096], seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
         "road slots": sweep(
             lambda roads: Batch([scene], num_worlds=64, threads=1,
-                                config=GOES_ON.replace(observation={"roads": roads})),
+                                config=IGNORE_EVENTS.replace(observation={"roads": roads})),
             [0, 16, 32, 64, 128, 256], seconds),
         "partner slots": sweep(
             lambda partners: Batch([scene], num_worlds=64, threads=1,
-                                   config=GOES_ON.replace(observation={"partners": partners})),
+                                   config=IGNORE_EVENTS.replace(observation={"partners": partners})),
             [0, 8, 16, 31, 63], seconds),
         "threads, 64 worlds": sweep(
-            lambda count: Batch([scene], num_worlds=64, config=GOES_ON, threads=count), threads, seconds),
+            lambda count: Batch([scene], num_worlds=64, config=IGNORE_EVENTS, threads=count), threads, seconds),
     }
 
 
 def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     """Nanoseconds per agent-step of each phase."""
-    batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1)
+    batch = Batch([scene], num_worlds=64, config=IGNORE_EVENTS, seed=0, threads=1)
     case = of_batch("phases", batch)
     case.run(seconds / 4)
     batch.phase_times(True)
@@ -199,10 +199,10 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, minus the time of the core's phases."""
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
-    config = GOES_ON.replace(observation={"partners": 0, "roads": 0})
+    config = IGNORE_EVENTS.replace(observation={"partners": 0, "roads": 0})
     batch = Batch([small], num_worlds=1, config=config, seed=0, threads=1)
     batch.reset()
-    foreign = batch.actions.copy()
+    other_array = batch.actions.copy()
 
     def median_us(call: Callable[[], None]) -> float:
         times = []
@@ -214,7 +214,7 @@ def boundary(scene: Scene) -> list[tuple[str, float]]:
         return statistics.median(times)
 
     bound = median_us(lambda: batch.step(batch.actions))
-    copied = median_us(lambda: batch.step(foreign))
+    copied = median_us(lambda: batch.step(other_array))
     empty = median_us(lambda: None)
     batch.phase_times(True)
     steps = 20_000
@@ -234,7 +234,7 @@ def pettingzoo_dicts_us(copy: bool) -> float:
 
 def restart_us(scene: Scene) -> float:
     """Median time of a step in which the only world restarts on a scene that is already loaded."""
-    batch = Batch([scene], num_worlds=1, config=GOES_ON.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
+    batch = Batch([scene], num_worlds=1, config=IGNORE_EVENTS.replace(max_trials=2, trial_steps=2), seed=0, threads=1)
     batch.reset()
     times = []
     for step in range(3000):
@@ -252,12 +252,12 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
     The learner takes as long as a step and uses no processor, like one that waits for a GPU.
     """
-    batch = Batch([scene], num_worlds=64, config=GOES_ON, seed=0, threads=1, parts=2)
+    batch = Batch([scene], num_worlds=64, config=IGNORE_EVENTS, seed=0, threads=1, parts=2)
     batch.reset()
     first, second = batch.parts
     draws = [np.random.default_rng(draw).integers(0, DISCRETE_ACTIONS, batch.num_agents) for draw in range(DRAWS)]
 
-    def one_after_the_other(actions: np.ndarray) -> None:
+    def in_sequence(actions: np.ndarray) -> None:
         batch.step(actions)
         time.sleep(step_s)
 
@@ -285,13 +285,13 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     ratios: dict[str, list[float]] = {"the whole batch in flight": [], "by halves": []}
     for _ in range(ROUNDS):
         step_s = mean_s(batch.step)
-        apart_s = mean_s(one_after_the_other)
-        flown_s = mean_s(whole_in_flight)
+        sequence_s = mean_s(in_sequence)
+        in_flight_s = mean_s(whole_in_flight)
         first.step_async(draws[0][first.agent_slice])
         halves_s = mean_s(half_by_half)
         first.wait()
-        for found, spent_s in zip(ratios.values(), (flown_s, halves_s)):
-            found.append(spent_s / apart_s)
+        for found, spent_s in zip(ratios.values(), (in_flight_s, halves_s)):
+            found.append(spent_s / sequence_s)
     batch.close()
     return [(name, statistics.median(found)) for name, found in ratios.items()]
 
@@ -371,10 +371,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="page whose measured part is replaced; its plot is replaced too")
     choices = parser.parse_args()
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
-    beside = [(f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")
-              for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
+    overlap_rows = [
+        (f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")
+        for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
     if choices.only == "overlap":
-        print(table(("also", "measured"), beside))
+        print(table(("also", "measured"), overlap_rows))
         return
     found = {"date": time.strftime("%Y-%m-%d"), "machine": processor(), "threads": usable_threads(),
              "python": platform.python_version(), "scene": scene.name,
@@ -391,7 +392,7 @@ def main() -> None:
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
         ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),
         ("`import drive_env`", f"{import_s():.2f} s"),
-        *beside]}
+        *overlap_rows]}
     print(page(found))
     print(json.dumps(found))
     if choices.write:

@@ -1,7 +1,7 @@
 """How long does opening a thousand `.drv` files take on one core?
 
 The scenes are random, with as many objects, frames, roads and points as a typical scene of the Waymo Open Motion
-Dataset, or copies of the given file. They are written to a temporary folder and read once before the timed repeats, so
+Dataset, or copies of a scene file. They are written to a temporary folder and read once before the timed repeats, so
 that the page cache holds them. Run it on a quiet machine:
 
     python benchmarks/open_scenes.py [SCENE] [--scenes N]

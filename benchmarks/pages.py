@@ -13,6 +13,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def put_measured(page: Path, measured: str) -> None:
-    """Replaces what stands between the markers of a page."""
+    """Replaces the text between the markers of a page."""
     between = f"<!-- measured -->\n\n{measured}\n\n<!-- end -->"
     page.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: between, page.read_text(), flags=re.DOTALL))

@@ -15,18 +15,18 @@ from drive_env import Batch, DriveConfig, generate_scene, parallel_env
 from drive_env.machine import processor
 from drive_env.spaces import action_space
 
-GOES_ON = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
+IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
 """No agent leaves, so the dicts of every step hold all agents."""
 
-COAST = int(action_space(GOES_ON).n) // 2
+COAST = int(action_space(IGNORE_EVENTS).n) // 2
 """The discrete action of no acceleration and no steering."""
 
 
 def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
     """Median us per step of the PettingZoo env and of the core alone."""
     scene = generate_scene("town", seed=0, agents=agents)
-    env = parallel_env([scene], GOES_ON, copy=copy)
-    batch = Batch([scene], config=GOES_ON, threads=1)
+    env = parallel_env([scene], IGNORE_EVENTS, copy=copy)
+    batch = Batch([scene], config=IGNORE_EVENTS, threads=1)
     batch.actions[...] = COAST
     api_us, core_us = [], []
     for seed in range(episodes):

@@ -228,13 +228,13 @@ static void observe(const reference *all, const world *state, int agent, float *
     out[7] = ego->overlapping;
     out[8] = ego->off_road;
     out += EGO_FLOATS;
-    int shown = 0;
-    for (int i = 0; i < all->vehicles && shown < all->partners; i++) {
+    int filled = 0;
+    for (int i = 0; i < all->vehicles && filled < all->partners; i++) {
         const vehicle *other = &state->vehicles[i];
         const float dx = other->x - ego->x, dy = other->y - ego->y, distance = sqrtf(dx * dx + dy * dy);
         if (i == agent || !other->on_map || distance > view_m) continue;
         const float turn = other->heading - ego->heading;
-        float *slot = out + SLOT_FLOATS * shown++;
+        float *slot = out + SLOT_FLOATS * filled++;
         slot[0] = clipped((dx * c + dy * s) / view_m);
         slot[1] = clipped((dy * c - dx * s) / view_m);
         slot[2] = cosf(turn);

@@ -47,8 +47,7 @@ class Reference:
         self._handle = self._lib.reference_open(
             batch.num_worlds, roles.num_agents, roles.log_replay_count, len(roles.objects), len(roles.frames.valid),
             roles.trial_steps, config.observation.partners, config.observation.roads, roles.dt_s, *self._buffers[:3],
-            len(segments),
-            *self._buffers[3:])
+            len(segments), *self._buffers[3:])
 
     def step(self, actions: np.ndarray) -> None:
         self._lib.reference_step(self._handle, self._ffi.from_buffer("int64_t[]", actions))
@@ -59,18 +58,20 @@ class Reference:
 
 def _vehicles(roles) -> np.ndarray:
     """(vehicles, 8): x, y, heading, speed, length, width, goal x, goal y."""
-    frames, objects, who = roles.frames, roles.scene.objects, roles.objects
-    speed = np.hypot(frames.vx_mps[0, who], frames.vy_mps[0, who])
-    columns = (frames.x_m[0, who], frames.y_m[0, who], frames.heading_rad[0, who], speed, objects.length_m[who],
-               objects.width_m[who], objects.goal_m[who, 0], objects.goal_m[who, 1])
+    frames, objects, indices = roles.frames, roles.scene.objects, roles.objects
+    speed = np.hypot(frames.vx_mps[0, indices], frames.vy_mps[0, indices])
+    columns = (frames.x_m[0, indices], frames.y_m[0, indices], frames.heading_rad[0, indices], speed,
+               objects.length_m[indices], objects.width_m[indices], objects.goal_m[indices, 0],
+               objects.goal_m[indices, 1])
     return np.ascontiguousarray(np.stack(columns, axis=1), np.float32)
 
 
 def _log(roles) -> np.ndarray:
     """(frames, log-replay vehicles, 5): x, y, heading, speed, valid."""
-    frames, who = roles.frames, roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
-    speed = np.hypot(frames.vx_mps[:, who], frames.vy_mps[:, who])
-    columns = (frames.x_m[:, who], frames.y_m[:, who], frames.heading_rad[:, who], speed, frames.valid[:, who])
+    frames, indices = roles.frames, roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
+    speed = np.hypot(frames.vx_mps[:, indices], frames.vy_mps[:, indices])
+    columns = (frames.x_m[:, indices], frames.y_m[:, indices], frames.heading_rad[:, indices], speed,
+               frames.valid[:, indices])
     return np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=2)), np.float32)
 
 

@@ -1,7 +1,7 @@
 """How many frames per second does one core draw? The scene view and the follow view, at 720p and 1080p.
 
-Draws a town of 64 agents under random actions and, where a file is given, its scene with an agent for every object that
-can have one. Only `frame` is timed. The step is timed before and after the views are made; the two must not differ.
+Draws a town of 64 agents under random actions and, with SCENE, that file with an agent for every object that can be
+one. Only `frame` is timed. The step is timed before and after the views are made; the two must not differ.
 Run it on a quiet machine:
 
     python benchmarks/render.py [SCENE]

@@ -52,7 +52,7 @@ def hidden_types(hints: dict) -> set[str]:
             if inspect.isclass(part) and part.__module__.startswith("drive_env") and part not in CLASSES.values()}
 
 
-def test_the_package_shows_public_names_and_its_modules_alone():
+def test_the_package_has_no_names_but_public_ones_and_modules():
     names = {name for name, found in vars(drive_env).items()
              if not name.startswith("_") and not isinstance(found, types.ModuleType)}
     assert names - {"annotations", "TYPE_CHECKING", *drive_env.__all__} == set()
@@ -111,9 +111,9 @@ def test_every_public_member_has_words_of_its_own(function, words):
 @pytest.mark.parametrize("found", [found for found in CLASSES.values() if dataclasses.is_dataclass(found)])
 def test_every_field_is_documented(found):
     """In the docstring of the class or of the field."""
-    untold = [field.name for field in dataclasses.fields(found)
+    undocumented = [field.name for field in dataclasses.fields(found)
               if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
-    assert untold == []
+    assert undocumented == []
 
 
 @pytest.mark.parametrize("adapter", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])

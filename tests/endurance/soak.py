@@ -72,7 +72,7 @@ class Part:
 # ---- random batches ----
 
 
-def some_scenes(rng):
+def random_scenes(rng):
     """Scenes of one kind or several; real ones too where the files are."""
     real = [FOLDER / "pufferdrive" / name for name in ("map_942.bin", "map_000.bin")]
     kinds = ["town", "town", "intersection", "both", *(["real"] if all(path.is_file() for path in real) else [])]
@@ -83,7 +83,7 @@ def some_scenes(rng):
     return [generate_scene(name, seed=int(rng.integers(1000)), agents=int(rng.integers(2, 33))) for name in names]
 
 
-def some_config(rng, scenes):
+def random_config(rng, scenes):
     def one_of(*choices):
         return choices[rng.integers(len(choices))]
 
@@ -117,7 +117,7 @@ def step_with_resets(batch, actions, due):
 # ---- checks ----
 
 
-def shown_bytes(part):
+def channel_bytes(part):
     return [getattr(part, name).tobytes() for name in EXACT_CHANNELS]
 
 
@@ -142,7 +142,7 @@ def check_sample(batch, policy, rng, tally):
     record.after_reset(part)
     copy = pickle.loads(pickle.dumps(batch))
     for _ in range(rng.integers(*CALLS_OF_SAMPLE)):
-        assert shown_bytes(part) == shown_bytes(alone), f"worlds {worlds.tolist()} play differently alone"
+        assert channel_bytes(part) == channel_bytes(alone), f"worlds {worlds.tolist()} differ from a batch of their own"
         due = due_resets(batch)
         if due is not None:
             batch.reset(worlds=due)
@@ -158,7 +158,7 @@ def check_sample(batch, policy, rng, tally):
         tally.calls += 1
         tally.agent_steps += int((~batch.invalid_step).sum())
         tally.agent_steps_recorded += int((~part.invalid_step).sum())
-    assert shown_bytes(batch) == shown_bytes(copy), "a copy continued differently"
+    assert channel_bytes(batch) == channel_bytes(copy), "a copy continued differently"
     assert copy._core.block.tobytes() == batch._core.block.tobytes(), "the state of a copy differs"
     if batch.config.observation.type == "float32":
         laws.check(record)
@@ -171,9 +171,9 @@ def check_sample(batch, policy, rng, tally):
 # ---- the soak ----
 
 
-def play_round(rng, threads, agent_steps, tally):
-    scenes = some_scenes(rng)
-    config = some_config(rng, scenes)
+def run_round(rng, threads, agent_steps, tally):
+    scenes = random_scenes(rng)
+    config = random_config(rng, scenes)
     with Batch(scenes, num_worlds=1, config=config) as one:
         worlds = max(1, min(64, AGENTS_PER_BATCH // one.agents_per_world))
     batch = Batch(scenes, num_worlds=worlds, config=config, seed=int(rng.integers(2**63)), threads=threads,
@@ -201,14 +201,14 @@ def play_round(rng, threads, agent_steps, tally):
 
 
 def soak(agent_steps: int, seed: int = 0, threads: int = 2, report=None) -> Tally:
-    """Plays rounds until so many agent-steps were made.
+    """Runs rounds until at least `agent_steps` were made.
 
     Raises:
         AssertionError: a law was broken; it names the batch, the config and the law.
     """
     rng, tally = np.random.default_rng(seed), Tally()
     while tally.agent_steps < agent_steps:
-        play_round(rng, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
+        run_round(rng, threads, min(ROUND_AGENT_STEPS, agent_steps - tally.agent_steps), tally)
         if report:
             report(tally)
     return tally

@@ -1,6 +1,6 @@
 """How well do policies without training drive? Evaluates the random policy and `LaneDriver` as the trainer evaluates.
 
-    python benchmarks/players.py [FILE ...]
+    python benchmarks/policies.py [FILE ...]
 
 Runs each of the 64 embedded towns once and every given scene file 256 times. The machine changes the figures at most
 through the last digits of numpy's trigonometry in `LaneDriver`.
@@ -20,7 +20,7 @@ EPISODES = 256
 RATES = ("goal", "collision", "offroad", "timeout")
 
 
-def by_rule(batch):
+def lane_driver(batch):
     driver = LaneDriver(batch)
     return lambda batch: driver.act_all()
 
@@ -30,7 +30,7 @@ def main() -> None:
     for name in ("town", *sys.argv[1:]):
         config = EnvConfig(scenes=(name,))
         scenes = scenes_of(config)
-        for policy, make_act in (("random policy", random_policy(0)), ("LaneDriver", by_rule)):
+        for policy, make_act in (("random policy", random_policy(0)), ("LaneDriver", lane_driver)):
             report = evaluate(make_act, scenes * (1 if name == "town" else EPISODES), config.drive)
             rates = [f"{100 * report[rate].value:.1f}%" for rate in RATES]
             rows.append([Path(name).name, policy, report["goal"].n, *rates])
