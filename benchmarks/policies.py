@@ -2,7 +2,7 @@
 
     python benchmarks/policies.py [FILE ...]
 
-Runs each of the 64 embedded towns once and every given scene file 256 times. The machine changes the figures at most
+Runs one episode on each of the 64 named towns and 256 on every scene file. The machine changes the figures at most
 through the last digits of numpy's trigonometry in `LaneDriver`.
 """
 

@@ -19,7 +19,7 @@ ENDED_BY_MEMCHECK = {
     "a_copy_forked_in_the_middle_of_closing_ends_once",
     # valgrind emulates neither flush-to-zero nor traps.
     "a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers",
-    "a_step_in_flight_is_played_in_no_callers_mode",
+    "a_step_in_flight_runs_in_no_callers_rounding_mode",
 }
 SEARCH = tuple(build_core.ROOT / "c" / "src" / "math" / name for name in ("grid.c", "k_nearest.c"))
 
@@ -76,8 +76,8 @@ def test_memcheck_finds_nothing(program):
     run(*MEMCHECK, path, *names)
 
 
-def test_memcheck_and_the_leak_sanitizer_tell_what_is_left_behind(tmp_path):
-    """The tools report the faults that the tests above rely on them to find."""
+def test_memcheck_and_the_leak_sanitizer_report_leaks(tmp_path):
+    """The tools detect the faults that the tests above rely on them for."""
     source = tmp_path / "test_leak.c"
     source.write_text(
         '#include <stdlib.h>\n#include "check.h"\n'

@@ -231,8 +231,8 @@ def test_help_names_every_ending_that_a_command_writes():
 
     for command, endings in (("inspect", CHART_ENDINGS), ("play", (*FILM_ENDINGS, ".png")),
                              ("replay", (".html", ".htm")), ("convert", (".drv",))):
-        shown = run(command, "--help")
-        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", shown)] == []
+        output = run(command, "--help")
+        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", output)] == []
 
 
 WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"

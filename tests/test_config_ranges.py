@@ -100,7 +100,7 @@ def test_every_field_is_in_the_table_of_these_tests(kind):
     assert {field.name for field in dataclasses.fields(kind)} == set(TABLES[kind])
 
 
-def shown(value):
+def value_text(value):
     """A value as the error must show it; a list appears as the tuple that a config makes of it."""
     text = repr(tuple(value) if isinstance(value, list) and len(value) != 1 else value)
     return text if len(text) <= 100 else text[:90]
@@ -114,7 +114,7 @@ def test_the_error_of_a_value_out_of_range_names_field_value_and_range(kind, nam
             kind(**{name: value})
         message = str(raised.value)
         assert message.startswith(f"{PATHS[kind]}{name} is ") and "; it must be " in message, message
-        assert shown(value) in message, message
+        assert value_text(value) in message, message
         with pytest.raises(ConfigError):
             kind().replace(**{name: value})
     for value in good:

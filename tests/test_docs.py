@@ -174,7 +174,7 @@ def test_the_readme_quotes_the_figures_of_the_pages():
 
 
 def test_the_cost_of_pettingzoo_dicts_is_on_one_page():
-    """It was once given as 9, 14.9 and 23 us."""
+    """Three pages with three figures would contradict each other."""
     quoting = {page.name for page in PAGES if re.search(r"dicts?\b[^.|]*\b[\d.]+ us\b", page.read_text())}
     assert quoting <= {"CHANGELOG.md", "performance.md"}
 
@@ -217,7 +217,7 @@ def included(path):
 
 
 def test_the_table_of_layers_has_the_order_of_the_package():
-    """Which tests/test_structure.py holds every import against."""
+    """tests/test_structure.py checks every import against that order."""
     heights = {name: height for height, names in enumerate(LAYERS) for name in names}
     named = [Path(path).stem for path in layers() if path.startswith("drive_env/")]
     assert len(named) > 10

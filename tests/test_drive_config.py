@@ -84,12 +84,12 @@ def test_print_options_change_no_number():
     {"observation": {"partners": np.float64(3)}}, {"observation": {"partners": np.array([3])}},
     {"dt_s": np.bool_(True)}, {"dt_s": np.float64("nan")}, {"dt_s": np.float32("inf")}, {"dt_s": np.complex64(0.1)},
     {"on_goal": np.str_("go")}, {"dynamics": np.str_("unicycle")}))
-def test_numpy_makes_no_wrong_value_right(bad):
+def test_a_wrong_value_is_an_error_as_a_numpy_scalar_too(bad):
     with pytest.raises(ConfigError):
         DriveConfig(**bad)
 
 
-def test_generators_and_scenes_take_numbers_of_numpy_at_their_word():
+def test_generators_and_scenes_keep_the_values_of_numpy_numbers():
     made = generate_scene("town", np.uint8(3), np.int64(4), lane_width_m=np.float32(3.3), blocks=np.array([1, 2]))
     plain = generate_scene("town", 3, 4, lane_width_m=3.3, blocks=(1, 2))
     assert made.source == plain.source and (made.roads.width_m == plain.roads.width_m).all()

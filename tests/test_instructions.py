@@ -1,4 +1,4 @@
-"""Has a step become slower? The core's instructions, counted by valgrind's callgrind, also on a busy machine.
+"""Has a step become more expensive? The core's instructions, counted by valgrind's callgrind, also on a busy machine.
 
     python tests/test_instructions.py    counts again and writes instructions.json; the commit gives the reason
 """

@@ -1,4 +1,4 @@
-"""Is a name that nothing has an error with the names that are near, whatever the call?"""
+"""Does an unknown name raise an error with similar names, in every call?"""
 
 import inspect
 from importlib.util import find_spec
@@ -79,7 +79,7 @@ def test_names_that_are_known_pass_and_the_first_unknown_one_is_named():
             check_names("a", [odd], ["b", "c"])
 
 
-def test_names_by_which_one_may_look_are_hints_and_no_fields():
+def test_aliases_are_hints_and_no_fields():
     paths = {"b": "b", "depth": "group.depth"}
     for name in ("depth", "dept"):
         with pytest.raises(ArgumentError, match=rf"^a has no field '{name}'; did you mean group\.depth\?$"):

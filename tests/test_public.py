@@ -97,14 +97,14 @@ def test_every_error_is_documented(function, words):
 
 
 @pytest.mark.parametrize("found", [one for one in OBJECTS.values() if isinstance(one, (type, types.FunctionType))])
-def test_every_public_name_has_words_of_its_own(found):
+def test_every_public_name_has_a_docstring_of_its_own(found):
     inherited = {parent.__doc__ for parent in found.__mro__[1:]} if inspect.isclass(found) else set()
     assert found.__doc__ and found.__doc__ not in inherited
     assert not found.__doc__.startswith(f"{found.__name__}(")  # the docstring that dataclass generates
 
 
 @each_callable
-def test_every_public_member_has_words_of_its_own(function, words):
+def test_every_public_member_has_a_docstring_of_its_own(function, words):
     assert len(words) > 1
 
 

@@ -1,4 +1,4 @@
-"""How do tests make and play a PettingZoo env?"""
+"""How do tests make and step a PettingZoo env?"""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def make(finished="leave", scenes=TOWNS, copy=True, **settings):
 
 
 def rollout(env, seed, policy_seed=0, episodes=1):
-    """The return values of whole episodes of a random rollout, step by step."""
+    """The return values of whole episodes under random actions, step by step."""
     rng, record = np.random.default_rng(policy_seed), []
     for episode in range(episodes):
         record.append(env.reset(seed=seed if episode == 0 else None))

@@ -87,8 +87,8 @@ def test_sub_environment_i_plays_seed_plus_i_like_a_single_env(mode):
     ours = vector(autoreset_mode=mode)
     theirs = gymnasium.vector.SyncVectorEnv([single] * 4, autoreset_mode=mode)
     rng = np.random.default_rng(0)
-    (seen, _), (expected, _) = ours.reset(seed=11), theirs.reset(seed=11)
-    np.testing.assert_array_equal(seen, expected)
+    (observations, _), (expected, _) = ours.reset(seed=11), theirs.reset(seed=11)
+    np.testing.assert_array_equal(observations, expected)
     episodes = 0
     for _ in range(120):
         actions = rng.integers(91, size=4)

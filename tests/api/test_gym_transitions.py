@@ -19,11 +19,11 @@ def transitions_by_hand(config, seed, actions):
     env, found, ended = single(config), [], True
     for action in actions:
         if ended:
-            seen, _ = env.reset(seed=seed)
+            after, _ = env.reset(seed=seed)
             seed, ended = None, False
-        before, (seen, reward, terminated, truncated, info) = seen, env.step(int(action))
+        before, (after, reward, terminated, truncated, info) = after, env.step(int(action))
         if not info["invalid_step"]:
-            found.append((before.tobytes(), int(action), reward, terminated, truncated, seen.tobytes()))
+            found.append((before.tobytes(), int(action), reward, terminated, truncated, after.tobytes()))
         ended = terminated or truncated
     return found
 
@@ -34,10 +34,10 @@ def test_masked_by_invalid_step_and_first_no_false_transition_enters(make, max_t
     """The mask of docs/clients/gymnasium.md for NEXT_STEP; any weaker or stronger one gives other transitions."""
     config = SHORT.replace(max_trials=max_trials)
     envs, rng = make(config, AutoresetMode.NEXT_STEP), np.random.default_rng(1)
-    (seen, _), kept, used, false = envs.reset(seed=7), [[] for _ in range(4)], [[] for _ in range(4)], 0
+    (after, _), kept, used, false = envs.reset(seed=7), [[] for _ in range(4)], [[] for _ in range(4)], 0
     for _ in range(150):
         actions = rng.integers(91, size=4)
-        before, (seen, rewards, terminated, truncated, infos) = seen, envs.step(actions)
+        before, (after, rewards, terminated, truncated, infos) = after, envs.step(actions)
         counts = ~(infos["invalid_step"] | infos["first"])
         false += (infos["first"] & ~counts).sum()
         for env in range(4):
@@ -45,7 +45,7 @@ def test_masked_by_invalid_step_and_first_no_false_transition_enters(make, max_t
                 used[env].append(actions[env])
             if counts[env]:
                 kept[env].append((before[env].tobytes(), int(actions[env]), rewards[env], bool(terminated[env]),
-                                  bool(truncated[env]), seen[env].tobytes()))
+                                  bool(truncated[env]), after[env].tobytes()))
     assert false > 8
     for env in range(4):
         assert kept[env] == transitions_by_hand(config, 7 + env, used[env])

@@ -45,14 +45,14 @@ SCENES = [pytest.param([generate_scene("town", seed=seed, agents=12) for seed in
 @pytest.mark.parametrize("scenes", SCENES)
 def test_all_observation_types_agree_bit_for_bit(scenes):
     scenes = str(sample(MAP)) if scenes == MAP else scenes
-    seen = 0
+    compared = 0
     for batches, takes_part in together(scenes):
         plain = batches["float32"].observations
         assert (bits(batches["float16"].observations) == bits(plain.astype(np.float16))).all()
         rebuilt = batches["index"].float_observations()
         assert (bits(rebuilt[takes_part]) == bits(plain[takes_part])).all()
-        seen += takes_part.sum()
-    assert seen > 500
+        compared += takes_part.sum()
+    assert compared > 500
 
 
 def test_slots_at_both_ends_of_their_range():
@@ -129,7 +129,7 @@ def test_adapters_take_half_floats_and_refuse_index_observations():
     halves, index = BASE.replace(observation={"type": "float16"}), BASE.replace(observation={"type": "index"})
     env = parallel_env("intersection", halves)
     observations, _ = env.reset(seed=0)
-    assert all(env.observation_space(agent).contains(seen) for agent, seen in observations.items())
+    assert all(env.observation_space(agent).contains(observation) for agent, observation in observations.items())
     assert DriveEnv("intersection", halves).reset(seed=0)[0].dtype == np.float16
     for adapter in (parallel_env, DriveEnv):
         with pytest.raises(ConfigError, match="index observations are for Batch"):
@@ -171,7 +171,7 @@ def test_the_error_of_a_float_batch_gives_the_reason_for_no_vehicle_table(kind):
             assert (batch.scene_table().records == other.scene_table().records).all()
 
 
-def test_a_map_too_large_to_name_is_refused():
+def test_a_map_with_more_segments_than_indices_is_refused():
     small = generate_scene("intersection", agents=2)
     angle = np.linspace(0, 40 * np.pi, 70_000)
     roads = dataclasses.replace(
@@ -189,7 +189,7 @@ def test_a_map_too_large_to_name_is_refused():
         Batch([scene], config=DriveConfig(observation={"type": "index"}))
 
 
-def test_memory_of_ones_own_need_not_be_zero():
+def test_an_array_of_the_caller_need_not_be_zero():
     """Entry 0 of the vehicle table is no vehicle, and the last bytes of an index observation are unused."""
     config = DriveConfig(observation={"type": "index"})
     scene = generate_scene("intersection", agents=3)

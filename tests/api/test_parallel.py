@@ -57,7 +57,7 @@ def test_the_other_tools_of_pettingzoo_work(monkeypatch, capsys):
     assert "turns per second" in capsys.readouterr().out
 
 
-def test_agents_that_take_turns_see_what_agents_at_once_see():
+def test_the_aec_env_has_the_observations_of_the_parallel_env():
     together, turns = make(max_trials=2), parallel_to_aec(make(max_trials=2))
     observations, _ = together.reset(seed=5)
     turns.reset(seed=5)
@@ -65,9 +65,9 @@ def test_agents_that_take_turns_see_what_agents_at_once_see():
     while together.agents:
         actions = {agent: int(rng.integers(91)) for agent in together.agents}
         for agent in list(turns.agents):
-            seen, _, terminated, truncated, _ = turns.last()
+            observation, _, terminated, truncated, _ = turns.last()
             assert turns.agent_selection == agent and not (terminated or truncated)
-            np.testing.assert_array_equal(seen, observations[agent])
+            np.testing.assert_array_equal(observation, observations[agent])
             turns.step(actions[agent])
         observations, rewards, terminations, truncations, _ = together.step(actions)
         assert turns.rewards == rewards and turns.terminations == terminations and turns.truncations == truncations
@@ -114,7 +114,7 @@ def test_wrappers_find_a_seeded_generator_that_leaves_the_world_alone():
     assert env.np_random.random(4).tolist() == drawn
 
 
-def test_the_state_is_what_all_agents_see():
+def test_the_state_is_the_observations_of_all_agents():
     env = make()
     observations, _ = env.reset(seed=0)
     assert env.state_space.contains(env.state())
@@ -137,11 +137,11 @@ def test_the_same_seed_and_actions_give_the_same_bytes(finished, max_trials):
 
 def test_a_seed_decides_the_scene():
     env = make()
-    seen = set()
+    scenes = set()
     for seed in range(20):
         env.reset(seed=seed)
-        seen.add(int(env.batch.scene_index[0]))
-    assert seen == {0, 1}
+        scenes.add(int(env.batch.scene_index[0]))
+    assert scenes == {0, 1}
 
 
 @pytest.mark.parametrize("max_trials", (1, 3))
@@ -219,8 +219,8 @@ def test_spaces_and_possible_agents_never_change():
     spaces = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
     rollout(env, seed=0)
     assert env.possible_agents == agents
-    assert all(env.observation_space(agent) is seen and env.action_space(agent) is acted
-               for agent, (seen, acted) in zip(agents, spaces))
+    assert all(env.observation_space(agent) is observed and env.action_space(agent) is acted
+               for agent, (observed, acted) in zip(agents, spaces))
 
 
 @pytest.mark.parametrize("finished", ("leave", "wait"))

@@ -248,7 +248,7 @@ def test_an_episode_that_opens_without_a_flag_is_an_error():
         estimate(segment(**dict(given, first=[]), last_first=True))
 
 
-def test_an_unknown_credit_is_told():
+def test_an_unknown_credit_is_an_error():
     with pytest.raises(ValueError, match="credit is 'half'; it must be one of 'through', 'per_trial', 'stop'"):
         estimate(segment(**ORACLES["plain"][0]), credit="half")
 

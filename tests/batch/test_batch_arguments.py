@@ -63,7 +63,7 @@ def array_like(batch, name):
     return np.full_like(getattr(batch, name), 1)
 
 
-def test_arrays_of_ones_own_are_written_in_place_and_change_no_bit():
+def test_arrays_of_the_caller_are_written_in_place_and_change_no_bit():
     plain = Batch(scenes=[SCENE], num_worlds=3)
     arrays = {name: array_like(plain, name) for name in NAMES}
     own = Batch(scenes=[SCENE], num_worlds=3, arrays=MappingProxyType(arrays))

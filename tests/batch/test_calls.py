@@ -1,4 +1,4 @@
-"""What does a call do that is out of order or has a bad argument? It is refused, nothing moves, the batch plays on."""
+"""Is a call that is out of order or has a bad argument refused, without any change of the batch?"""
 
 import copy
 import pickle
@@ -79,7 +79,7 @@ def test_calls_of_a_closed_batch_are_errors_and_its_arrays_stay_readable():
         other.step(other.actions)
 
 
-def test_a_reopened_batch_plays_as_a_new_one():
+def test_a_reopened_batch_behaves_as_a_new_one():
     batch, kept = make(), make()
     rollout(batch, 7)
     assert batch.reopen() is False
@@ -88,7 +88,7 @@ def test_a_reopened_batch_plays_as_a_new_one():
     assert rollout(batch, 40) == rollout(kept, 40)
 
 
-def test_a_restart_left_to_the_caller_is_owed():
+def test_a_restart_left_to_the_caller_is_required_before_the_next_step():
     batch = Batch(scenes=[SCENE], num_worlds=2, config=DriveConfig(trial_steps=3), restart="caller")
     rollout(batch, 3)
     before = state_of(batch)

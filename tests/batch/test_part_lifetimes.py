@@ -47,7 +47,7 @@ def test_closing_ends_the_steps_in_flight(threads):
 
 @pytest.fixture
 def few_objects():
-    """What earlier tests left is out of the collector's sight, which makes a collection fast."""
+    """Freezes the objects of earlier tests, so that the collector skips them and is fast."""
     gc.collect()
     gc.freeze()
     yield

@@ -35,7 +35,7 @@ def test_readers_of_single_worlds_require_the_whole_batch(looks):
 
 @pytest.mark.parametrize("observation_type", ("float32", "float16", "index"))
 @pytest.mark.parametrize("parts", (1, 2, 3, 7))
-def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observation_type):
+def test_parts_are_views_of_consecutive_agents_and_worlds_of_the_batch(parts, observation_type):
     batch = make(parts=parts, observation={"type": observation_type})
     assert len(batch.parts) == parts and all(part.config is batch.config for part in batch.parts)
     places = np.arange(batch.num_worlds), np.arange(batch.num_agents)
@@ -54,7 +54,7 @@ def test_parts_show_consecutive_agents_and_worlds_of_the_batch(parts, observatio
         assert repr(part).startswith(f"BatchPart(worlds {part.world_slice.start} to ")
 
 
-def test_parts_show_arrays_of_ones_own():
+def test_parts_share_arrays_of_the_caller():
     own = {name: np.empty_like(getattr(make(), name)) for name in ("actions", "observations", "scene_index")}
     batch = Batch(scenes=SCENES, num_worlds=7, parts=2, arrays=dict(own), config=make().config, seed=5)
     batch.reset()
@@ -127,7 +127,7 @@ def test_a_reset_of_a_part_is_that_of_its_worlds():
     assert all_of(batch) == all_of(other)
 
 
-def test_a_restart_left_to_the_caller_is_owed_part_by_part():
+def test_a_restart_left_to_the_caller_is_required_part_by_part():
     batch = opened(parts=2, restart="caller", max_trials=1, trial_steps=3, **IGNORE_ALL)
     first, second = batch.parts
     for _ in range(3):

@@ -44,7 +44,7 @@ def test_a_step_in_flight_is_taken_while_its_caller_does_something_else(threads)
     assert all_of(batch) == all_of(stepped(5, **ENDLESS))
 
 
-@pytest.mark.skipif(not PROCESS.exists(), reason="only Linux tells how many threads a process has")
+@pytest.mark.skipif(not PROCESS.exists(), reason="only Linux reports the number of threads of a process")
 @pytest.mark.parametrize("threads, workers", [(1, 1), (2, 1), (3, 2), (4, 3)])
 def test_a_step_in_flight_has_one_thread_less_than_a_step_but_at_least_one(threads, workers):
     def count():

@@ -23,7 +23,7 @@ from drive_env import (
 PROCESS = Path("/proc/self/status")
 
 
-def test_two_batches_in_two_threads_play_as_each_does_alone():
+def test_two_batches_in_two_threads_step_as_each_does_alone():
     alone = [rollout(make(num_worlds=8, threads=2), 200, seed) for seed in (1, 2)]
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(rollout, (make(num_worlds=8, threads=2) for _ in alone), (200, 200), (1, 2))) == alone
@@ -169,7 +169,7 @@ def test_a_spawned_worker_gets_a_batch_by_pickle():
         assert pool.apply(rollout, (batch, 30)) == rollout(reference, 30)
 
 
-@pytest.mark.skipif(not PROCESS.exists(), reason="only Linux tells how many threads a process has")
+@pytest.mark.skipif(not PROCESS.exists(), reason="only Linux reports the number of threads of a process")
 def test_a_batch_that_is_dropped_gives_its_memory_and_threads_back():
     def threads():
         lines = PROCESS.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Are the records of finished trials those of the play: whole, once, and never lost in silence?"""
+"""Are the records of finished trials complete, unique, and never lost without a warning?"""
 
 import pickle
 import threading
@@ -134,7 +134,7 @@ def test_copies_hold_the_same_records():
         assert held.tobytes() == expected.tobytes()
 
 
-def test_records_change_no_byte_of_a_play():
+def test_records_change_no_byte_of_a_rollout():
     with_records, without = make(), make(trial_records=0)
     for batch in (with_records, without):
         batch.reset()

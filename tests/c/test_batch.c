@@ -584,7 +584,7 @@ TEST(a_report_of_a_batch_that_another_thread_closed_is_an_error) {
     }
 }
 
-TEST(actions_of_ones_own_are_copied_and_those_of_the_array_are_taken_as_they_are) {
+TEST(actions_of_another_array_are_copied_and_those_of_the_bound_one_are_not) {
     for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
         batch_play own, bound;
         drv_config config = small_config();
@@ -621,7 +621,7 @@ static void *play_alone(void *argument) {
     return NULL;
 }
 
-TEST(two_batches_in_two_threads_play_as_each_does_alone) {
+TEST(two_batches_in_two_threads_step_as_each_does_alone) {
     batch_play plays[3];
     for (int32_t i = 0; i < 3; i++) {
         begin(&plays[i], small_config(), 2);

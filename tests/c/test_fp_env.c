@@ -112,7 +112,7 @@ TEST(a_subnormal_reward_is_not_flushed_to_zero) {
 }
 
 /* Begun in one mode; a worker ends it in another. */
-TEST(a_step_in_flight_is_played_in_no_callers_mode) {
+TEST(a_step_in_flight_runs_in_no_callers_rounding_mode) {
     for (int which = 0; which < FOREIGN_COUNT; which++) {
         batch_play plain, flown;
         fenv_t usual;

@@ -35,14 +35,14 @@ typedef struct watched {
 /* What a phase changed in any rollout, by the index of the array in its list. */
 static bool seen[2][ARRAY_LIMIT][DRV_PHASE_COUNT];
 
-typedef struct play {
+typedef struct rollout {
     drv_scene *scenes[SCENES];
     drv_batch *batch;
     drv_arrays arrays;
     uint8_t *block;
     watched watch[2][ARRAY_LIMIT]; /* of the caller, of the state */
     int32_t watch_count[2];
-} play;
+} rollout;
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. The
  * second one has other goals and an agent less. */
@@ -74,12 +74,12 @@ static drv_scene *make_scene(int32_t variant) {
 
 static size_t item_bytes(const char *type) { return (size_t)(type[1] - '0'); }
 
-static void watch_array(play *on, int list, watched array) {
+static void watch_array(rollout *on, int list, watched array) {
     array.before = malloc(NUM_WORLDS * array.world_bytes);
     on->watch[list][on->watch_count[list]++] = array;
 }
 
-static void begin_play(play *on, drv_config config) {
+static void begin_rollout(rollout *on, drv_config config) {
     memset(on, 0, sizeof *on);
     for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene(i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
@@ -113,7 +113,7 @@ static void begin_play(play *on, drv_config config) {
                                      (size_t)state[i].count * item_bytes(state[i].type), NULL, false});
 }
 
-static void end_play(play *on) {
+static void end_rollout(rollout *on) {
     drv_batch_free(on->batch);
     for (int32_t i = 0; i < SCENES; i++) drv_scene_release(on->scenes[i]);
     for (int list = 0; list < 2; list++)
@@ -126,7 +126,7 @@ static void end_play(play *on) {
 
 /* ---- one phase at a time ---- */
 
-static void keep(play *on) {
+static void keep(rollout *on) {
     for (int list = 0; list < 2; list++)
         for (int32_t i = 0; i < on->watch_count[list]; i++) {
             const watched *array = &on->watch[list][i];
@@ -136,7 +136,7 @@ static void keep(play *on) {
         }
 }
 
-static void compare(play *on, int phase) {
+static void compare(rollout *on, int phase) {
     for (int list = 0; list < 2; list++)
         for (int32_t i = 0; i < on->watch_count[list]; i++) {
             const watched *array = &on->watch[list][i];
@@ -151,13 +151,13 @@ static void compare(play *on, int phase) {
         }
 }
 
-static void run_phase(play *on, drv_world *world, int phase) {
+static void run_phase(rollout *on, drv_world *world, int phase) {
     keep(on);
     phases[phase].run(world, &on->batch->workers[0].scratch);
     compare(on, phase);
 }
 
-static void step_in_phases(play *on, int32_t number) {
+static void step_in_phases(rollout *on, int32_t number) {
     drv_world world = drv_batch_world(on->batch, number);
     if (*world.pending != DRV_GOES_ON) {
         run_phase(on, &world, DRV_PHASE_trial_restart);
@@ -167,11 +167,11 @@ static void step_in_phases(play *on, int32_t number) {
     run_phase(on, &world, DRV_PHASE_observe_write);
 }
 
-static void play_config(drv_config config, uint64_t seed) {
-    play on;
+static void check_config(drv_config config, uint64_t seed) {
+    rollout on;
     test_rng rng = {seed};
     char message[DRV_MESSAGE_BYTES];
-    begin_play(&on, config);
+    begin_rollout(&on, config);
     for (int step = 0; step < STEPS; step++) {
         const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
         if (step % 100 == 0)
@@ -181,19 +181,19 @@ static void play_config(drv_config config, uint64_t seed) {
             on.batch->actions.bin[agent] = rng_below(&rng, count);
         for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&on, world);
     }
-    end_play(&on);
+    end_rollout(&on);
 }
 
 /* Entries of the lists that no rollout has covered; `config` is one under which a batch has all arrays. */
 static void check_all_seen(drv_config config) {
-    play on;
-    begin_play(&on, config);
+    rollout on;
+    begin_rollout(&on, config);
     for (int list = 0; list < 2; list++)
         for (int32_t i = 0; i < on.watch_count[list]; i++)
             for (int phase = 0; phase < DRV_PHASE_COUNT; phase++)
                 CHECK(seen[list][i][phase] == (strstr(on.watch[list][i].listed, phases[phase].name) != NULL),
                       "%s lists %s, which never changed it", on.watch[list][i].name, phases[phase].name);
-    end_play(&on);
+    end_rollout(&on);
 }
 
 TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
@@ -202,12 +202,12 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.min_speed_mps = -5.0f;
     config.observation_type = DRV_INDEX;
     config.reward_progress_per_m = 0.01f;
-    play_config(config, 1);
+    check_config(config, 1);
     config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
-    play_config(config, 2);
+    check_config(config, 2);
     config.on_collision = config.on_offroad = DRV_REMOVE;
     config.on_goal = DRV_STOP;
     config.max_trials = 1;
-    play_config(config, 3);
+    check_config(config, 3);
     check_all_seen(config);
 }

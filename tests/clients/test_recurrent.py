@@ -39,7 +39,7 @@ class Agent:
 
 
 # Worked by hand with a discount and a lambda of 0.5, exact in binary. A step that does not count has None for an
-# advantage; its reward and value are garbage on purpose, save the value that a truncation before it points at.
+# advantage; its reward and value are garbage on purpose, but for the value that bootstraps a truncation before it.
 CASES = {
     "plain": Agent([1, 2, 3, 4], [1, 2, 3, 4], 8, [1.5625, 2.25, 3, 4]),
     "a goal for good": Agent(
@@ -79,7 +79,7 @@ def test_the_targets_are_those_of_the_table(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_does_not_count_may_be_anything(name):
+def test_entries_outside_the_loss_may_hold_anything(name):
     agent = CASES[name]
     unread = [t for t in agent.invalid if t - 1 not in agent.truncations]
     garbage = dataclasses.replace(agent, r=[NAN if t in agent.invalid else reward for t, reward in enumerate(agent.r)],
@@ -131,7 +131,7 @@ def played(segments, steps=30, seed=0):
     torch.manual_seed(seed)
     batch = Batch(TOWNS, num_worlds=4, config=CONFIG, seed=seed)
     agent = recurrent.Agent(batch.observation_size, batch.single_action_space.n, width=8)
-    torch.nn.init.orthogonal_(agent.policy.weight, 1.0)  # so that actions depend on what is seen
+    torch.nn.init.orthogonal_(agent.policy.weight, 1.0)  # so that actions depend on observations
     batch.reset(initial_ages=np.arange(4) * 5)
     memory, found = torch.zeros(batch.num_agents, 8), []
     for _ in range(segments):
@@ -143,7 +143,7 @@ def played(segments, steps=30, seed=0):
 def test_training_computes_what_the_rollout_computed():
     agent, segments = played(5)
     every = torch.arange(24)
-    seen = {"first": 0, "waits": 0, "truncations": 0, "terminations": 0}
+    counts = {"first": 0, "waits": 0, "truncations": 0, "terminations": 0}
     for segment in segments:
         assert torch.equal(segment["valid"], ~segment["waits"])
         logits, values = recurrent.unroll(agent, segment, every)
@@ -151,9 +151,9 @@ def test_training_computes_what_the_rollout_computed():
         logp = torch.distributions.Categorical(logits=logits).log_prob(segment["actions"])
         assert torch.allclose(logp[kept], segment["logp"][kept], atol=1e-5)
         assert torch.allclose(values[kept], segment["values"][kept], atol=1e-5)
-        for name in seen:
-            seen[name] += int(segment[name].sum())
-    assert min(seen.values()) > 0, seen
+        for name in counts:
+            counts[name] += int(segment[name].sum())
+    assert min(counts.values()) > 0, counts
 
 
 def test_the_memory_goes_on_through_trials_waits_and_segments_and_ends_with_the_episode():
@@ -186,7 +186,7 @@ def trained(segment, updates=1):
     return agent, [weight.detach().clone() for weight in agent.parameters()]
 
 
-def test_what_waiting_agents_see_moves_no_weight():
+def test_observations_of_waiting_agents_change_no_weight():
     _, (_, segment) = played(2)
     _, before = trained(segment)
     noisy = dict(segment)
@@ -202,7 +202,7 @@ def test_what_waiting_agents_see_moves_no_weight():
         assert torch.isfinite(weight).all() and torch.equal(weight, other)
 
 
-def test_a_longer_wait_moves_no_weight():
+def test_a_longer_wait_changes_no_weight():
     _, (_, segment) = played(2)
     longer, at = dict(segment), 5
     for name, array in segment.items():

@@ -208,7 +208,7 @@ def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs(
         np.testing.assert_array_equal(mine, other)
 
 
-def test_subprocesses_of_single_envs_see_the_same():
+def test_subprocesses_of_single_envs_observe_the_same():
     theirs = SubprocVecEnv([single] * 2, start_method="fork")
     ours = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT)
     for env in (theirs, ours):

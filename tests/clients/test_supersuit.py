@@ -35,7 +35,7 @@ WRAPPERS = {
     "max_observation": lambda env: ss.max_observation_v0(env, 2),
     "nan_random": lambda env: ss.nan_random_v0(env),
     "normalize_obs": lambda env: ss.normalize_obs_v0(env),
-    "observation_lambda": lambda env: ss.observation_lambda_v0(env, lambda seen, _: seen[:10], narrowed),
+    "observation_lambda": lambda env: ss.observation_lambda_v0(env, lambda observation, _: observation[:10], narrowed),
     "pad": lambda env: ss.pad_observations_v0(ss.pad_action_space_v0(env)),
     "reward_lambda": lambda env: ss.reward_lambda_v0(env, lambda reward: reward / 2),
     "sticky_actions": lambda env: ss.sticky_actions_v0(env, 0.25),
@@ -53,10 +53,11 @@ def test_a_wrapper_plays_whole_episodes_the_same_from_the_same_seed(name, finish
         while env.agents:
             actions = {agent: int(rng.integers(91)) for agent in env.agents}
             observations, rewards, *_ = env.step(actions)
-            for agent, seen in observations.items():
+            for agent, observed in observations.items():
                 space = env.observation_space(agent)
-                assert seen.shape == space.shape and np.all(seen >= space.low) and np.all(seen <= space.high)
-            record.append({agent: (seen.tobytes(), rewards[agent]) for agent, seen in observations.items()})
+                assert observed.shape == space.shape
+                assert np.all(observed >= space.low) and np.all(observed <= space.high)
+            record.append({agent: (observed.tobytes(), rewards[agent]) for agent, observed in observations.items()})
         records.append(record)
     assert len(records[0]) >= 13
     if name not in ("sticky_actions", "nan_random"):  # their own generators begin anew with each wrapper
@@ -111,13 +112,13 @@ def test_worlds_without_a_seed_differ(processes):
 def test_the_vector_env_equals_the_env():
     """With finished="wait" agents, rewards and ends are those of the env itself, and terminal observations the last."""
     envs, env = ss.pettingzoo_env_to_vec_env_v1(make("wait")), make("wait")
-    seen, _ = envs.reset(seed=2)
+    observed, _ = envs.reset(seed=2)
     expected, _ = env.reset(seed=2)
     rng, ended = np.random.default_rng(0), 0
     for _ in range(200):
-        np.testing.assert_array_equal(seen, np.stack([expected[agent] for agent in env.possible_agents]))
+        np.testing.assert_array_equal(observed, np.stack([expected[agent] for agent in env.possible_agents]))
         actions = rng.integers(91, size=6)
-        seen, rewards, terminated, truncated, infos = envs.step(actions)
+        observed, rewards, terminated, truncated, infos = envs.step(actions)
         expected, of_agents, terminations, truncations, _ = env.step(dict(zip(env.possible_agents, actions.tolist())))
         np.testing.assert_array_equal(rewards, np.array(list(of_agents.values()), np.float32))
         assert terminated.astype(bool).tolist() == list(terminations.values())

@@ -27,11 +27,12 @@ SHORT = DriveConfig(max_trials=2, trial_steps=15, observation={"partners": 3, "r
 
 def test_ppo_collects_and_trains_on_single_envs():
     envs = DummyVectorEnv([lambda: gymnasium.make("drive_env/Drive-v0", scenes=TOWNS, config=SHORT)] * 3)
-    seen, acts = envs.observation_space[0], envs.action_space[0]
-    actor = DiscreteActor(preprocess_net=Net(state_shape=seen.shape, hidden_sizes=[8]), action_shape=acts.n,
+    observation_space, action_space = envs.observation_space[0], envs.action_space[0]
+    actor = DiscreteActor(preprocess_net=Net(state_shape=observation_space.shape, hidden_sizes=[8]),
+                          action_shape=action_space.n,
                           softmax_output=True)
-    critic = DiscreteCritic(preprocess_net=Net(state_shape=seen.shape, hidden_sizes=[8]))
-    policy = ProbabilisticActorPolicy(actor=actor, dist_fn=torch.distributions.Categorical, action_space=acts,
+    critic = DiscreteCritic(preprocess_net=Net(state_shape=observation_space.shape, hidden_sizes=[8]))
+    policy = ProbabilisticActorPolicy(actor=actor, dist_fn=torch.distributions.Categorical, action_space=action_space,
                                       action_scaling=False)
     algorithm = PPO(policy=policy, critic=critic, optim=AdamOptimizerFactory(lr=1e-3))
     collector = Collector(algorithm, envs, VectorReplayBuffer(1000, 3))
@@ -54,11 +55,11 @@ def test_its_pettingzoo_wrapper_plays_to_the_end_of_the_world_s_episode():
     env = PettingZooEnv(aec_env(TOWNS, SHORT, finished="wait"))
     rng = np.random.default_rng(0)
     for episode in range(3):
-        seen, _ = env.reset(seed=episode)
+        observation, _ = env.reset(seed=episode)
         turns, over = 0, False
         while not over:
-            assert seen["agent_id"] == f"agent_{turns % 4}" and len(seen["mask"]) == 91
-            seen, _, terminated, truncated, info = env.step(int(rng.integers(91)))
+            assert observation["agent_id"] == f"agent_{turns % 4}" and len(observation["mask"]) == 91
+            observation, _, terminated, truncated, info = env.step(int(rng.integers(91)))
             over = terminated or truncated
             turns += 1
         assert info["trial_index"] == 1 and info["trial_ended"]

@@ -11,7 +11,7 @@ from oracle_batch import OracleBatch
 from drive_env.config import DriveConfig
 
 
-def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
+def oracle_record(config, restart="auto", calls=60, seed=0, num_worlds=3):
     stages = [
         coasting_stage([{"goal_step": 4}, {"wall_step": 3}, {"car_step": 5}, {}]),
         coasting_stage([{"goal_step": 1}, {"goal_step": 2, "wall_step": 2}]),
@@ -40,12 +40,12 @@ def staged_play(config, restart="auto", calls=60, seed=0, num_worlds=3):
     ],
 )
 def test_the_oracle_obeys_the_laws(choices, restart):
-    laws.check(staged_play(DriveConfig(**choices), restart))
+    laws.check(oracle_record(DriveConfig(**choices), restart))
 
 
 @pytest.mark.parametrize("name", [name for name in rollouts.ARRAYS if name != "observations"])
 def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
-    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=22, num_worlds=2)
+    record = oracle_record(DriveConfig(max_trials=2, trial_steps=6), calls=22, num_worlds=2)
     for t in range(len(record.arrays)):
         for r in range(len(record.world_of_agent)):
             values = record.arrays[t][name]
@@ -58,7 +58,7 @@ def test_a_single_wrong_entry_of_any_channel_breaks_a_law(name):
 
 
 def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
-    record = staged_play(DriveConfig(max_trials=2, trial_steps=6), calls=40)
+    record = oracle_record(DriveConfig(max_trials=2, trial_steps=6), calls=40)
     for t, arrays in enumerate(record.arrays):
         for r in np.flatnonzero(arrays["removed"] | (arrays["invalid_step"] & ~arrays["stopped"])):
             if arrays["first"][r] and not arrays["removed"][r]:
@@ -73,7 +73,7 @@ def test_a_wrong_observation_of_a_restart_or_a_removed_agent_breaks_a_law():
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1.5, -1.5])
 def test_an_observation_outside_the_space_breaks_a_law(wrong):
-    record = staged_play(DriveConfig(max_trials=1, trial_steps=6), calls=5)
+    record = oracle_record(DriveConfig(max_trials=1, trial_steps=6), calls=5)
     record.arrays[2]["observations"][np.flatnonzero(~record.arrays[2]["waits"])[0], 1] = wrong
     with pytest.raises(AssertionError, match="law_11"):
         laws.check(record)

@@ -39,7 +39,7 @@ def test_caller_restart_leaves_the_last_restart_to_the_caller_and_inner_ones_to_
 # -- initial ages
 
 
-def test_an_age_shortens_the_first_trial_of_an_episode_only_and_books_nothing():
+def test_an_age_shortens_the_first_trial_of_an_episode_only_and_records_nothing():
     batch = make_batch(
         coasting_stage([{}, {"wall_step": 2}]), 3, max_trials=2, trial_steps=5, observation={"time_left": "actor"}
     )

@@ -49,7 +49,7 @@ def test_a_seeded_rollout_gives_the_golden_bytes(rollout):
 
 def test_the_rollouts_have_every_event_and_outcome():
     """Rollouts without events would have the same hash in any core."""
-    outcomes, trials, seen, tiny = set(), 0, set(), 0
+    outcomes, trials, occurred, tiny = set(), 0, set(), 0
     for rollout in golden.ROLLOUTS:
         batch = golden.begin(rollout)
         if batch is None:
@@ -58,14 +58,14 @@ def test_the_rollouts_have_every_event_and_outcome():
         for _ in golden.snapshots_of(batch):
             outcomes |= set(np.unique(batch.outcome).tolist())
             trials = max(trials, int(batch.trial_index.max()) + 1)
-            seen |= {name for name in golden.OUTPUTS if getattr(batch, name).any()}
+            occurred |= {name for name in golden.OUTPUTS if getattr(batch, name).any()}
             average = batch._core.state["average"]
             tiny += int(((average != 0) & (np.abs(average) < np.finfo(average.dtype).tiny)).sum())
-        seen |= {"log_replay_vehicles" for roles in batch.roles if roles.log_replay_count}
-        seen |= {"static_vehicles" for roles in batch.roles if roles.static_count}
+        occurred |= {"log_replay_vehicles" for roles in batch.roles if roles.log_replay_count}
+        occurred |= {"static_vehicles" for roles in batch.roles if roles.static_count}
     real = golden.begin("map_942/discrete") is not None
     assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
-    assert seen == {*golden.OUTPUTS, "static_vehicles", *(["log_replay_vehicles"] if real else [])}
+    assert occurred == {*golden.OUTPUTS, "static_vehicles", *(["log_replay_vehicles"] if real else [])}
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)

@@ -104,16 +104,16 @@ def test_a_lone_car_keeps_to_its_lanes_with_every_form_of_action(action_type):
         assert np.abs(change[:, 1] * ahead[:-5, 0] - change[:, 0] * ahead[:-5, 1]).max() < 5.0
 
 
-def test_action_types_give_the_same_motion():
-    scene, shown = generate_scene("town", seed=1, agents=16), {}
+def test_action_types_encode_the_same_controls():
+    scene, actions = generate_scene("town", seed=1, agents=16), {}
     for action_type in ACTION_TYPES:
         with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
             batch.reset()
-            shown[action_type] = LaneDriver(batch).act()
-    bins = np.stack(np.divmod(shown["discrete"], 13), axis=1)
-    assert (bins == shown["multi_discrete"]).all()
-    assert np.abs(bins / [3, 6] - 1.0 - shown["continuous"]).max() <= 0.5 / 3 + 1e-6
-    assert (np.abs(bins / [3, 6] - 1.0 - shown["continuous"])[:, 1] <= 0.5 / 6 + 1e-6).all()
+            actions[action_type] = LaneDriver(batch).act()
+    bins = np.stack(np.divmod(actions["discrete"], 13), axis=1)
+    assert (bins == actions["multi_discrete"]).all()
+    assert np.abs(bins / [3, 6] - 1.0 - actions["continuous"]).max() <= 0.5 / 3 + 1e-6
+    assert (np.abs(bins / [3, 6] - 1.0 - actions["continuous"])[:, 1] <= 0.5 / 6 + 1e-6).all()
 
 
 def test_the_same_state_gives_the_same_actions():
@@ -152,7 +152,7 @@ def test_a_car_that_stands_for_ever_is_passed_when_the_other_lane_is_free(oncomi
         assert play_trial(batch) == ["goal"] * (len(places) - 1)
 
 
-def test_where_ways_cross_both_cars_get_through():
+def test_cars_whose_paths_cross_both_reach_their_goals():
     objects = cars([(0, 0), (40, -40)], [(80, 0), (40, 40)])
     objects.heading_rad[0, 1] = math.pi / 2
     scene = make_scene("crossing", objects, [
@@ -161,7 +161,7 @@ def test_where_ways_cross_both_cars_get_through():
         assert play_trial(batch) == ["goal", "goal"]
 
 
-def test_without_lanes_the_log_is_the_way_and_without_a_log_the_straight_line():
+def test_without_lanes_the_log_is_the_reference_path_and_without_a_log_a_straight_line():
     frames, radius_m = 91, 40.0
     angle = np.linspace(0.0, math.pi / 2, frames)
     objects = cars([(0, 0)], [(radius_m, radius_m)], frames=frames)
@@ -207,10 +207,10 @@ def test_absent_agents_get_an_action_and_a_world_out_of_range_is_refused():
             driver.act(2)
 
 
-@pytest.mark.parametrize("given", ["town", None])
-def test_a_driver_of_something_else_is_refused(given):
+@pytest.mark.parametrize("batch", ["town", None])
+def test_a_driver_of_something_else_is_refused(batch):
     with pytest.raises(ConfigError, match="batch is .*; it must be a Batch"):
-        LaneDriver(given)
+        LaneDriver(batch)
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)

@@ -1,4 +1,4 @@
-"""How do tests find a route in a scene that no batch plays? In the core's scene of all its objects."""
+"""How do tests find a route in a scene without a batch? In the core's scene of all its objects."""
 
 from __future__ import annotations
 

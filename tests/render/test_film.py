@@ -62,9 +62,9 @@ def test_a_gif_keeps_the_colours_of_states_that_come_late(tmp_path):
     write_video([first, late], tmp_path / "film.gif")
     with Image.open(tmp_path / "film.gif") as film:
         film.seek(1)
-        shown = np.asarray(film.convert("RGB"))
-    assert tuple(shown[20, 20]) == colours.STATE_COLOURS[colours.COLLISION]
-    assert np.abs(shown[2, 2].astype(int) - colours.LAND).max() <= 4
+        picture = np.asarray(film.convert("RGB"))
+    assert tuple(picture[20, 20]) == colours.STATE_COLOURS[colours.COLLISION]
+    assert np.abs(picture[2, 2].astype(int) - colours.LAND).max() <= 4
 
 
 @pytest.mark.parametrize("ending", ["mp4", "gif"])

@@ -34,7 +34,7 @@ class Toolkit:
         pass
 
     def __init__(self, display=True):
-        self.display, self.shown, self.updates, self.destroyed = display, [], 0, 0
+        self.display, self.pictures, self.updates, self.destroyed = display, [], 0, 0
 
     def Tk(self, className):
         if not self.display:
@@ -44,7 +44,7 @@ class Toolkit:
             destroy=self._destroy, protocol=lambda name, call: setattr(self, "on_close", call))
 
     def Label(self, root, **options):
-        return SimpleNamespace(pack=lambda: None, configure=lambda image: self.shown.append(image))
+        return SimpleNamespace(pack=lambda: None, configure=lambda image: self.pictures.append(image))
 
     def PhotoImage(self, data, format, master):
         return data
@@ -84,7 +84,7 @@ def test_a_window_shows_the_picture_in_real_time(batch, toolkit):
     look, begin = SceneView(batch), time.monotonic()
     for number in range(4):
         assert screen.show() is None
-        head, body = toolkit.shown[-1][:16], toolkit.shown[-1][16:]
+        head, body = toolkit.pictures[-1][:16], toolkit.pictures[-1][16:]
         assert head == b"P6 1280 720 255\n" and body == look.frame().tobytes()
         assert toolkit.updates == number + 1
         drive(batch)
@@ -129,11 +129,11 @@ def test_the_parallel_env_draws_its_world(toolkit):
     assert copy.render().shape == PICTURE
     env.close()
 
-    shown = parallel_env([town], render_mode="human")
-    shown.reset(seed=0)
-    shown.step({agent: 45 for agent in shown.agents})
-    assert toolkit.updates == 2 and shown.render() is None and toolkit.updates == 3
-    shown.close()
+    drawn_env = parallel_env([town], render_mode="human")
+    drawn_env.reset(seed=0)
+    drawn_env.step({agent: 45 for agent in drawn_env.agents})
+    assert toolkit.updates == 2 and drawn_env.render() is None and toolkit.updates == 3
+    drawn_env.close()
     assert toolkit.destroyed == 1
 
 
@@ -149,10 +149,10 @@ def test_an_env_that_is_opened_again_draws_again(make, toolkit):
     assert np.array_equal(before, env.render())
     env.close()
 
-    shown = make(render_mode="human")
+    drawn_env = make(render_mode="human")
     for times in (1, 2):
-        shown.reset(seed=0)
-        shown.close()
+        drawn_env.reset(seed=0)
+        drawn_env.close()
         assert toolkit.updates == toolkit.destroyed == times
 
 
@@ -170,11 +170,11 @@ def test_the_gymnasium_env_draws_its_world(toolkit):
     env.reset(seed=0)
     assert env.render().shape == PICTURE and env.metadata["render_fps"] == 10.0
     env.close()
-    shown = gymnasium.make("drive_env/Drive-v0", render_mode="human")
-    shown.reset(seed=0)
-    shown.step(45)
+    drawn_env = gymnasium.make("drive_env/Drive-v0", render_mode="human")
+    drawn_env.reset(seed=0)
+    drawn_env.step(45)
     assert toolkit.updates == 2
-    shown.close()
+    drawn_env.close()
 
 
 def test_the_vector_env_draws_every_world():

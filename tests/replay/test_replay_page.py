@@ -167,8 +167,8 @@ def test_the_page_shows_the_recorded_observation(page, played):
         assert np.array(on_page["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
         # The core has an order of segments of its own.
         roads = filled_slots(observation, layout, "roads/kind", "roads/half_length")
-        shown = np.sort(np.array(on_page["roads"]).reshape(-1, 2), axis=0)
-        assert shown == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
+        drawn = np.sort(np.array(on_page["roads"]).reshape(-1, 2), axis=0)
+        assert drawn == pytest.approx(np.sort(roads, axis=0), abs=1e-3), moment
 
 
 # ---- two trials ----

@@ -1,4 +1,4 @@
-"""Does a replay page hold what the batch showed?"""
+"""Does a replay page hold the arrays of the batch?"""
 
 import re
 
@@ -40,44 +40,44 @@ def rollout(batch, recorder, driver, trials, each_step=lambda: None):
 
 @pytest.fixture(scope="module")
 def played():
-    """Two episodes of two short trials: the page, the recording, and what the batch showed at every call."""
+    """Two episodes of two short trials: the page, the recording, and the arrays of the batch after every call."""
     scene = generate_scene("intersection", seed=2, agents=6)
     config = DriveConfig(max_trials=2, trial_steps=30, reward=RewardConfig(collision=-0.37, offroad=-0.21))
-    shown = []
+    snapshots = []
     with Batch(scene, config=config, seed=4) as batch:
         recorder = Recorder(batch)
 
         def store():
             names = (*FLAGS, "outcome", "rewards", "observations", "trial_index")
-            shown.append(batch.vehicles() | {name: getattr(batch, name).copy() for name in names})
+            snapshots.append(batch.vehicles() | {name: getattr(batch, name).copy() for name in names})
 
         rollout(batch, recorder, RandomDriver(batch, 1), 4, store)
         recording = recorder.recording()
-    return Page(recording.html()), recording, shown
+    return Page(recording.html()), recording, snapshots
 
 
-def frames_of(page, shown):
-    """Each trial's number with what the batch showed in its frames, which are consecutive."""
+def frames_of(page, snapshots):
+    """Each trial's number with the arrays of its frames, which are consecutive."""
     at = 0
     for number, trial in enumerate(page.header["trials"]):
-        yield number, shown[at : at + trial["frames"]]
+        yield number, snapshots[at : at + trial["frames"]]
         at += trial["frames"]
-    assert at == len(shown)
+    assert at == len(snapshots)
 
 
 def test_every_call_is_a_frame_of_the_trial_it_belongs_to(played):
-    page, _, shown = played
+    page, _, snapshots = played
     trials = [(trial["episode"], trial["index"]) for trial in page.header["trials"]]
     assert trials == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    for number, frames in frames_of(page, shown):
+    for number, frames in frames_of(page, snapshots):
         assert {int(frame["trial_index"][0]) for frame in frames} == {page.header["trials"][number]["index"]}
         assert [bool(frame["trial_ended"].any()) for frame in frames] == [False] * (len(frames) - 1) + [True]
         assert page.header["trials"][number]["complete"]
 
 
 def test_positions_are_within_a_centimetre_and_headings_within_a_minute_of_arc(played):
-    page, _, shown = played
-    for number, frames in frames_of(page, shown):
+    page, _, snapshots = played
+    for number, frames in frames_of(page, snapshots):
         for name in ("x_m", "y_m", "speed_mps"):
             gap = page.frames(f"trial{number}/{name}") - [frame[name] for frame in frames]
             assert np.abs(gap).max() <= 0.00501
@@ -86,9 +86,9 @@ def test_positions_are_within_a_centimetre_and_headings_within_a_minute_of_arc(p
 
 
 def test_channels_are_exact(played):
-    page, _, shown = played
+    page, _, snapshots = played
     assert page.header["flags"] == list(FLAGS)
-    for number, frames in frames_of(page, shown):
+    for number, frames in frames_of(page, snapshots):
         bits = page.frames(f"trial{number}/flags").astype(int)
         for place, name in enumerate(FLAGS):
             assert ((bits >> place & 1) == [frame[name] for frame in frames]).all(), name
@@ -98,10 +98,10 @@ def test_channels_are_exact(played):
 
 
 def test_ego_and_trial_features_are_within_their_quantum(played):
-    page, recording, shown = played
+    page, recording, snapshots = played
     own = [recording.layout[feature["name"]].offset for feature in page.header["own"]]
     assert len(own) == sum(name.startswith(("ego/", "trial/")) for name in recording.layout)
-    for number, frames in frames_of(page, shown):
+    for number, frames in frames_of(page, snapshots):
         stored = page.frames(f"trial{number}/own").reshape(len(frames), -1, len(own))
         assert np.abs(stored - [frame["observations"][:, own] for frame in frames]).max() <= 2.0**-16 + 1e-7
 

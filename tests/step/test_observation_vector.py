@@ -1,4 +1,4 @@
-"""What does an agent observe? Whole plays against brute force in float64, and single facts by hand."""
+"""What does an agent observe? Whole rollouts against brute force in float64, and single facts by hand."""
 
 import math
 
@@ -9,7 +9,7 @@ from scripted_scenes import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive,
 
 from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
 
-# ---- plays ----
+# ---- rollouts ----
 
 
 def scene_of(name):
@@ -88,7 +88,7 @@ def test_values_stay_inside_the_space_however_far_an_agent_drives():
 
 
 def test_the_scales_are_the_documented_ones():
-    """Numbers a reader can check: 30 m in a view of 100 m are shown as 0.3."""
+    """Numbers a reader can check: 30 m in a view of 100 m are observed as 0.3."""
     partner = Actor(30.0, 40.0, math.pi / 2, length_m=5.0, width_m=2.5, kind="cyclist")
     scene = stage([driver(speed_mps=10.0, goal_m=(60.0, 80.0)), partner],
                   [("edge", [(20.0, 10.0), (26.0, 10.0)])])

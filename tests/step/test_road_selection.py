@@ -1,4 +1,4 @@
-"""Which roads does `road_selection="near"` show? The k nearest to the middle of a sub-cell; caching changes no byte."""
+"""Which roads does `road_selection="near"` select? The k nearest to the middle of a sub-cell, cached or not."""
 
 import dataclasses
 
@@ -81,15 +81,15 @@ def test_cached_cell_lists_change_no_byte(how, view, name):
     scenes = [scene_of(name), generate_scene("intersection", agents=6)]
     ways = [{"memory": 256, "threads": 1}, {"memory": 0, "threads": 1}, {"memory": 256, "threads": 4},
             {"memory": 0, "threads": 3}]
-    plays = [played(scenes, config.replace(observation={"road_memory_mib": way["memory"]}), num_worlds=6,
+    runs = [played(scenes, config.replace(observation={"road_memory_mib": way["memory"]}), num_worlds=6,
                     threads=way["threads"]) for way in ways]
-    for first, *others in zip(*plays):
+    for first, *others in zip(*runs):
         for other in others:
             assert (first.observations == other.observations).all()
 
 
 def test_a_road_memory_too_small_for_all_lists_changes_no_byte():
-    """1 MiB holds 1,820 lists of 128 roads; the agents of this play pass through more sub-cells."""
+    """1 MiB holds 1,820 lists of 128 roads; the agents of this rollout pass through more sub-cells."""
     scenes = [generate_scene("town", seed=seed, agents=32) for seed in range(8)]
     cells = set()
     for small, large in zip(*(played(scenes, NEAR.replace(observation={"road_memory_mib": memory}), steps=150,
