@@ -82,11 +82,12 @@ OBSERVATIONS = {
     "time_left": choice("off", "actor"),
 }
 DYNAMICS = {
-    "model": choice("bicycle"),
+    "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip"),
     "max_acceleration_mps2": number(0.01, 50.0),
     "max_steering_rad": number(0.01, 1.2),
     "max_speed_mps": number(0.1, 150.0),
     "min_speed_mps": number(-50.0, 0.0),
+    "friction": number(0.01, 5.0),
 }
 REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS}
@@ -162,7 +163,10 @@ def test_what_a_config_accepts_a_batch_can_be_made_of(kind, name):
             continue  # and three possible agents
         if name == "control" and isinstance(value, list):
             value = [5, 2]
-        with Batch(scenes=[scene], config=within(kind, {name: value})) as batch:
+        # Not every model offers discrete actions.
+        config = (within(kind, {name: value}) if name != "model"
+                  else DriveConfig(dynamics=value, action_type="continuous"))
+        with Batch(scenes=[scene], config=config) as batch:
             batch.reset()
             batch.step(np.zeros_like(batch.actions))
 

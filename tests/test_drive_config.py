@@ -164,7 +164,7 @@ def flat(config):
 @pytest.mark.parametrize("group", NESTED)
 def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     field = dataclasses.fields(NESTED[group])[-1].name
-    value = {"time_left": "actor", "min_speed_mps": -3.0, "progress_per_m": 0.5}[field]
+    value = {"time_left": "actor", "friction": 0.5, "progress_per_m": 0.5}[field]
     config = DriveConfig(**{group: {field: value}})
     assert config == DriveConfig(**{group: NESTED[group](**{field: value})})
     assert flat(config) == flat(DriveConfig()) | {f"{group}.{field}": value}
@@ -173,7 +173,7 @@ def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
 def test_a_string_for_dynamics_is_the_name_of_the_model():
     assert DriveConfig(dynamics="bicycle") == DriveConfig(dynamics=DynamicsConfig(model="bicycle"))
     assert DriveConfig(dynamics=np.str_("bicycle")) == DriveConfig.from_dict({"dynamics": "bicycle"}) == DriveConfig()
-    with pytest.raises(ConfigError, match=r"^dynamics\.model is 'unicycle'; it must be one of 'bicycle'$"):
+    with pytest.raises(ConfigError, match=r"^dynamics\.model is 'unicycle'; it must be one of 'bicycle', 'classic', "):
         DriveConfig(dynamics="unicycle")
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from ..action_space import action_dimensions, index_of_bins
 from ..config import DriveConfig
 from ..errors import ConfigError
+from .steering import WHEELBASE_SHARE
 
-CONTROLS = ("acceleration", "steering")
+CONTROLS = ("acceleration", "steering", "curvature")
 """The dimensions of an action that `actions_of` can set."""
 
 
@@ -20,17 +21,23 @@ def check_controls(config: DriveConfig) -> None:
                           f"LaneDriver they must be of {', '.join(CONTROLS)}")
 
 
-def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, config: DriveConfig) -> np.ndarray:
+def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, length_m: np.ndarray, config: DriveConfig
+               ) -> np.ndarray:
     """The actions nearest to these controls.
 
     Args:
         acceleration_mps2, steering_rad: (n,) each; values beyond the config's limits are clipped.
+        length_m: (n,) of the vehicles.
         config: sets the vehicle model with its limits, and the action type.
 
     Returns:
         (n,) or (n, dimensions), in the form of `Batch.actions`.
     """
-    values, dimensions = dict(zip(CONTROLS, (acceleration_mps2, steering_rad))), action_dimensions(config)
+    # Along a bend the midpoint between the axles moves at the slip angle.
+    slip_rad = np.arctan(0.5 * np.tan(steering_rad))
+    curvature_per_m = 2.0 * np.sin(slip_rad) / (WHEELBASE_SHARE * length_m)
+    values = dict(zip(CONTROLS, (acceleration_mps2, steering_rad, curvature_per_m)))
+    dimensions = action_dimensions(config)
     shares = [dimension.share_of(values[dimension.name]) for dimension in dimensions]
     if config.action_type == "continuous":
         return np.stack(shares, axis=1)

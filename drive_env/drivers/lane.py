@@ -55,7 +55,8 @@ class LaneDriver:
         waits = batch.waits[world * batch.agents_per_world :][: paths.count]
         acceleration_mps2, steering_rad = _controls(paths, vehicles, ~waits)
         actions = np.zeros((batch.agents_per_world, *batch.actions.shape[1:]), batch.actions.dtype)
-        actions[: paths.count] = actions_of(acceleration_mps2, steering_rad, batch.config)
+        actions[: paths.count] = actions_of(
+            acceleration_mps2, steering_rad, vehicles["length_m"][: paths.count], batch.config)
         return actions
 
     def act_all(self) -> np.ndarray:

@@ -8,7 +8,8 @@
 #include "view/action_space.h"
 
 static const double pi = 3.14159265358979323846;
-static const drv_motion_limits forward_only = {0.0f, 40.0f, 4.0f, 0.6f}, both_ways = {-10.0f, 40.0f, 4.0f, 0.6f};
+static const drv_motion_limits forward_only = {0.0f, 40.0f, 4.0f, 0.6f, 1.0f};
+static const drv_motion_limits both_ways = {-10.0f, 40.0f, 4.0f, 0.6f, 1.0f};
 
 /* The two controls of a bicycle. */
 typedef struct bicycle_control {
@@ -189,7 +190,7 @@ TEST(reversing_runs_a_turn_backwards) {
 }
 
 TEST(speeds_stop_at_their_limits) {
-    const drv_motion_limits limits = {-3.0f, 7.5f, 4.0f, 0.6f};
+    const drv_motion_limits limits = {-3.0f, 7.5f, 4.0f, 0.6f, 1.0f};
     drv_motion car = {0, 0, 0, 7.2f};
     car = advance(car, (bicycle_control){4.0f, 0.0f}, 2.5f, limits, 0.1f);
     CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
@@ -318,7 +319,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
         drv_motion_block_clear(&before);
         draw_cars(&rng, &before, round % 2 ? 1.0 : -9.0);
         after = before;
-        const drv_motion_limits wide = {-10.0f, 50.0f, 5.0f, 0.61f};
+        const drv_motion_limits wide = {-10.0f, 50.0f, 5.0f, 0.61f, 1.0f};
         drv_bicycle_advance(&after, wide, 0.1f);
         drv_motion_block found = before;
         uint8_t fit[DRV_MOTION_BLOCK];
@@ -343,7 +344,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
 }
 
 TEST(a_turn_beyond_any_wheel_angle_is_clipped) {
-    const drv_motion_limits any_angle = {-10.0f, 40.0f, 4.0f, 1.6f};
+    const drv_motion_limits any_angle = {-10.0f, 40.0f, 4.0f, 1.6f, 1.0f};
     /* The centre turns about a wheel that stands across: by at most twice the way over the wheelbase. */
     const float speeds[] = {3.0f, -3.0f}, most_rad = 2.0f * 0.3f / 2.5f;
     for (int32_t i = 0; i < 2; i++)

@@ -115,6 +115,7 @@ import golden, numpy as np
 if sys.argv[1]:
     golden.use_core(sys.argv[1])
 from drive_env import DriveConfig
+from drive_env.binding import choices
 from drive_env.scenes.expert_actions import expert_actions
 # Vehicles that wander, at any speed and with gaps: every branch of the inverse.
 frames, count = 200, 37
@@ -124,8 +125,9 @@ values = dict(x_m=share[..., 2], y_m=share[..., 2], heading_rad=heading, vx_mps=
 tracks = {name: value.astype(np.float32) for name, value in values.items()}
 tracks["valid"] = share[..., 3] > 0.1
 digest = hashlib.sha256()
-for action_type in ("continuous", "discrete"):
-    config = DriveConfig(action_type=action_type, dynamics={"min_speed_mps": -3.0})
+models = choices("dynamics")
+for model, action_type in [("bicycle", "discrete"), *((model, "continuous") for model in models)]:
+    config = DriveConfig(action_type=action_type, dynamics={"model": model, "min_speed_mps": -3.0})
     for found in expert_actions(config, 0.1, 1 + 9 * share[0, :, 2], types.SimpleNamespace(**tracks)):
         digest.update(np.ascontiguousarray(found).tobytes())
 print(digest.hexdigest())

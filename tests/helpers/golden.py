@@ -57,6 +57,13 @@ ROLLOUTS = {
     "map_942/indexed": {"observation": {"type": "index"}, "max_trials": 2, "trial_steps": 40,
                         "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
+    # One play for each further vehicle model.
+    "town/classic": {**TWO_TRIALS, "dynamics": {"model": "classic", "min_speed_mps": -2.0},
+                     "action_type": "continuous"},
+    "town/invertible_bicycle": {**TWO_TRIALS, "dynamics": "invertible_bicycle", "action_type": "continuous"},
+    "intersection/delta_local": {**IGNORE_ALL, "trial_steps": 40, "dynamics": "delta_local",
+                                 "action_type": "continuous"},
+    "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 
@@ -116,7 +123,7 @@ def draw(batch, step: int) -> np.ndarray:
         return (push * np.uint64(13) + turn).astype(np.int64)
     if batch.config.action_type == "multi_discrete":
         return np.stack([push, turn], axis=1).astype(np.int64)
-    shares = bits(ids[:, None], step, agents[:, None], np.array([3, 4]))
+    shares = bits(ids[:, None], step, agents[:, None], 3 + np.arange(batch.actions.shape[1]))
     # 24 bits fit a float32 exactly: all of this is exact.
     whole = (shares >> np.uint64(40)).astype(np.float32)
     return (whole * np.float32(2**-23) - np.float32(1)) * np.float32(0.5)

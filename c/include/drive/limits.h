@@ -36,6 +36,11 @@ enum {
 
 /* Headings are wrapped to [-pi, pi), which would lose precision with far larger ones. */
 #define DRV_HEADING_LIMIT_RAD 100.0
+/* Curvature that an action can command; published with the invertible bicycle. */
+#define DRV_CURVATURE_LIMIT_PER_M 0.3f
+/* Displacement along one axis, and turn, that an action can command for 0.1 s; published with the delta model. */
+#define DRV_DELTA_LIMIT_M 6.0f
+#define DRV_TURN_LIMIT_RAD 3.14159265358979f
 #define DRV_SIZE_LOWEST_M 0.01
 #define DRV_DT_LOWEST_S 1e-4
 #define DRV_DT_HIGHEST_S 2.0

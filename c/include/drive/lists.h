@@ -57,12 +57,22 @@
  * quantity that no table covers. */
 #define DRV_CONTROLS(X)                                                                                       \
     X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7) \
-    X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13)
+    X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13)                   \
+    X(STEERING_NINTHS, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 9)             \
+    X(CURVATURE, "curvature", "1/m", -DRV_CURVATURE_LIMIT_PER_M, DRV_CURVATURE_LIMIT_PER_M, 13)               \
+    X(AHEAD, "dx", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0)                                   \
+    X(LEFT, "dy", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0)                                    \
+    X(TURN, "dheading", "rad per 0.1 s", -DRV_TURN_LIMIT_RAD, DRV_TURN_LIMIT_RAD, 0)
 
 /* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the controls that form its actions.
  *
  * X(SYMBOL, name, first control, ...) */
-#define DRV_DYNAMICS(X) X(BICYCLE, bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
+#define DRV_DYNAMICS(X)                                                                           \
+    X(BICYCLE, bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                           \
+    X(CLASSIC, classic, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING_NINTHS)                    \
+    X(INVERTIBLE_BICYCLE, invertible_bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_CURVATURE)    \
+    X(DELTA_LOCAL, delta_local, DRV_CONTROL_AHEAD, DRV_CONTROL_LEFT, DRV_CONTROL_TURN)            \
+    X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 
@@ -81,6 +91,7 @@
     X(float, max_steering_rad, "f4", 1e-3, 1.5, NAN, "")                                       \
     X(float, max_speed_mps, "f4", 1e-3, DRV_SPEED_LIMIT_MPS, NAN, "")                          \
     X(float, min_speed_mps, "f4", -DRV_SPEED_LIMIT_MPS, 0, NAN, "")                            \
+    X(float, friction, "f4", 1e-3, 10, NAN, "")                                                \
     X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \

@@ -14,6 +14,7 @@ typedef struct drv_motion {
 /* The limits that a config sets. */
 typedef struct drv_motion_limits {
     float min_mps, max_mps, acceleration_mps2, steering_rad;
+    float friction; /* of tyres and road, as a share of the weight */
 } drv_motion_limits;
 
 /* Share of a vehicle's length between its axles. */
@@ -66,7 +67,7 @@ DRV_STEP_API const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics);
 
 static inline drv_motion_limits drv_motion_limits_of(const drv_config *config) {
     return (drv_motion_limits){config->min_speed_mps, config->max_speed_mps, config->max_acceleration_mps2,
-                               config->max_steering_rad};
+                               config->max_steering_rad, config->friction};
 }
 
 /* A block of vehicles at rest. */

@@ -1,0 +1,232 @@
+"""Does each vehicle model move as published? Against vectors, a reference in float64, and its own inverse."""
+
+import math
+
+import numpy as np
+import pytest
+from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
+from vehicle_models import MODELS, Limits, Vehicle
+
+from drive_env import Batch, ConfigError, DriveConfig
+from drive_env.action_space import action_dimensions
+from drive_env.binding import choices
+from drive_env.config import action_types
+from drive_env.drivers import LaneDriver, RandomDriver
+
+
+def begin(model, starts, dt_s=0.1, action_type="continuous", **limits):
+    """A batch of one world; a start is (x, y, heading, speed, length)."""
+    actors = [driver(x, y, heading, speed, length_m=length) for x, y, heading, speed, length in starts]
+    return batch_of(stage(actors, dt_s=dt_s), action_type=action_type, dynamics={"model": model, **limits},
+                    **IGNORE_ALL)
+
+
+def act(batch, controls):
+    """One step of continuous actions that stand for controls, in units, (agents, dimensions)."""
+    shares = [dimension.share_of(np.asarray(values, float))
+              for dimension, values in zip(action_dimensions(batch.config), np.transpose(controls), strict=True)]
+    batch.step(np.stack(shares, axis=1).astype(np.float32))
+
+
+def now(batch, agent=0):
+    """x, y, heading, speed and steering of an agent."""
+    state = batch.vehicles()
+    return np.array([*(state[name][agent] for name in ("x_m", "y_m", "heading_rad", "speed_mps")),
+                     batch._core.state["steering_rad"][0][agent]])
+
+
+def test_every_model_is_in_these_tests():
+    assert set(MODELS) == set(choices("dynamics"))
+
+
+# ---- published vectors ----
+
+CLASSIC = {"max_steering_rad": 0.667, "min_speed_mps": -2.0}
+INVERTIBLE = {"max_acceleration_mps2": 6.0}
+LEFT = [(2 - 0.5 * i, 0.05 + 0.02 * i) for i in range(10)]
+NAN = math.nan
+"""Not published."""
+
+VECTORS = {
+    "classic, left": ("classic", CLASSIC, (0, 0, 0, 10, 4.5), [(1.333, 0.5)] * 10, {
+        1: (1.012873214, 0.030422712, 0.022535343, 10.1333, 0.06),
+        2: (2.03601998, 0.115284075, 0.068301864, 10.2666, 0.12),
+        10: (8.158038165, 5.251657129, 1.324382184, 11.333, 0.5)}),
+    "classic, into reverse": ("classic", CLASSIC, (1, 2, 3, 1, 4.5), [(-4, -0.333)] * 10, {
+        10: (1.98525452, 1.737164458, 3.131968298, -2, -0.333)}),
+    "invertible_bicycle, from rest": ("invertible_bicycle", INVERTIBLE, (0, 0, 0, 0, 4.5), [(0.6, 0.03)], {
+        1: (0.003, 0, 9e-5, 0.06, NAN)}),
+    "invertible_bicycle, spiral": ("invertible_bicycle", INVERTIBLE, (0, 0, 0.3, 8, 4.5), LEFT, {
+        1: (0.773822556, 0.239371367, 0.3405, math.hypot(7.729219994, 2.738459108), NAN),
+        10: (6.11776169, 4.970983377, 1.456125, math.hypot(0.886756395, 7.699101447), NAN)}),
+    "delta_local, ahead": ("delta_local", {}, (1, 2, 0.5, 0, 4.5), [(1, 0.1, 0.05)], {
+        1: (1.829640008, 2.567183795, 0.55, 8.29640008 * math.cos(0.55) + 5.671837948 * math.sin(0.55), 0)}),
+    "delta_local, limited": ("delta_local", {}, (1, 2, 3.1, 0, 4.5), [(7, -0.2, 0.1)], {
+        1: (-4.986494769, 2.449311005, -3.083185307,
+            -59.864947692 * math.cos(3.2) + 4.493110047 * math.sin(3.2), 0)}),
+}
+
+
+@pytest.mark.parametrize("model, limits, start, controls, expected", VECTORS.values(), ids=VECTORS)
+def test_a_model_moves_by_its_published_vectors(model, limits, start, controls, expected):
+    batch = begin(model, [start], **limits)
+    for step, control in enumerate(controls, 1):
+        act(batch, [control])
+        if step in expected:
+            found, due = now(batch), np.array(expected[step])
+            known = ~np.isnan(due)
+            assert np.abs(found - due)[known] == pytest.approx(0, abs=1e-5 * max(1.0, np.nanmax(np.abs(due))))
+
+
+@pytest.mark.parametrize("friction, acceleration, speed_mps, curvature", [
+    (0.9, 0, 15, 0.03924), (0.3, 0, 15, 0.01308), (0.5, -4, 15, 0.012617), (0.3, -4, 15, 0.0)])
+def test_a_car_turns_no_more_than_its_friction_circle_allows(friction, acceleration, speed_mps, curvature):
+    """The commanded curvature is 0.05 1/m; braking takes its share of the circle, and at 0.3 all of it."""
+    length_m, slip = 5.0, math.asin(0.5 * 3.0 * 0.05)
+    batch = begin("grip", [(0, 0, 0, speed_mps, length_m)], friction=friction)
+    act(batch, [(acceleration, math.atan(2 * math.tan(slip)))])
+    _, _, heading, after_mps, _ = now(batch)
+    assert heading / (0.1 * after_mps) == pytest.approx(curvature, abs=2e-6)
+    assert after_mps == pytest.approx(speed_mps + 0.1 * max(acceleration, -friction * 9.81), abs=1e-5)
+
+
+# ---- float64 ----
+
+
+@pytest.mark.parametrize("dt_s", (0.1, 0.5))
+@pytest.mark.parametrize("model", MODELS)
+def test_agents_move_as_the_reference_model(model, dt_s):
+    rng = np.random.default_rng(6)
+    limits = {"min_speed_mps": -5.0, "max_speed_mps": 25.0, "friction": 0.4}
+    starts = [(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(0, 20), length)
+              for i, length in enumerate((2.0, 4.5, 12.0, 7.3))]
+    batch = begin(model, starts, dt_s, **limits)
+    cars = [Vehicle(complex(x, y), heading, speed, length) for x, y, heading, speed, length in starts]
+    bounds = Limits(-5.0, 25.0, 0.6, 0.4, dt_s)
+    dimensions = action_dimensions(batch.config)
+    for _ in range(40):
+        shares = rng.uniform(-1, 1, (4, len(dimensions))).astype(np.float32)
+        batch.step(shares)
+        for agent, share in enumerate(shares):
+            control = [float(s) * dimension.high for s, dimension in zip(share, dimensions, strict=True)]
+            cars[agent] = MODELS[model](cars[agent], control, bounds)
+            x, y, heading, speed, _ = now(batch, agent)
+            assert abs(complex(x, y) - cars[agent].position) < 5e-3
+            assert math.remainder(heading - cars[agent].heading_rad, 2 * math.pi) == pytest.approx(0, abs=1e-4)
+            assert speed == pytest.approx(cars[agent].speed_mps, abs=1e-4)
+
+
+def test_inside_the_friction_circle_a_car_is_a_bicycle_to_the_bit():
+    rng = np.random.default_rng(7)
+    starts = [(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(5, 12), 4.5) for i in range(16)]
+    grip, bicycle = begin("grip", starts), begin("bicycle", starts)
+    for _ in range(50):
+        # At 12 + 2 m/s and 0.08 rad a car of 4.5 m turns at 5.8 m/s2.
+        shares = np.stack([rng.uniform(-0.1, 0.1, 16), rng.uniform(-0.13, 0.13, 16)], 1).astype(np.float32)
+        grip.step(shares)
+        bicycle.step(shares)
+        for name, found in grip._core.state.items():
+            assert found.tobytes() == bicycle._core.state[name].tobytes(), name
+
+
+# ---- action types ----
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if len(action_types(model)) > 1])
+def test_the_same_control_moves_alike_in_every_action_type(model):
+    starts = [(0.0, 100.0 * i, 0.3 * i, 8.0, 4.5) for i in range(6)]
+    batches = {kind: begin(model, starts, action_type=kind) for kind in action_types(model)}
+    dimensions = action_dimensions(batches["continuous"].config)
+    bins_of = [dimension.bins for dimension in dimensions]
+    assert batches["discrete"].single_action_space.n == math.prod(bins_of)
+    assert (batches["multi_discrete"].single_action_space.nvec == bins_of).all()
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        bins = rng.integers(0, bins_of, (6, len(dimensions)))
+        batches["multi_discrete"].step(bins)
+        batches["discrete"].step(np.ravel_multi_index(tuple(bins.T), bins_of))
+        batches["continuous"].step(np.stack(
+            [dimension.shares[bins[:, i]] for i, dimension in enumerate(dimensions)], 1))
+        positions = [batch.vehicles()["x_m"] for batch in batches.values()]
+        assert (positions[0] == positions[1]).all() and (positions[0] == positions[2]).all()
+
+
+def test_a_model_without_tables_refuses_discrete_actions():
+    with pytest.raises(ConfigError, match=r"action_type is 'discrete'; for dynamics.model 'delta_local' it must be "
+                                          r"'continuous'"):
+        DriveConfig(dynamics="delta_local")
+    assert DriveConfig(dynamics="delta_local", action_type="continuous").dynamics.model == "delta_local"
+
+
+def test_an_action_of_three_numbers_that_does_not_fit_is_shown_whole():
+    batch = begin("delta_local", [(0, 0, 0, 5, 4.5)])
+    with pytest.raises(Exception, match=r"is \(0, 2, 0\); all must be finite and in -1 to 1"):
+        batch.step(np.array([[0, 2, 0]], np.float32))
+
+
+# ---- inverses ----
+
+
+EXACT_M = {"delta_local": 2e-4}
+"""Largest distance of a replay from a log that the model itself drove; rounding of headings adds up in the others."""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_play_of_the_model_is_replayed(model):
+    rng = np.random.default_rng(9)
+    batch = begin(model, [(0, 0, 0.4, 12.0, 4.5)], friction=0.5)
+    dimensions, log = action_dimensions(batch.config), []
+    for _ in range(41):
+        x, y, heading, speed, _ = now(batch)
+        log.append((x, y, heading, speed))
+        # Small enough displacements for the speed to stay below its limit, at which a replay begins.
+        batch.step((rng.uniform(-0.5, 0.5, (1, len(dimensions)))).astype(np.float32))
+    assert model == "delta_local" or min(abs(pose[3]) for pose in log) > 1.0
+    scene = stage([Actor(log=tuple(log), goal_m=(9e3, 0.0), length_m=4.5)])
+    with Batch(scene, config=DriveConfig(action_type="continuous", dynamics={"model": model, "friction": 0.5},
+                                         **IGNORE_ALL)) as again:
+        again.reset()
+        expert = again.expert_actions()
+        assert expert.valid.all()
+        for step, action in enumerate(expert.actions):
+            again.step(action)
+            x, y, heading, speed, _ = now(again)
+            assert math.hypot(x - log[step + 1][0], y - log[step + 1][1]) < EXACT_M.get(model, 5e-3)
+            assert math.remainder(heading - log[step + 1][2], 2 * math.pi) == pytest.approx(0, abs=1e-4)
+
+
+def test_curvature_is_determined_where_both_speeds_are_high_enough():
+    """The published test of the inverse: from rest to (1, 1) m/s in a step of 0.1 s, 14.14 m/s2 without curvature."""
+    log = ((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, math.pi / 4, math.sqrt(2.0)))
+    scene = stage([Actor(log=log, goal_m=(9e3, 0.0))])
+    expert = scene.expert_actions({"action_type": "continuous", "dynamics": {
+        "model": "invertible_bicycle", "max_acceleration_mps2": 20.0}})
+    assert expert.actions[0, 0] * 20.0 == pytest.approx([14.142136, 0.0], abs=1e-5)
+    assert expert.slow[0, 0] and not expert.clipped[0, 0]
+
+
+def test_a_change_beyond_friction_is_clipped():
+    turning = tuple((1.5 * step, 0.0, 0.06 * step, 15.0) for step in range(6))
+    scene = stage([Actor(log=turning, goal_m=(9e3, 0.0))])
+    found = {friction: scene.expert_actions({"action_type": "continuous", "dynamics": {
+        "model": "grip", "friction": friction}}) for friction in (0.3, 1.0)}
+    assert found[0.3].clipped.all() and not found[1.0].clipped.any()
+
+
+# ---- drivers ----
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_rule_based_driver_drives_a_model_or_names_what_it_cannot_set(model):
+    config = DriveConfig(dynamics=model, action_type="continuous", agents_per_world=4)
+    with Batch("town", config=config) as batch:
+        batch.reset()
+        assert RandomDriver(batch).act().shape == batch.actions.shape
+        if model == "delta_local":
+            with pytest.raises(ConfigError, match="model is 'delta_local', whose actions set dx, dy, dheading"):
+                LaneDriver(batch)
+            return
+        rules = LaneDriver(batch)
+        for _ in range(200):
+            batch.step(rules.act_all())
+        assert batch.metrics()["goal"].value == 1.0
