@@ -28,7 +28,7 @@ def of_core(scene, **choices):
     return batch._core.scene_handles[0], batch
 
 
-def test_envs_of_one_scene_share_it_and_play_as_alone():
+def test_envs_of_one_scene_share_it_and_step_as_alone():
     with Batch(TOWN, config=CONFIG, threads=1) as alone:
         expected = rollout(alone)
     batches = [Batch(generate_scene("town", seed=3, agents=6), config=CONFIG, threads=1) for _ in range(3)]

@@ -184,7 +184,7 @@ def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_c
 
 
 @pytest.mark.parametrize("name, value", [("x_m", np.nan), ("x_m", 1e30), ("scene_index", 99)])
-def test_a_mask_hides_no_value_that_the_core_could_not_take(name, value):
+def test_a_masked_entry_is_checked_like_any_other(name, value):
     batch = opened()
     before, state = pickle.dumps(batch), batch.state_dict()
     array = state[f"state/{name}"]

@@ -228,7 +228,7 @@ def test_values_learn_the_returns():
     assert (values - returns)[kept].abs().mean() < 0.5
 
 
-def test_a_wait_cut_by_the_segment_s_end_is_valued_as_if_it_had_been_seen_through():
+def test_a_wait_that_the_segment_cuts_is_valued_as_a_complete_one():
     """At any cut inside a wait the restart's value equals the one the rollout finds when the wait is over."""
     _, long = played(1, steps=90)
     _, short = played(3, steps=30)

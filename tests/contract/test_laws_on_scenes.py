@@ -114,7 +114,7 @@ def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner(name
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch(name, scenes_of):
+def test_law_10_a_world_does_not_depend_on_the_others_of_its_batch(name, scenes_of):
     scenes, ids = scenes_of(name), [0, 1, 5, 77]
 
     def make(world_ids, threads):

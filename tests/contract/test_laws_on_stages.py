@@ -43,7 +43,7 @@ def scene_with_log_replays(agents, log_replays, valid):
     return make_scene("log_replays", objects, lanes)
 
 
-def test_law_6_after_the_last_trial_the_restart_shows_what_reset_would_show():
+def test_law_6_after_the_last_trial_the_restart_has_the_observations_of_a_reset():
     """The next episode is the same whether `reset` follows the end of the episode or cuts it."""
     batch = two_trials_of_everything(seed=5)
     batch.reset()
@@ -131,7 +131,7 @@ def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
     assert same_bits(spoilt[:, 1], numbers[:, 1])
 
 
-def test_law_10_a_world_plays_the_same_whatever_else_is_in_the_batch():
+def test_law_10_a_world_does_not_depend_on_the_others_of_its_batch():
     rng = np.random.default_rng(2)
     ids = [0, 1, 2, 3, 7, 1000, 2**40]
     pushes = {i: rng.integers(0, 7, (60, 4)) for i in ids}

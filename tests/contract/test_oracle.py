@@ -260,7 +260,7 @@ def test_calls_out_of_order_are_errors():
 
 @pytest.mark.parametrize("length", [LONG, SHORT])
 @pytest.mark.parametrize("speed", [60, 75, 260])
-def test_a_coasting_car_meets_what_stands_on_its_lane_in_the_scheduled_step(speed, length):
+def test_a_coasting_car_has_each_event_in_its_scheduled_step(speed, length):
     for event, fact in (("goal_step", "goal"), ("wall_step", "offroad"), ("car_step", "collision")):
         for due in range(1, 12):
             motion = Motion(coasting_stage([{event: due}], speed=speed, length=length))

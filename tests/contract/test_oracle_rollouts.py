@@ -104,7 +104,7 @@ ALL_AT_ONCE = {
 
 @pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
 @pytest.mark.parametrize("max_trials", [1, 3])
-def test_adversarial_plays_follow_the_contract(agents, max_trials):
+def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
     for on_goal, on_collision, on_offroad in itertools.product(EVENT_RESPONSES, EVENT_RESPONSES, EVENT_RESPONSES):
         config = BLIND.replace(max_trials=max_trials, trial_steps=4, on_goal=on_goal,
                              on_collision=on_collision, on_offroad=on_offroad)
@@ -116,7 +116,7 @@ def test_adversarial_plays_follow_the_contract(agents, max_trials):
 
 @pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 1.0])
-def test_adversarial_plays_with_a_share_limit_follow_the_contract(agents, limit):
+def test_adversarial_rollouts_with_a_share_limit_follow_the_contract(agents, limit):
     for on_goal, max_trials in itertools.product(EVENT_RESPONSES, (1, 3)):
         config = BLIND.replace(
             max_trials=max_trials,
@@ -168,7 +168,7 @@ def test_a_share_of_exactly_the_limit_ends_the_trial(agents):
 
 
 @pytest.mark.parametrize("max_trials", [1, 3])
-def test_caller_restart_shows_the_channels_of_the_contract(max_trials):
+def test_caller_restart_has_the_channels_of_the_contract(max_trials):
     stages = [coasting_stage([{"goal_step": 2}, {"wall_step": 1}]), coasting_stage([{"goal_step": 5}, {}])]
     config = BLIND.replace(max_trials=max_trials, trial_steps=6)
     lockstep = Lockstep(stages, config, num_worlds=3, restart="caller")

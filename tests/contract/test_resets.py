@@ -25,7 +25,7 @@ def test_reset_with_a_seed_opens_episode_0_of_that_seed():
         fresh.step(actions)
 
 
-def test_reset_opens_the_next_episode_and_seeds_tell_streams_apart():
+def test_reset_opens_the_next_episode_and_seeds_separate_streams():
     def scenes(seed, resets=24):
         batch = two_trials_of_everything(seed=seed)
         out = []

@@ -111,7 +111,7 @@ def law_5_an_agent_waits_and_then_its_step_is_invalid(rollout):
     rollout.must(~stays | same, "a stopped agent keeps its last observation until the restart")
 
 
-def law_6_a_restart_is_a_step_that_shows_trial_0_again(rollout):
+def law_6_a_restart_is_a_step_that_observes_trial_0_again(rollout):
     inner = rollout.is_restart & ~rollout.opens_episode
     restart = rollout.is_restart[:, None]
     rollout.must(~restart | rollout.invalid_step, "a restart step is invalid on every agent")
@@ -212,7 +212,7 @@ LAWS = (
     law_3_a_trial_ends_for_all_agents_when_its_world_says,
     law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once,
     law_5_an_agent_waits_and_then_its_step_is_invalid,
-    law_6_a_restart_is_a_step_that_shows_trial_0_again,
+    law_6_a_restart_is_a_step_that_observes_trial_0_again,
     law_7_first_opens_an_episode_and_nothing_else,
     law_8_events_are_rewarded_in_their_step,
     law_11_observations_are_finite_and_inside_the_space,

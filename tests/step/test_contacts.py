@@ -107,14 +107,14 @@ def test_every_agent_can_collide_however_many_there_are():
 # ---- an overlap at the start is no event ----
 
 
-def test_vehicles_that_overlap_at_the_start_meet_when_they_have_parted():
+def test_vehicles_that_overlap_at_the_start_collide_once_they_have_separated():
     record = there_and_back(
         batch_of(stage([driver(), Actor(-3.5, 0.0)]), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL))
     began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
     assert len(began) >= 1 and onsets(record, "collision_onset") == began == onsets(record, "rewards")
 
 
-def test_an_agent_that_starts_over_an_edge_leaves_the_road_when_it_has_been_back():
+def test_an_agent_that_starts_over_an_edge_goes_off_road_once_it_has_been_back():
     record = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL))
     began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
     assert len(began) >= 1 and onsets(record, "offroad_onset") == began == onsets(record, "rewards")

@@ -138,7 +138,7 @@ def test_the_actions_of_a_play_are_found_again(action_type):
         assert (expert.actions == actions).all()
 
 
-def test_what_the_limits_take_away_is_made_up_for():
+def test_later_actions_compensate_for_clipped_ones():
     """A log brakes at 10 m/s2 for one second; at 4 m/s2 the replay is at its speed again 1.5 s later."""
     speeds_mps = [20.0] * 5 + [20.0 - step for step in range(1, 11)] + [10.0] * 30
     places_m = np.cumsum([0.0, *(0.1 * speed for speed in speeds_mps[1:])])

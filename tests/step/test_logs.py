@@ -178,7 +178,7 @@ def test_start_step_begins_every_trial_at_that_frame():
             batch_of(scene, start_step=start_step, trial_steps=None)
 
 
-def test_start_step_and_another_step_meet():
+def test_start_step_combines_with_another_time_step():
     log = [(float(frame), 5.0, 0.0, 10.0) for frame in range(12)]
     batch = batch_of(stage([driver(), log_replay(log)]), start_step=3, dt_s=0.05, trial_steps=None,
                      control="all")

@@ -42,9 +42,9 @@ def test_an_average_follows_its_formula_however_slowly_it_moves(alpha):
     assert batches[0].metrics()["trials"].n == distances + 1
 
 
-def test_distance_counts_the_way_back():
+def test_distance_includes_driving_in_reverse():
     batch = batch_of(stage([driver()]), trial_steps=100, dynamics={"min_speed_mps": -20.0}, on_goal="ignore")
     places_m = there_and_back(batch)["x_m"][:, 0].astype(float)
-    way_m = np.abs(np.diff(np.concatenate([[0.0], places_m]))).sum()
-    assert way_m > 2 * np.ptp(places_m)
-    assert batch.metrics()["distance_m"].value == pytest.approx(way_m, rel=1e-4)
+    path_m = np.abs(np.diff(np.concatenate([[0.0], places_m]))).sum()
+    assert path_m > 2 * np.ptp(places_m)
+    assert batch.metrics()["distance_m"].value == pytest.approx(path_m, rel=1e-4)

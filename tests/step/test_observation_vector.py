@@ -204,7 +204,7 @@ def test_a_single_point_is_observed_as_a_place_without_direction():
     assert not table[2:].any()
 
 
-def test_widths_and_limits_of_roads_are_shown_and_cut_at_1():
+def test_widths_and_limits_of_roads_are_observed_and_clipped_to_1():
     scene = stage([driver()], [("lane", [(0.0, 5.0), (4.0, 5.0)])])
     for width, limit, shown in ((3.5, 20.0, (0.35, 0.5)), (100.0, 200.0, (1.0, 1.0)), (0.0, 0.0, (0.0, 0.0))):
         scene.roads.width_m[0], scene.roads.speed_limit_mps[0] = width, limit

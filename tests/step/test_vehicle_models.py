@@ -172,7 +172,7 @@ EXACT_M = {"delta_local": 2e-4}
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_play_of_the_model_is_replayed(model):
+def test_a_rollout_of_the_model_is_replayed(model):
     rng = np.random.default_rng(9)
     batch = begin(model, [(0, 0, 0.4, 12.0, 4.5)], friction=0.5)
     dimensions, log = action_dimensions(batch.config), []
