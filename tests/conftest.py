@@ -1,11 +1,18 @@
 """What do many tests share? The real scene files, a browser, the option --slow, and processes for pytest-xdist."""
 
+import signal
+
 import pytest
 from browser import chromium  # noqa: F401  # a fixture
 from samples import sample
 
 CORE_BUILDS = {"test_c.py", "test_builds.py", "test_drv_faults.py", "test_drv_hostile.py", "test_hostile_files.py"}
 """Files whose tests link the same instrumented builds of the core, each made once a process."""
+
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # As in the background of a script; commands under test inherit it and could not be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
