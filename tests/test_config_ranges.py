@@ -82,7 +82,7 @@ OBSERVATIONS = {
     "time_left": choice("off", "actor"),
 }
 DYNAMICS = {
-    "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip"),
+    "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip", "jerk"),
     "max_acceleration_mps2": number(0.01, 50.0),
     "max_steering_rad": number(0.01, 1.2),
     "max_speed_mps": number(0.1, 150.0),

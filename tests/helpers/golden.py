@@ -63,6 +63,7 @@ ROLLOUTS = {
     "town/invertible_bicycle": {**TWO_TRIALS, "dynamics": "invertible_bicycle", "action_type": "continuous"},
     "intersection/delta_local": {**IGNORE_ALL, "trial_steps": 40, "dynamics": "delta_local",
                                  "action_type": "continuous"},
+    "town/jerk": {**TWO_TRIALS, "dynamics": {"model": "jerk", "min_speed_mps": -2.0}, "action_type": "continuous"},
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""

@@ -22,6 +22,7 @@ class Vehicle:
     speed_mps: float
     length_m: float
     steering_rad: float = 0.0
+    acceleration_mps2: float = 0.0
 
     @property
     def wheelbase_m(self):
@@ -105,5 +106,29 @@ def grip(car, control, limits):
     return replace(_rolled(car, speed, slip, limits.dt_s), steering_rad=steering)
 
 
+def jerk(car, control, limits):
+    ahead, left = control
+    acceleration = car.acceleration_mps2 + ahead * limits.dt_s
+    acceleration = 0.0 if acceleration * car.acceleration_mps2 < 0 else min(max(acceleration, -5.0), 2.5)
+    lateral = car.speed_mps**2 * math.tan(car.steering_rad) / car.wheelbase_m
+    wanted = lateral + left * limits.dt_s
+    wanted = 0.0 if wanted * lateral < 0 else min(max(wanted, -4.0), 4.0)
+    speed = car.speed_mps + (acceleration + car.acceleration_mps2) * limits.dt_s / 2
+    speed = 0.0 if speed * car.speed_mps < 0 else limits.speed(speed)
+    most = STEERING_RATE_RADPS * limits.dt_s
+    steering = math.atan2(wanted * car.wheelbase_m, max(abs(speed), 1.0) ** 2)
+    steering = min(max(steering, car.steering_rad - most), car.steering_rad + most)
+    steering = math.copysign(min(abs(steering), limits.steering_rad), steering)
+    curvature, path = math.tan(steering) / car.wheelbase_m, (speed + car.speed_mps) * limits.dt_s / 2
+    forward = cmath.rect(1.0, car.heading_rad)
+    if abs(curvature) < 1e-9:
+        position = car.position + path * forward
+    else:  # about the centre of the arc
+        centre = car.position + 1j * forward / curvature
+        position = centre + (car.position - centre) * cmath.rect(1.0, path * curvature)
+    return replace(car, position=position, heading_rad=_turned(car.heading_rad, path * curvature), speed_mps=speed,
+                   steering_rad=steering, acceleration_mps2=acceleration)
+
+
 MODELS = {"bicycle": bicycle, "classic": classic, "invertible_bicycle": invertible_bicycle,
-          "delta_local": delta_local, "grip": grip}
+          "delta_local": delta_local, "grip": grip, "jerk": jerk}

@@ -23,6 +23,8 @@ REAL = ("pufferdrive/map_942.bin", "pufferdrive/map_000.bin", "gpudrive/test.jso
 
 OTHER_MODELS = tuple(model for model in choices("dynamics") if model != "bicycle")
 MODEL_SCENES = (REAL[0], REAL[3])
+MODEL_LIMITS_M = {"delta_local": (0.0, 0.0), "jerk": (1.2, 2.5)}
+"""Bounds of the mean and the largest average displacement error; 0.5 and 1.5 of models that are not listed."""
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 NO_CONTROL = {"discrete": 45, "multi_discrete": [3, 6], "continuous": [0.0, 0.0]}
@@ -82,7 +84,8 @@ def test_the_other_models_replay_a_real_log_within_the_distances_of_the_docs(mod
     row = model_row(model, scene_file)
     assert row in PAGE.read_text().splitlines()
     mean_m, largest_m = (float(re.split(r" *\| *", row)[column]) for column in (4, 5))
-    assert largest_m == 0.0 if model == "delta_local" else mean_m < 0.5 and largest_m < 1.5
+    mean_limit_m, largest_limit_m = MODEL_LIMITS_M.get(model, (0.5, 1.5))
+    assert mean_m <= mean_limit_m and largest_m <= largest_limit_m
 
 
 @pytest.mark.parametrize("action_type", ("continuous", "discrete"))

@@ -42,6 +42,7 @@ def test_every_model_is_in_these_tests():
 # ---- published vectors ----
 
 CLASSIC = {"max_steering_rad": 0.667, "min_speed_mps": -2.0}
+JERK = {"max_steering_rad": 0.55, "min_speed_mps": -2.0}
 INVERTIBLE = {"max_acceleration_mps2": 6.0}
 LEFT = [(2 - 0.5 * i, 0.05 + 0.02 * i) for i in range(10)]
 NAN = math.nan
@@ -59,6 +60,12 @@ VECTORS = {
     "invertible_bicycle, spiral": ("invertible_bicycle", INVERTIBLE, (0, 0, 0.3, 8, 4.5), LEFT, {
         1: (0.773822556, 0.239371367, 0.3405, math.hypot(7.729219994, 2.738459108), NAN),
         10: (6.11776169, 4.970983377, 1.456125, math.hypot(0.886756395, 7.699101447), NAN)}),
+    "jerk, ahead and left": ("jerk", JERK, (0, 0, 0, 5, 4.5), [(4, 4)] * 10, {
+        1: (0.50099472, 0.001992029, 0.007952255, 5.02, 0.042830254),
+        2: (1.005926692, 0.009960401, 0.023607286, 5.08, 0.083505525),
+        10: (5.538438089, 0.811917447, 0.362645246, 6.715, 0.235085826)}),
+    "jerk, into reverse": ("jerk", JERK, (0, 0, 0, 1, 4.5), [(-15, -4)] * 10, {
+        10: (-0.552638766, -0.049785719, 0.146858318, -2, -0.55)}),
     "delta_local, ahead": ("delta_local", {}, (1, 2, 0.5, 0, 4.5), [(1, 0.1, 0.05)], {
         1: (1.829640008, 2.567183795, 0.55, 8.29640008 * math.cos(0.55) + 5.671837948 * math.sin(0.55), 0)}),
     "delta_local, limited": ("delta_local", {}, (1, 2, 3.1, 0, 4.5), [(7, -0.2, 0.1)], {
@@ -76,6 +83,28 @@ def test_a_model_moves_by_its_published_vectors(model, limits, start, controls, 
             found, due = now(batch), np.array(expected[step])
             known = ~np.isnan(due)
             assert np.abs(found - due)[known] == pytest.approx(0, abs=1e-5 * max(1.0, np.nanmax(np.abs(due))))
+
+
+@pytest.mark.parametrize("jerks, speed_mps, expected", [
+    ((4, 4), 5, {1: (0.4, 0.4), 2: (0.8, 0.8), 10: (2.5, 4.0)}), ((-15, -4), 1, {10: (-5, -0.90830402)})])
+def test_jerks_reach_the_published_accelerations(jerks, speed_mps, expected):
+    """The lateral one is what the wheels achieve: speed squared times their curvature."""
+    batch = begin("jerk", [(0, 0, 0, speed_mps, 4.5)], **JERK)
+    for step in range(1, 11):
+        act(batch, [jerks])
+        *_, speed, steering = now(batch)
+        found = batch._core.state["acceleration_mps2"][0][0], speed**2 * math.tan(steering) / 2.7
+        assert found == pytest.approx(expected.get(step, found), abs=4e-5)
+
+
+def test_the_table_of_jerks_is_the_published_one():
+    ahead, left = action_dimensions(DriveConfig(dynamics="jerk"))
+    assert [ahead.high * s if s > 0 else -ahead.low * s for s in ahead.shares] == pytest.approx([-15, -4, 0, 4])
+    assert left.shares * left.high == pytest.approx([-4, 0, 4])
+    batch = begin("jerk", [(0, 0, 0, 5, 4.5)], action_type="discrete", **JERK)
+    batch.step([3 * 1 + 2])  # long_index * 3 + lat_index
+    assert batch._core.state["acceleration_mps2"][0][0] == pytest.approx(-0.4)
+    assert now(batch)[4] > 0
 
 
 @pytest.mark.parametrize("friction, acceleration, speed_mps, curvature", [
@@ -108,7 +137,8 @@ def test_agents_move_as_the_reference_model(model, dt_s):
         shares = rng.uniform(-1, 1, (4, len(dimensions))).astype(np.float32)
         batch.step(shares)
         for agent, share in enumerate(shares):
-            control = [float(s) * dimension.high for s, dimension in zip(share, dimensions, strict=True)]
+            control = [float(s) * (dimension.high if s > 0 else -dimension.low)
+                       for s, dimension in zip(share, dimensions, strict=True)]
             cars[agent] = MODELS[model](cars[agent], control, bounds)
             x, y, heading, speed, _ = now(batch, agent)
             assert abs(complex(x, y) - cars[agent].position) < 5e-3
@@ -167,8 +197,9 @@ def test_an_action_of_three_numbers_that_does_not_fit_is_shown_whole():
 # ---- inverses ----
 
 
-EXACT_M = {"delta_local": 2e-4}
-"""Largest distance of a replay from a log that the model itself drove; rounding of headings adds up in the others."""
+EXACT_M = {"delta_local": 2e-4, "jerk": 0.45}
+"""Largest distance of a replay from a log that the model itself drove; rounding of headings adds up in the
+others. That of jerk reaches a steady speed after two steps, and lags behind one that changes."""
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -222,8 +253,9 @@ def test_the_rule_based_driver_drives_a_model_or_names_what_it_cannot_set(model)
     with Batch("town", config=config) as batch:
         batch.reset()
         assert RandomDriver(batch).act().shape == batch.actions.shape
-        if model == "delta_local":
-            with pytest.raises(ConfigError, match="model is 'delta_local', whose actions set dx, dy, dheading"):
+        other = {"delta_local": "dx, dy, dheading", "jerk": "longitudinal_jerk, lateral_jerk"}
+        if model in other:
+            with pytest.raises(ConfigError, match=f"model is '{model}', whose actions set {other[model]}"):
                 LaneDriver(batch)
             return
         rules = LaneDriver(batch)

@@ -41,6 +41,9 @@ enum {
 /* Displacement along one axis, and turn, that an action can command for 0.1 s; published with the delta model. */
 #define DRV_DELTA_LIMIT_M 6.0f
 #define DRV_TURN_LIMIT_RAD 3.14159265358979f
+/* Jerk that an action can command, and that of full braking; published with the model of jerks. */
+#define DRV_JERK_MPS3 4.0f
+#define DRV_BRAKING_JERK_MPS3 15.0f
 #define DRV_SIZE_LOWEST_M 0.01
 #define DRV_DT_LOWEST_S 1e-4
 #define DRV_DT_HIGHEST_S 2.0

@@ -50,19 +50,22 @@
 
 /* The quantities that actions set.
  *
- * X(SYMBOL, name, unit, low, high, bins)
+ * X(SYMBOL, name, unit, low, high, bins, values)
  *
  * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. The bins of
- * discrete actions are evenly spaced from low to high; they are odd, so that the middle one is exactly zero, or 0 for a
- * quantity that no table covers. */
-#define DRV_CONTROLS(X)                                                                                       \
-    X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7) \
-    X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13)                   \
-    X(STEERING_NINTHS, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 9)             \
-    X(CURVATURE, "curvature", "1/m", -DRV_CURVATURE_LIMIT_PER_M, DRV_CURVATURE_LIMIT_PER_M, 13)               \
-    X(AHEAD, "dx", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0)                                   \
-    X(LEFT, "dy", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0)                                    \
-    X(TURN, "dheading", "rad per 0.1 s", -DRV_TURN_LIMIT_RAD, DRV_TURN_LIMIT_RAD, 0)
+ * discrete actions have the given values; with the value 0 alone they are evenly spaced from low to high and odd, so
+ * that the middle one is exactly zero. A quantity that no table covers has 0 bins. */
+#define DRV_CONTROLS(X)                                                                                         \
+    X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7, 0) \
+    X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13, 0)                   \
+    X(STEERING_NINTHS, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 9, 0)             \
+    X(CURVATURE, "curvature", "1/m", -DRV_CURVATURE_LIMIT_PER_M, DRV_CURVATURE_LIMIT_PER_M, 13, 0)               \
+    X(AHEAD, "dx", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0, 0)                                   \
+    X(LEFT, "dy", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0, 0)                                    \
+    X(TURN, "dheading", "rad per 0.1 s", -DRV_TURN_LIMIT_RAD, DRV_TURN_LIMIT_RAD, 0, 0)                          \
+    X(JERK_AHEAD, "longitudinal_jerk", "m/s3", -DRV_BRAKING_JERK_MPS3, DRV_JERK_MPS3, 4,                         \
+      -DRV_BRAKING_JERK_MPS3, -DRV_JERK_MPS3, 0, DRV_JERK_MPS3)                                                  \
+    X(JERK_LEFT, "lateral_jerk", "m/s3", -DRV_JERK_MPS3, DRV_JERK_MPS3, 3, 0)
 
 /* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the controls that form its actions.
  *
@@ -72,7 +75,8 @@
     X(CLASSIC, classic, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING_NINTHS)                    \
     X(INVERTIBLE_BICYCLE, invertible_bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_CURVATURE)    \
     X(DELTA_LOCAL, delta_local, DRV_CONTROL_AHEAD, DRV_CONTROL_LEFT, DRV_CONTROL_TURN)            \
-    X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
+    X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                                 \
+    X(JERK, jerk, DRV_CONTROL_JERK_AHEAD, DRV_CONTROL_JERK_LEFT)
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 

@@ -118,7 +118,7 @@ void drv_actions_write(drv_actions actions, const drv_action_space *space, int64
             actions.share[first + i] = share;
             continue;
         }
-        const int32_t bin = drv_nearest_bin(share, dimension->bins);
+        const int32_t bin = drv_nearest_bin(dimension, share);
         index = index * dimension->bins + bin;
         if (space->type == DRV_MULTI_DISCRETE) actions.bin[first + i] = bin;
     }

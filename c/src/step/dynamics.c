@@ -41,6 +41,7 @@ static void read_motion(const drv_world *world, const block_vehicles *moved, drv
         block->heading_rad[i] = world->heading_rad[vehicle];
         block->speed_mps[i] = world->speed_mps[vehicle];
         block->steering_rad[i] = world->steering_rad[vehicle];
+        block->acceleration_mps2[i] = world->acceleration_mps2[vehicle];
         for (int32_t k = 0; k < DRV_ACTION_DIMENSIONS; k++) block->control[k][i] = wanted.value[k];
         block->wheelbase_m[i] = drv_wheelbase_share * world->scene->length_m[vehicle];
     }

@@ -27,12 +27,11 @@ enum { DRV_MOTION_BLOCK = 8 };
 typedef struct drv_motion_block {
     /* before and after the step */
     float x_m[DRV_MOTION_BLOCK], y_m[DRV_MOTION_BLOCK], heading_rad[DRV_MOTION_BLOCK], speed_mps[DRV_MOTION_BLOCK];
-    float steering_rad[DRV_MOTION_BLOCK];
+    float steering_rad[DRV_MOTION_BLOCK], acceleration_mps2[DRV_MOTION_BLOCK];
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
     /* after the step; acceleration and yaw rate are those of the step, limits included */
-    float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK];
-    float acceleration_mps2[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
+    float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
 /* How well an inverse reproduces a change of motion. */

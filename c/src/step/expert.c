@@ -32,7 +32,7 @@ static void begin_replay(const drv_config *config, const drv_log *log, int64_t a
     drv_motion start = motion_at(log, at);
     start.speed_mps = drv_clip(start.speed_mps, config->min_speed_mps, config->max_speed_mps);
     set_motion(block, i, start);
-    block->steering_rad[i] = 0.0f;
+    block->steering_rad[i] = block->acceleration_mps2[i] = 0.0f;
 }
 
 /* Sets `next` to the logged motion at the end of the step that begins with `frame`, and the bit VALID of each

@@ -11,6 +11,7 @@
 #include "step/dynamics/delta_local.c"
 #include "step/dynamics/grip.c"
 #include "step/dynamics/invertible_bicycle.c"
+#include "step/dynamics/jerk.c"
 #include "step/events.c"
 #include "step/expert.c"
 #include "step/measures.c"

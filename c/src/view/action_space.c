@@ -1,27 +1,32 @@
 /* Which actions does a config offer, and which controls does each stand for? */
 #include "view/action_space.h"
 
-#include <stdbool.h>
-
 #include "platform/fp_env.h"
 
 /* Names of DRV_CONTROLS, and 0 for none. */
 enum {
     DRV_CONTROL_NONE = 0,
-#define X(symbol, name, unit, low, high, bins) DRV_CONTROL_##symbol,
+#define X(symbol, name, unit, low, high, bins, ...) DRV_CONTROL_##symbol,
     DRV_CONTROLS(X)
 #undef X
     DRV_CONTROL_END
 };
 
 static const int32_t bins_of_control[DRV_CONTROL_END] = {
-#define X(symbol, name, unit, low, high, bins) [DRV_CONTROL_##symbol] = bins,
+#define X(symbol, name, unit, low, high, bins, ...) [DRV_CONTROL_##symbol] = bins,
     DRV_CONTROLS(X)
 #undef X
 };
 
-#define X(symbol, name, unit, low, high, bins) \
-    _Static_assert(bins <= DRV_ACTION_BIN_LIMIT && (bins == 0 || bins % 2 == 1), "bins fit drv_action_dimension");
+/* Values of bins, 0 alone where they are evenly spaced. */
+static const float values_of_control[DRV_CONTROL_END][DRV_ACTION_BIN_LIMIT] = {
+#define X(symbol, name, unit, low, high, bins, ...) [DRV_CONTROL_##symbol] = {__VA_ARGS__},
+    DRV_CONTROLS(X)
+#undef X
+};
+
+#define X(symbol, name, unit, low, high, bins, ...) \
+    _Static_assert(bins <= DRV_ACTION_BIN_LIMIT, "bins fit drv_action_dimension");
 DRV_CONTROLS(X)
 #undef X
 
@@ -40,13 +45,16 @@ static float bin_share(int32_t bin, int32_t bins) {
 
 static drv_action_dimension dimension_of(const drv_config *config, int32_t control) {
     const drv_action_dimension all[DRV_CONTROL_END] = {
-#define X(symbol, name_, unit_, low_, high_, bins_) \
+#define X(symbol, name_, unit_, low_, high_, bins_, ...) \
     [DRV_CONTROL_##symbol] = {.name = name_, .unit = unit_, .low = low_, .high = high_, .bins = bins_},
         DRV_CONTROLS(X)
 #undef X
     };
     drv_action_dimension dimension = all[control];
-    for (int32_t bin = 0; bin < dimension.bins; bin++) dimension.share[bin] = bin_share(bin, dimension.bins);
+    const float *values = values_of_control[control];
+    for (int32_t bin = 0; bin < dimension.bins; bin++)
+        dimension.share[bin] =
+            values[0] == 0.0f ? bin_share(bin, dimension.bins) : drv_share_of_control(&dimension, values[bin]);
     return dimension;
 }
 
