@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .action_space import action_dimensions
 from .binding import lib
 from .errors import CallError
 from .native_batch import NativeBatch
@@ -60,7 +61,13 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     # Where an agent can be at the end of a trial: it starts on the map and may leave it.
     steps = max(roles.trial_steps for roles in core.roles)
     trial_s = max(roles.trial_steps * roles.dt_s for roles in core.roles)
-    distance_m = SUM_ROUNDING * trial_s * max(config.dynamics.max_speed_mps, -config.dynamics.min_speed_mps)
+    limits = {dimension.name: dimension.high for dimension in action_dimensions(config)}
+    fastest_mps = max(config.dynamics.max_speed_mps, -config.dynamics.min_speed_mps)
+    if "dx" in limits:  # displacements in 0.1 s, which no speed limits
+        fastest_mps = math.hypot(limits["dx"], limits["dy"]) / 0.1
+    # The wheels that a curvature would need are not limited.
+    steering_rad = math.pi / 2 if "curvature" in limits else config.dynamics.max_steering_rad
+    distance_m = SUM_ROUNDING * trial_s * fastest_mps
     far_m = COORDINATE_LIMIT_M + distance_m
     # A step is at least the shortest time step, and a wheelbase at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
@@ -76,7 +83,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
-        "steering_rad": _both(config.dynamics.max_steering_rad), "acceleration_mps2": _both(change_mps2),
+        "steering_rad": _both(steering_rad), "acceleration_mps2": _both(change_mps2),
         "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
         "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
         "average": _both(figure), "record_figures": _both(figure)}

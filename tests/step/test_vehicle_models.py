@@ -244,6 +244,24 @@ def test_a_change_beyond_friction_is_clipped():
     assert found[0.3].clipped.all() and not found[1.0].clipped.any()
 
 
+# ---- copies ----
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_state_at_the_limits_of_a_model_is_restored(model):
+    """Long vehicles, whose curvature needs a large wheel angle, and every action at a limit."""
+    batches = [begin(model, [(0, 100.0 * i, 0, 30, 15.0) for i in range(8)]) for _ in range(2)]
+    width = len(action_dimensions(batches[0].config))
+    corners = np.array([[1 - 2 * (i >> k & 1) for k in range(width)] for i in range(8)], np.float32)
+    for _ in range(30):
+        batches[0].step(corners)
+    batches[1].load_state_dict(batches[0].state_dict())
+    for batch in batches:
+        batch.step(-corners)
+    for name, found in batches[0]._core.state.items():
+        assert found.tobytes() == batches[1]._core.state[name].tobytes(), name
+
+
 # ---- drivers ----
 
 

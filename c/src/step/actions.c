@@ -85,24 +85,23 @@ drv_status drv_actions_check(const drv_world *world, int32_t world_number, char 
 
 /* ---- controls ---- */
 
-/* The bins of a discrete action. */
-static void split_index(const drv_action_space *space, int32_t index, int32_t *bins) {
-    for (int32_t i = space->dimensions - 1; i >= 0; i--) {
-        bins[i] = index % space->dimension[i].bins;
-        index /= space->dimension[i].bins;
-    }
-}
-
 drv_control drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent) {
     const int64_t first = agent * space->width;
     drv_control control = {{0.0f}};
-    int32_t bins[DRV_ACTION_DIMENSIONS];
-    if (space->type == DRV_DISCRETE) split_index(space, (int32_t)actions.bin[agent], bins);
+    if (space->type == DRV_DISCRETE) {
+        int32_t rest = (int32_t)actions.bin[agent];
+        for (int32_t i = space->dimensions - 1; i >= 0; i--) {
+            const drv_action_dimension *dimension = &space->dimension[i];
+            const int32_t upper = rest / dimension->bins;
+            control.value[i] = drv_control_of_share(dimension, dimension->share[rest - upper * dimension->bins]);
+            rest = upper;
+        }
+        return control;
+    }
     for (int32_t i = 0; i < space->dimensions; i++) {
         const drv_action_dimension *dimension = &space->dimension[i];
-        const float share = space->type == DRV_CONTINUOUS       ? actions.share[first + i]
-                            : space->type == DRV_MULTI_DISCRETE ? dimension->share[actions.bin[first + i]]
-                                                                : dimension->share[bins[i]];
+        const float share = space->type == DRV_CONTINUOUS ? actions.share[first + i]
+                                                          : dimension->share[actions.bin[first + i]];
         control.value[i] = drv_control_of_share(dimension, share);
     }
     return control;
