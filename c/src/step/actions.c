@@ -21,7 +21,10 @@ static bool agent_fits(drv_actions actions, const drv_action_space *space, int64
 
 bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents) {
     int64_t misfits = 0;
-    for (int64_t agent = 0; agent < agents; agent++) misfits |= !agent_fits(actions, space, agent);
+    if (space->type == DRV_DISCRETE) /* a loop that compilers vectorise */
+        for (int64_t agent = 0; agent < agents; agent++) misfits |= !in_table(actions.bin[agent], space->count);
+    else
+        for (int64_t agent = 0; agent < agents; agent++) misfits |= !agent_fits(actions, space, agent);
     return misfits == 0;
 }
 
