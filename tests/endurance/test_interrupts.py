@@ -15,7 +15,11 @@ from drive_env import Batch, CallError, DriveConfig, generate_scene
 SCENE = generate_scene("town", seed=0, agents=16)
 ENDLESS = DriveConfig(trial_steps=100_000, on_goal="ignore", on_collision="ignore", on_offroad="ignore")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals are those of POSIX")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals are those of POSIX"),
+    # An interrupt in the callback of a weak reference: Python reports it and continues.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 def make(threads):
