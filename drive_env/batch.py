@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import reports
 from .binding import ffi, lib
 from .config import ConfigSource, checked_config
-from .errors import ConfigError, checked_int, value_text
+from .errors import CallError, ConfigError, checked_int, value_text
 from .expert_actions import agents_expert_actions
 from .index_observations import SceneTable, floats_of, scene_table
 from .layout import Feature, observation_layout
@@ -230,9 +230,12 @@ class Batch(ReadableWorlds):
             Actions and their flags for as many steps as the longest trial of all scenes has, (steps, R) each.
 
         Raises:
-            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+            CallError: the batch is closed or was never reset, a step is in flight, or another thread is in a call.
         """
-        scenes = [int(self._world(world)["scene_index"][0]) for world in range(self.num_worlds)]
+        worlds = [self._world(world) for world in range(self.num_worlds)]
+        if any(world["episode"][0] < 0 for world in worlds):
+            raise CallError("expert_actions was called before reset; call reset first")
+        scenes = [int(world["scene_index"][0]) for world in worlds]
         steps = max(roles.trial_steps for roles in self.roles)
         of_scene = {index: agents_expert_actions(self.roles[index], self.config, steps, self.agents_per_world)
                     for index in set(scenes)}

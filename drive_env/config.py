@@ -67,8 +67,8 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     min_speed_mps: float = setting(
         0.0, "m/s", "lower bound of an agent's speed; negative allows reverse", number(-50.0, 0.0))
     friction: float = setting(
-        1.0, "1", "friction of tyres and road, of the model `grip`: dry 0.7 to 1, wet 0.4 to 0.7, snow 0.2 to 0.3, "
-        "ice 0.1", number(0.01, 5.0))
+        1.0, "1", "friction of tyres and road, which only the model `grip` has: dry 0.7 to 1, wet 0.4 to 0.7, snow 0.2 "
+        "to 0.3, ice 0.1", number(0.01, 5.0))
 
 
 def action_types(model: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config import ConfigSource, checked_config
 from ..errors import plain
+from ..names import named_arguments
 from .expert_actions import ExpertActions, expert_actions
 
 OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
@@ -194,6 +195,7 @@ class Scene:
             if isinstance(indices := getattr(self, name), tuple):
                 object.__setattr__(self, name, tuple(plain(index) for index in indices))
 
+    @named_arguments
     def expert_actions(self, config: ConfigSource | None = None) -> ExpertActions:
         """The actions with which a vehicle model replays the logs, one per object and pair of successive frames.
 

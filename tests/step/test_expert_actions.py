@@ -214,6 +214,19 @@ def test_each_world_gets_the_actions_of_its_scene_now():
         batch.expert_actions()
 
 
+def test_before_the_first_reset_no_world_has_a_scene_to_replay():
+    with Batch("town", config=DriveConfig(agents_per_world=2)) as batch:
+        with pytest.raises(drive_env.CallError, match="expert_actions was called before reset"):
+            batch.expert_actions()
+        batch.reset()
+        batch.expert_actions()
+
+
+def test_the_model_is_a_field_of_the_config():
+    with pytest.raises(drive_env.ArgumentError, match="Scene.expert_actions has no argument 'dynamics'; it has config"):
+        generate_scene("intersection", agents=1).expert_actions(dynamics="grip")
+
+
 def test_numbers_that_the_core_cannot_use_are_named():
     scene, _ = played("continuous", 5)
     lengths = changed(scene, length_m=np.array([0.0], np.float32))
