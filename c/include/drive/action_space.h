@@ -9,8 +9,9 @@
 #include "drive/config.h"
 
 enum {
-    /* Most numbers of a control. */
+    /* Most numbers of a control. A control is what an action stands for, such as an acceleration and a wheel angle. */
     DRV_ACTION_DIMENSIONS = 3,
+    /* Most bins of one number. */
     DRV_ACTION_BIN_LIMIT = 13
 };
 
@@ -24,14 +25,13 @@ typedef struct drv_action_dimension {
 } drv_action_dimension;
 
 /* The actions of one agent. A multi-discrete action is one bin for each dimension; a discrete action is one index, that
- * of the bins in row-major order; a continuous action is one share for each dimension, in
- * [low, high]. */
+ * of the bins in row-major order; a continuous action is one share for each dimension, from `low` to `high`. */
 typedef struct drv_action_space {
     int32_t type;       /* drv_action_type */
     int32_t dimensions; /* numbers of a control */
     int32_t width;      /* numbers of an action */
-    int32_t count;      /* of discrete actions; 0 where there is no table */
-    float low, high;
+    int32_t count;      /* of discrete actions; 0 where a dimension has no bins */
+    float low, high;    /* of every share: -1 and 1 */
     drv_action_dimension dimension[DRV_ACTION_DIMENSIONS];
 } drv_action_space;
 

@@ -134,7 +134,7 @@ void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the f
  * parts at once; where two calls would share a world, the second returns an error and changes nothing. Calls without
  * `part` work on the whole batch. */
 drv_worlds drv_batch_part(const drv_batch *batch, int32_t part);
-/* Opens the next episode of each chosen world, or, where `seeds` is not NULL, episode 0 of its own seed.
+/* Opens the next episode of each chosen world, or, where `seeds` is not NULL, episode 0 of its new seed in `seeds`.
  * `seeds` and `ages` have one entry per world or are NULL; an age is a number of steps by which the clock of the first
  * trial is ahead. `worlds` has one flag per world, or is NULL for all. */
 drv_status drv_batch_reset(drv_batch *batch, int32_t part, const uint64_t *seeds, const uint8_t *worlds,

@@ -1,7 +1,7 @@
-/* Which arrays, settings and reward terms does a batch have, and which arrays a scene?
+/* Which arrays, settings, vehicle models and reward terms does a batch have, and which arrays a scene?
  *
  * The structs, enums, names, ranges, sizes and copies of the core expand from these lists; Python reads them as tables.
- * Another array, setting or term is one row here; docs/architecture.md has the rest of the recipe. */
+ * Another array, setting, model or term is one row here; docs/architecture.md has the rest of the recipe. */
 #ifndef DRV_LISTS_H
 #define DRV_LISTS_H
 
@@ -13,7 +13,7 @@
  * the vehicle TABLE of a world. The numpy type of actions and observations, "" here, depends on the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
-      "int64 indices of the two discrete action types, or float32 throttle and steering in [-1, 1]")               \
+      "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
     X(uint8_t, observations, "", AGENTS, OBSERVATION, "observe_write", "observation vectors, or index observations") \
     X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
       "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
@@ -48,17 +48,18 @@
     X(OFFROAD, offroad, reward_offroad, ONSET)         \
     X(PROGRESS, progress, reward_progress_per_m, RATE)
 
-/* The quantities that actions set.
+/* The quantities that actions set: the numbers of a control.
  *
  * X(SYMBOL, name, unit, low, high, bins, values)
  *
  * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. The bins of
- * discrete actions have the given values; with the value 0 alone they are evenly spaced from low to high and odd, so
- * that the middle one is exactly zero. A quantity that no table covers has 0 bins. */
+ * discrete actions have the given values, whose number is even; with the value 0 alone they are evenly spaced from low
+ * to high, and their number is odd, so that the middle one is exactly zero. A quantity with 0 bins has continuous
+ * actions only. */
 #define DRV_CONTROLS(X)                                                                                         \
     X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7, 0) \
     X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13, 0)                   \
-    X(STEERING_NINTHS, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 9, 0)             \
+    X(STEERING_9_BINS, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 9, 0)             \
     X(CURVATURE, "curvature", "1/m", -DRV_CURVATURE_LIMIT_PER_M, DRV_CURVATURE_LIMIT_PER_M, 13, 0)               \
     X(AHEAD, "dx", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0, 0)                                   \
     X(LEFT, "dy", "m per 0.1 s", -DRV_DELTA_LIMIT_M, DRV_DELTA_LIMIT_M, 0, 0)                                    \
@@ -67,12 +68,12 @@
       -DRV_BRAKING_JERK_MPS3, -DRV_JERK_MPS3, 0, DRV_JERK_MPS3)                                                  \
     X(JERK_LEFT, "lateral_jerk", "m/s3", -DRV_JERK_MPS3, DRV_JERK_MPS3, 3, 0)
 
-/* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the controls that form its actions.
+/* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the numbers of its control.
  *
- * X(SYMBOL, name, first control, ...) */
+ * X(SYMBOL, name, first number, ...): the numbers are codes of rows of DRV_CONTROLS. */
 #define DRV_DYNAMICS(X)                                                                           \
     X(BICYCLE, bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                           \
-    X(CLASSIC, classic, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING_NINTHS)                    \
+    X(CLASSIC, classic, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING_9_BINS)                    \
     X(INVERTIBLE_BICYCLE, invertible_bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_CURVATURE)    \
     X(DELTA_LOCAL, delta_local, DRV_CONTROL_AHEAD, DRV_CONTROL_LEFT, DRV_CONTROL_TURN)            \
     X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                                 \
@@ -80,7 +81,7 @@
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 
-/* The settings that all worlds of a batch share, beside the weights of the reward.
+/* The settings that all worlds of a batch share, other than the weights of the reward.
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
  *

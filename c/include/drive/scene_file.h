@@ -39,7 +39,7 @@ typedef struct drv_file_kind {
     const char *rows; /* their number, as an expression in the header's counts */
     const char *columns; /* "": it has one dimension */
     const char *unit;
-    const char *rule; /* what must be true beside the range, or "" */
+    const char *rule; /* what must be true in addition to the range, or "" */
     const char *meaning;
     double low; /* both ends are allowed; 0 and 0: no range */
     double high;

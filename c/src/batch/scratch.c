@@ -7,10 +7,12 @@
 /* Lays out the scratch arrays of one worker in its block; returns the bytes they need. NULL as `base`: returns the
  * bytes only. */
 static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
+    /* the counts that array sizes depend on: candidates of a search, and slots of a set */
     int64_t items = batch->sizes.vehicles;
     for (int32_t i = 0; i < batch->scene_count; i++)
         if (batch->scenes[i]->segments.count > items) items = batch->scenes[i]->segments.count;
     const int32_t slots = batch->config.partners > batch->config.roads ? batch->config.partners : batch->config.roads;
+    /* the arrays, each from a cache line on */
     uint64_t used = 0;
 #define CUT(member, bytes)                             \
     out->member = base ? (void *)(base + used) : NULL; \

@@ -51,8 +51,8 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
         status = check_range(field->name, value_of(config, field), field->low, field->high, message);
     }
     if (status == DRV_OK && !(drv_action_types_of(config->dynamics) >> config->action_type & 1))
-        return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; dynamics %d does not offer it",
-                        config->action_type, config->dynamics);
+        return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; with dynamics %d it must be %d, continuous",
+                        config->action_type, config->dynamics, DRV_CONTINUOUS);
     return status;
 }
 

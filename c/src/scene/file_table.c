@@ -50,6 +50,7 @@ static drv_status check_entry(const drv_file_reader *in, const drv_file_entry *e
  * that only zeros precede it. Advances `end`. */
 static drv_status check_bytes(const drv_file_reader *in, const drv_file_entry *entry, uint64_t at, drv_file_part part,
                               uint64_t *end) {
+    /* offset and length */
     const uint64_t mask = DRV_FILE_ALIGNMENT_BYTES - 1;
     const uint64_t wanted = (*end + mask) & ~mask;
     const section_name name = name_of(entry->code, part);
@@ -65,6 +66,7 @@ static drv_status check_bytes(const drv_file_reader *in, const drv_file_entry *e
     if (wanted > in->byte_count || entry->bytes > in->byte_count - wanted)
         return REFUSE(in, "table: %s has %llu bytes from byte %llu on; the file has %llu", name.text,
                       (unsigned long long)entry->bytes, (unsigned long long)wanted, (unsigned long long)in->byte_count);
+    /* the gap before it, then its checksum */
     for (uint64_t i = *end; i < wanted; i++)
         if (in->bytes[i] != 0)
             return REFUSE(in, "gap before %s: byte %llu is %d; it must be 0", name.text, (unsigned long long)i,

@@ -30,12 +30,12 @@ bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t
 
 /* ---- errors ---- */
 
-/* The numbers of an action, or of the largest one, such as "(3, 6)". */
+/* The numbers of an agent's action, or of the lowest or highest one allowed, such as "(3, 6)". */
 typedef struct tuple {
     char text[DRV_ACTION_DIMENSIONS * 24 + 3];
 } tuple;
 
-/* What a tuple shows of an action. */
+/* Which action a tuple shows. */
 typedef enum tuple_of { FOUND, LOWEST, HIGHEST } tuple_of;
 
 static tuple tuple_for(const drv_world *world, int32_t agent, tuple_of which) {

@@ -14,7 +14,7 @@ typedef struct drv_motion {
 /* The limits that a config sets. */
 typedef struct drv_motion_limits {
     float min_mps, max_mps, acceleration_mps2, steering_rad;
-    float friction; /* of tyres and road, as a share of the weight */
+    float friction; /* coefficient of friction between tyres and road */
 } drv_motion_limits;
 
 /* Share of a vehicle's length between its axles. */
@@ -30,7 +30,8 @@ typedef struct drv_motion_block {
     float steering_rad[DRV_MOTION_BLOCK], acceleration_mps2[DRV_MOTION_BLOCK];
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
-    /* after the step; acceleration and yaw rate are those of the step, limits included */
+    /* after the step; acceleration and yaw rate are means over the step, with the limits applied (DRV_JERK: the
+     * acceleration at its end) */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
@@ -43,9 +44,9 @@ typedef enum drv_inverse_fit {
 
 /* Moves every vehicle of the block by dt_s with its controls held. */
 typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_motion_limits limits, float dt_s);
-/* Sets the controls of every vehicle to those with which `advance` leads from its motion to that of its entry of
- * `next`, of which pose and speed are read, and the bits of drv_inverse_fit. Controls may exceed the range of an action
- * where the fit is clipped. */
+/* Sets the controls of every vehicle to those with which `advance` leads from its motion to the speed and heading of
+ * its entry of `next`, or in DRV_DELTA_LOCAL to its pose; in DRV_JERK a steady speed is reached after two steps. Sets
+ * `fit` to bits of drv_inverse_fit. Controls may exceed the range of an action where the fit is clipped. */
 typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, drv_motion_limits limits,
                                   float dt_s, uint8_t *fit);
 

@@ -34,7 +34,7 @@ enum {
     DRV_PHASE_COUNT
 };
 
-/* ---- entry points beside the phases ---- */
+/* ---- entry points other than the phases ---- */
 
 /* Puts every vehicle at its start. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);

@@ -98,7 +98,8 @@ typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
 } drv_sizes;
 
-/* The core's copy of the caller's actions: bins or shares, one or two per agent; the other is NULL. */
+/* The core's copy of the caller's actions: bins or shares, `width` of the action space per agent; the other is
+ * NULL. */
 typedef struct drv_actions {
     int64_t *bin;
     float *share;

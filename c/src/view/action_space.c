@@ -3,7 +3,7 @@
 
 #include "platform/fp_env.h"
 
-/* Names of DRV_CONTROLS, and 0 for none. */
+/* Codes of the rows of DRV_CONTROLS, from 1; 0 is none. */
 enum {
     DRV_CONTROL_NONE = 0,
 #define X(symbol, name, unit, low, high, bins, ...) DRV_CONTROL_##symbol,

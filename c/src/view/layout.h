@@ -35,9 +35,9 @@ typedef enum drv_scale {
     X(EGO_WIDTH, "ego/width", "m", SCALE_WIDTH, 0, "own width")                                            \
     X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle of the last step")       \
     X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1,                                \
-      "change of speed in the last step; 0 from the step that stops the agent on")                           \
+      "acceleration in the last step; 0 once the agent is stopped")                                          \
     X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1,                                           \
-      "rate of turn in the last step; 0 from the step that stops the agent on")                              \
+      "rate of turn in the last step; 0 once the agent is stopped")                                          \
     X(EGO_GOAL_X, "ego/goal_x", "m", SCALE_POSITION, -1, "goal, ahead of the centre")                      \
     X(EGO_GOAL_Y, "ego/goal_y", "m", SCALE_POSITION, -1, "goal, to the left of the centre")                \
     X(EGO_GOAL_DIRECTION_X, "ego/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the goal, ahead")  \
@@ -95,7 +95,7 @@ typedef struct drv_head_scales {
     float scale[HEAD_COUNT], low[HEAD_COUNT];
 } drv_head_scales;
 
-/* Scales of the numbers beside the pose in a vehicle's record. */
+/* Scales of the numbers other than the pose in a vehicle's record. */
 typedef struct drv_vehicle_scales {
     float length, width, speed, kind;
 } drv_vehicle_scales;

@@ -42,8 +42,8 @@ int32_t drv_road_cache_items(const drv_config *config);
 /* Bytes of a list of `items` items, with the padding that a search overwrites. */
 uint64_t drv_road_list_bytes(int32_t items);
 
-/* Creates the cache in memory of the arena; NULL if out of memory. `items` is the capacity of the longest list. Beside
- * `capacity_bytes` the cache takes four bytes per sub-cell. */
+/* Creates the cache in memory of the arena; NULL if out of memory. `items` is the capacity of the longest list. The
+ * cache takes four bytes per sub-cell in addition to `capacity_bytes`. */
 drv_road_cache *drv_road_cache_create(drv_scene *const *scenes, int32_t scene_count, int32_t items,
                                       uint64_t capacity_bytes, drv_arena *arena);
 

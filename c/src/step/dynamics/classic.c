@@ -31,6 +31,7 @@ void drv_classic_inverse(drv_motion_block *cars, const drv_motion_block *next, d
         const float turn_rad = drv_wrap_angle(next->heading_rad[i] - cars->heading_rad[i]);
         const drv_roll_inverse found =
             drv_unroll(cars->speed_mps[i], turn_rad, next->speed_mps[i], cars->wheelbase_m[i], limits, dt_s);
+        /* The wheels do not reach the angle within the step; the factor tolerates rounding. */
         const bool late = fabsf(found.steering_rad - cars->steering_rad[i]) > classic_steering_radps * dt_s * 1.00001f;
         cars->control[0][i] = found.acceleration_mps2;
         cars->control[1][i] = found.steering_rad;

@@ -2,7 +2,7 @@
  *
  * The kinematic bicycle of wheels.h inside a friction circle: acceleration is limited to friction * g, and what it
  * leaves of the circle limits the lateral acceleration, speed^2 * curvature, at the speed before the step. Beyond that
- * the car turns as with a smaller wheel angle; the reported one is the commanded. */
+ * the car turns as with a smaller wheel angle; the reported angle is the commanded one. */
 #include "step/dynamics/wheels.h"
 
 static const float gravity_mps2 = 9.81f;
@@ -16,7 +16,7 @@ static inline float grip_acceleration(float acceleration_mps2, drv_motion_limits
     return drv_clip(acceleration_mps2, -most_mps2, most_mps2);
 }
 
-/* The largest turn per wheelbase driven, as tan(steering) cos(slip), beside an acceleration within the circle. */
+/* The largest turn per wheelbase driven, tan(steering) cos(slip), that an acceleration leaves within the circle. */
 static inline float grip_bend(float speed_mps, float acceleration_mps2, float wheelbase_m, drv_motion_limits limits) {
     const float most_mps2 = limits.friction * gravity_mps2;
     const float lateral2 = most_mps2 * most_mps2 - acceleration_mps2 * acceleration_mps2;

@@ -1,8 +1,8 @@
-/* How does a car move along an arc of commanded curvature? DRV_INVERTIBLE_BICYCLE.
+/* How does a car move whose actions are acceleration and curvature? DRV_INVERTIBLE_BICYCLE.
  *
  * Waymax's invertible bicycle: acceleration and curvature hold for a step, so that pose and speed after it determine
- * both. The way of a step is that of a constant acceleration, along the heading before it. A speed that reaches its
- * limit is reached at the end of the step. */
+ * both. The car moves along the heading before the step, by the distance of a constant acceleration. Where the speed is
+ * clipped, that is the acceleration that reaches the limit at the end of the step. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@ void drv_invertible_bicycle_advance(drv_motion_block *cars, drv_motion_limits li
         const drv_motion after = {before.x_m + path_m * ahead.x, before.y_m + path_m * ahead.y,
                                   drv_wrap_angle(before.heading_rad + curvature * path_m), speed_mps};
         drv_motion_store(cars, i, after, dt_s);
-        /* The wheels of a car that turns about its rear axle. */
+        /* The wheel angle of a kinematic bicycle about the rear axle. */
         cars->steering_rad[i] = drv_arc_tangent(curvature * cars->wheelbase_m[i]);
         cars->yaw_rate_radps[i] = curvature * path_m / dt_s;
     }
@@ -32,7 +32,7 @@ void drv_invertible_bicycle_inverse(drv_motion_block *cars, const drv_motion_blo
         const bool slow = (fabsf(speed_mps) < drv_steers_from_mps) | (fabsf(next_mps) < drv_steers_from_mps);
         const float path_m = 0.5f * (speed_mps + next_mps) * dt_s;
         const float turn_rad = drv_wrap_angle(next->heading_rad[i] - cars->heading_rad[i]);
-        /* Two speeds of opposite signs may lead nowhere. */
+        /* Two speeds of opposite signs may give a distance of 0. */
         const bool turns = !slow & (path_m != 0.0f);
         const float curvature = turns ? turn_rad / path_m : 0.0f;
         const bool clipped = (next_mps != logged_mps) | (fabsf(curvature) > DRV_CURVATURE_LIMIT_PER_M);

@@ -15,7 +15,7 @@ static const float jerk_steering_radps = 0.6f;
 /* Below this speed a curvature is commanded as at this speed. */
 static const float jerk_curves_from_mps = 1.0f;
 
-/* The line of an arc that turns less is straight to float32 precision. */
+/* An arc that turns by less than this is straight to float32 precision. */
 static const float jerk_straight_rad = 1e-5f;
 
 static inline float unless_sign_changes(float before, float after) { return before * after < 0.0f ? 0.0f : after; }
@@ -83,11 +83,11 @@ void drv_jerk_advance(drv_motion_block *cars, drv_motion_limits limits, float dt
     }
 }
 
-/* The acceleration with which a speed that stays is reached after two steps. The one that reaches it after one,
- * 2 (logged - speed) / dt - acceleration, would alternate around the scatter of a log. */
 void drv_jerk_inverse(drv_motion_block *cars, const drv_motion_block *next, drv_motion_limits limits, float dt_s,
                       uint8_t *fit) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
+        /* the acceleration that reaches a steady speed in two steps; the one that reaches it in one step,
+         * 2 (logged - speed) / dt - acceleration, would alternate in sign with the scatter of a log */
         const float speed_mps = cars->speed_mps[i], wheelbase_m = cars->wheelbase_m[i];
         const float logged_mps = drv_clip(next->speed_mps[i], limits.min_mps, limits.max_mps);
         const float due_mps2 = (logged_mps - speed_mps) / dt_s - 0.5f * cars->acceleration_mps2[i];

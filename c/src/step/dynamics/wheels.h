@@ -42,7 +42,7 @@ static inline float drv_roll_yaw_rate(float speed_mps, drv_slip_angle slip, floa
     return speed_mps * slip.cosine * slip.steering_tangent / wheelbase_m;
 }
 
-/* The end of a step at a held acceleration: one that would pass through zero ends at rest. */
+/* The speed at the end of a step with a held acceleration; 0 where it would pass through zero. */
 static inline float drv_next_speed(float speed_mps, float acceleration_mps2, drv_motion_limits limits, float dt_s) {
     const float speed = speed_mps + acceleration_mps2 * dt_s;
     const bool passes_zero = ((speed_mps > 0.0f) & (speed < 0.0f)) | ((speed_mps < 0.0f) & (speed > 0.0f));
@@ -58,12 +58,12 @@ typedef struct drv_roll_inverse {
     uint8_t fit;
 } drv_roll_inverse;
 
-/* Speed and heading determine acceleration and wheel angle; positions are not read. */
+/* The inverse of drv_roll: speed and heading determine acceleration and wheel angle; positions are not read. */
 static inline drv_roll_inverse drv_unroll(float speed_mps, float turn_rad, float logged_mps, float wheelbase_m,
                                           drv_motion_limits limits, float dt_s) {
     const float next_mps = drv_reachable_mps(limits, speed_mps, logged_mps, dt_s);
     const bool slow = fabsf(next_mps) < drv_steers_from_mps;
-    /* tan(steering) * cos(slip), which tends to 2 as the wheels stand across. */
+    /* tan(steering) * cos(slip), which tends to 2 as the wheel angle tends to 90 degrees. */
     const float bend = slow ? 0.0f : turn_rad * wheelbase_m / (next_mps * dt_s);
     const bool reachable = fabsf(bend) < 2.0f;
     const float steering_rad = reachable ? drv_arc_tangent(drv_tangent_of_bend(bend)) : copysignf(0.5f * drv_pi, bend);
