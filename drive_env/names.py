@@ -42,22 +42,31 @@ def own_names(paths: Mapping[str, str]) -> list[str]:
 
 def unknown_name(owner: str, name: object, paths: Mapping[str, str], noun: str) -> str:
     """The sentence of such an error; `paths` maps names and aliases to paths, as of `check_names`."""
+    return f"{owner} has no {noun} {value_text(name)}; {names_hint(name, paths)}"
+
+
+def names_hint(name: object, paths: Mapping[str, str]) -> str:
+    """What follows an unknown name in an error: similar names, or all names if none is similar."""
     text = name if isinstance(name, str) and name else "?"
     near = [text] if text in paths else difflib.get_close_matches(text, paths) or [one for one in paths if text in one]
     found = list(dict.fromkeys(paths[one] for one in near))[:3]
-    names = own_names(paths)
-    hint = f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(names) or 'none'}"
-    return f"{owner} has no {noun} {value_text(name)}; {hint}"
+    return f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(own_names(paths)) or 'none'}"
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a public callable: an unknown keyword argument raises an `ArgumentError` with similar names."""
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
-    owner = function.__qualname__.removesuffix(".__init__")
+    """Decorates a public callable: an unknown keyword argument raises an `ArgumentError` with similar names.
+
+    The error begins with Python's own words: Gymnasium and TorchRL search for them to find out which arguments an env
+    takes.
+    """
+    known = {name: name for name in inspect.signature(function).parameters if name != "self"}
 
     @functools.wraps(function)
     def checked(*values: P.args, **choices: P.kwargs) -> T:
-        check_names(owner, choices, known, "argument")
+        for name in choices:
+            if name not in known:
+                raise ArgumentError(f"{function.__qualname__}() got an unexpected keyword argument {value_text(name)}; "
+                                    + names_hint(name, known))
         return function(*values, **choices)
 
     return checked
