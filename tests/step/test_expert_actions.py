@@ -223,7 +223,7 @@ def test_before_the_first_reset_no_world_has_a_scene_to_replay():
 
 
 def test_the_model_is_a_field_of_the_config():
-    with pytest.raises(drive_env.ArgumentError, match=r"expert_actions\(\) got an unexpected keyword argument 'dynamics'; it has config"):
+    with pytest.raises(drive_env.ArgumentError, match="unexpected keyword argument 'dynamics'; it has config"):
         generate_scene("intersection", agents=1).expert_actions(dynamics="grip")
 
 
