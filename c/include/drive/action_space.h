@@ -22,6 +22,7 @@ typedef struct drv_action_dimension {
     float low, high; /* in `unit`: what -1 and 1 stand for; 0 stands for 0 */
     int32_t bins;    /* of the discrete action types; 0 without them */
     float share[DRV_ACTION_BIN_LIMIT]; /* of each bin: the same control as a continuous action, from -1 to 1 */
+    float value[DRV_ACTION_BIN_LIMIT]; /* of each bin, in `unit` */
 } drv_action_dimension;
 
 /* The actions of one agent. A multi-discrete action is one bin for each dimension; a discrete action is one index, that

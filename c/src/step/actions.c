@@ -96,16 +96,15 @@ drv_control drv_actions_control(drv_actions actions, const drv_action_space *spa
         for (int32_t i = space->dimensions - 1; i >= 0; i--) {
             const drv_action_dimension *dimension = &space->dimension[i];
             const int32_t upper = rest / dimension->bins;
-            control.value[i] = drv_control_of_share(dimension, dimension->share[rest - upper * dimension->bins]);
+            control.value[i] = dimension->value[rest - upper * dimension->bins];
             rest = upper;
         }
         return control;
     }
     for (int32_t i = 0; i < space->dimensions; i++) {
         const drv_action_dimension *dimension = &space->dimension[i];
-        const float share = space->type == DRV_CONTINUOUS ? actions.share[first + i]
-                                                          : dimension->share[actions.bin[first + i]];
-        control.value[i] = drv_control_of_share(dimension, share);
+        control.value[i] = space->type == DRV_CONTINUOUS ? drv_control_of_share(dimension, actions.share[first + i])
+                                                         : dimension->value[actions.bin[first + i]];
     }
     return control;
 }

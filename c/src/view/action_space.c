@@ -52,9 +52,11 @@ static drv_action_dimension dimension_of(const drv_config *config, int32_t contr
     };
     drv_action_dimension dimension = all[control];
     const float *values = values_of_control[control];
-    for (int32_t bin = 0; bin < dimension.bins; bin++)
+    for (int32_t bin = 0; bin < dimension.bins; bin++) {
         dimension.share[bin] =
             values[0] == 0.0f ? bin_share(bin, dimension.bins) : drv_share_of_control(&dimension, values[bin]);
+        dimension.value[bin] = drv_control_of_share(&dimension, dimension.share[bin]);
+    }
     return dimension;
 }
 
