@@ -98,6 +98,16 @@ static inline float drv_reachable_mps(drv_motion_limits limits, float from_mps, 
     return drv_clip(wanted_mps, low, drv_smaller(limits.max_mps, from_mps + change_mps));
 }
 
+/* The rate at which the wheels follow a commanded angle, in the models in which they need time to turn. */
+static const float drv_steering_radps = 0.6f;
+
+/* The wheel angle at the end of a step in which it follows a commanded one. */
+static inline float drv_steering_after(float steering_rad, float commanded_rad, drv_motion_limits limits, float dt_s) {
+    const float most_rad = drv_steering_radps * dt_s;
+    const float change_rad = drv_clip(commanded_rad - steering_rad, -most_rad, most_rad);
+    return drv_clip(steering_rad + change_rad, -limits.steering_rad, limits.steering_rad);
+}
+
 /* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad. */
 static const float drv_steers_from_mps = 0.6f;
 

@@ -4,19 +4,10 @@
  * follows the commanded one at a bounded rate. */
 #include "step/dynamics/wheels.h"
 
-static const float classic_steering_radps = 0.6f;
-
-/* The wheel angle at the end of a step. */
-static inline float classic_steering(float steering_rad, float commanded_rad, drv_motion_limits limits, float dt_s) {
-    const float most_rad = classic_steering_radps * dt_s;
-    const float change_rad = drv_clip(commanded_rad - steering_rad, -most_rad, most_rad);
-    return drv_clip(steering_rad + change_rad, -limits.steering_rad, limits.steering_rad);
-}
-
 void drv_classic_advance(drv_motion_block *cars, drv_motion_limits limits, float dt_s) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const drv_motion before = drv_motion_at(cars, i);
-        const float steering_rad = classic_steering(cars->steering_rad[i], cars->control[1][i], limits, dt_s);
+        const float steering_rad = drv_steering_after(cars->steering_rad[i], cars->control[1][i], limits, dt_s);
         const drv_slip_angle slip = drv_slip_of(steering_rad);
         const float speed_mps = drv_clip(before.speed_mps + cars->control[0][i] * dt_s, limits.min_mps, limits.max_mps);
         drv_motion_store(cars, i, drv_roll(before, speed_mps, slip, cars->wheelbase_m[i], dt_s), dt_s);
@@ -32,7 +23,7 @@ void drv_classic_inverse(drv_motion_block *cars, const drv_motion_block *next, d
         const drv_roll_inverse found =
             drv_unroll(cars->speed_mps[i], turn_rad, next->speed_mps[i], cars->wheelbase_m[i], limits, dt_s);
         /* The wheels do not reach the angle within the step; the factor tolerates rounding. */
-        const bool late = fabsf(found.steering_rad - cars->steering_rad[i]) > classic_steering_radps * dt_s * 1.00001f;
+        const bool late = fabsf(found.steering_rad - cars->steering_rad[i]) > drv_steering_radps * dt_s * 1.00001f;
         cars->control[0][i] = found.acceleration_mps2;
         cars->control[1][i] = found.steering_rad;
         fit[i] = (uint8_t)(found.fit | (late && !(found.fit & DRV_INVERSE_SLOW) ? DRV_INVERSE_CLIPPED : 0));

@@ -10,7 +10,6 @@
 #include "step/dynamics.h"
 
 static const float jerk_least_mps2 = -5.0f, jerk_most_mps2 = 2.5f, jerk_lateral_mps2 = 4.0f;
-static const float jerk_steering_radps = 0.6f;
 
 /* Below this speed a curvature is commanded as at this speed. */
 static const float jerk_curves_from_mps = 1.0f;
@@ -45,13 +44,6 @@ static inline float jerk_speed2(float speed_mps) {
     return speed * speed;
 }
 
-/* The wheel angle at the end of a step. */
-static inline float jerk_steering(float steering_rad, float wanted_rad, drv_motion_limits limits, float dt_s) {
-    const float most_rad = jerk_steering_radps * dt_s;
-    const float change_rad = drv_clip(wanted_rad - steering_rad, -most_rad, most_rad);
-    return drv_clip(steering_rad + change_rad, -limits.steering_rad, limits.steering_rad);
-}
-
 void drv_jerk_advance(drv_motion_block *cars, drv_motion_limits limits, float dt_s) {
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         /* accelerations, and the speed */
@@ -66,7 +58,7 @@ void drv_jerk_advance(drv_motion_block *cars, drv_motion_limits limits, float dt
 
         /* the wheels */
         const float wanted_rad = drv_arc_tangent(commanded_mps2 / jerk_speed2(pace.speed_mps) * wheelbase_m);
-        const float steering_rad = jerk_steering(cars->steering_rad[i], wanted_rad, limits, dt_s);
+        const float steering_rad = drv_steering_after(cars->steering_rad[i], wanted_rad, limits, dt_s);
 
         /* the chord of the arc, which points along the heading halfway */
         const float path_m = 0.5f * (before.speed_mps + pace.speed_mps) * dt_s;
