@@ -60,20 +60,21 @@ static void check_float(checker *check, const char *array, elements of, const fl
     }
 }
 
+static void check_int(checker *check, const char *array, elements of, int64_t i, int value, int low, int high) {
+    if (value < low || value > high)
+        check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                 "scene %.80s: %s of %s %lld is %d; it must be %d to %d", check->name, array, of.noun,
+                                 (long long)i, value, low, high);
+}
+
 static void check_uint8_t(checker *check, const char *array, elements of, const uint8_t *codes, int low, int high) {
     for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++)
-        if (codes[i] < low || codes[i] > high)
-            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
-                                     "scene %.80s: %s of %s %lld is %d; it must be %d to %d", check->name, array,
-                                     of.noun, (long long)i, codes[i], low, high);
+        check_int(check, array, of, i, codes[i], low, high);
 }
 
 static void check_int32_t(checker *check, const char *array, elements of, const int32_t *values, int low, int high) {
     for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++)
-        if (values[i] < low || values[i] > high)
-            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
-                                     "scene %.80s: %s of %s %lld is %d; it must be %d to %d", check->name, array,
-                                     of.noun, (long long)i, values[i], low, high);
+        check_int(check, array, of, i, values[i], low, high);
 }
 
 /* road_start divides the points among the roads; each has at least one. */
