@@ -139,14 +139,16 @@ static int32_t keep_below(drv_candidates candidates, float limit, int32_t ties, 
     return found;
 }
 
-int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer, int32_t *kept) {
-    float *values = candidates.distance2;
-    const int32_t count = candidates.blocks * DRV_WIDTH;
-    if (wanted <= 0) return 0;
-    if (count <= wanted) return drv_all_within(candidates, bounds.high, kept);
-    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
+/* Which candidates are selected: those below `limit`, and the first `ties` of those that equal it. */
+typedef struct cut {
+    float limit;
+    int32_t ties;
+} cut;
 
-    /* bracket the squared distance of the k-th nearest, by the guesses where they hold, and narrow the bracket */
+enum { all_ties = INT32_MAX };
+
+/* Brackets the squared distance of the k-th nearest, by the guesses where they hold. */
+static bracket first_bracket(const float *values, int32_t count, int32_t wanted, drv_bounds bounds) {
     bracket range = {-1.0f, bounds.high, 0, 0};
     if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
         int32_t at_low, at_high;
@@ -157,20 +159,35 @@ int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds boun
         else if (at_high >= wanted) range.low = bounds.low_guess, range.below = at_low;
     }
     if (range.inside == 0) range.inside = count_le(values, count, bounds.high);
-    range = narrow(values, count, wanted, range);
-    if (range.inside <= wanted) return drv_all_within(candidates, range.high, kept);
+    return range;
+}
 
-    /* rank the values inside the bracket */
+/* Ranks the values inside a bracket. */
+static cut cut_inside(drv_candidates candidates, bracket range, int32_t wanted, float *buffer) {
     const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;
     const float threshold =
         between <= pairwise_limit ? select_pairwise(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
-
-    /* select up to the threshold; of candidates that equal it, those of lower index */
     int32_t smaller = 0, equal = 0;
     for (int32_t i = 0; i < between; i++) {
         smaller += buffer[i] < threshold;
         equal += buffer[i] == threshold;
     }
-    if (smaller + equal == rank) return drv_all_within(candidates, threshold, kept);
-    return keep_below(candidates, threshold, rank - smaller, kept);
+    return (cut){threshold, smaller + equal == rank ? all_ties : rank - smaller};
+}
+
+static cut cut_of(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer) {
+    float *values = candidates.distance2;
+    const int32_t count = candidates.blocks * DRV_WIDTH;
+    if (count <= wanted) return (cut){bounds.high, all_ties};
+    for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
+    const bracket range = narrow(values, count, wanted, first_bracket(values, count, wanted, bounds));
+    if (range.inside <= wanted) return (cut){range.high, all_ties};
+    return cut_inside(candidates, range, wanted, buffer);
+}
+
+int32_t drv_k_nearest(drv_candidates candidates, int32_t wanted, drv_bounds bounds, float *buffer, int32_t *kept) {
+    if (wanted <= 0) return 0;
+    const cut found = cut_of(candidates, wanted, bounds, buffer);
+    return found.ties == all_ties ? drv_all_within(candidates, found.limit, kept)
+                                  : keep_below(candidates, found.limit, found.ties, kept);
 }

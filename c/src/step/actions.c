@@ -88,25 +88,24 @@ drv_status drv_actions_check(const drv_world *world, int32_t world_number, char 
 
 /* ---- controls ---- */
 
-drv_control drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent) {
+void drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent, float *control,
+                         int64_t stride) {
     const int64_t first = agent * space->width;
-    drv_control control = {{0.0f}};
-    if (space->type == DRV_DISCRETE) {
-        int32_t rest = (int32_t)actions.bin[agent];
-        for (int32_t i = space->dimensions - 1; i >= 0; i--) {
-            const drv_action_dimension *dimension = &space->dimension[i];
-            const int32_t upper = rest / dimension->bins;
-            control.value[i] = dimension->value[rest - upper * dimension->bins];
-            rest = upper;
-        }
-        return control;
-    }
-    for (int32_t i = 0; i < space->dimensions; i++) {
+    int32_t rest = space->type == DRV_DISCRETE ? (int32_t)actions.bin[agent] : 0;
+    for (int32_t i = space->dimensions - 1; i >= 0; i--) {
         const drv_action_dimension *dimension = &space->dimension[i];
-        control.value[i] = space->type == DRV_CONTINUOUS ? drv_control_of_share(dimension, actions.share[first + i])
-                                                         : dimension->value[actions.bin[first + i]];
+        float value;
+        if (space->type == DRV_DISCRETE) {
+            const int32_t upper = rest / dimension->bins;
+            value = dimension->value[rest - upper * dimension->bins];
+            rest = upper;
+        } else if (space->type == DRV_MULTI_DISCRETE) {
+            value = dimension->value[actions.bin[first + i]];
+        } else {
+            value = drv_control_of_share(dimension, actions.share[first + i]);
+        }
+        control[i * stride] = value;
     }
-    return control;
 }
 
 void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent, drv_control control) {

@@ -9,8 +9,10 @@
 DRV_STEP_API bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents);
 /* Checks the actions of the driving agents of a world; the message names the first bad one. */
 DRV_STEP_API drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
-/* The control that the action of an agent stands for; an agent is counted from the first of `actions`. */
-DRV_STEP_API drv_control drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent);
+/* Writes the control that the action of an agent stands for, value k to control[k * stride]; an agent is counted from
+ * the first of `actions`. */
+DRV_STEP_API void drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent, float *control,
+                                      int64_t stride);
 /* Writes the action whose control is nearest to the given one. */
 DRV_STEP_API void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent,
                                     drv_control control);

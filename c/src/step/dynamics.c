@@ -24,26 +24,19 @@ typedef struct block_vehicles {
     int32_t count, vehicle[DRV_MOTION_BLOCK];
 } block_vehicles;
 
-/* The controls of a vehicle that the dynamics move. */
-static drv_control control_of(const drv_world *world, int32_t vehicle) {
-    const drv_control none = {{0.0f}}; /* an agent that waits may have any action */
-    return world->status[vehicle] == DRV_DRIVING ? drv_actions_control(world->actions, world->action_space, vehicle)
-                                                 : none;
-}
-
 static void read_motion(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
     drv_motion_block_clear(block);
     for (int32_t i = 0; i < moved->count; i++) {
         const int32_t vehicle = moved->vehicle[i];
-        const drv_control wanted = control_of(world, vehicle);
         block->x_m[i] = world->x_m[vehicle];
         block->y_m[i] = world->y_m[vehicle];
         block->heading_rad[i] = world->heading_rad[vehicle];
         block->speed_mps[i] = world->speed_mps[vehicle];
         block->steering_rad[i] = world->steering_rad[vehicle];
         block->acceleration_mps2[i] = world->acceleration_mps2[vehicle];
-        for (int32_t k = 0; k < DRV_ACTION_DIMENSIONS; k++) block->control[k][i] = wanted.value[k];
         block->wheelbase_m[i] = drv_wheelbase_share * world->scene->length_m[vehicle];
+        if (world->status[vehicle] == DRV_DRIVING) /* an agent that waits may have any action */
+            drv_actions_control(world->actions, world->action_space, vehicle, &block->control[0][i], DRV_MOTION_BLOCK);
     }
 }
 

@@ -5,6 +5,7 @@
  * only an overlap that begins after they have separated counts. */
 #include <math.h>
 
+#include "math/bits.h"
 #include "math/geometry.h"
 #include "math/vector.h"
 #include "step/on_map.h"
@@ -73,8 +74,6 @@ static uint64_t overlapping_circles(bounding_circles all, int32_t index, int32_t
     return bits;
 }
 
-static int32_t lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
-
 /* Narrow phase: returns whether the agent overlaps the vehicle at the end of the step, and sets the onset of a
  * collision. */
 static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle,
@@ -99,7 +98,7 @@ static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *ow
     world->collision_vehicle[agent] = -1;
     for (int32_t first = 0; first < all.on_map->count; first += 64)
         for (uint64_t near = overlapping_circles(all, index, first); near; near &= near - 1) {
-            const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
+            const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
             for (; word < vehicle / 64; word_bits = 0) overlapping[word++] = word_bits;
             const bool overlapped_before = overlapping[word] >> (vehicle % 64) & 1u;
             const bool overlaps = detect_contact(world, agent, own, vehicle, overlapped_before);
@@ -136,7 +135,7 @@ static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_
             uint32_t near = drv_edge_broad_phase_bits(edges, first, &query);
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
-                const int32_t edge = first + lowest_bit(near);
+                const int32_t edge = first + drv_lowest_bit(near);
                 if (drv_box_overlaps_edge(own->now, edges, edge)) return (edge_overlap){true, true};
                 found.at_any = found.at_any || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
             }
@@ -195,7 +194,7 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         world->on_road_edge[agent] = find_edges(world, agent, &own, false).at_end;
         for (int32_t first = 0; first < all.on_map->count; first += 64)
             for (uint64_t near = overlapping_circles(all, all.on_map->index[agent], first); near; near &= near - 1) {
-                const int32_t vehicle = all.on_map->vehicle[first + lowest_bit(near)];
+                const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
                 const bool overlaps = drv_boxes_overlap(own.now, box_now(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
                 overlapping[vehicle / 64] |= (uint64_t)overlaps << (vehicle % 64);

@@ -67,8 +67,7 @@ static void replay_step(const drv_config *config, const drv_action_space *space,
         if (valid && fit[i] & DRV_INVERSE_CLIPPED) bits[first + i] |= DRV_EXPERT_CLIPPED;
         if (valid && fit[i] & DRV_INVERSE_SLOW) bits[first + i] |= DRV_EXPERT_SLOW;
         drv_actions_write(actions, space, first + i, wanted);
-        const drv_control taken = drv_actions_control(actions, space, first + i);
-        for (int32_t k = 0; k < DRV_ACTION_DIMENSIONS; k++) replay->block.control[k][i] = taken.value[k];
+        drv_actions_control(actions, space, first + i, &replay->block.control[0][i], DRV_MOTION_BLOCK);
     }
     model->advance(&replay->block, limits, log->dt_s);
 }

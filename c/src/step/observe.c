@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/bits.h"
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 #include "math/vector.h"
@@ -77,13 +78,14 @@ static void transform_records(const float *records, const int32_t *chosen, int32
 static bool overlaps_any(const drv_world *world, int32_t agent) {
     const uint64_t *words = world->overlapping + agent * world->sizes.contact_words;
     for (int32_t word = 0; word < world->sizes.contact_words; word++)
-        for (int32_t bit = 0; bit < 64 && words[word] >> bit != 0; bit++)
-            if ((words[word] >> bit & 1u) && world->present[64 * word + bit]) return true;
+        for (uint64_t bits = words[word]; bits != 0; bits &= bits - 1)
+            if (world->present[64 * word + drv_lowest_bit(bits)]) return true;
     return false;
 }
 
-static void write_head(const drv_world *world, int32_t agent, agent_frame ego, const drv_head_scales *head,
-                       float *out) {
+/* Writes the features of the head in their units. scale_head follows once the sets are written: right after these
+ * stores of single floats its loads of whole vectors would wait for them to reach the cache. */
+static void write_head(const drv_world *world, int32_t agent, agent_frame ego, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;
 
@@ -95,29 +97,31 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, c
     const int32_t past_steps = *world->clock_steps + *world->age_steps;
     const bool observes_time = config->time_left == DRV_TIME_LEFT_ACTOR;
 
-    /* the values in their units, then scaled and clipped as the layout defines */
-    float values[HEAD_COUNT] = {
-        [EGO_PRESENT] = 1.0f,
-        [EGO_SPEED] = world->speed_mps[agent],
-        [EGO_LENGTH] = scene->length_m[agent],
-        [EGO_WIDTH] = scene->width_m[agent],
-        [EGO_STEERING] = world->steering_rad[agent],
-        [EGO_ACCELERATION] = world->acceleration_mps2[agent],
-        [EGO_YAW_RATE] = world->yaw_rate_radps[agent],
-        [EGO_GOAL_X] = goal.x,
-        [EGO_GOAL_Y] = goal.y,
-        [EGO_GOAL_DIRECTION_X] = goal.x * per_m,
-        [EGO_GOAL_DIRECTION_Y] = goal.y * per_m,
-        [EGO_GOAL_DISTANCE] = goal_m,
-        [EGO_IN_CONTACT] = overlaps_any(world, agent),
-        [EGO_ON_ROAD_EDGE] = world->on_road_edge[agent],
-        [EGO_TIME_LEFT] = observes_time ? (float)(scene->trial_steps - past_steps) / (float)scene->trial_steps : 0.0f,
-        [EGO_COUNT + TRIAL_INDEX] = (float)*world->trial,
-        [EGO_COUNT + TRIAL_REWARD] = world->last_reward[agent],
-        [EGO_COUNT + TRIAL_STEPS_SHARE] = world->previous_share[agent],
-    };
-    values[EGO_COUNT + TRIAL_OUTCOME_NONE + world->previous_outcome[agent]] = 1.0f;
-    for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(values[i] * head->scale[i], head->low[i], 1.0f);
+    out[EGO_PRESENT] = 1.0f;
+    out[EGO_SPEED] = world->speed_mps[agent];
+    out[EGO_LENGTH] = scene->length_m[agent];
+    out[EGO_WIDTH] = scene->width_m[agent];
+    out[EGO_STEERING] = world->steering_rad[agent];
+    out[EGO_ACCELERATION] = world->acceleration_mps2[agent];
+    out[EGO_YAW_RATE] = world->yaw_rate_radps[agent];
+    out[EGO_GOAL_X] = goal.x;
+    out[EGO_GOAL_Y] = goal.y;
+    out[EGO_GOAL_DIRECTION_X] = goal.x * per_m;
+    out[EGO_GOAL_DIRECTION_Y] = goal.y * per_m;
+    out[EGO_GOAL_DISTANCE] = goal_m;
+    out[EGO_IN_CONTACT] = overlaps_any(world, agent);
+    out[EGO_ON_ROAD_EDGE] = world->on_road_edge[agent];
+    out[EGO_TIME_LEFT] = observes_time ? (float)(scene->trial_steps - past_steps) / (float)scene->trial_steps : 0.0f;
+    out[EGO_COUNT + TRIAL_INDEX] = (float)*world->trial;
+    out[EGO_COUNT + TRIAL_REWARD] = world->last_reward[agent];
+    out[EGO_COUNT + TRIAL_STEPS_SHARE] = world->previous_share[agent];
+    const int32_t outcome = TRIAL_OUTCOME_NONE + world->previous_outcome[agent];
+    for (int32_t i = TRIAL_OUTCOME_NONE; i <= TRIAL_OUTCOME_OTHER; i++) out[EGO_COUNT + i] = i == outcome;
+}
+
+/* Scales and clips the head as the layout defines. */
+static void scale_head(const drv_head_scales *head, float *out) {
+    for (int32_t i = 0; i < HEAD_COUNT; i++) out[i] = drv_clip(out[i] * head->scale[i], head->low[i], 1.0f);
 }
 
 /* ---- partners ---- */
@@ -229,16 +233,19 @@ static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *sc
     const drv_layout *layout = world->encoding->layout;
     const agent_frame ego = frame_of(world, agent);
     const frame_transform to_ego = transform_to(ego, layout->position_scale);
-    write_head(world, agent, ego, &layout->head, out);
+    write_head(world, agent, ego, out);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
+    scale_head(&layout->head, out);
 }
 
 static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
     const drv_layout *layout = world->encoding->layout;
-    write_head(world, agent, frame_of(world, agent), &layout->head, (float *)(void *)out);
+    float *head = (float *)(void *)out;
+    write_head(world, agent, frame_of(world, agent), head);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_bytes));
+    scale_head(&layout->head, head);
 }
 
 void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,
