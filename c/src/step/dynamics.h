@@ -20,7 +20,7 @@ typedef struct drv_motion_limits {
 /* Share of a vehicle's length between its axles. */
 static const float drv_wheelbase_share = DRV_WHEELBASE_PERCENT / 100.0f;
 
-/* Vehicles that a model moves at once, in a loop without a branch, which compilers vectorise. */
+/* The number of vehicles that a model moves at once, in a loop without a branch, which compilers vectorise. */
 enum { DRV_MOTION_BLOCK = 8 };
 
 /* Vehicles in struct-of-arrays form. Unused entries are at rest, with a wheelbase of 1 m. */
@@ -30,8 +30,8 @@ typedef struct drv_motion_block {
     float steering_rad[DRV_MOTION_BLOCK], acceleration_mps2[DRV_MOTION_BLOCK];
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
-    /* after the step; acceleration and yaw rate are means over the step, with the limits applied (DRV_JERK: the
-     * acceleration at its end) */
+    /* after the step; acceleration (above) and yaw rate are means over the step, with the limits applied, but in
+     * DRV_JERK the acceleration is that at its end */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
@@ -108,7 +108,8 @@ static inline float drv_steering_after(float steering_rad, float commanded_rad, 
     return drv_clip(steering_rad + change_rad, -limits.steering_rad, limits.steering_rad);
 }
 
-/* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad. */
-static const float drv_steers_from_mps = 0.6f;
+/* Below this speed a step of 0.1 s turns a car by less than logged headings scatter, some 0.01 rad, so an inverse does
+ * not infer steering from the turn. */
+static const float drv_turn_observable_mps = 0.6f;
 
 #endif

@@ -1,9 +1,9 @@
-/* How does a car move whose tyres hold no more than friction allows? DRV_GRIP.
+/* How does a car move whose tyre forces are limited by friction? DRV_GRIP.
  *
- * The kinematic bicycle of wheels.h inside a friction circle: acceleration is limited to friction * g, and what it
+ * The kinematic bicycle of kinematic.h inside a friction circle: acceleration is limited to friction * g, and what it
  * leaves of the circle limits the lateral acceleration, speed^2 * curvature, at the speed before the step. Beyond that
  * the car turns as with a smaller wheel angle; the reported angle is the commanded one. */
-#include "step/dynamics/wheels.h"
+#include "step/dynamics/kinematic.h"
 
 static const float gravity_mps2 = 9.81f;
 
@@ -16,8 +16,9 @@ static inline float grip_acceleration(float acceleration_mps2, drv_motion_limits
     return drv_clip(acceleration_mps2, -most_mps2, most_mps2);
 }
 
-/* The largest turn per wheelbase driven, tan(steering) cos(slip), that an acceleration leaves within the circle. */
-static inline float grip_bend(float speed_mps, float acceleration_mps2, float wheelbase_m, drv_motion_limits limits) {
+/* The largest relative curvature that an acceleration leaves within the friction circle. */
+static inline float grip_curvature(float speed_mps, float acceleration_mps2, float wheelbase_m,
+                                   drv_motion_limits limits) {
     const float most_mps2 = limits.friction * gravity_mps2;
     const float lateral2 = most_mps2 * most_mps2 - acceleration_mps2 * acceleration_mps2;
     const float lateral_mps2 = sqrtf(drv_larger(lateral2, 0.0f));
@@ -29,18 +30,18 @@ void drv_grip_advance(drv_motion_block *cars, drv_motion_limits limits, float dt
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const drv_motion before = drv_motion_at(cars, i);
         const float acceleration_mps2 = grip_acceleration(cars->control[0][i], limits);
-        const drv_slip_angle wanted = drv_slip_of(cars->control[1][i]);
-        const float bend = wanted.cosine * wanted.steering_tangent;
-        const float most = grip_bend(before.speed_mps, acceleration_mps2, cars->wheelbase_m[i], limits);
-        /* |bend| is below 2, and so is `held` where it is used. */
-        const float held = drv_clip(bend, -most, most);
-        const bool slides = fabsf(bend) > most;
-        const float tangent = slides ? drv_tangent_of_bend(held) : wanted.steering_tangent;
-        const drv_slip_angle slip = drv_slip_of_tangent(tangent);
+        const drv_sideslip wanted = drv_sideslip_of(cars->control[1][i]);
+        const float curvature = wanted.cosine * wanted.steering_tangent; /* relative */
+        const float most = grip_curvature(before.speed_mps, acceleration_mps2, cars->wheelbase_m[i], limits);
+        /* |curvature| is below 2, and so is `held` where it is used. */
+        const float held = drv_clip(curvature, -most, most);
+        const bool slides = fabsf(curvature) > most;
+        const float tangent = slides ? drv_steering_tangent_of(held) : wanted.steering_tangent;
+        const drv_sideslip sideslip = drv_sideslip_of_tangent(tangent);
         const float speed_mps = drv_next_speed(before.speed_mps, acceleration_mps2, limits, dt_s);
-        drv_motion_store(cars, i, drv_roll(before, speed_mps, slip, cars->wheelbase_m[i], dt_s), dt_s);
+        drv_motion_store(cars, i, drv_kinematic_advance(before, speed_mps, sideslip, cars->wheelbase_m[i], dt_s), dt_s);
         cars->steering_rad[i] = cars->control[1][i];
-        cars->yaw_rate_radps[i] = drv_roll_yaw_rate(speed_mps, slip, cars->wheelbase_m[i]);
+        cars->yaw_rate_radps[i] = drv_kinematic_yaw_rate(speed_mps, sideslip, cars->wheelbase_m[i]);
     }
 }
 
@@ -50,11 +51,11 @@ void drv_grip_inverse(drv_motion_block *cars, const drv_motion_block *next, drv_
     held.acceleration_mps2 = drv_smaller(limits.acceleration_mps2, limits.friction * gravity_mps2);
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const float turn_rad = drv_wrap_angle(next->heading_rad[i] - cars->heading_rad[i]);
-        const drv_roll_inverse found =
-            drv_unroll(cars->speed_mps[i], turn_rad, next->speed_mps[i], cars->wheelbase_m[i], held, dt_s);
+        const drv_kinematic_controls found =
+            drv_kinematic_inverse(cars->speed_mps[i], turn_rad, next->speed_mps[i], cars->wheelbase_m[i], held, dt_s);
         const float steering_rad = drv_clip(found.steering_rad, -limits.steering_rad, limits.steering_rad);
-        const drv_slip_angle wanted = drv_slip_of(steering_rad);
-        const float most = grip_bend(cars->speed_mps[i], found.acceleration_mps2, cars->wheelbase_m[i], limits);
+        const drv_sideslip wanted = drv_sideslip_of(steering_rad);
+        const float most = grip_curvature(cars->speed_mps[i], found.acceleration_mps2, cars->wheelbase_m[i], limits);
         const bool slides = fabsf(wanted.cosine * wanted.steering_tangent) > most;
         cars->control[0][i] = found.acceleration_mps2;
         cars->control[1][i] = found.steering_rad;

@@ -29,7 +29,7 @@ void drv_invertible_bicycle_inverse(drv_motion_block *cars, const drv_motion_blo
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
         const float speed_mps = cars->speed_mps[i], logged_mps = next->speed_mps[i];
         const float next_mps = drv_reachable_mps(limits, speed_mps, logged_mps, dt_s);
-        const bool slow = (fabsf(speed_mps) < drv_steers_from_mps) | (fabsf(next_mps) < drv_steers_from_mps);
+        const bool slow = (fabsf(speed_mps) < drv_turn_observable_mps) | (fabsf(next_mps) < drv_turn_observable_mps);
         const float path_m = 0.5f * (speed_mps + next_mps) * dt_s;
         const float turn_rad = drv_wrap_angle(next->heading_rad[i] - cars->heading_rad[i]);
         /* Two speeds of opposite signs may give a distance of 0. */
