@@ -63,8 +63,8 @@ TEST(search_bounds_follow_the_slots_and_the_view_radius) {
     config.view_radius_m = 7.0f;
     drv_encoding *near = drv_encodings_create(&scene, 1, &config, arena);
     for (int32_t cell = 0; cell < cells; cell++) {
-        CHECK(few->cell_reach_m[cell] < many->cell_reach_m[cell], "cell %d", cell);
-        CHECK(near->cell_reach_m[cell] <= 7.0f, "cell %d: %g", cell, (double)near->cell_reach_m[cell]);
+        CHECK(few->cell_kth_distance_m[cell] < many->cell_kth_distance_m[cell], "cell %d", cell);
+        CHECK(near->cell_kth_distance_m[cell] <= 7.0f, "cell %d: %g", cell, (double)near->cell_kth_distance_m[cell]);
     }
     drv_arena_free(arena);
     drv_scene_release(scene);

@@ -15,7 +15,7 @@ typedef struct field {
     float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
     float distances[SEGMENT_ROOM];
     int32_t *cell_start;
-    float *cell_reach_m;
+    float *cell_kth_distance_m;
 } field;
 
 static int32_t cell_count(const field *map) { return map->grid.columns * map->grid.rows; }
@@ -40,7 +40,7 @@ static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, do
     for (int32_t i = 0; i < count; i++) order[i] = (ranked){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
     qsort(order, (size_t)count, sizeof *order, by_value_then_place);
     map->cell_start = calloc((size_t)cell_count(map) + 1, sizeof *map->cell_start);
-    map->cell_reach_m = calloc((size_t)cell_count(map), sizeof *map->cell_reach_m);
+    map->cell_kth_distance_m = calloc((size_t)cell_count(map), sizeof *map->cell_kth_distance_m);
     for (int32_t i = 0; i < count; i++) {
         map->x_m[i] = x_m[order[i].place];
         map->y_m[i] = y_m[order[i].place];
@@ -53,7 +53,7 @@ static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, do
 
 static void free_map(field *map) {
     free(map->cell_start);
-    free(map->cell_reach_m);
+    free(map->cell_kth_distance_m);
 }
 
 static bool in_window(const field *map, drv_window window, int32_t segment) {
@@ -86,19 +86,19 @@ static void draw_place(const field *map, test_rng *rng, double wide_m, double hi
 }
 
 static void check_reach(const field *map, int32_t wanted, float limit_m, float x_m, float y_m) {
-    const drv_reach reach = drv_grid_reach(&map->grid, map->cell_reach_m, limit_m, x_m, y_m);
-    const drv_window window = drv_grid_window(&map->grid, x_m, y_m, reach.most_m);
+    const drv_kth_distance reach = drv_grid_kth_distance(&map->grid, map->cell_kth_distance_m, limit_m, x_m, y_m);
+    const drv_window window = drv_grid_window(&map->grid, x_m, y_m, reach.upper_m);
     ranked sorted[SEGMENT_ROOM];
     for (int32_t i = 0; i < map->segments.count; i++)
         sorted[i] = (ranked){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
     qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_place);
-    CHECK(reach.likely_m >= 0.0f && reach.likely_m <= reach.most_m, "%g, at most %g", (double)reach.likely_m,
-          (double)reach.most_m);
+    CHECK(reach.estimate_m >= 0.0f && reach.estimate_m <= reach.upper_m, "%g, at most %g", (double)reach.estimate_m,
+          (double)reach.upper_m);
     for (int32_t i = 0; i < wanted && i < map->segments.count && sorted[i].value <= limit_m; i++) {
         CHECK(in_window(map, window, sorted[i].place), "nearest %d of %d wanted at (%g, %g): %g m away, reach %g m", i,
-              wanted, (double)x_m, (double)y_m, (double)sorted[i].value, (double)reach.most_m);
-        CHECK(sorted[i].value <= reach.most_m, "nearest %d is %g m away, beyond %g m", i, (double)sorted[i].value,
-              (double)reach.most_m);
+              wanted, (double)x_m, (double)y_m, (double)sorted[i].value, (double)reach.upper_m);
+        CHECK(sorted[i].value <= reach.upper_m, "nearest %d is %g m away, beyond %g m", i, (double)sorted[i].value,
+              (double)reach.upper_m);
     }
 }
 
@@ -110,7 +110,8 @@ TEST(the_reach_holds_the_nearest_wherever_one_stands) {
         const float limit_m = (const float[]){1.0f, 30.0f, 100.0f, 1000.0f}[round % 4];
         field map;
         make_map(&map, &rng, rng_below(&rng, SEGMENT_ROOM), wide_m, high_m, 1 << 18);
-        drv_grid_measure_reach(&map.grid, &map.segments, wanted, limit_m, map.distances, map.cell_reach_m);
+        drv_grid_measure_kth_distances(&map.grid, &map.segments, wanted, limit_m, map.distances,
+                                       map.cell_kth_distance_m);
         for (int32_t look = 0; look < 100; look++) {
             float x_m, y_m;
             draw_place(&map, &rng, wide_m, high_m, &x_m, &y_m);
@@ -126,7 +127,7 @@ TEST(a_grid_of_one_cell_holds_everything) {
         field map;
         make_map(&map, &rng, count, 0.0, 0.0, 1 << 18);
         CHECK(map.grid.columns == 1 && map.grid.rows == 1, "%d x %d cells", map.grid.columns, map.grid.rows);
-        drv_grid_measure_reach(&map.grid, &map.segments, 2, 100.0f, map.distances, map.cell_reach_m);
+        drv_grid_measure_kth_distances(&map.grid, &map.segments, 2, 100.0f, map.distances, map.cell_kth_distance_m);
         check_reach(&map, 2, 100.0f, 0.0f, 0.0f);
         check_reach(&map, 2, 100.0f, 99.0f, 0.0f);
         check_reach(&map, 2, 100.0f, 1e6f, -1e6f);
@@ -138,9 +139,9 @@ TEST(nobody_wanted_needs_no_reach) {
     test_rng rng = {34};
     field map;
     make_map(&map, &rng, 50, 100.0, 100.0, 1 << 18);
-    drv_grid_measure_reach(&map.grid, &map.segments, 0, 100.0f, map.distances, map.cell_reach_m);
+    drv_grid_measure_kth_distances(&map.grid, &map.segments, 0, 100.0f, map.distances, map.cell_kth_distance_m);
     for (int32_t cell = 0; cell < cell_count(&map); cell++)
-        CHECK(map.cell_reach_m[cell] == 0.0f, "cell %d: %g", cell, (double)map.cell_reach_m[cell]);
+        CHECK(map.cell_kth_distance_m[cell] == 0.0f, "cell %d: %g", cell, (double)map.cell_kth_distance_m[cell]);
     free_map(&map);
 }
 

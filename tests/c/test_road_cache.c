@@ -19,7 +19,7 @@ static drv_scene *empty_scene(void) {
 static void make_list(drv_road_list *list, int64_t cell) {
     list->count = (int32_t)(cell % ITEMS);
     list->reaches_beyond = cell % 3 == 0;
-    list->likely_m = (float)cell;
+    list->kth_distance_m = (float)cell;
     for (int32_t i = 0; i < list->count; i++) list->item[i] = (int32_t)(cell * 100) + i;
 }
 
@@ -28,7 +28,7 @@ static void check_list(const drv_road_list *found, int64_t cell) {
     make_list(wanted, cell);
     CHECK(found->count == wanted->count && found->reaches_beyond == wanted->reaches_beyond, "cell %lld",
           (long long)cell);
-    CHECK(found->likely_m == wanted->likely_m, "cell %lld", (long long)cell);
+    CHECK(found->kth_distance_m == wanted->kth_distance_m, "cell %lld", (long long)cell);
     CHECK(memcmp(found->item, wanted->item, (size_t)wanted->count * sizeof *wanted->item) == 0, "cell %lld",
           (long long)cell);
     free(wanted);

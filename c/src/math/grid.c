@@ -6,7 +6,7 @@
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 
-/* Limit on the segments that are searched for one cell, beyond 16 per slot: a map has a few thousand in all. */
+/* Limit on the segments that are searched for one cell, in addition to 16 k: a map has a few thousand in all. */
 enum { search_limit = 8192 };
 
 drv_grid drv_grid_cover(float left_m, float bottom_m, float right_m, float top_m, float cell_m, int32_t cell_limit) {
@@ -35,13 +35,13 @@ bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m) {
     return column >= 0.0f && column < (float)grid->columns && row >= 0.0f && row < (float)grid->rows;
 }
 
-drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m) {
+drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float half_side_m) {
     float dx = x_m - grid->left_m, dy = y_m - grid->bottom_m;
     return (drv_window){
-        clipped_index(dx - reach_m, grid->cell_m, grid->columns),
-        clipped_index(dx + reach_m, grid->cell_m, grid->columns),
-        clipped_index(dy - reach_m, grid->cell_m, grid->rows),
-        clipped_index(dy + reach_m, grid->cell_m, grid->rows),
+        clipped_index(dx - half_side_m, grid->cell_m, grid->columns),
+        clipped_index(dx + half_side_m, grid->cell_m, grid->columns),
+        clipped_index(dy - half_side_m, grid->cell_m, grid->rows),
+        clipped_index(dy + half_side_m, grid->cell_m, grid->rows),
     };
 }
 
@@ -50,12 +50,13 @@ drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
                        grid->bottom_m + ((float)(cell / grid->columns) + 0.5f) * grid->cell_m};
 }
 
-drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m, float y_m) {
+drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_kth_distance_m, float limit_m,
+                                       float x_m, float y_m) {
     const int32_t cell = drv_grid_cell(grid, x_m, y_m);
     const drv_point centre = drv_grid_middle(grid, cell);
-    const float dx = x_m - centre.x, dy = y_m - centre.y, offset_m = sqrtf(dx * dx + dy * dy) + drv_rounding_m;
-    const float most_m = drv_smaller(cell_reach_m[cell] + offset_m, limit_m + drv_rounding_m);
-    return (drv_reach){cell_reach_m[cell], offset_m, most_m};
+    const float dx = x_m - centre.x, dy = y_m - centre.y, error_m = sqrtf(dx * dx + dy * dy) + drv_rounding_m;
+    const float upper_m = drv_smaller(cell_kth_distance_m[cell] + error_m, limit_m + drv_rounding_m);
+    return (drv_kth_distance){cell_kth_distance_m[cell], error_m, upper_m};
 }
 
 /* Writes the squared distances from the centre of a cell to all segments whose cell is at most `ring` columns and rows
@@ -87,23 +88,23 @@ static int32_t count_in_ring(const drv_grid *grid, const drv_segments *segments,
     return count;
 }
 
-void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted, float limit_m,
-                            float *distances, float *cell_reach_m) {
+void drv_grid_measure_kth_distances(const drv_grid *grid, const drv_segments *segments, int32_t k, float limit_m,
+                                    float *distances, float *cell_kth_distance_m) {
     int32_t ring = 0;
     const int32_t last_ring = (int32_t)drv_smaller(limit_m / grid->cell_m, 1e6f) + 1;
     for (int32_t cell = 0; cell < grid->columns * grid->rows; cell++) {
         /* Neighbouring cells need nearly the same ring, so the search starts from the last result. */
-        while (ring > 0 && count_in_ring(grid, segments, cell, ring - 1) >= wanted) ring--;
-        while (ring < last_ring && count_in_ring(grid, segments, cell, ring) < wanted) ring++;
-        cell_reach_m[cell] = limit_m;
-        if (wanted <= 0) cell_reach_m[cell] = 0.0f;
-        if (wanted <= 0 || ring >= last_ring) continue;
+        while (ring > 0 && count_in_ring(grid, segments, cell, ring - 1) >= k) ring--;
+        while (ring < last_ring && count_in_ring(grid, segments, cell, ring) < k) ring++;
+        cell_kth_distance_m[cell] = limit_m;
+        if (k <= 0) cell_kth_distance_m[cell] = 0.0f;
+        if (k <= 0 || ring >= last_ring) continue;
         /* Too many segments to search for every cell: the farthest corner of the ring is an upper bound. */
-        if (count_in_ring(grid, segments, cell, ring) > 16 * wanted + search_limit) {
-            cell_reach_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
+        if (count_in_ring(grid, segments, cell, ring) > 16 * k + search_limit) {
+            cell_kth_distance_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
             continue;
         }
         int32_t count = gather(grid, segments, cell, ring, distances);
-        cell_reach_m[cell] = drv_smaller(sqrtf(drv_select_rank(distances, count, wanted - 1)), limit_m);
+        cell_kth_distance_m[cell] = drv_smaller(sqrtf(drv_select_rank(distances, count, k - 1)), limit_m);
     }
 }

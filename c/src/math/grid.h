@@ -47,25 +47,27 @@ DRV_STEP_API bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m);
 /* The centre of a cell. */
 DRV_STEP_API drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
 
-/* The cells that the square of half side `reach_m` about a point overlaps, clipped to the grid. */
-DRV_STEP_API drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float reach_m);
+/* The cells that a square about a point overlaps, clipped to the grid. */
+DRV_STEP_API drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float half_side_m);
 
-/* The distance from a point to its k-th nearest segment, measured to the segments' middles. */
-typedef struct drv_reach {
-    float likely_m; /* an estimate */
-    float off_m;    /* bound on the error of the estimate */
-    float most_m;   /* upper bound */
-} drv_reach;
+/* What is known of the distance from a point to its k-th nearest segment, measured to the segments' middles. */
+typedef struct drv_kth_distance {
+    float estimate_m;
+    float error_m; /* of the estimate; a hint, where the estimate comes from drv_grid_kth_distance */
+    float upper_m; /* upper bound on the distance */
+} drv_kth_distance;
 
-/* Bounds that distance by the triangle inequality: that of the cell's centre, `cell_reach_m[cell]`, differs from it by
- * at most the distance between point and centre. The bounds include the rounding error, and most_m is clipped to
- * `limit_m`: a window of half side most_m holds the k nearest segments, or all within the limit. */
-DRV_STEP_API drv_reach drv_grid_reach(const drv_grid *grid, const float *cell_reach_m, float limit_m, float x_m,
-                                      float y_m);
+/* Bounds that distance by the triangle inequality: that of the cell's centre differs from it by at most the distance
+ * between point and centre, and `cell_kth_distance_m[cell]` is an upper bound on the former. The bounds include the
+ * rounding error, and upper_m is clipped to `limit_m`: a window of half side upper_m holds the k nearest segments, or
+ * all within the limit. */
+DRV_STEP_API drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_kth_distance_m,
+                                                    float limit_m, float x_m, float y_m);
 
-/* Writes the distance from each cell's centre to its `wanted`-th nearest segment, at most `limit_m`, to cell_reach_m.
+/* Writes to cell_kth_distance_m, for each cell, an upper bound on the distance from its centre to its `k`-th nearest
+ * segment: that of the k-th nearest in the smallest square of cells about it that holds k, but at most `limit_m`.
  * `distances` is scratch of one float per segment. */
-DRV_STEP_API void drv_grid_measure_reach(const drv_grid *grid, const drv_segments *segments, int32_t wanted,
-                                         float limit_m, float *distances, float *cell_reach_m);
+DRV_STEP_API void drv_grid_measure_kth_distances(const drv_grid *grid, const drv_segments *segments, int32_t k,
+                                                 float limit_m, float *distances, float *cell_kth_distance_m);
 
 #endif

@@ -10,12 +10,13 @@
 
 #include "math/k_nearest.h"
 
-/* The search for the distance of the k-th nearest starts from an interval about its estimate, of this share of the
- * error bound to either side: on map_942 it contains the distance for nine agents in ten. */
+/* The search for the distance of the k-th nearest starts from an interval about its estimate that extends by this share
+ * of error_m to either side: on map_942 it contains the distance for nine agents in ten. */
 static const float guess_share = 0.45f;
 
-/* The visit to a sub-cell that lists its blocks: the list costs about what it saves in as many visits. */
-enum { listing_visit = 8 };
+/* The number of the visit to a sub-cell at which its blocks are listed: a list costs about what it saves in as many
+ * visits. */
+enum { visit_that_lists = 8 };
 
 /* Stands for the sub-cell of an agent outside the grid. */
 enum { outside = -1 };
@@ -64,10 +65,10 @@ static drv_candidates candidates_of(const drv_scene *scene, const int32_t *first
 
 /* Writes the k nearest within `limit_m` to `kept`, given blocks that hold them; returns their number. */
 static int32_t nearest_in_blocks(const drv_world *world, const int32_t *first, int32_t blocks, drv_point from,
-                                 drv_reach reach, float limit_m, drv_scratch *scratch, int32_t *kept) {
-    const float low_m = drv_larger(reach.likely_m - guess_share * reach.off_m, 0.0f);
-    const float high_m = reach.likely_m + guess_share * reach.off_m, most_m = drv_smaller(reach.most_m, limit_m);
-    const drv_bounds bounds = {low_m * low_m, high_m * high_m, most_m * most_m};
+                                 drv_kth_distance kth, float limit_m, drv_scratch *scratch, int32_t *kept) {
+    const float low_m = drv_larger(kth.estimate_m - guess_share * kth.error_m, 0.0f);
+    const float high_m = kth.estimate_m + guess_share * kth.error_m, upper_m = drv_smaller(kth.upper_m, limit_m);
+    const drv_bounds bounds = {low_m * low_m, high_m * high_m, upper_m * upper_m};
     const drv_candidates segments = candidates_of(world->scene, first, blocks, from, scratch->distance2);
     return drv_k_nearest(segments, world->config->roads, bounds, scratch->buffer, kept);
 }
@@ -76,9 +77,10 @@ static int32_t nearest_in_blocks(const drv_world *world, const int32_t *first, i
 static int32_t nearest_in_window(const drv_world *world, drv_point from, float limit_m, drv_scratch *scratch,
                                  int32_t *kept) {
     const drv_scene *scene = world->scene;
-    const drv_reach reach = drv_grid_reach(&scene->grid, world->encoding->cell_reach_m, limit_m, from.x, from.y);
-    const int32_t blocks = blocks_within(scene, from, reach.most_m, scratch->first);
-    return nearest_in_blocks(world, scratch->first, blocks, from, reach, limit_m, scratch, kept);
+    const drv_kth_distance kth =
+        drv_grid_kth_distance(&scene->grid, world->encoding->cell_kth_distance_m, limit_m, from.x, from.y);
+    const int32_t blocks = blocks_within(scene, from, kth.upper_m, scratch->first);
+    return nearest_in_blocks(world, scratch->first, blocks, from, kth, limit_m, scratch, kept);
 }
 
 /* The segments of an agent at `ego`, by a search of the window. */
@@ -109,25 +111,25 @@ static drv_point middle_of(const drv_scene *scene, int32_t segment) {
 static drv_road_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_road_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
-    /* cell_reach_m is clipped to the view radius, and limit_m is larger by corner_m. The window is large enough
-     * nevertheless: drv_grid_reach widens it by the distance from the sub-cell's middle to that of the grid cell, which
-     * is corner_m, too. */
+    /* cell_kth_distance_m is clipped to the view radius, and limit_m is larger by corner_m. The window is large enough
+     * nevertheless: drv_grid_kth_distance widens it by the distance from the sub-cell's middle to the centre of its
+     * grid cell, which is corner_m, too. */
     list->count = nearest_in_window(world, cell.middle, limit_m, scratch, list->item);
-    list->likely_m = list->count < world->config->roads ? limit_m : 0.0f;
+    list->kth_distance_m = list->count < world->config->roads ? limit_m : 0.0f;
     for (int32_t i = 0; i < list->count; i++) {
         const float distance2 = squared_distance(cell.middle, middle_of(world->scene, list->item[i]));
-        list->likely_m = drv_larger(list->likely_m, sqrtf(distance2));
+        list->kth_distance_m = drv_larger(list->kth_distance_m, sqrtf(distance2));
     }
-    list->reaches_beyond = list->likely_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
+    list->reaches_beyond = list->kth_distance_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
     return list;
 }
 
 /* Writes the blocks that hold the k nearest segments of every point of the sub-cell to scratch->list; NULL where they
- * exceed the capacity of a cached list. By the triangle inequality all of those are within likely_m + 2 * corner_m of
- * the middle. */
+ * exceed the capacity of a cached list. By the triangle inequality all of those are within
+ * kth_distance_m + 2 * corner_m of the middle. */
 static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_road_list *list = nearest_to_middle(world, cell, scratch);
-    const float reach_m = list->likely_m + 2.0f * cell.corner_m + drv_rounding_m;
+    const float reach_m = list->kth_distance_m + 2.0f * cell.corner_m + drv_rounding_m;
     const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
     const drv_candidates segments =
         candidates_of(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
@@ -140,14 +142,14 @@ static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell 
 
 static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
     const drv_road_list *list = drv_road_cache_find(world->road_cache, cell.index);
-    if (!list && drv_road_cache_count_visit(world->road_cache, cell.index, listing_visit)) {
+    if (!list && drv_road_cache_count_visit(world->road_cache, cell.index, visit_that_lists)) {
         list = blocks_around_cell(world, cell, scratch);
         drv_road_cache_store(world->road_cache, cell.index, list);
     }
     if (!list) return choose_in_window(world, ego, scratch);
-    const float off_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
-    const drv_reach reach = {list->likely_m, off_m, list->likely_m + off_m};
-    const int32_t count = nearest_in_blocks(world, list->item, list->count, ego, reach, world->config->view_radius_m,
+    const float error_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
+    const drv_kth_distance kth = {list->kth_distance_m, error_m, list->kth_distance_m + error_m};
+    const int32_t count = nearest_in_blocks(world, list->item, list->count, ego, kth, world->config->view_radius_m,
                                             scratch, scratch->kept);
     return (drv_selection){scratch->kept, count};
 }

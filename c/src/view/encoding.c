@@ -92,7 +92,7 @@ static uint64_t record_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)scene->segments.count * ROAD_COUNT * sizeof(float));
 }
 
-static uint64_t cell_reach_bytes(const drv_scene *scene) {
+static uint64_t kth_distance_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)cell_count(scene) * sizeof(float));
 }
 
@@ -105,7 +105,7 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
     const uint64_t arrays_begin = layout_begin + drv_round_up_to_line(sizeof(drv_layout));
     uint64_t used = arrays_begin;
     for (int32_t i = 0; i < scene_count; i++)
-        if (first[i] == i) used += record_bytes(scenes[i]) + cell_reach_bytes(scenes[i]);
+        if (first[i] == i) used += record_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
     drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
@@ -119,13 +119,13 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
         encodings[i].layout = layout;
         encodings[i].record = (float *)(void *)next;
         next += record_bytes(scenes[i]);
-        encodings[i].cell_reach_m = (float *)(void *)next;
-        next += cell_reach_bytes(scenes[i]);
+        encodings[i].cell_kth_distance_m = (float *)(void *)next;
+        next += kth_distance_bytes(scenes[i]);
     }
     return encodings;
 }
 
-/* Scratch of drv_grid_measure_reach for the largest scene; NULL if out of memory. */
+/* Scratch of drv_grid_measure_kth_distances for the largest scene; NULL if out of memory. */
 static float *distances_for(drv_scene *const *scenes, int32_t scene_count) {
     int32_t largest = 1;
     for (int32_t i = 0; i < scene_count; i++)
@@ -138,8 +138,8 @@ __attribute__((noinline)) static void fill(drv_encoding *encodings, drv_scene *c
     for (int32_t i = 0; i < scene_count; i++) {
         if (first[i] != i) continue;
         fill_records(scenes[i], config, encodings[i].record);
-        drv_grid_measure_reach(&scenes[i]->grid, &scenes[i]->segments, config->roads, config->view_radius_m, distances,
-                               encodings[i].cell_reach_m);
+        drv_grid_measure_kth_distances(&scenes[i]->grid, &scenes[i]->segments, config->roads, config->view_radius_m,
+                                       distances, encodings[i].cell_kth_distance_m);
     }
 }
 

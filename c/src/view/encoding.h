@@ -10,8 +10,8 @@
 
 typedef struct drv_encoding {
     const drv_layout *layout; /* the same for all scenes of a batch */
-    float *record;       /* segments.count x ROAD_COUNT: the slot of each segment, still in the scene's frame */
-    float *cell_reach_m; /* one per grid cell: distance from its centre to the k-th nearest segment */
+    float *record;              /* segments.count x ROAD_COUNT: the slot of each segment, still in the scene's frame */
+    float *cell_kth_distance_m; /* one per grid cell, see drv_grid_measure_kth_distances; k is the number of slots */
 } drv_encoding;
 
 /* Creates one encoding per scene, in their order, in memory of the arena; NULL if out of memory. The encodings of a
