@@ -282,7 +282,7 @@ TEST(the_distance_to_a_path_is_the_least_over_its_points) {
             least = fmin(least, hypot(dx, dy));
         }
         /* The nearest of a thousand points is at most half their spacing off. */
-        CHECK_NEAR(sqrtf(drv_squared_distance_to_path(point, from, to)), least, 0.03);
-        CHECK((double)sqrtf(drv_squared_distance_to_path(point, from, to)) <= least + 1e-4, "case %d", i);
+        CHECK_NEAR(sqrtf(drv_squared_distance_to_segment(point, from, to)), least, 0.03);
+        CHECK((double)sqrtf(drv_squared_distance_to_segment(point, from, to)) <= least + 1e-4, "case %d", i);
     }
 }

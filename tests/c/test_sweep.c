@@ -78,9 +78,9 @@ static drv_sweep some_sweep(test_rng *rng, drv_point around) {
                        (float)rng_between(rng, 0.05, rng_below(rng, 3) ? 1.0 : 2.0)};
 }
 
-static drv_mover mover_on(drv_sweep way) {
+static drv_moving_box moving_box_on(drv_sweep way) {
     const drv_point ahead = drv_direction(way.heading_from_rad + way.turn_rad);
-    return (drv_mover){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
+    return (drv_moving_box){way, {way.to, ahead, way.half_length_m, way.half_width_m}};
 }
 
 static drv_point some_point(test_rng *rng) {
@@ -95,7 +95,7 @@ TEST(two_sweeps_meet_where_they_meet_on_some_piece) {
         const drv_point around = some_point(&rng);
         const drv_sweep a = some_sweep(&rng, around), b = some_sweep(&rng, around);
         const bool meet = meet_on_some_piece(&a, &b, pieces_of_both(&a, &b));
-        const drv_mover one = mover_on(a), other = mover_on(b);
+        const drv_moving_box one = moving_box_on(a), other = moving_box_on(b);
         const bool stay_apart = drv_separated_by_axes_of(&one, &other);
         CHECK(stay_apart || drv_sweeps_overlap(&one, &other) == meet, "case %d: %d", i, meet);
         CHECK(!(meet && stay_apart), "case %d", i);
@@ -113,12 +113,12 @@ TEST(a_sweep_meets_an_edge_where_it_does_on_some_piece) {
     for (int32_t i = 0; i < 6000; i++) {
         const drv_point around = some_point(&rng);
         const drv_sweep way = some_sweep(&rng, around);
-        const drv_mover own = mover_on(way);
+        const drv_moving_box own = moving_box_on(way);
         some_edges stored = {0};
         fill_edges(&stored, &rng, around, 15.0);
         const drv_segments edges = segments_of(&stored);
-        const float reach_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
-        const drv_edge_query search = drv_edge_query_of(&own, reach_m);
+        const float radius_m = way.half_length_m + way.half_width_m + drv_sweep_path_m(&way);
+        const drv_edge_query search = drv_edge_query_of(&own, radius_m);
         for (int32_t edge = 0; edge < EDGES; edge++) {
             const bool meet = meets_edge_on_some_piece(&way, &edges, edge, pieces_of(&way));
             const bool in_question = drv_edge_broad_phase_bits(&edges, edge, &search) & 1u;
@@ -172,7 +172,7 @@ typedef struct passage {
 static bool sweep_meets(const passage *one, float aside_m) {
     const drv_sweep way = moved(one->way, (drv_point){aside_m * one->aside.x, aside_m * one->aside.y});
     if (one->edges) return drv_sweep_overlaps_edge(&way, one->edges, 0);
-    const drv_mover own = mover_on(way), other = mover_on(one->other);
+    const drv_moving_box own = moving_box_on(way), other = moving_box_on(one->other);
     return !drv_separated_by_axes_of(&own, &other) && drv_sweeps_overlap(&own, &other);
 }
 

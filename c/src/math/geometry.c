@@ -62,7 +62,7 @@ bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middl
     return time.enter <= time.leave;
 }
 
-float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to) {
+float drv_squared_distance_to_segment(drv_point point, drv_point from, drv_point to) {
     drv_point path = minus(to, from), offset = minus(point, from);
     float length2 = dot(path, path);
     float fraction = length2 > 0.0f ? drv_clip(dot(offset, path) / length2, 0.0f, 1.0f) : 0.0f;

@@ -13,6 +13,7 @@
 
 static const float drv_pi = 3.14159265358979f;
 
+/* A point or a vector. */
 typedef struct drv_point {
     float x, y;
 } drv_point;
@@ -33,7 +34,7 @@ static inline float drv_wrap_angle(float angle_rad) {
     return wrapped < -drv_pi ? wrapped + turn : wrapped;
 }
 
-/* Returns (cos, sin) of an angle of at most a few hundred radians, within 1e-7 for |angle| <= pi.
+/* Returns (cos, sin) of an angle of at most a few hundred radians. The error is at most 1e-7 for |angle| <= pi.
  *
  * The results of libm differ between platforms; these are the same everywhere. Cody-Waite reduction by pi/2 in three
  * parts, then the minimax polynomials of Cephes (Moshier 1992). */
@@ -53,7 +54,8 @@ static inline drv_point drv_direction(float angle_rad) {
     return (drv_point){x, y};
 }
 
-/* Returns the arc tangent, in [-pi/2, pi/2], within 3e-7 rad. Reduction and polynomial of Cephes (Moshier 1992). */
+/* Returns the arc tangent, in [-pi/2, pi/2]; the error is at most 3e-7 rad. Reduction and polynomial of Cephes (Moshier
+ * 1992). */
 static inline float drv_arc_tangent(float tangent) {
     const float magnitude = fabsf(tangent);
     const bool steep = magnitude > 2.414213562f, middle = magnitude > 0.414213562f; /* tan(3 pi / 8), tan(pi / 8) */
@@ -68,7 +70,8 @@ static inline float drv_arc_tangent(float tangent) {
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {
-    return drv_smaller(high, drv_larger(low, value)); /* keeps a value of -0; each compiles to one instruction */
+    /* in this order a value of -0 is kept, and each of the two compiles to one instruction */
+    return drv_smaller(high, drv_larger(low, value));
 }
 
 /* Squared distances of DRV_WIDTH points to one point. */
@@ -89,6 +92,6 @@ DRV_STEP_API bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, dr
                                                  float half_length_m);
 
 /* Squared distance from `point` to the segment from `from` to `to`. */
-DRV_STEP_API float drv_squared_distance_to_path(drv_point point, drv_point from, drv_point to);
+DRV_STEP_API float drv_squared_distance_to_segment(drv_point point, drv_point from, drv_point to);
 
 #endif

@@ -24,15 +24,15 @@ static drv_sweep sweep_of(const drv_world *world, int32_t vehicle) {
     };
 }
 
-static drv_box box_now(const drv_world *world, int32_t vehicle) {
+static drv_box end_box(const drv_world *world, int32_t vehicle) {
     return (drv_box){{world->x_m[vehicle], world->y_m[vehicle]},
                      {world->cos_heading[vehicle], world->sin_heading[vehicle]},
                      0.5f * world->scene->length_m[vehicle],
                      0.5f * world->scene->width_m[vehicle]};
 }
 
-static drv_mover mover_of(const drv_world *world, int32_t vehicle) {
-    return (drv_mover){sweep_of(world, vehicle), box_now(world, vehicle)};
+static drv_moving_box moving_box_of(const drv_world *world, int32_t vehicle) {
+    return (drv_moving_box){sweep_of(world, vehicle), end_box(world, vehicle)};
 }
 
 /* ---- contacts ---- */
@@ -76,12 +76,12 @@ static uint64_t overlapping_circles(bounding_circles all, int32_t index, int32_t
 
 /* Narrow phase: returns whether the agent overlaps the vehicle at the end of the step, and sets the onset of a
  * collision. */
-static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own, int32_t vehicle,
+static bool detect_contact(drv_world *world, int32_t agent, const drv_moving_box *own, int32_t vehicle,
                            bool overlapped_before) {
-    const drv_mover other = mover_of(world, vehicle);
+    const drv_moving_box other = moving_box_of(world, vehicle);
     const bool appeared = !world->previous_present[vehicle];
     if (!appeared && drv_separated_by_axes_of(own, &other)) return false;
-    const bool overlaps = drv_boxes_overlap(own->now, other.now);
+    const bool overlaps = drv_boxes_overlap(own->end, other.end);
     if (appeared || overlapped_before || (!overlaps && !drv_sweeps_overlap(own, &other))) return overlaps;
     world->collision_onset[agent] = 1;
     if (world->collision_vehicle[agent] < 0) world->collision_vehicle[agent] = vehicle;
@@ -89,7 +89,7 @@ static bool detect_contact(drv_world *world, int32_t agent, const drv_mover *own
 }
 
 /* Sets the overlap bits of an agent for all vehicles, and the onset of a collision. */
-static void detect_contacts(drv_world *world, int32_t agent, const drv_mover *own, bounding_circles all) {
+static void detect_contacts(drv_world *world, int32_t agent, const drv_moving_box *own, bounding_circles all) {
     const int32_t index = all.on_map->index[agent];
     uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
     int32_t word = 0;
@@ -115,16 +115,16 @@ typedef struct edge_overlap {
 } edge_overlap;
 
 /* Tests an agent against the road edges near it. Where `sweeps` is false only the end of the step is tested. */
-static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_mover *own, bool sweeps) {
+static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_moving_box *own, bool sweeps) {
     const drv_scene *scene = world->scene;
     const drv_segments *edges = &scene->edges;
 
     /* the window of cells whose edges may overlap the sweep */
     const float path_m = sweeps ? drv_sweep_path_m(&own->sweep) : 0.0f;
     const drv_edge_query query = drv_edge_query_of(own, scene->radius_m[agent] + path_m);
-    const drv_point at = own->now.centre;
+    const drv_point at = own->end.centre;
     const drv_window window =
-        drv_grid_window(&scene->grid, at.x, at.y, query.reach_m + 0.5f * drv_segment_limit_m);
+        drv_grid_window(&scene->grid, at.x, at.y, query.bounding_radius_m + 0.5f * drv_segment_limit_m);
 
     /* broad phase over its rows, narrow phase on what remains */
     edge_overlap found = {false, false};
@@ -136,7 +136,7 @@ static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
                 const int32_t edge = first + drv_lowest_bit(near);
-                if (drv_box_overlaps_edge(own->now, edges, edge)) return (edge_overlap){true, true};
+                if (drv_box_overlaps_edge(own->end, edges, edge)) return (edge_overlap){true, true};
                 found.at_any = found.at_any || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
             }
         }
@@ -144,7 +144,7 @@ static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_
     return found;
 }
 
-static void detect_offroad(drv_world *world, int32_t agent, const drv_mover *own) {
+static void detect_offroad(drv_world *world, int32_t agent, const drv_moving_box *own) {
     const bool was_on_edge = world->on_road_edge[agent];
     const edge_overlap found = find_edges(world, agent, own, !was_on_edge);
     world->offroad_onset[agent] = !was_on_edge && found.at_any;
@@ -157,7 +157,7 @@ static void detect_offroad(drv_world *world, int32_t agent, const drv_mover *own
 static bool within_goal(const drv_world *world, int32_t agent, drv_point from, drv_point to) {
     float radius_m = world->config->goal_radius_m;
     drv_point goal = {world->goal_x_m[agent], world->goal_y_m[agent]};
-    return drv_squared_distance_to_path(goal, from, to) <= radius_m * radius_m;
+    return drv_squared_distance_to_segment(goal, from, to) <= radius_m * radius_m;
 }
 
 /* A goal is reached once per trial; an agent that starts inside it must leave it first. */
@@ -190,12 +190,12 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         /* store what overlaps at the start */
         drv_point start = {world->x_m[agent], world->y_m[agent]};
         world->goal_spent[agent] = within_goal(world, agent, start, start);
-        const drv_mover own = mover_of(world, agent);
+        const drv_moving_box own = moving_box_of(world, agent);
         world->on_road_edge[agent] = find_edges(world, agent, &own, false).at_end;
         for (int32_t first = 0; first < all.on_map->count; first += 64)
             for (uint64_t near = overlapping_circles(all, all.on_map->index[agent], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
-                const bool overlaps = drv_boxes_overlap(own.now, box_now(world, vehicle));
+                const bool overlaps = drv_boxes_overlap(own.end, end_box(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
                 overlapping[vehicle / 64] |= (uint64_t)overlaps << (vehicle % 64);
             }
@@ -209,7 +209,7 @@ void drv_events_detect(drv_world *world, drv_scratch *scratch) {
             world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
             continue;
         }
-        const drv_mover own = mover_of(world, agent); /* a driving agent is on the map */
+        const drv_moving_box own = moving_box_of(world, agent); /* a driving agent is on the map */
         detect_contacts(world, agent, &own, all);
         detect_offroad(world, agent, &own);
         detect_goal(world, agent);

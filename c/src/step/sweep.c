@@ -11,8 +11,8 @@ static const float piece_corner_m = 0.06f;
 
 /* Bound on the rounding error of positions in a step: 2 cm, plus a term for the spacing of floats at large
  * coordinates. */
-static float rounding_m(const drv_mover *own) {
-    return 0.02f + 1e-6f * (fabsf(own->now.centre.x) + fabsf(own->now.centre.y));
+static float rounding_m(const drv_moving_box *own) {
+    return 0.02f + 1e-6f * (fabsf(own->end.centre.x) + fabsf(own->end.centre.y));
 }
 
 /* Upper bound on the distance of a corner from the centre. */
@@ -36,30 +36,30 @@ static drv_box box_in_piece(const drv_sweep *motion, int32_t piece, int32_t piec
 
 /* ---- two vehicles ---- */
 
-/* Upper bound on the displacement of a corner by the turn of the box. */
-static float turned_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
+/* Upper bound on the displacement of a corner by the turn of the box in the step. */
+static float turn_margin_m(const drv_sweep *motion) { return corner_m(motion) * fabsf(motion->turn_rad); }
 
 /* Upper bound on the projection radius of the box on an axis at any time of the step. */
-static float projection_radius_m(const drv_mover *own, drv_point axis) {
-    const drv_box now = own->now;
-    const float ahead = fabsf(now.ahead.x * axis.x + now.ahead.y * axis.y);
-    const float aside = fabsf(now.ahead.x * axis.y - now.ahead.y * axis.x);
-    return now.half_length_m * ahead + now.half_width_m * aside + turned_m(&own->sweep) + rounding_m(own);
+static float projection_radius_m(const drv_moving_box *own, drv_point axis) {
+    const drv_box end = own->end;
+    const float ahead = fabsf(end.ahead.x * axis.x + end.ahead.y * axis.y);
+    const float aside = fabsf(end.ahead.x * axis.y - end.ahead.y * axis.x);
+    return end.half_length_m * ahead + end.half_width_m * aside + turn_margin_m(&own->sweep) + rounding_m(own);
 }
 
-/* Whether an offset that changes linearly between two values stays above `reach_m`, or stays below -reach_m. */
-static bool stays_beyond(float from_m, float to_m, float reach_m) {
-    return drv_smaller(from_m, to_m) > reach_m || drv_larger(from_m, to_m) < -reach_m;
+/* Whether an offset that changes linearly between two values stays above `radii_m`, or stays below -radii_m. */
+static bool stays_beyond(float from_m, float to_m, float radii_m) {
+    return drv_smaller(from_m, to_m) > radii_m || drv_larger(from_m, to_m) < -radii_m;
 }
 
-bool drv_separated_by_axes_of(const drv_mover *a, const drv_mover *b) {
+bool drv_separated_by_axes_of(const drv_moving_box *a, const drv_moving_box *b) {
     const drv_point from = {b->sweep.from.x - a->sweep.from.x, b->sweep.from.y - a->sweep.from.y};
     const drv_point to = {b->sweep.to.x - a->sweep.to.x, b->sweep.to.y - a->sweep.to.y};
-    const drv_point axes[2] = {{-a->now.ahead.y, a->now.ahead.x}, a->now.ahead};
+    const drv_point axes[2] = {{-a->end.ahead.y, a->end.ahead.x}, a->end.ahead};
     for (int32_t i = 0; i < 2; i++) {
-        const float reach_m = projection_radius_m(a, axes[i]) + projection_radius_m(b, axes[i]);
+        const float radii_m = projection_radius_m(a, axes[i]) + projection_radius_m(b, axes[i]);
         const float from_m = from.x * axes[i].x + from.y * axes[i].y, to_m = to.x * axes[i].x + to.y * axes[i].y;
-        if (stays_beyond(from_m, to_m, reach_m)) return true;
+        if (stays_beyond(from_m, to_m, radii_m)) return true;
     }
     return false;
 }
@@ -73,7 +73,8 @@ static int32_t middle_piece(interval pieces) { return (pieces.first + pieces.end
 static interval first_half(interval pieces) { return (interval){pieces.first, middle_piece(pieces), pieces.total}; }
 static interval second_half(interval pieces) { return (interval){middle_piece(pieces), pieces.end, pieces.total}; }
 
-static drv_mover motion_on(const drv_sweep *motion, interval pieces) {
+/* The part of a sweep in an interval, and the box at its end. */
+static drv_moving_box part_of(const drv_sweep *motion, interval pieces) {
     const float begin = (float)pieces.first / (float)pieces.total, end = (float)pieces.end / (float)pieces.total;
     const drv_point path = {motion->to.x - motion->from.x, motion->to.y - motion->from.y};
     drv_sweep sweep = *motion;
@@ -82,7 +83,7 @@ static drv_mover motion_on(const drv_sweep *motion, interval pieces) {
     sweep.heading_from_rad += begin * motion->turn_rad;
     sweep.turn_rad *= end - begin;
     const drv_point ahead = drv_direction(sweep.heading_from_rad + sweep.turn_rad);
-    return (drv_mover){sweep, {sweep.to, ahead, sweep.half_length_m, sweep.half_width_m}};
+    return (drv_moving_box){sweep, {sweep.to, ahead, sweep.half_length_m, sweep.half_width_m}};
 }
 
 static bool is_single(interval pieces) { return pieces.end - pieces.first == 1; }
@@ -90,7 +91,7 @@ static bool is_single(interval pieces) { return pieces.end - pieces.first == 1; 
 /* Broad phase on an interval. True for a single piece, whose narrow phase is as cheap. */
 static bool may_overlap_on(const drv_sweep *a, const drv_sweep *b, interval pieces) {
     if (is_single(pieces)) return true;
-    const drv_mover one = motion_on(a, pieces), other = motion_on(b, pieces);
+    const drv_moving_box one = part_of(a, pieces), other = part_of(b, pieces);
     return !drv_separated_by_axes_of(&one, &other) && !drv_separated_by_axes_of(&other, &one);
 }
 
@@ -100,7 +101,7 @@ static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval
         const drv_point path = {((a->to.x - a->from.x) - (b->to.x - b->from.x)) / (float)pieces.total,
                                 ((a->to.y - a->from.y) - (b->to.y - b->from.y)) / (float)pieces.total};
         return drv_swept_boxes_overlap(box_in_piece(a, pieces.first, pieces.total), path,
-                                     box_in_piece(b, pieces.first, pieces.total));
+                                       box_in_piece(b, pieces.first, pieces.total));
     }
     const interval halves[2] = {first_half(pieces), second_half(pieces)};
     for (int32_t i = 0; i < 2; i++)
@@ -108,7 +109,7 @@ static bool overlap_on_interval(const drv_sweep *a, const drv_sweep *b, interval
     return false;
 }
 
-bool drv_sweeps_overlap(const drv_mover *a, const drv_mover *b) {
+bool drv_sweeps_overlap(const drv_moving_box *a, const drv_moving_box *b) {
     if (drv_separated_by_axes_of(b, a)) return false;
     const int32_t count_a = piece_count(&a->sweep), count_b = piece_count(&b->sweep);
     const int32_t pieces = count_a > count_b ? count_a : count_b;
@@ -128,17 +129,17 @@ static bool swept_box_overlaps_edge(drv_box box, drv_point path, const drv_segme
     return drv_swept_box_overlaps_segment(box, path, middle, along, edges->half_length_m[edge]);
 }
 
-drv_edge_query drv_edge_query_of(const drv_mover *own, float reach_m) {
+drv_edge_query drv_edge_query_of(const drv_moving_box *own, float radius_m) {
     const drv_sweep *sweep = &own->sweep;
-    const drv_box now = own->now;
+    const drv_box end = own->end;
     const drv_point half_back = {0.5f * (sweep->from.x - sweep->to.x), 0.5f * (sweep->from.y - sweep->to.y)};
     return (drv_edge_query){
-        .box = now,
+        .box = end,
         .half_back = half_back,
-        .half_back_ahead_m = half_back.x * now.ahead.x + half_back.y * now.ahead.y,
-        .half_back_aside_m = half_back.y * now.ahead.x - half_back.x * now.ahead.y,
-        .reach_m = reach_m + rounding_m(own),
-        .turned_m = turned_m(&own->sweep) + rounding_m(own),
+        .half_back_ahead_m = half_back.x * end.ahead.x + half_back.y * end.ahead.y,
+        .half_back_aside_m = half_back.y * end.ahead.x - half_back.x * end.ahead.y,
+        .bounding_radius_m = radius_m + rounding_m(own),
+        .turn_margin_m = turn_margin_m(&own->sweep) + rounding_m(own),
     };
 }
 
@@ -154,10 +155,10 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
     const drv_floats x_m = drv_splat(own->box.centre.x) - drv_load(edges->middle_x_m + first);
     const drv_floats y_m = drv_splat(own->box.centre.y) - drv_load(edges->middle_y_m + first);
     const drv_floats half_length_m = drv_load(edges->half_length_m + first);
-    const drv_floats near_m = drv_splat(own->reach_m) + half_length_m;
+    const drv_floats near_m = drv_splat(own->bounding_radius_m) + half_length_m;
     const drv_floats along_x = drv_load(edges->along_x + first), along_y = drv_load(edges->along_y + first);
     const drv_floats ahead_x = drv_splat(own->box.ahead.x), ahead_y = drv_splat(own->box.ahead.y);
-    const drv_floats turned_m = drv_splat(own->turned_m);
+    const drv_floats turn_margin_m = drv_splat(own->turn_margin_m);
     const drv_floats box_length_m = drv_splat(own->box.half_length_m), box_width_m = drv_splat(own->box.half_width_m);
     const drv_floats parallel = drv_abs(ahead_x * along_x + ahead_y * along_y);
     const drv_floats across = drv_abs(ahead_y * along_x - ahead_x * along_y);
@@ -165,27 +166,27 @@ uint32_t drv_edge_broad_phase_bits(const drv_segments *edges, int32_t first, con
     /* distance of the middles, less the sum of the bounding radii */
     const drv_floats beyond = x_m * x_m + y_m * y_m - near_m * near_m;
     /* separation along the edge's normal */
-    const drv_floats half_line_m = drv_splat(own->half_back.y) * along_x - drv_splat(own->half_back.x) * along_y;
-    const drv_floats line_m = separation_m(y_m * along_x - x_m * along_y + half_line_m, half_line_m,
-                                      box_length_m * across + box_width_m * parallel + turned_m);
+    const drv_floats half_normal_m = drv_splat(own->half_back.y) * along_x - drv_splat(own->half_back.x) * along_y;
+    const drv_floats normal_m = separation_m(y_m * along_x - x_m * along_y + half_normal_m, half_normal_m,
+                                             box_length_m * across + box_width_m * parallel + turn_margin_m);
     /* separation along the two axes of the box */
     const drv_floats half_ahead_m = drv_splat(own->half_back_ahead_m), half_aside_m = drv_splat(own->half_back_aside_m);
     const drv_floats ahead_m = separation_m(x_m * ahead_x + y_m * ahead_y + half_ahead_m, half_ahead_m,
-                                       box_length_m + half_length_m * parallel + turned_m);
+                                            box_length_m + half_length_m * parallel + turn_margin_m);
     const drv_floats aside_m = separation_m(y_m * ahead_x - x_m * ahead_y + half_aside_m, half_aside_m,
-                                       box_width_m + half_length_m * across + turned_m);
-    return drv_movemask_le(beyond, 0.0f) & drv_movemask_le(line_m, 0.0f) & drv_movemask_le(ahead_m, 0.0f) &
+                                            box_width_m + half_length_m * across + turn_margin_m);
+    return drv_movemask_le(beyond, 0.0f) & drv_movemask_le(normal_m, 0.0f) & drv_movemask_le(ahead_m, 0.0f) &
            drv_movemask_le(aside_m, 0.0f);
 }
 
 static bool may_overlap_edge_on(const drv_sweep *motion, const drv_segments *edges, int32_t edge, interval pieces) {
     if (is_single(pieces)) return true;
-    const drv_mover part = motion_on(motion, pieces);
+    const drv_moving_box part = part_of(motion, pieces);
     const drv_edge_query query = drv_edge_query_of(&part, corner_m(motion) + drv_sweep_path_m(&part.sweep));
     return drv_edge_broad_phase_bits(edges, edge, &query) & 1u; /* bits of the following edges are ignored */
 }
 
-/* Bisects, as overlap_on_interval does. */
+/* As overlap_on_interval. */
 static bool overlaps_edge_on_interval(const drv_sweep *motion, const drv_segments *edges, int32_t edge,
                                       interval pieces) {
     if (is_single(pieces)) {
