@@ -52,12 +52,12 @@ struct drv_pool {
     int32_t threads, queue_count;
     queue *queues;
     slice *slices; /* of all queues */
-    _Atomic int32_t started; /* number of workers; written under the lock */
+    _Atomic int32_t started; /* number of workers; written under the mutex */
     worker *workers;
     _Atomic int32_t sleepers;
     atomic_bool stopping;
-    drv_lock lock;
-    drv_wake wake;
+    drv_mutex mutex;
+    drv_condition condition; /* there is work, or the pool stops */
 };
 
 static int32_t next_of(uint64_t ticket) { return (int32_t)(ticket & index_mask); }
@@ -105,11 +105,12 @@ static queue *queue_with_work(drv_pool *pool, int32_t last) {
 }
 
 static void sleep_until_work(drv_pool *pool) {
-    drv_lock_acquire(&pool->lock);
+    drv_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (!queue_with_work(pool, 0) && !atomic_load(&pool->stopping)) drv_wake_await(&pool->wake, &pool->lock);
+    while (!queue_with_work(pool, 0) && !atomic_load(&pool->stopping))
+        drv_condition_wait(&pool->condition, &pool->mutex);
     atomic_fetch_sub(&pool->sleepers, 1);
-    drv_lock_release(&pool->lock);
+    drv_mutex_unlock(&pool->mutex);
 }
 
 static DRV_THREAD_MAIN(worker_main, argument) {
@@ -128,7 +129,7 @@ static DRV_THREAD_MAIN(worker_main, argument) {
             polls = 0;
         }
     }
-    return DRV_THREAD_OVER;
+    return DRV_THREAD_RETURN;
 }
 
 static bool start_worker(drv_pool *pool) {
@@ -146,20 +147,20 @@ static bool start_worker(drv_pool *pool) {
 static void start_workers(drv_pool *pool, int32_t wanted) {
     if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted) return;
     const drv_signals saved = drv_signals_block();
-    drv_lock_acquire(&pool->lock);
+    drv_mutex_lock(&pool->mutex);
     while (atomic_load(&pool->started) < wanted && start_worker(pool)) {}
-    drv_lock_release(&pool->lock);
+    drv_mutex_unlock(&pool->mutex);
     drv_signals_restore(saved);
 }
 
-static void begin(drv_pool *pool) {
+static void init(drv_pool *pool) {
     for (int32_t i = 0; i < pool->queue_count; i++) atomic_init(&pool->queues[i].done, 0);
     for (int32_t i = 0; i < pool->queue_count * pool->threads; i++) atomic_init(&pool->slices[i].ticket, 0);
     atomic_init(&pool->started, 0);
     atomic_init(&pool->sleepers, 0);
     atomic_init(&pool->stopping, false);
-    drv_lock_begin(&pool->lock);
-    drv_wake_begin(&pool->wake);
+    drv_mutex_init(&pool->mutex);
+    drv_condition_init(&pool->condition);
 }
 
 drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
@@ -180,19 +181,19 @@ drv_pool *drv_pool_create(int32_t threads, int32_t queues) {
     pool->slices = slices;
     for (int32_t i = 0; i < queues; i++) all_queues[i].slices = slices + i * threads;
     pool->workers = workers;
-    begin(pool);
+    init(pool);
     return pool;
 }
 
 void drv_pool_free(drv_pool *pool) {
     if (!pool) return;
-    drv_lock_acquire(&pool->lock);
+    drv_mutex_lock(&pool->mutex);
     atomic_store(&pool->stopping, true);
-    drv_wake_all(&pool->wake);
-    drv_lock_release(&pool->lock);
+    drv_condition_broadcast(&pool->condition);
+    drv_mutex_unlock(&pool->mutex);
     for (int32_t i = 0; i < atomic_load(&pool->started); i++) drv_thread_join(pool->workers[i].thread);
-    drv_lock_end(&pool->lock);
-    drv_wake_end(&pool->wake);
+    drv_mutex_destroy(&pool->mutex);
+    drv_condition_destroy(&pool->condition);
     free(pool->queues);
     free(pool->slices);
     free(pool->workers);
@@ -203,7 +204,7 @@ int32_t drv_pool_workers(const drv_pool *pool) { return pool->queue_count + work
 
 void drv_pool_yield(void) { drv_thread_yield(); }
 
-void drv_pool_forked(drv_pool *pool) { begin(pool); }
+void drv_pool_forked(drv_pool *pool) { init(pool); }
 
 /* Returns the first item of a slice. Slices differ by at most one item. */
 static int32_t slice_begin(const drv_pool *pool, int32_t count, int32_t index) {
@@ -225,16 +226,16 @@ static void publish(drv_pool *pool, queue *own, drv_job *job, void *context, int
                                  (uint64_t)slice_begin(pool, count, i));
     }
     if (atomic_load(&pool->sleepers) > 0) {
-        drv_lock_acquire(&pool->lock);
-        drv_wake_all(&pool->wake);
-        drv_lock_release(&pool->lock);
+        drv_mutex_lock(&pool->mutex);
+        drv_condition_broadcast(&pool->condition);
+        drv_mutex_unlock(&pool->mutex);
     }
 }
 
-static int32_t least(int32_t one, int32_t other) { return one < other ? one : other; }
+static int32_t smaller(int32_t one, int32_t other) { return one < other ? one : other; }
 
 void drv_pool_begin(drv_pool *pool, int32_t number, drv_job *job, void *context, int32_t count) {
-    start_workers(pool, least(worker_limit(pool->threads), count));
+    start_workers(pool, smaller(worker_limit(pool->threads), count));
     publish(pool, &pool->queues[number], job, context, count);
 }
 
@@ -251,7 +252,7 @@ void drv_pool_run(drv_pool *pool, int32_t number, drv_job *job, void *context, i
         for (int32_t i = 0; i < count; i++) job(context, i, number);
         return;
     }
-    start_workers(pool, least(pool->threads, count) - 1);
+    start_workers(pool, smaller(pool->threads, count) - 1);
     publish(pool, &pool->queues[number], job, context, count);
     drv_pool_end(pool, number);
 }

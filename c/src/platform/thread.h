@@ -1,4 +1,4 @@
-/* How does the core start threads, lock mutexes and wait for conditions? One interface for POSIX and Windows.
+/* How does the core start threads, lock mutexes and wait on condition variables? One interface for POSIX and Windows.
  *
  * Include it first: it defines the feature-test macros of the system headers. */
 #ifndef DRV_THREAD_H
@@ -14,12 +14,12 @@
 #include <process.h>
 
 typedef HANDLE drv_thread;
-typedef SRWLOCK drv_lock;
-typedef CONDITION_VARIABLE drv_wake;
+typedef SRWLOCK drv_mutex;
+typedef CONDITION_VARIABLE drv_condition;
 
-/* Defines a thread's entry function: `static DRV_THREAD_MAIN(name, argument) { ...; return DRV_THREAD_OVER; }`. */
+/* Defines a thread's entry function: `static DRV_THREAD_MAIN(name, argument) { ...; return DRV_THREAD_RETURN; }`. */
 #define DRV_THREAD_MAIN(name, argument) unsigned __stdcall name(void *argument)
-#define DRV_THREAD_OVER 0
+#define DRV_THREAD_RETURN 0
 
 typedef unsigned(__stdcall *drv_thread_main)(void *argument);
 
@@ -36,17 +36,17 @@ static inline void drv_thread_join(drv_thread thread) {
 
 static inline void drv_thread_yield(void) { SwitchToThread(); }
 
-static inline void drv_lock_begin(drv_lock *lock) { InitializeSRWLock(lock); }
-static inline void drv_lock_end(drv_lock *lock) { (void)lock; }
-static inline void drv_lock_acquire(drv_lock *lock) { AcquireSRWLockExclusive(lock); }
-static inline void drv_lock_release(drv_lock *lock) { ReleaseSRWLockExclusive(lock); }
+static inline void drv_mutex_init(drv_mutex *mutex) { InitializeSRWLock(mutex); }
+static inline void drv_mutex_destroy(drv_mutex *mutex) { (void)mutex; }
+static inline void drv_mutex_lock(drv_mutex *mutex) { AcquireSRWLockExclusive(mutex); }
+static inline void drv_mutex_unlock(drv_mutex *mutex) { ReleaseSRWLockExclusive(mutex); }
 
-static inline void drv_wake_begin(drv_wake *wake) { InitializeConditionVariable(wake); }
-static inline void drv_wake_end(drv_wake *wake) { (void)wake; }
-static inline void drv_wake_await(drv_wake *wake, drv_lock *lock) {
-    SleepConditionVariableSRW(wake, lock, INFINITE, 0);
+static inline void drv_condition_init(drv_condition *condition) { InitializeConditionVariable(condition); }
+static inline void drv_condition_destroy(drv_condition *condition) { (void)condition; }
+static inline void drv_condition_wait(drv_condition *condition, drv_mutex *mutex) {
+    SleepConditionVariableSRW(condition, mutex, INFINITE, 0);
 }
-static inline void drv_wake_all(drv_wake *wake) { WakeAllConditionVariable(wake); }
+static inline void drv_condition_broadcast(drv_condition *condition) { WakeAllConditionVariable(condition); }
 
 /* Windows delivers no signals to threads. */
 typedef int drv_signals;
@@ -62,11 +62,11 @@ static inline void drv_signals_restore(drv_signals saved) { (void)saved; }
 #include <stddef.h>
 
 typedef pthread_t drv_thread;
-typedef pthread_mutex_t drv_lock;
-typedef pthread_cond_t drv_wake;
+typedef pthread_mutex_t drv_mutex;
+typedef pthread_cond_t drv_condition;
 
 #define DRV_THREAD_MAIN(name, argument) void *name(void *argument)
-#define DRV_THREAD_OVER NULL
+#define DRV_THREAD_RETURN NULL
 
 typedef void *(*drv_thread_main)(void *argument);
 
@@ -78,15 +78,17 @@ static inline void drv_thread_join(drv_thread thread) { pthread_join(thread, NUL
 
 static inline void drv_thread_yield(void) { sched_yield(); }
 
-static inline void drv_lock_begin(drv_lock *lock) { pthread_mutex_init(lock, NULL); }
-static inline void drv_lock_end(drv_lock *lock) { pthread_mutex_destroy(lock); }
-static inline void drv_lock_acquire(drv_lock *lock) { pthread_mutex_lock(lock); }
-static inline void drv_lock_release(drv_lock *lock) { pthread_mutex_unlock(lock); }
+static inline void drv_mutex_init(drv_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
+static inline void drv_mutex_destroy(drv_mutex *mutex) { pthread_mutex_destroy(mutex); }
+static inline void drv_mutex_lock(drv_mutex *mutex) { pthread_mutex_lock(mutex); }
+static inline void drv_mutex_unlock(drv_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
-static inline void drv_wake_begin(drv_wake *wake) { pthread_cond_init(wake, NULL); }
-static inline void drv_wake_end(drv_wake *wake) { pthread_cond_destroy(wake); }
-static inline void drv_wake_await(drv_wake *wake, drv_lock *lock) { pthread_cond_wait(wake, lock); }
-static inline void drv_wake_all(drv_wake *wake) { pthread_cond_broadcast(wake); }
+static inline void drv_condition_init(drv_condition *condition) { pthread_cond_init(condition, NULL); }
+static inline void drv_condition_destroy(drv_condition *condition) { pthread_cond_destroy(condition); }
+static inline void drv_condition_wait(drv_condition *condition, drv_mutex *mutex) {
+    pthread_cond_wait(condition, mutex);
+}
+static inline void drv_condition_broadcast(drv_condition *condition) { pthread_cond_broadcast(condition); }
 
 typedef sigset_t drv_signals;
 
