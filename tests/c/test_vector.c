@@ -90,8 +90,8 @@ TEST(halves_are_rounded_to_nearest_even) {
         }
         drv_store_halves(halves, values);
         for (int32_t i = 0; i < DRV_WIDTH; i++) {
-            CHECK(halves[i] == drv_half_of(values[i]), "%a: %x, %x", (double)values[i], halves[i],
-                  drv_half_of(values[i]));
+            CHECK(halves[i] == drv_float_to_half(values[i]), "%a: %x, %x", (double)values[i], halves[i],
+                  drv_float_to_half(values[i]));
             CHECK(number_of(halves[i]) == nearest_half((double)values[i]), "%a became %a", (double)values[i],
                   number_of(halves[i]));
         }

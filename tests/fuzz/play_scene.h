@@ -63,7 +63,7 @@ static inline void check_indices(const void *entries, int32_t count, int32_t tab
 
 static inline void check_agent(const drv_config *config, const uint8_t *agent, const drv_batch_needs *needs,
                              int32_t segments) {
-    const drv_observation_place place = drv_index_observation(config);
+    const drv_index_layout place = drv_index_observation(config);
     if (config->observation_type == DRV_FLOAT32) check_floats(agent, needs->observation_size);
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;

@@ -26,7 +26,7 @@ typedef enum drv_dynamics {
 } drv_dynamics;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
 /* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
- * rebuilt (see drv_observation_place). */
+ * rebuilt (see drv_index_layout). */
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
 /* Which road segments an agent observes: the nearest to it, or to the middle of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;

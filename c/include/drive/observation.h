@@ -37,14 +37,14 @@ typedef struct drv_observation_set {
 } drv_observation_set;
 
 /* An index observation: `head_count` floats, the features of no set; then the uint16 of its sets, one after another. */
-typedef struct drv_observation_place {
+typedef struct drv_index_layout {
     int32_t head_count, observation_bytes;
-} drv_observation_place;
+} drv_index_layout;
 
 /* Each writes up to `capacity` entries and returns how many there are. */
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
 int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out, int32_t capacity);
-drv_observation_place drv_index_observation(const drv_config *config);
+drv_index_layout drv_index_observation(const drv_config *config);
 /* The factor of positions: slots hold metres times this. */
 float drv_position_scale(const drv_config *config);
 

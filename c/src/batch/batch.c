@@ -98,7 +98,7 @@ static drv_status check_actions(const drv_part *part, char *message) {
     const drv_batch *batch = part->batch;
     const drv_actions actions = drv_batch_actions(batch, part->first_world);
     const int64_t agents = (int64_t)part->num_worlds * batch->sizes.agents;
-    if (batch->kernels->fit_actions(actions, &batch->action_space, agents)) return DRV_OK;
+    if (batch->kernels->actions_in_range(actions, &batch->action_space, agents)) return DRV_OK;
     drv_status status = DRV_OK;
     /* Agents that wait may have any action: check the others, world by world. */
     for (int32_t i = 0; status == DRV_OK && i < part->num_worlds; i++) {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Limit on the rounds of narrowing. Values that are still in the bracket then are nearly equal; selection by rank
- * handles any number of them. */
+/* Limit on the rounds of narrowing. What is in the bracket after the last one is ranked by drv_select_rank, which
+ * handles any number of values. */
 enum { round_limit = 20 };
 
 /* Up to this many values are ranked by comparing all pairs. */
@@ -14,11 +14,11 @@ enum { pairwise_limit = 16 };
 _Static_assert(pairwise_limit % DRV_WIDTH == 0 && (int)pairwise_limit <= (int)DRV_SIMD_PAD,
                "the values of an exhaustive ranking fill whole blocks, inside the padding of an array");
 
-/* An interval (low, high] that holds the threshold, the `wanted`-th smallest value: `below` values, fewer than wanted,
- * are <= low, and `inside` values, at least as many as wanted, are <= high. */
+/* An interval (low, high] that holds the threshold, the `wanted`-th smallest value: count_low values are <= low, fewer
+ * than wanted, and count_high values are <= high, at least as many as wanted where there are so many. */
 typedef struct bracket {
     float low, high;
-    int32_t below, inside;
+    int32_t count_low, count_high;
 } bracket;
 
 float drv_select_rank(float *values, int32_t count, int32_t rank) {
@@ -55,27 +55,27 @@ static int32_t count_le(const float *values, int32_t count, float limit) {
 }
 
 /* The same for two limits in one pass. */
-static void count_le_each(const float *values, int32_t count, float low, float high, int32_t *at_low,
+static void count_le_both(const float *values, int32_t count, float low, float high, int32_t *at_low,
                           int32_t *at_high) {
     const drv_floats lower = drv_splat(low), higher = drv_splat(high);
-    drv_ints below_low = {0}, below_high = {0};
+    drv_ints low_counts = {0}, high_counts = {0};
     for (int32_t i = 0; i < count; i += DRV_WIDTH) {
-        const drv_floats some = drv_load(values + i);
-        below_low -= drv_mask_le(some, lower);
-        below_high -= drv_mask_le(some, higher);
+        const drv_floats block_values = drv_load(values + i);
+        low_counts -= drv_mask_le(block_values, lower);
+        high_counts -= drv_mask_le(block_values, higher);
     }
-    *at_low = drv_sum(below_low);
-    *at_high = drv_sum(below_high);
+    *at_low = drv_sum(low_counts);
+    *at_high = drv_sum(high_counts);
 }
 
 /* Narrows the bracket until at most pairwise_limit values are left in it, no float is between its ends, or the rounds
  * are used up. */
 static bracket narrow(const float *values, int32_t count, int32_t wanted, bracket range) {
-    for (int32_t round = 0; range.inside > wanted && range.inside - range.below > pairwise_limit && round < round_limit;
-         round++) {
+    for (int32_t round = 0; round < round_limit; round++) {
+        if (range.count_high <= wanted || range.count_high - range.count_low <= pairwise_limit) break;
         /* Interpolates: segments are spread evenly over an area, so their number grows nearly linearly with the squared
          * distance. Every fourth round bisects, which bounds the rounds for other distributions. */
-        const int32_t between = range.inside - range.below, rank = wanted - range.below;
+        const int32_t between = range.count_high - range.count_low, rank = wanted - range.count_low;
         const float share = (round & 3) == 3 || rank >= between ? 0.5f : (float)rank / (float)between;
         float middle = range.low + share * (range.high - range.low);
         if (!(middle > range.low && middle < range.high)) {
@@ -83,8 +83,8 @@ static bracket narrow(const float *values, int32_t count, int32_t wanted, bracke
             if (!(middle > range.low && middle < range.high)) break;
         }
         const int32_t at_most = count_le(values, count, middle);
-        if (at_most >= wanted) range.high = middle, range.inside = at_most;
-        else range.low = middle, range.below = at_most;
+        if (at_most >= wanted) range.high = middle, range.count_high = at_most;
+        else range.low = middle, range.count_low = at_most;
     }
     return range;
 }
@@ -115,11 +115,11 @@ static float select_pairwise(float *values, int32_t count, int32_t rank) {
     for (int32_t i = count; i < pairwise_limit; i++) values[i] = INFINITY;
     drv_floats least = drv_splat(INFINITY);
     for (int32_t i = 0; i < pairwise_limit; i += DRV_WIDTH) {
-        const drv_floats some = drv_load(values + i);
+        const drv_floats block_values = drv_load(values + i);
         drv_ints missing = (drv_ints){0} + rank; /* rank minus the number of values <= each */
-        for (int32_t k = 0; k < pairwise_limit; k++) missing += drv_mask_le(drv_splat(values[k]), some);
-        const drv_ints less = (missing <= 0) & (drv_ints)(some < least);
-        least = (drv_floats)((less & (drv_ints)some) | (~less & (drv_ints)least));
+        for (int32_t k = 0; k < pairwise_limit; k++) missing += drv_mask_le(drv_splat(values[k]), block_values);
+        const drv_ints less = (missing <= 0) & (drv_ints)(block_values < least);
+        least = (drv_floats)((less & (drv_ints)block_values) | (~less & (drv_ints)least));
     }
     float found = INFINITY;
     for (int32_t k = 0; k < DRV_WIDTH; k++) found = least[k] < found ? least[k] : found;
@@ -152,19 +152,19 @@ static bracket first_bracket(const float *values, int32_t count, int32_t wanted,
     bracket range = {-1.0f, bounds.high, 0, 0};
     if (bounds.low_guess > 0.0f && bounds.high_guess < bounds.high) {
         int32_t at_low, at_high;
-        count_le_each(values, count, bounds.low_guess, bounds.high_guess, &at_low, &at_high);
-        if (at_high >= wanted) range.high = bounds.high_guess, range.inside = at_high;
-        else range.low = bounds.high_guess, range.below = at_high;
-        if (at_low >= wanted) range.high = bounds.low_guess, range.inside = at_low;
-        else if (at_high >= wanted) range.low = bounds.low_guess, range.below = at_low;
+        count_le_both(values, count, bounds.low_guess, bounds.high_guess, &at_low, &at_high);
+        if (at_high >= wanted) range.high = bounds.high_guess, range.count_high = at_high;
+        else range.low = bounds.high_guess, range.count_low = at_high;
+        if (at_low >= wanted) range.high = bounds.low_guess, range.count_high = at_low;
+        else if (at_high >= wanted) range.low = bounds.low_guess, range.count_low = at_low;
     }
-    if (range.inside == 0) range.inside = count_le(values, count, bounds.high);
+    if (range.count_high == 0) range.count_high = count_le(values, count, bounds.high);
     return range;
 }
 
 /* Ranks the values inside a bracket. */
 static cut cut_inside(drv_candidates candidates, bracket range, int32_t wanted, float *buffer) {
-    const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.below;
+    const int32_t between = gather_between(candidates, range, buffer), rank = wanted - range.count_low;
     const float threshold =
         between <= pairwise_limit ? select_pairwise(buffer, between, rank) : drv_select_rank(buffer, between, rank - 1);
     int32_t smaller = 0, equal = 0;
@@ -181,7 +181,7 @@ static cut cut_of(drv_candidates candidates, int32_t wanted, drv_bounds bounds, 
     if (count <= wanted) return (cut){bounds.high, all_ties};
     for (int32_t i = 0; i < DRV_SIMD_PAD; i++) values[count + i] = INFINITY;
     const bracket range = narrow(values, count, wanted, first_bracket(values, count, wanted, bounds));
-    if (range.inside <= wanted) return (cut){range.high, all_ties};
+    if (range.count_high <= wanted) return (cut){range.high, all_ties};
     return cut_inside(candidates, range, wanted, buffer);
 }
 

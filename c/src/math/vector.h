@@ -58,8 +58,8 @@ static inline int32_t drv_sum(drv_ints values) {
     return sum;
 }
 
-/* A float in [-1, 1] as an IEEE half float, rounded to nearest, ties to even. */
-static inline uint16_t drv_half_of(float value) {
+/* Converts a float in [-1, 1] to an IEEE half float, rounded to nearest, ties to even. */
+static inline uint16_t drv_float_to_half(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     const uint32_t sign = bits >> 16 & 0x8000u, magnitude_bits = bits & 0x7fffffffu;
@@ -82,7 +82,7 @@ static inline uint16_t drv_half_of(float value) {
  *                     entries of `to`
  * drv_swap_pairs      (b, a, d, c, ..) of (a, b, c, d, ..)
  * drv_clip_unit       clips finite values to [-1, 1]
- * drv_store_halves    stores values in [-1, 1] as half floats, see drv_half_of */
+ * drv_store_halves    stores values in [-1, 1] as half floats, see drv_float_to_half */
 
 /* ---- AVX2 ---- */
 #if defined(DRV_USES_AVX2)
@@ -132,7 +132,7 @@ static inline int32_t drv_compress_store(void *to, drv_ints items, uint32_t bits
 }
 
 static inline void drv_store_halves(uint16_t *to, drv_floats values) {
-    for (int32_t i = 0; i < DRV_WIDTH; i++) to[i] = drv_half_of(values[i]);
+    for (int32_t i = 0; i < DRV_WIDTH; i++) to[i] = drv_float_to_half(values[i]);
 }
 
 /* ---- SSE2 ---- */

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-/* The change of the CRC by each value of a byte at each of eight positions. Computed for each file, in a few
- * microseconds, so that the core has no mutable globals. */
+/* The tables of slicing-by-8: entry [p][b] is the CRC of byte b followed by p zero bytes, without the inversions at the
+ * ends. Computed for each file, in a few microseconds, so that the core has no mutable globals. */
 typedef struct drv_checksum {
-    uint32_t change[8][256];
+    uint32_t table[8][256];
 } drv_checksum;
 
 void drv_checksum_prepare(drv_checksum *checksum);

@@ -6,26 +6,26 @@
 
 #include "platform/error.h"
 
-static bool in_table(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
+static bool is_bin(int64_t bin, int32_t bins) { return bin >= 0 && bin < bins; }
 static bool is_share(float value) { return value >= -1.0f && value <= 1.0f; }
 
-static bool agent_fits(drv_actions actions, const drv_action_space *space, int64_t agent) {
+static bool agent_in_range(drv_actions actions, const drv_action_space *space, int64_t agent) {
     const int64_t first = agent * space->width;
-    if (space->type == DRV_DISCRETE) return in_table(actions.bin[agent], space->count);
-    bool fits = true;
+    if (space->type == DRV_DISCRETE) return is_bin(actions.bin[agent], space->count);
+    bool in_range = true;
     for (int32_t i = 0; i < space->dimensions; i++)
-        fits &= space->type == DRV_CONTINUOUS ? is_share(actions.share[first + i])
-                                              : in_table(actions.bin[first + i], space->dimension[i].bins);
-    return fits;
+        in_range &= space->type == DRV_CONTINUOUS ? is_share(actions.share[first + i])
+                                              : is_bin(actions.bin[first + i], space->dimension[i].bins);
+    return in_range;
 }
 
-bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents) {
-    int64_t misfits = 0;
+bool drv_actions_in_range(drv_actions actions, const drv_action_space *space, int64_t agents) {
+    int64_t out_of_range = 0;
     if (space->type == DRV_DISCRETE) /* a loop that compilers vectorise */
-        for (int64_t agent = 0; agent < agents; agent++) misfits |= !in_table(actions.bin[agent], space->count);
+        for (int64_t agent = 0; agent < agents; agent++) out_of_range |= !is_bin(actions.bin[agent], space->count);
     else
-        for (int64_t agent = 0; agent < agents; agent++) misfits |= !agent_fits(actions, space, agent);
-    return misfits == 0;
+        for (int64_t agent = 0; agent < agents; agent++) out_of_range |= !agent_in_range(actions, space, agent);
+    return out_of_range == 0;
 }
 
 /* ---- errors ---- */
@@ -81,7 +81,7 @@ static drv_status refuse_agent(const drv_world *world, int32_t world_number, int
 drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message) {
     if (*world->pending != DRV_GOES_ON) return DRV_OK;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++)
-        if (world->status[agent] == DRV_DRIVING && !agent_fits(world->actions, world->action_space, agent))
+        if (world->status[agent] == DRV_DRIVING && !agent_in_range(world->actions, world->action_space, agent))
             return refuse_agent(world, world_number, agent, message);
     return DRV_OK;
 }

@@ -1,12 +1,12 @@
-/* Is an action in range, and which control does it stand for? */
+/* Is an action in range, and for which control does it stand? */
 #ifndef DRV_ACTIONS_H
 #define DRV_ACTIONS_H
 
 #include "step/state.h"
 #include "view/action_space.h"
 
-/* Whether the actions of the first `agents` agents are all in range, also of those that do not drive. */
-DRV_STEP_API bool drv_actions_fit(drv_actions actions, const drv_action_space *space, int64_t agents);
+/* Whether the actions of the first `agents` agents are all in range, those of agents that do not drive included. */
+DRV_STEP_API bool drv_actions_in_range(drv_actions actions, const drv_action_space *space, int64_t agents);
 /* Checks the actions of the driving agents of a world; the message names the first bad one. */
 DRV_STEP_API drv_status drv_actions_check(const drv_world *world, int32_t world_number, char *message);
 /* Writes the control that the action of an agent stands for, value k to control[k * stride]; an agent is counted from

@@ -8,7 +8,7 @@
 typedef struct drv_kernels {
     const char *isa;
     int32_t width; /* DRV_WIDTH */
-    bool (*fit_actions)(drv_actions actions, const drv_action_space *space, int64_t agents);
+    bool (*actions_in_range)(drv_actions actions, const drv_action_space *space, int64_t agents);
     drv_status (*check_actions)(const drv_world *world, int32_t world_number, char *message);
     int32_t (*next_scene)(const drv_world *world, uint64_t seed, int64_t episode);
     void (*open_episode)(drv_world *world, drv_scratch *scratch, int32_t age_steps);

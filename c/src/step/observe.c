@@ -226,7 +226,7 @@ static void write_set_indices(const drv_world *world, int32_t agent, int32_t ind
 static void write_halves(const float *from, int32_t count, uint16_t *to) {
     int32_t i = 0;
     for (; i + DRV_WIDTH <= count; i += DRV_WIDTH) drv_store_halves(to + i, drv_load(from + i));
-    for (; i < count; i++) to[i] = drv_half_of(from[i]);
+    for (; i < count; i++) to[i] = drv_float_to_half(from[i]);
 }
 
 static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *scratch, float *out) {

@@ -47,7 +47,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
 const drv_kernels DRV_KERNELS_OF_ISA = {
     .isa = DRV_ISA_TEXT,
     .width = DRV_WIDTH,
-    .fit_actions = drv_actions_fit,
+    .actions_in_range = drv_actions_in_range,
     .check_actions = drv_actions_check,
     .next_scene = drv_trial_next_scene,
     .open_episode = drv_trial_open_episode,

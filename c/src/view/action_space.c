@@ -43,7 +43,8 @@ static float bin_share(int32_t bin, int32_t bins) {
     return (float)(bin - middle) / (float)middle;
 }
 
-static drv_action_dimension dimension_of(const drv_config *config, int32_t control) {
+/* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
+__attribute__((noinline)) static drv_action_dimension dimension_of(const drv_config *config, int32_t control) {
     const drv_action_dimension all[DRV_CONTROL_END] = {
 #define X(symbol, name_, unit_, low_, high_, bins_, ...) \
     [DRV_CONTROL_##symbol] = {.name = name_, .unit = unit_, .low = low_, .high = high_, .bins = bins_},

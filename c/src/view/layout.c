@@ -95,13 +95,13 @@ static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets)
     return offset;
 }
 
-drv_observation_place drv_index_observation(const drv_config *config) {
+drv_index_layout drv_index_observation(const drv_config *config) {
     enum { aligned_to = 16 };
     drv_observation_set sets[DRV_SET_COUNT];
     lay_out_sets(config, sets);
     const drv_observation_set *last = &sets[DRV_SET_COUNT - 1];
     const int32_t end = last->index_bytes + last->slots * (int32_t)sizeof(uint16_t);
-    return (drv_observation_place){HEAD_COUNT, (end + aligned_to - 1) / aligned_to * aligned_to};
+    return (drv_index_layout){HEAD_COUNT, (end + aligned_to - 1) / aligned_to * aligned_to};
 }
 
 int32_t drv_layout_size(const drv_config *config) {
