@@ -34,8 +34,8 @@ def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise ActionError(f"{what}; they must be an array of shape {bound.shape}")
     if actions.dtype != bound.dtype:
         if not can_cast(actions.dtype, bound.dtype):
-            kind = "a whole number type" if bound.dtype == np.int64 else "a floating point type"
-            raise ActionError(f"actions are {actions.dtype}; they must be {kind}")
+            kind = "an integer type" if bound.dtype == np.int64 else "a floating-point or integer type"
+            raise ActionError(f"actions have dtype {actions.dtype}; it must be {kind}")
         if actions.dtype == np.uint64:  # a value beyond int64 is out of every range and must not wrap into one
             actions = np.minimum(actions, np.uint64(np.iinfo(np.int64).max))
         with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, which the core rejects

@@ -92,7 +92,7 @@ else:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked:
-    """Base of the configs: their fields are passed by name, checked, and immutable."""
+    """Base of the configs: fields are passed by name, checked, and immutable."""
 
     _group: ClassVar[str] = ""
     """The name of the field that nests configs of this class."""
@@ -106,7 +106,7 @@ class Checked:
         """Rejects arguments for which the constructor made by `dataclass` would raise a plain TypeError."""
         if values:
             first = dataclasses.fields(cls)[0].name
-            raise ArgumentError(f"{cls.__name__} was given {value_text(values[0])} without a name; its fields are "
+            raise ArgumentError(f"{cls.__name__} got {value_text(values[0])} without a name; its fields are "
                                 f"passed by name, as in {cls.__name__}({first}=...)")
         cls._check_names(choices)
         return super().__new__(cls)

@@ -133,21 +133,22 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
         start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1)
         far = np.sqrt(((objects.goal_m - start) ** 2).sum(axis=1)) > config.goal_radius_m
         vehicle = objects.kind == OBJECT_KIND_CODES["vehicle"]
-        reasons = (("no vehicle", ~vehicle), ("not valid at the start", ~valid),
-                   ("marked expert", objects.marked_expert), ("goal within goal_radius_m of the start", ~far))
+        reasons = (("not of kind vehicle", ~vehicle), ("not valid at the start", ~valid),
+                   ("marked for log replay", objects.marked_expert), ("goal within goal_radius_m of the start", ~far))
         chosen = np.ones(objects.count, bool)
         for reason, excluded in reasons:
-            report.drop(f"no agent: {reason}", int((chosen & excluded).sum()))
+            report.drop(f"agent role, {reason}", int((chosen & excluded).sum()))
             chosen &= ~excluded
     else:
         chosen = np.zeros(objects.count, bool)
         chosen[_named(scene, config, report)] = True
-        report.drop("no agent: named by control, not valid at the start", int((chosen & ~valid).sum()))
+        report.drop("agent role, not valid at the start", int((chosen & ~valid).sum()))
         chosen &= valid
     if not chosen.any():
+        counts = ", ".join(f"{reason}: {count}" for reason, count in report.dropped.items())
         raise SceneError(
             f"scene {scene.name} has no object that could drive with control={config.control!r} at "
-            f"start_step {config.start_step}: {dict(report.dropped) or 'none is valid'}")
+            f"start_step {config.start_step}: {counts or 'none is valid'}")
     return np.flatnonzero(chosen)
 
 
@@ -166,7 +167,7 @@ def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
         raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
     present = set(scene.objects.id.tolist())
     for missing in sorted(wanted for wanted in config.control if wanted not in present):
-        report.drop(f"no agent: control names id {missing}, which no object has")
+        report.drop(f"agent role, no object has the id {missing} of control")
     return list(found)
 
 
@@ -179,7 +180,7 @@ def _capped(scene: Scene, config: DriveConfig, frames: Frames, eligible: np.ndar
             f"drive, so generate it with agents={cap} or more")
     if cap is None or len(eligible) <= cap:
         return eligible
-    report.drop("no agent: beyond agents_per_world", len(eligible) - cap)
+    report.drop("agent role, beyond agents_per_world", len(eligible) - cap)
     order = np.arange(len(eligible))
     if scene.sdc >= 0 and frames.valid[0, scene.sdc]:
         start = np.stack([frames.x_m[0], frames.y_m[0]], axis=1).astype(np.float64)

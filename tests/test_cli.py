@@ -58,7 +58,7 @@ def test_inspect_shows_what_a_file_holds(sample_path):
     assert cells(output, "log") == ["91 frames of 0.1 s, from 0 to 9 s"]
     assert cells(output, "object ids") == ["0-78"]
     for line in ("agents: 14", "log-replay vehicles: 65", "trial: 90 driving steps",
-                 "dropped: no agent: marked expert: 21", "imputed: dt_s 0.1, absent from the file: 1"):
+                 "dropped: agent role, marked for log replay: 21", "imputed: dt_s 0.1, absent from the file: 1"):
         assert line in output
 
 

@@ -230,7 +230,7 @@ def test_a_subclass_of_a_nested_config_is_nested_like_its_base():
 def test_a_value_without_a_name_is_an_error():
     """It would be the value of whichever field comes first."""
     for kind in (DriveConfig, *NESTED.values()):
-        with pytest.raises(ArgumentError, match=f"^{kind.__name__} was given 2 without a name; its fields are"):
+        with pytest.raises(ArgumentError, match=f"^{kind.__name__} got 2 without a name; its fields are"):
             kind(2)
 
 

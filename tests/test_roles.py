@@ -58,9 +58,9 @@ def test_agents_are_vehicles_with_a_distant_goal_that_are_not_marked_as_expert()
     batch = batch_of(scene)
     assert batch.roles[0].objects[:2].tolist() == [0, 5] and batch.agents_per_world == 2
     dropped = batch.scene_report().dropped
-    assert dropped["no agent: no vehicle"] == 3 and dropped["no agent: marked expert"] == 1
-    assert dropped["no agent: not valid at the start"] == 1
-    assert dropped["no agent: goal within goal_radius_m of the start"] == 2
+    assert dropped["agent role, not of kind vehicle"] == 3 and dropped["agent role, marked for log replay"] == 1
+    assert dropped["agent role, not valid at the start"] == 1
+    assert dropped["agent role, goal within goal_radius_m of the start"] == 2
 
 
 def test_every_control_names_its_agents_in_object_order():

@@ -66,9 +66,9 @@ def _suggestion(place: Path) -> str:
             _check_whole(other)
         except CheckpointError:
             continue
-        return (f"; the newest whole checkpoint of the run is {os.fspath(other)!r}, from which --run.resume continues "
+        return (f"; the newest intact checkpoint of the run is {os.fspath(other)!r}, from which --run.resume continues "
                 "once newer ones are moved away")
-    return "; the run has no whole checkpoint"
+    return "; the run has no intact checkpoint"
 
 
 def _check_whole(place: Path) -> None:

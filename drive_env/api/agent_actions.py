@@ -65,7 +65,7 @@ class AgentActions:
         if len(actions) != len(self._acting):
             unknown = [agent for agent in actions if agent not in self._known]
             if unknown:
-                raise ActionError(f"actions has {value_text(unknown[0])}; agents are {self._agents[0]} to "
+                raise ActionError(f"actions has an entry for {value_text(unknown[0])}; agents are {self._agents[0]} to "
                                   f"{self._agents[-1]}")
         if not values:
             return
@@ -84,7 +84,7 @@ class AgentActions:
             raise ActionError(self._misshapen_text(values)) from None
 
     def _stacked(self, values: tuple[Any, ...], bound: np.ndarray) -> np.ndarray:
-        """Pairs of numbers as an array with the dtype of the bound one."""
+        """Actions of several numbers each, as one array with the dtype of the bound one."""
         try:
             found = np.array(values)
         except ValueError:  # ragged
@@ -97,7 +97,7 @@ class AgentActions:
     def _missing_text(self, actions: Mapping[str, Any]) -> str:
         missing = [agent for agent in self._acting if agent not in actions]
         names = ", ".join(missing[:3]) + (" and others" if len(missing) > 3 else "")
-        return f"actions has none for {names}, which {'drives' if len(missing) == 1 else 'drive'}"
+        return f"actions has no entry for {names}; it must have one for every agent that drives"
 
     def _misshapen_text(self, values: tuple[Any, ...]) -> str:
         for agent, value in zip(self._acting, values):

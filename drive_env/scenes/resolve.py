@@ -1,4 +1,4 @@
-"""Which scenes does an argument `scenes` name? A generator's name, the path of a file or folder, a Scene, or a list.
+"""Which scenes does an argument `scenes` name? Those of a generator, a file, a folder, a `Scene`, or a list of these.
 
 A string that is a generator's name means the generator, in every API and command. Any other string is a path, as is
 every os.PathLike; a file or folder that has a generator's name is written `./town`.
@@ -22,10 +22,10 @@ from .validate import validate_scene
 NAMES = ", ".join(repr(name) for name in GENERATORS)
 
 NAMED_SEEDS = range(64)
-"""Seeds of the scenes of a generator's name."""
+"""Seeds of the scenes that a generator's name stands for."""
 
 LEAST_AGENTS = 32
-"""Least vehicles of a scene of a generator's name, so that a single agent has traffic."""
+"""Lowest number of vehicles in each of these scenes, so that a single agent has other vehicles around it."""
 
 
 SceneSource = Scene | str | os.PathLike[str]
@@ -79,8 +79,8 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         elif isinstance(source, (str, os.PathLike)):
             found += [scene for _, scene in read_scenes(source)]
         else:
-            raise SceneError(f"scenes holds a {type(source).__name__}; it must be one of {NAMES}, a path, a Scene, "
-                             "or a list of these")
+            raise SceneError(f"scenes holds a value of type {type(source).__name__}; it must be one of {NAMES}, a "
+                             "path, a Scene, or a list of these")
     return tuple(found)
 
 

@@ -51,7 +51,7 @@ def test_a_damaged_file_is_an_error_that_names_the_newest_whole_checkpoint(run, 
                 continue  # fields are damaged below
             damage.path.write_bytes(data)
             error_of(resume, newest, file, repr(str(newest)),
-                     f"the newest whole checkpoint of the run is {str(older)!r}")
+                     f"the newest intact checkpoint of the run is {str(older)!r}")
             if file in ("config.json", "weights.safetensors"):
                 error_of(checkpoint.load_policy, newest, file, repr(str(older)))
             else:
@@ -146,7 +146,7 @@ def test_the_error_says_where_no_checkpoint_is_whole(run, tmp_path):
     places = checkpoint.checkpoints(tmp_path / "run")
     for place in places:
         (place / "optimizer.safetensors").unlink()
-    error_of(resume, places[-1], "optimizer.safetensors", "the run has no whole checkpoint")
+    error_of(resume, places[-1], "optimizer.safetensors", "the run has no intact checkpoint")
     shutil.copytree(newest, tmp_path / "alone")
     (tmp_path / "alone" / "optimizer.safetensors").unlink()
     assert "whole" not in error_of(resume, tmp_path / "alone", "optimizer.safetensors")
