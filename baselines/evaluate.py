@@ -50,7 +50,7 @@ def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: i
 
 
 def _first_episodes(batch: Batch, act: Act) -> np.ndarray:
-    """The records of every world's first episode; a world that is done early is stepped on, without records."""
+    """The records of every world's first episode; a world that is done earlier is stepped further, without records."""
     batch.reset()
     is_done = np.zeros(batch.num_worlds, bool)
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world

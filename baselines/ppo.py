@@ -1,6 +1,6 @@
 """Proximal policy optimisation (Schulman et al. 2017) on the channels of drive-env, from collecting to the optimiser.
 
-    python -m baselines.ppo                  a transformer on the embedded towns
+    python -m baselines.ppo                  a transformer on 64 generated towns
     python -m baselines.ppo town --run.minutes 4
                                              one trial per episode, on one GPU
     python -m baselines.ppo small            two minutes on two cores

@@ -65,8 +65,9 @@ class Batch(ReadableWorlds):
     Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 
     Attributes:
-        actions: the array that the core reads: int64 (R,), int64 (R, 2) or float32 (R, 2), by `config.action_type`.
-            Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays the first.
+        actions: the array that the core reads: int64 (R,) for "discrete", int64 (R, n) for "multi_discrete", float32
+            (R, n) for "continuous", where an action of the vehicle model has n numbers (2, or 3 in `delta_local`).
+            Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays this one.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         rewards: (R,) float32.
@@ -79,7 +80,7 @@ class Batch(ReadableWorlds):
         world_of_agent: (R,) int32, the index of each agent's world.
         num_agents, agents_per_world, num_worlds: R, R / W and W.
         observation_size: floats of one observation vector.
-        seed: of the constructor, or of the last `reset(seed=one)` of all worlds at once; `seeds` has each world's.
+        seed: that of the constructor, or of the last `reset` of all worlds to a single seed; `seeds` has each world's.
         scenes, roles: the scenes, and the `Roles` of the objects of each.
         parts: one `BatchPart` per part, of consecutive worlds; their numbers of worlds differ by at most one.
         single_observation_space, single_action_space: Gymnasium spaces of one agent.
@@ -208,7 +209,9 @@ class Batch(ReadableWorlds):
         return reports.phase_seconds(self._core, bool(on))
 
     def scene_report(self, scene: int = 0) -> Report:
-        """The roles of a scene's objects with reasons, and the numbers of agents for which an event holds at its start.
+        """The number of objects in each role, and of agents that start in contact, on an edge or inside their goals.
+
+        Objects that are no agents are counted by the reason.
 
         Args:
             scene: index into `scenes`.

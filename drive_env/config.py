@@ -45,7 +45,7 @@ class ObservationConfig(Checked, group="observation"):
         256, "MiB", "memory of a batch for the cache of the roads around each sub-cell; sub-cells that do not fit take "
         "more time", count(0, 1_048_576))
     type: str = setting(
-        "float32", "", "floats, half floats, or indices into tables (`Batch` only)",
+        "float32", "", "floats, half floats, or, for `Batch` alone, indices into tables",
         choice("float32", "float16", "index"), core="observation_type")
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))

@@ -18,7 +18,7 @@ class BatchPart(WorldRange):
 
     Attributes:
         world_slice, agent_slice: the part's worlds and agents as slices of the arrays of the batch.
-        seed: of the constructor, or of the last `reset(seed=one)` of this part or of the whole batch.
+        seed: that of the constructor, or of the last `reset` of this part, or of the whole batch, to a single seed.
         config, restart, scenes, roles: those of the batch.
         agents_per_world, observation_size, single_observation_space, single_action_space: those of the batch.
         num_worlds, num_agents, world_ids, world_of_agent: of these worlds and agents alone.

@@ -20,7 +20,7 @@ HEAD = (("episode", np.int64), ("world", np.int32), ("scene", np.int32), ("trial
 
 
 def record_dtype() -> np.dtype:
-    """The fields of a trial record: where it was played, its outcome, and every metric as a float32."""
+    """The fields of a trial record: episode, world, scene, trial, agent and outcome, and every metric as a float32."""
     return np.dtype([*HEAD, *((name, np.float32) for name in metric_names())])
 
 

@@ -8,9 +8,8 @@ contract is docs/channels.md; the numbers in brackets refer to its rules as appl
     [3] A step with `invalid_step` enters no loss and no statistic.
     [4] Returns pass through waits and restarts without a discount; see `advantages`.
 
+    pip install . torch          # in a checkout; once published: pip install drive-env torch
     python examples/recurrent.py --steps 300000
-
-Needs torch.
 """
 
 import argparse
@@ -58,7 +57,10 @@ def advantages(rewards, values, valid, terminations, truncations, value_after, w
                gae_lambda):
     """Generalised advantage estimates over the valid steps, with credit through the trials of an episode [4].
 
-    Args (T steps of N agents; rewards and values of steps that are not valid may be anything, also NaN):
+    T steps of N agents; o_t is the observation on which action t is based. Rewards and values of steps that are not
+    valid may be anything, also NaN.
+
+    Args:
         rewards: (T, N). values: (T, N), of o_t. valid: (T, N) bool, not `invalid_step`.
         terminations, truncations: (T, N) bool.
         value_after: (N,), of o_T. waits_after: (N,) bool, of o_T.

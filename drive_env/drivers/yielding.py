@@ -19,10 +19,10 @@ FORECAST_S = np.arange(0.0, 4.01, 0.5, dtype=np.float32)
 """Times for which the poses of all vehicles are forecast."""
 
 SIDE_GAP_M = 0.4
-"""Lateral gap on both sides of a car without which a path counts as covered."""
+"""A path counts as covered where a car on it would leave less than this lateral gap to the other vehicle."""
 
 CLEARANCE_S = 0.5
-"""An agent that yields waits until the other vehicle has left for this long."""
+"""An agent that yields goes this long after the other vehicle has left."""
 
 SAME_DIRECTION_COS = math.cos(math.radians(45.0))
 """Headings closer than 45 degrees belong to one direction of traffic."""

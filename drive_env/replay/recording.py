@@ -16,7 +16,7 @@ class Recording(RecordedTrials):
 
     Attributes:
         config, layout: of the recorded batch.
-        roles: the agent roles of each scene that was played.
+        roles: the agent roles of each recorded scene.
         trials: in chronological order.
     """
 

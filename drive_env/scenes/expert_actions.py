@@ -16,12 +16,12 @@ class ExpertActions(NamedTuple):
     """The actions with which the vehicle model replays logs, one for each vehicle and pair of successive frames.
 
     Attributes:
-        actions: int64 (steps, n), int64 (steps, n, 2) or float32 (steps, n, 2), by the config's `action_type`; the
-            action without any control where not `valid`.
+        actions: in the form of `Batch.actions`, with (steps, n) in place of its first axis; where not `valid`, the
+            action whose numbers all stand for 0.
         valid: (steps, n) bool, the vehicle is on the map in both frames.
-        clipped: (steps, n) bool, the limits of the config do not allow the logged change of speed or heading; the
-            following actions make up for it.
-        slow: (steps, n) bool, the vehicle is too slow for its heading to determine the wheel angle, which is 0.
+        clipped: (steps, n) bool, the limits of the config do not allow the logged change of speed or heading, which
+            the following actions correct.
+        slow: (steps, n) bool, the vehicle is too slow for its heading to determine the wheel angle, which is set to 0.
     """
 
     actions: npt.NDArray[Any]

@@ -156,7 +156,7 @@ class LaneGraph:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Map, tracks and goals. Immutable, shared by all worlds that play it.
+    """Map, tracks and goals. Immutable, shared by all worlds that use it.
 
     Attributes:
         name: short; need not be unique.

@@ -1,4 +1,4 @@
-"""Do the laws hold in embedded scenes and real files, under every policy?
+"""Do the laws hold in generated scenes and real files, under every policy?
 
 No event is staged here; `laws.check` reads the events from the arrays.
 """
