@@ -109,9 +109,8 @@ def blocks_table():
 
 
 def rewards_table():
-    return table(["event", "reward", "of"], [
-        [field.name, f"{field.default:+g}", field.metadata["meaning"].removeprefix("reward ").removeprefix("of ")]
-        for field in dataclasses.fields(RewardConfig)])
+    return table(["term", "weight", "meaning"], [
+        [field.name, f"{field.default:+g}", field.metadata["meaning"]] for field in dataclasses.fields(RewardConfig)])
 
 
 def info_table():
