@@ -16,7 +16,7 @@ from .scenes import Report
 
 
 class Figure(NamedTuple):
-    """A figure of a report: the mean over `n` agents, NaN while n is 0."""
+    """The value of a metric in a report: the mean over `n` agents, NaN while n is 0."""
 
     value: float
     n: int
@@ -26,7 +26,7 @@ class Metrics(dict[str, Figure]):
     """Figures by name: a dict whose error for a missing name lists similar names, or all."""
 
     def __missing__(self, name: object) -> Figure:
-        raise UnknownNameError(unknown_name("metrics", name, {figure: figure for figure in self}, "figure"))
+        raise UnknownNameError(unknown_name("this report", name, {metric: metric for metric in self}, "metric"))
 
 
 PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroad": "offroad", "length": "trial_length"}

@@ -60,8 +60,8 @@ def test_a_figure_of_an_unknown_name_is_an_error_with_the_names():
         with pytest.raises(drive_env.UnknownNameError) as error:
             report["success"]
         assert isinstance(error.value, (drive_env.DriveError, KeyError))
-        assert str(error.value) == f"metrics has no figure 'success'; it has {', '.join(report)}"
-        with pytest.raises(KeyError, match=r"metrics has no figure 'goals'; did you mean goal\b"):
+        assert str(error.value) == f"this report has no metric 'success'; it has {', '.join(report)}"
+        with pytest.raises(KeyError, match=r"this report has no metric 'goals'; did you mean goal\b"):
             report["goals"]
         assert report.get("success") is None and "success" not in report and "score" in report
 
