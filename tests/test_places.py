@@ -33,7 +33,7 @@ CONCEPTS = {
     # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.
     "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
     # As one of DriveConfig; the cache that it limits only uses it.
-    "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "life.c",)),
+    "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "lifecycle.c",)),
     # Declared in the core's list, as a section of its file and in the Scene, filled by a reader; the fifth place is the
     # number of sections. Further readers fill it as well, and observations use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECK_TEST_LIMIT = 128, CHECK_SAID_LIMIT = 5 };
+enum { CHECK_TEST_LIMIT = 128, CHECK_REPORT_LIMIT = 5 };
 
 typedef struct check_entry {
     const char *name;
@@ -33,8 +33,8 @@ static atomic_int check_failures;
 /* A claim, and a printf form of the values that would help to see why it does not hold. */
 #define CHECK(claim, ...)                                                      \
     do {                                                                       \
-        if (!(claim) && atomic_fetch_add(&check_failures, 1) < CHECK_SAID_LIMIT) { \
-            fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #claim); \
+        if (!(claim) && atomic_fetch_add(&check_failures, 1) < CHECK_REPORT_LIMIT) { \
+            fprintf(stderr, "%s:%d: does not hold: %s: ", __FILE__, __LINE__, #claim); \
             fprintf(stderr, __VA_ARGS__);                                      \
             fprintf(stderr, "\n");                                             \
         }                                                                      \

@@ -6,13 +6,13 @@
 
 typedef struct ranked {
     float value;
-    int32_t place;
+    int32_t index;
 } ranked;
 
-static inline int by_value_then_place(const void *left, const void *right) {
+static inline int by_value_then_index(const void *left, const void *right) {
     const ranked *a = left, *b = right;
     if (a->value != b->value) return (a->value > b->value) - (a->value < b->value);
-    return (a->place > b->place) - (a->place < b->place);
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 #endif

@@ -126,6 +126,8 @@ int main(int argc, char **argv) {
     _setmode(_fileno(stdout), _O_BINARY);
 #endif
     char message[DRV_MESSAGE_BYTES] = "";
+
+    /* create the scenes */
     const uint64_t scene_count = read_count();
     drv_scene **scenes = allocate(scene_count * sizeof *scenes);
     drv_arena *arena = drv_arena_create();
@@ -136,6 +138,8 @@ int main(int argc, char **argv) {
         free_pointed(parts);
     }
     drv_arena_free(arena);
+
+    /* create the batch and bind its arrays */
     drv_batch_setup setup;
     const pointed ids = read_struct(&setup, sizeof setup);
     setup.scenes = scenes;
@@ -154,6 +158,7 @@ int main(int argc, char **argv) {
     const uint64_t restart_bytes = (uint64_t)needs.num_agents * (uint64_t)needs.observation_size * float_bytes;
     void *restarts = allocate(restart_bytes);
 
+    /* replay the calls, and write what each leaves */
     const uint64_t steps = read_count(), restarts_every = read_count();
     must(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message), message);
     for (uint64_t step = 0; step <= steps; step++) {

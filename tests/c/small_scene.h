@@ -47,6 +47,7 @@ static inline drv_config small_config(void) {
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
  * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point. */
 static inline void make_small(small_scene *scene) {
+    /* vehicles: starts and goals */
     memset(scene, 0, sizeof *scene);
     for (int32_t i = 0; i < SMALL_VEHICLES; i++) {
         scene->kind[i] = DRV_OBJECT_VEHICLE;
@@ -61,6 +62,7 @@ static inline void make_small(small_scene *scene) {
         scene->goal_x_m[agent] = 500.0f;
         scene->goal_y_m[agent] = y_m[agent];
     }
+    /* the log, with a gap of one frame */
     for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
         scene->log_x_m[frame] = 60.0f;
         scene->log_y_m[frame] = (float)frame;
@@ -68,6 +70,7 @@ static inline void make_small(small_scene *scene) {
         scene->log_vy_mps[frame] = 10.0f;
         scene->log_valid[frame] = frame != 3;
     }
+    /* a lane, a road edge, a line and a stop sign */
     const int32_t road_start[SMALL_ROADS + 1] = {0, 2, 5, 7, 8};
     const uint8_t road_kind[SMALL_ROADS] = {DRV_ROAD_LANE, DRV_ROAD_EDGE, DRV_ROAD_LINE, DRV_ROAD_STOP_SIGN};
     const float point_x_m[SMALL_POINTS] = {-10, 95, -20, 0, 40, 0, 8, 33};
@@ -78,6 +81,7 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->point_y_m, point_y_m, sizeof point_y_m);
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
+    /* the input that refers to them */
     scene->input = (drv_scene_input){
         .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS,
         .log_replay_count = SMALL_LOG_REPLAYS, .vehicle_count = SMALL_VEHICLES, .frame_count = SMALL_FRAMES,

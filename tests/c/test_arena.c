@@ -86,7 +86,7 @@ typedef struct object {
 } object;
 
 /* Allocates and releases in random order. An object keeps what was written to it until it is released. */
-static void *trade(void *seed) {
+static void *allocate_and_release(void *seed) {
     test_rng rng = {*(const uint64_t *)seed};
     drv_arena *arena = drv_arena_create();
     object objects[OBJECTS] = {{0}};
@@ -118,7 +118,7 @@ static void *trade(void *seed) {
 TEST(acquired_memory_is_zeroed_exclusive_and_freed) {
     const allocated before = allocated_now();
     uint64_t seed = 7;
-    trade(&seed);
+    allocate_and_release(&seed);
     CHECK(is_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
 }
 
@@ -233,7 +233,7 @@ TEST(threads_use_arenas_of_their_own_concurrently) {
     uint64_t seeds[THREADS];
     for (uint64_t i = 0; i < THREADS; i++) {
         seeds[i] = 100 + i;
-        pthread_create(&threads[i], NULL, trade, &seeds[i]);
+        pthread_create(&threads[i], NULL, allocate_and_release, &seeds[i]);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     CHECK(allocated_now().mapped_bytes == before.mapped_bytes, "%lld bytes", allocated_now().mapped_bytes);

@@ -40,23 +40,23 @@ static const float not_a_number = NAN, endless = INFINITY;
 /* Breaks one field of a setup; returns what the sentence must name, or NULL past the last case. */
 static const char *break_setup(int32_t number, drv_batch_setup *setup, const char **about) {
     drv_config *c = &setup->config;
-#define BREAK(place, bad, named)       \
+#define BREAK(field, bad, named)       \
     if (number-- == 0) {               \
-        place = bad;                   \
-        *about = #place " = " #bad;    \
+        field = bad;                   \
+        *about = #field " = " #bad;    \
         return named;                  \
     }
-#define BREAK_CODE(place, above, named)  \
-    BREAK(place, -1, named)              \
-    BREAK(place, above, named)           \
-    BREAK(place, INT32_MIN, named)       \
-    BREAK(place, INT32_MAX, named)
-#define BREAK_NUMBER(place, below, above, named) \
-    BREAK(place, below, named)           \
-    BREAK(place, above, named)           \
-    BREAK(place, not_a_number, named)    \
-    BREAK(place, endless, named)         \
-    BREAK(place, -endless, named)
+#define BREAK_CODE(field, above, named)  \
+    BREAK(field, -1, named)              \
+    BREAK(field, above, named)           \
+    BREAK(field, INT32_MIN, named)       \
+    BREAK(field, INT32_MAX, named)
+#define BREAK_NUMBER(field, below, above, named) \
+    BREAK(field, below, named)           \
+    BREAK(field, above, named)           \
+    BREAK(field, not_a_number, named)    \
+    BREAK(field, endless, named)         \
+    BREAK(field, -endless, named)
     BREAK_CODE(setup->num_worlds, (1 << 20) + 1, "worlds")
     BREAK(setup->num_worlds, 0, "worlds")
     BREAK_CODE(setup->scene_count, (1 << 24) + 1, "scenes")
@@ -189,15 +189,15 @@ TEST(a_block_too_small_or_off_its_line_is_refused) {
         CHECK(drv_batch_create(&play.setup, block + off, play.needs.block_bytes, &batch, play.message) ==
                   DRV_ERROR_MEMORY && !batch, "%d bytes off its line", off);
     CHECK(drv_batch_create(&play.setup, block, play.needs.block_bytes + BLOCK_LINE, &batch, play.message) == DRV_OK,
-          "a block with room to spare: %s", play.message);
+          "a block larger than needed: %s", play.message);
     drv_batch_free(batch);
     free(block);
     drv_scene_release(play.scene);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-static void check_life(int32_t action_type, int32_t threads) {
+static void check_life_cycle(int32_t action_type, int32_t threads) {
     batch_play play;
     drv_config config = small_config();
     config.action_type = action_type;
@@ -210,7 +210,7 @@ static void check_life(int32_t action_type, int32_t threads) {
     for (int32_t agent = 0; agent < play.needs.num_agents; agent++)
         CHECK(play.arrays.first[agent] == 1 && play.arrays.waits[agent] == 0 && play.arrays.invalid_step[agent] == 0,
               "agent %d", agent);
-    /* Two trials of five steps and a restart each; nothing stands in the way for so long. */
+    /* Two trials of five steps and a restart each; no vehicle or edge is near enough to be reached in them. */
     for (int32_t call = 1; call <= 36; call++) {
         must_step(&play);
         const int32_t within = (call - 1) % 12 + 1;
@@ -236,7 +236,7 @@ static void check_life(int32_t action_type, int32_t threads) {
 
 TEST(a_batch_begins_steps_restarts_and_ends) {
     for (int32_t action_type = DRV_DISCRETE; action_type <= DRV_CONTINUOUS; action_type++)
-        for (int32_t threads = 1; threads <= 4; threads++) check_life(action_type, threads);
+        for (int32_t threads = 1; threads <= 4; threads++) check_life_cycle(action_type, threads);
 }
 
 TEST(a_batch_that_is_never_stepped_ends) {
@@ -261,7 +261,7 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
     must_reset(&play, NULL);
     act(&play, 3, 6);
     must_step(&play);
-    float *ahead = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *ahead);
+    float *restarts = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *restarts);
     for (int32_t times = 0; times < 2; times++) {
         drv_batch_close(play.batch);
         CHECK(drv_batch_step(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_CALL &&
@@ -269,7 +269,7 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
               play.message);
         CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, play.message) == DRV_ERROR_CALL, "%s",
               play.message);
-        CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_ERROR_CALL,
+        CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, restarts, play.message) == DRV_ERROR_CALL,
               "%s", play.message);
         drv_figure figure;
         int64_t spent_ns[64];
@@ -279,7 +279,7 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
         CHECK(drv_batch_time_phases(play.batch, 1, spent_ns, play.message) == DRV_ERROR_CALL, "%s", play.message);
         drv_batch_forked(play.batch);
     }
-    free(ahead);
+    free(restarts);
     end(&play);
 }
 
@@ -299,8 +299,8 @@ TEST(the_state_fields_are_inside_the_block) {
     begin(&play, small_config(), 1);
     const int32_t count = drv_batch_state_fields(play.batch, NULL, 0);
     drv_state_field *fields = calloc((size_t)count, sizeof *fields);
-    CHECK(drv_batch_state_fields(play.batch, fields, count) == count, "the count depends on the room");
-    CHECK(drv_batch_state_fields(play.batch, fields, 1) == count, "the count depends on the room");
+    CHECK(drv_batch_state_fields(play.batch, fields, count) == count, "the count depends on the capacity");
+    CHECK(drv_batch_state_fields(play.batch, fields, 1) == count, "the count depends on the capacity");
     for (int32_t i = 0; i < count; i++) {
         const uint64_t last = fields[i].offset + (WORLDS - 1) * fields[i].world_stride +
                               (uint64_t)fields[i].count * (uint64_t)(fields[i].type[1] - '0');
@@ -329,7 +329,7 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
         CHECK(isnan(figure.value) && figure.n == 0, "%s: %g over %lld", drv_metric_name(i), figure.value,
               (long long)figure.n);
     }
-    CHECK(trials_of(&play) == 0, "data from nowhere");
+    CHECK(trials_of(&play) == 0, "trials are counted");
     drv_figure figure;
     const int32_t max_trials = play.setup.config.max_trials, wrong_trials[] = {-2, max_trials, 1 << 30};
     for (size_t i = 0; i < sizeof wrong_trials / sizeof *wrong_trials; i++) {
@@ -343,18 +343,19 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     end(&play);
 }
 
-/* ---- refusals while it lives ---- */
+/* ---- invalid calls ---- */
 
-static void check_nothing_moves(batch_play *play, const char *about, drv_status wanted) {
+static void check_state_is_unchanged(batch_play *play, const char *about, drv_status wanted) {
     void *before = malloc((size_t)play->needs.block_bytes);
     memcpy(before, play->block, (size_t)play->needs.block_bytes);
     const drv_status status = drv_batch_step(play->batch, DRV_WHOLE_BATCH, NULL, play->message);
     CHECK(status == wanted, "%s: status %d: %s", about, status, play->message);
-    CHECK(memcmp(before, play->block, (size_t)play->needs.block_bytes) == 0, "%s: something moved", about);
+    CHECK(memcmp(before, play->block, (size_t)play->needs.block_bytes) == 0, "%s: the state changed", about);
     free(before);
 }
 
-TEST(an_action_out_of_its_table_names_the_agent_and_nothing_moves) {
+TEST(the_error_of_an_invalid_action_names_the_agent_and_the_state_is_unchanged) {
+    /* discrete */
     const int64_t bad[] = {-1, 91, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
     for (int32_t threads = 1; threads <= 2; threads++) {
         batch_play play;
@@ -363,13 +364,14 @@ TEST(an_action_out_of_its_table_names_the_agent_and_nothing_moves) {
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             act(&play, 4, 6);
             play.actions[3] = bad[i];
-            check_nothing_moves(&play, "discrete", DRV_ERROR_ACTION);
+            check_state_is_unchanged(&play, "discrete", DRV_ERROR_ACTION);
             CHECK(strstr(play.message, "agent 3 (world 1)"), "%s", play.message);
         }
         act(&play, 4, 6);
         must_step(&play);
         end(&play);
     }
+    /* multi-discrete */
     batch_play play;
     drv_config config = small_config();
     config.action_type = DRV_MULTI_DISCRETE;
@@ -380,10 +382,11 @@ TEST(an_action_out_of_its_table_names_the_agent_and_nothing_moves) {
         act(&play, 4, 6);
         play.actions[10] = pairs[i][0];
         play.actions[11] = pairs[i][1];
-        check_nothing_moves(&play, "multi_discrete", DRV_ERROR_ACTION);
+        check_state_is_unchanged(&play, "multi_discrete", DRV_ERROR_ACTION);
         CHECK(strstr(play.message, "agent 5 (world 2)"), "%s", play.message);
     }
     end(&play);
+    /* continuous */
     config.action_type = DRV_CONTINUOUS;
     begin(&play, config, 1);
     must_reset(&play, NULL);
@@ -391,13 +394,13 @@ TEST(an_action_out_of_its_table_names_the_agent_and_nothing_moves) {
     for (size_t i = 0; i < 2 * sizeof shares / sizeof *shares; i++) {
         act(&play, 4, 6);
         play.shares[i % 2] = shares[i / 2];
-        check_nothing_moves(&play, "continuous", DRV_ERROR_ACTION);
+        check_state_is_unchanged(&play, "continuous", DRV_ERROR_ACTION);
         CHECK(strstr(play.message, "agent 0 (world 0)"), "%s", play.message);
     }
     end(&play);
 }
 
-TEST(ages_and_a_first_reset_are_checked_before_anything_moves) {
+TEST(ages_and_a_first_reset_are_checked_before_the_state_changes) {
     batch_play play;
     begin(&play, small_config(), 1);
     const uint8_t two[WORLDS] = {1, 0, 1};
@@ -412,7 +415,7 @@ TEST(ages_and_a_first_reset_are_checked_before_anything_moves) {
     CHECK(drv_batch_reset(play.batch, DRV_WHOLE_BATCH, NULL, NULL, fine, play.message) == DRV_OK, "%s", play.message);
     act(&play, 3, 6);
     must_step(&play);
-    CHECK(play.arrays.trial_ended[4] == 1 && play.arrays.trial_ended[2] == 0, "ages do not age");
+    CHECK(play.arrays.trial_ended[4] == 1 && play.arrays.trial_ended[2] == 0, "ages have no effect");
     end(&play);
 }
 
@@ -425,14 +428,14 @@ TEST(a_restart_left_to_the_caller_is_required_before_the_next_step) {
     must_reset(&play, NULL);
     act(&play, 3, 6);
     for (int32_t call = 0; call < 5; call++) must_step(&play);
-    check_nothing_moves(&play, "restart required", DRV_ERROR_CALL);
+    check_state_is_unchanged(&play, "restart required", DRV_ERROR_CALL);
     CHECK(strstr(play.message, "world 0"), "%s", play.message);
     must_reset(&play, NULL);
     must_step(&play);
     end(&play);
 }
 
-/* ---- the state is all there is ---- */
+/* ---- the state block holds the whole state ---- */
 
 TEST(a_copy_of_the_block_goes_on_like_the_batch_it_came_from) {
     batch_play one, other;
@@ -467,7 +470,7 @@ TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
     act(&one, 3, 6);
     must_step(&one);
     memcpy(one.block, fresh.block, (size_t)one.needs.block_bytes);
-    check_nothing_moves(&one, "never reset", DRV_ERROR_CALL);
+    check_state_is_unchanged(&one, "never reset", DRV_ERROR_CALL);
     CHECK(strstr(one.message, "call reset first"), "%s", one.message);
     end(&one);
     end(&fresh);
@@ -476,23 +479,23 @@ TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
 TEST(restart_observations_change_nothing_and_are_those_of_the_restart) {
     batch_play play;
     begin(&play, small_config(), 2);
-    float *ahead = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *ahead);
-    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_ERROR_CALL, "%s",
+    float *restarts = made((size_t)play.needs.num_agents * (size_t)play.needs.observation_size, sizeof *restarts);
+    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, restarts, play.message) == DRV_ERROR_CALL, "%s",
           play.message);
     must_reset(&play, NULL);
     act(&play, 3, 6);
     for (int32_t call = 0; call < 5; call++) must_step(&play);
     void *before = malloc((size_t)play.needs.block_bytes);
     memcpy(before, play.block, (size_t)play.needs.block_bytes);
-    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, ahead, play.message) == DRV_OK, "%s",
+    CHECK(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, restarts, play.message) == DRV_OK, "%s",
           play.message);
-    CHECK(memcmp(before, play.block, (size_t)play.needs.block_bytes) == 0, "looking moved something");
+    CHECK(memcmp(before, play.block, (size_t)play.needs.block_bytes) == 0, "the call changed the state");
     must_step(&play);
-    CHECK(memcmp(ahead, play.arrays.observations,
-                 (size_t)play.needs.num_agents * (size_t)play.needs.observation_size * sizeof *ahead) == 0,
-          "it showed something else");
+    CHECK(memcmp(restarts, play.arrays.observations,
+                 (size_t)play.needs.num_agents * (size_t)play.needs.observation_size * sizeof *restarts) == 0,
+          "the observations differ");
     free(before);
-    free(ahead);
+    free(restarts);
     end(&play);
 }
 
@@ -638,7 +641,7 @@ TEST(two_batches_in_two_threads_step_as_each_does_alone) {
 }
 
 /* Forks while another thread steps without a pause, until the child finds a copy caught in a call; returns how the
- * child ended: 0, or which of its looks went wrong. */
+ * child ended: 0, or the number of the check that failed. */
 static int fork_beside_a_stepper(batch_play *play) {
     int ended = -1;
     for (int32_t round = 0; round < 400 && ended != 0; round++) {
@@ -687,7 +690,7 @@ static void *close_it(void *argument) {
 }
 
 TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
-    /* One scene a hundred thousand times over: giving it back takes long enough to be caught at it. */
+    /* One scene a hundred thousand times over: releasing it takes long enough for a fork in the middle. */
     enum { SCENES = 100000, ROUNDS = 40 };
     drv_scene **scenes = malloc(SCENES * sizeof(drv_scene *));
     for (int32_t round = 0; round < ROUNDS; round++) {
@@ -726,7 +729,7 @@ TEST(timing_the_phases_changes_no_bit) {
     play_alone(&plain);
     CHECK(memcmp(timed.block, plain.block, (size_t)plain.needs.block_bytes) == 0, "state differs");
     CHECK(time_ns(&timed, 0) > 0, "no time passed");
-    CHECK(time_ns(&plain, 0) == 0, "time was taken unasked");
+    CHECK(time_ns(&plain, 0) == 0, "phases were timed while timing was off");
     end(&timed);
     end(&plain);
 }

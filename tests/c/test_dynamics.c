@@ -60,6 +60,7 @@ static drv_motion drive(drv_motion car, bicycle_control control, float wheelbase
 TEST(held_steering_drives_a_circle) {
     test_rng rng = {41};
     for (int32_t round = 0; round < 40; round++) {
+        /* the circle, by trigonometry */
         const double wheelbase_m = rng_between(&rng, 1.5, 8.0), turn = round % 2 ? -1.0 : 1.0;
         const double steering_rad = turn * rng_between(&rng, 0.05, 0.6);
         /* The rear axle rolls about the point where the axles' normals meet; the middle is half a wheelbase ahead. */
@@ -68,15 +69,16 @@ TEST(held_steering_drives_a_circle) {
         const double dt_s = 0.1, chord_m = 2.0 * radius_m * sin(pi / lap);
         /* The chords of a lap are as long as the distance of a step, so a step turns by a known share of a lap. */
         const double speed_mps = 2.0 * pi * radius_m / (lap * dt_s);
-        const double heading_rad = rng_between(&rng, -3.0, 3.0), slip_rad = atan2(0.5 * wheelbase_m, rear_m);
+        const double heading_rad = rng_between(&rng, -3.0, 3.0), sideslip_rad = atan2(0.5 * wheelbase_m, rear_m);
         drv_motion car = {(float)rng_between(&rng, -50, 50), (float)rng_between(&rng, -50, 50), (float)heading_rad,
                           (float)speed_mps};
         const drv_motion start = car;
         /* The centre is to the left of the first chord's middle (to the right in a right turn). */
-        double along_rad = heading_rad + (turn > 0 ? slip_rad : slip_rad - pi);
+        double along_rad = heading_rad + (turn > 0 ? sideslip_rad : sideslip_rad - pi);
         const double apothem_m = turn * sqrt(radius_m * radius_m - 0.25 * chord_m * chord_m);
         const double centre_x = (double)car.x_m + 0.5 * chord_m * cos(along_rad) - apothem_m * sin(along_rad);
         const double centre_y = (double)car.y_m + 0.5 * chord_m * sin(along_rad) + apothem_m * cos(along_rad);
+        /* one lap: on the circle in every step, and at the start after the last one */
         const bicycle_control control = {0.0f, (float)steering_rad};
         double turned_rad = 0.0;
         for (int32_t step = 0; step < lap; step++) {
@@ -163,7 +165,7 @@ TEST(a_car_without_throttle_keeps_its_speed) {
     CHECK(end.speed_mps == 13.7f, "%g", (double)end.speed_mps);
 }
 
-TEST(a_step_that_would_pass_zero_ends_there_and_the_next_one_turns_the_motion_round) {
+TEST(a_step_that_would_pass_zero_speed_ends_there_and_the_next_one_reverses) {
     drv_motion car = {0, 0, 0, 0.3f};
     const bicycle_control brake = {-4.0f, 0.0f}, push = {4.0f, 0.0f};
     car = advance(car, brake, 2.5f, both_ways, 0.1f);
@@ -178,7 +180,7 @@ TEST(a_step_that_would_pass_zero_ends_there_and_the_next_one_turns_the_motion_ro
 }
 
 TEST(reversing_runs_a_turn_backwards) {
-    /* Forward then back with the same steering: the circle is retraced, but for the slip of one step at its ends. */
+    /* Forward then back with the same steering: the circle is retraced, but for one step at its ends. */
     const bicycle_control held = {0.0f, 0.4f};
     drv_motion car = drive((drv_motion){0, 0, 0, 5.0f}, held, 2.5f, both_ways, 0.01f, 200);
     CHECK(hypot((double)car.x_m, (double)car.y_m) > 2.0, "it got no further than (%g, %g)", (double)car.x_m,
@@ -200,7 +202,7 @@ TEST(speeds_stop_at_their_limits) {
     CHECK(car.speed_mps == -3.0f, "%g", (double)car.speed_mps);
 }
 
-TEST(a_heading_stays_inside_its_turn) {
+TEST(a_heading_stays_wrapped) {
     drv_motion car = {0, 0, 3.0f, 20.0f};
     for (int32_t step = 0; step < 2000; step++) {
         car = advance(car, (bicycle_control){0.0f, step < 1000 ? 0.6f : -0.6f}, 1.0f, forward_only, 0.1f);
@@ -208,7 +210,7 @@ TEST(a_heading_stays_inside_its_turn) {
     }
 }
 
-TEST(the_two_halves_of_a_bend_mirror_each_other) {
+TEST(left_and_right_turns_mirror_each_other) {
     test_rng rng = {44};
     for (int32_t i = 0; i < 500; i++) {
         const float steering = (float)rng_between(&rng, 0.0, 0.6), push = (float)rng_between(&rng, -4.0, 4.0);
@@ -257,7 +259,7 @@ TEST(every_model_describes_its_actions) {
     }
 }
 
-TEST(an_action_is_written_that_stands_for_its_control) {
+TEST(a_control_is_written_as_the_action_that_stands_for_it) {
     drv_config config = small_config();
     for (config.dynamics = 0; config.dynamics < DRV_DYNAMICS_COUNT; config.dynamics++) {
         config.action_type = DRV_DISCRETE;
@@ -348,7 +350,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
 
 TEST(a_turn_beyond_any_wheel_angle_is_clipped) {
     const drv_motion_limits any_angle = {-10.0f, 40.0f, 4.0f, 1.6f, 1.0f};
-    /* The centre turns about a wheel that stands across: by at most twice the way over the wheelbase. */
+    /* At a wheel angle of 90 degrees the centre turns by twice its path over the wheelbase, which is the most. */
     const float speeds[] = {3.0f, -3.0f}, most_rad = 2.0f * 0.3f / 2.5f;
     for (int32_t i = 0; i < 2; i++)
         for (int32_t side = -1; side <= 1; side += 2)

@@ -23,12 +23,13 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
         config.max_speed_mps = round == 0 ? 40.0f : 10.0f;
         drv_arena *arena = drv_arena_create();
         drv_encoding *encoding = drv_encodings_create(&scene, 1, &config, arena);
+        /* records of the encoding */
         int32_t lanes = 0, filled = 0;
         for (int32_t i = 0; i < scene->segments.count; i++) {
             const float *record = encoding->record + i * ROAD_COUNT;
             const uint8_t kind = small.road_kind[scene->segment_road[i]];
             CHECK(record[ROAD_X] == scene->segments.middle_x_m[i] && record[ROAD_Y] == scene->segments.middle_y_m[i],
-                  "segment %d stands elsewhere", i);
+                  "the record of segment %d is at another position", i);
             CHECK_NEAR(record[ROAD_KIND], kind / 8.0, 1e-7);
             CHECK_NEAR(record[ROAD_HALF_LENGTH], (double)scene->segments.half_length_m[i] / 5.0, 1e-6);
             filled += record[ROAD_KIND] > 0.0f;
@@ -38,6 +39,7 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
             CHECK_NEAR(record[ROAD_SPEED_LIMIT], round == 0 ? 13.9 / 40.0 : 1.0, 1e-6);
         }
         CHECK(lanes == 11 && filled == scene->segments.count, "%d of lanes, %d filled", lanes, filled);
+        /* drv_scene_records: an empty slot, then the same */
         float *copied = malloc((size_t)(1 + scene->segments.count) * ROAD_COUNT * sizeof *copied);
         drv_scene_records(scene, &config, copied);
         for (int32_t i = 0; i < ROAD_COUNT; i++) CHECK(copied[i] == 0.0f, "the empty slot holds %g", (double)copied[i]);

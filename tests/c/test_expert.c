@@ -65,6 +65,7 @@ static void check_alone(drv_config config, size_t action_bytes) {
     uint8_t *actions = malloc(steps * VEHICLES * action_bytes), *bits = malloc(steps * VEHICLES);
     uint8_t *own = malloc(steps * action_bytes), *own_bits = malloc(steps);
     CHECK(drv_expert_actions(&config, &all.log, actions, bits, message) == DRV_OK, "%s", message);
+    /* each vehicle in a log of its own */
     int32_t seen[8] = {0};
     for (int32_t vehicle = 0; vehicle < VEHICLES; vehicle++) {
         pick(&all, vehicle, &alone);
@@ -80,6 +81,7 @@ static void check_alone(drv_config config, size_t action_bytes) {
         }
         free_log(&alone);
     }
+    /* the log has every case */
     CHECK(seen[0] > 0 && seen[DRV_EXPERT_VALID] > 0 && seen[DRV_EXPERT_VALID | DRV_EXPERT_CLIPPED] > 0 &&
               seen[DRV_EXPERT_VALID | DRV_EXPERT_SLOW] > 0, "the log lacks a case");
     CHECK(seen[DRV_EXPERT_CLIPPED] + seen[DRV_EXPERT_SLOW] == 0, "a bit without DRV_EXPERT_VALID");
@@ -90,7 +92,7 @@ static void check_alone(drv_config config, size_t action_bytes) {
     free_log(&all);
 }
 
-TEST(vehicles_of_a_log_do_not_meet) {
+TEST(vehicles_of_a_log_do_not_affect_each_other) {
     drv_config config = small_config();
     config.action_type = DRV_CONTINUOUS;
     check_alone(config, 2 * sizeof(float));
@@ -124,6 +126,7 @@ TEST(a_log_out_of_range_is_refused) {
     wandering made;
     int64_t actions[(FRAMES - 1) * VEHICLES];
     uint8_t bits[(FRAMES - 1) * VEHICLES];
+    /* numbers */
     const float wrong[] = {NAN, INFINITY, -INFINITY, 1e9f};
     for (int32_t i = 0; i < 4; i++)
         for (int32_t k = 0; k < 7; k++) {
@@ -135,6 +138,7 @@ TEST(a_log_out_of_range_is_refused) {
             CHECK(drv_expert_actions(&config, &made.log, actions, bits, message) == DRV_ERROR_SCENE, "number %d", k);
             free_log(&made);
         }
+    /* counts, and the config */
     make_log(&made, 13, VEHICLES);
     const drv_log log = made.log;
     const struct {

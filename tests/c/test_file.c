@@ -81,7 +81,7 @@ TEST(the_contents_of_a_refused_file_are_not_returned) {
     free(bytes);
 }
 
-TEST(a_list_is_cut_to_the_room_for_it) {
+TEST(a_list_is_truncated_to_the_capacity) {
     drv_file_field *fields = malloc(2 * sizeof *fields);
     CHECK(drv_file_header_fields(NULL, 0) == 20 && drv_file_header_fields(fields, 2) == 20, "fields of the header");
     CHECK(strcmp(fields[0].name, "magic") == 0 && strcmp(fields[1].name, "major") == 0, "%s", fields[1].name);
@@ -92,7 +92,7 @@ TEST(a_list_is_cut_to_the_room_for_it) {
     free(kinds);
 }
 
-TEST(codes_of_sections_rise_and_their_ranges_are_ranges) {
+TEST(codes_of_sections_ascend_and_ranges_are_not_empty) {
     for (int32_t i = 0; i < DRV_FILE_SECTIONS; i++) {
         const drv_file_kind kind = drv_file_kind_of((drv_file_part)i);
         CHECK(kind.low <= kind.high, "%s", kind.name);

@@ -102,42 +102,43 @@ TEST(a_subnormal_reward_is_not_flushed_to_zero) {
     begin(&play, tiny_config(), 1);
     must_reset(&play, NULL);
     act(&play, 3, 6);
-    float paid = 0.0f;
+    float reward = 0.0f;
     for (int32_t call = 0; call < CALLS; call++) {
         must_step(&play);
-        if (play.arrays.rewards[0] != 0.0f) paid = play.arrays.rewards[0];
+        if (play.arrays.rewards[0] != 0.0f) reward = play.arrays.rewards[0];
     }
-    CHECK(paid == 0x1p-140f, "%a", (double)paid);
+    CHECK(reward == 0x1p-140f, "%a", (double)reward);
     end(&play);
 }
 
 /* Begun in one mode; a worker ends it in another. */
 TEST(a_step_in_flight_runs_in_no_callers_rounding_mode) {
     for (int which = 0; which < FOREIGN_COUNT; which++) {
-        batch_play plain, flown;
+        batch_play plain, in_flight;
         fenv_t usual;
         test_rng rng = {5};
         play_through(&plain, 1);
-        begin(&flown, tiny_config(), 1);
-        must_reset(&flown, NULL);
+        begin(&in_flight, tiny_config(), 1);
+        must_reset(&in_flight, NULL);
         fegetenv(&usual);
         int has_mode = 1;
         for (int32_t call = 0; call < CALLS; call++) {
-            act_at_random(&flown, &rng);
+            act_at_random(&in_flight, &rng);
             has_mode &= enter_mode(foreign[which].mode);
-            CHECK(drv_batch_step_async(flown.batch, DRV_WHOLE_BATCH, NULL, flown.message) == DRV_OK, "%s",
-                  flown.message);
+            CHECK(drv_batch_step_async(in_flight.batch, DRV_WHOLE_BATCH, NULL, in_flight.message) == DRV_OK, "%s",
+                  in_flight.message);
             const int begun = mode_now(foreign[which].mode);
-            CHECK(drv_batch_wait(flown.batch, DRV_WHOLE_BATCH, flown.message) == DRV_OK, "%s", flown.message);
+            CHECK(drv_batch_wait(in_flight.batch, DRV_WHOLE_BATCH, in_flight.message) == DRV_OK, "%s",
+                  in_flight.message);
             const int ended = mode_now(foreign[which].mode);
             fesetenv(&usual);
             CHECK(!has_mode || (begun == foreign[which].mode && ended == begun), "the caller's thread no longer %s",
                   foreign[which].name);
         }
-        CHECK(memcmp(plain.block, flown.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
+        CHECK(memcmp(plain.block, in_flight.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
               foreign[which].name);
         end(&plain);
-        end(&flown);
+        end(&in_flight);
     }
 }
 

@@ -144,15 +144,16 @@ static int crosses(drv_box box, double margin_m, double dx, double dy, const dou
     const double c = (double)box.ahead.x, s = (double)box.ahead.y;
     const double ox = from[0] - (double)box.centre.x - dx, oy = from[1] - (double)box.centre.y - dy;
     const double wx = to[0] - from[0], wy = to[1] - from[1];
-    const double at[2] = {ox * c + oy * s, oy * c - ox * s}, way[2] = {wx * c + wy * s, wy * c - wx * s};
+    const double at[2] = {ox * c + oy * s, oy * c - ox * s}, displacement[2] = {wx * c + wy * s, wy * c - wx * s};
     const double half[2] = {(double)box.half_length_m + margin_m, (double)box.half_width_m + margin_m};
     double enter = 0.0, leave = 1.0;
     for (int32_t axis = 0; axis < 2; axis++) {
-        if (way[axis] == 0.0) {
+        if (displacement[axis] == 0.0) {
             if (fabs(at[axis]) > half[axis]) return 0;
             continue;
         }
-        const double one = (-half[axis] - at[axis]) / way[axis], other = (half[axis] - at[axis]) / way[axis];
+        const double one = (-half[axis] - at[axis]) / displacement[axis];
+        const double other = (half[axis] - at[axis]) / displacement[axis];
         enter = fmax(enter, fmin(one, other));
         leave = fmin(leave, fmax(one, other));
     }
@@ -170,7 +171,7 @@ static drv_box random_box(test_rng *rng, double spread_m) {
 /* Rounding error of float32 at these sizes, m. */
 static const double rounding_m = 1e-4;
 
-TEST(boxes_meet_where_clipping_leaves_something) {
+TEST(boxes_overlap_where_clipping_leaves_something) {
     test_rng rng = {21};
     int32_t together = 0, apart = 0;
     for (int32_t i = 0; i < 200000; i++) {
@@ -185,7 +186,7 @@ TEST(boxes_meet_where_clipping_leaves_something) {
     CHECK(together > 50000 && apart > 50000, "%d together, %d apart", together, apart);
 }
 
-TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
+TEST(boxes_that_share_an_edge_or_a_corner_overlap_and_those_1_cm_apart_do_not) {
     const drv_box middle = {{0, 0}, {1, 0}, 2.0f, 1.0f};
     const drv_point overlapping[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
     for (size_t i = 0; i < sizeof overlapping / sizeof *overlapping; i++) {
@@ -201,16 +202,16 @@ TEST(boxes_that_share_an_edge_or_a_corner_meet_and_a_gap_of_1_cm_parts_them) {
 /* Small enough that a box moves less than `fine_m` from one sub-step to the next. */
 static const double fine_m = 0.02;
 
-TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
+TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
     test_rng rng = {22};
     int32_t together = 0, apart = 0, passing = 0;
     for (int32_t i = 0; i < 4000; i++) {
         const drv_box a = random_box(&rng, 12.0), b = random_box(&rng, 12.0);
         const drv_point path = {(float)rng_between(&rng, -20.0, 20.0), (float)rng_between(&rng, -20.0, 20.0)};
-        const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 2;
+        const int32_t sub_steps = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 2;
         int surely = 0, perhaps = 0;
-        for (int32_t look = 0; look <= looks && !surely; look++) {
-            const double share = (double)look / looks;
+        for (int32_t sub_step = 0; sub_step <= sub_steps && !surely; sub_step++) {
+            const double share = (double)sub_step / sub_steps;
             const double dx = share * (double)path.x, dy = share * (double)path.y;
             perhaps = perhaps || overlap(a, fine_m, dx, dy, b);
             surely = perhaps && overlap(a, -rounding_m, dx, dy, b);
@@ -230,7 +231,7 @@ TEST(moving_boxes_meet_where_small_steps_see_them_overlap) {
           apart, passing);
 }
 
-TEST(a_box_that_does_not_move_meets_what_it_overlaps) {
+TEST(a_sweep_at_rest_is_an_overlap_at_rest) {
     test_rng rng = {23};
     const drv_point nowhere = {0.0f, 0.0f};
     for (int32_t i = 0; i < 100000; i++) {
@@ -239,7 +240,7 @@ TEST(a_box_that_does_not_move_meets_what_it_overlaps) {
     }
 }
 
-TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
+TEST(a_moving_box_overlaps_a_segment_where_it_does_at_a_sub_step) {
     test_rng rng = {24};
     int32_t together = 0, apart = 0;
     for (int32_t i = 0; i < 6000; i++) {
@@ -249,12 +250,12 @@ TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
         const drv_point middle = {(float)rng_between(&rng, -12, 12), (float)rng_between(&rng, -12, 12)};
         const double from[2] = {(double)middle.x - half * (double)along.x, (double)middle.y - half * (double)along.y};
         const double to[2] = {(double)middle.x + half * (double)along.x, (double)middle.y + half * (double)along.y};
-        const float way = i % 3 ? 1.0f : 0.0f;
-        const drv_point path = {way * (float)rng_between(&rng, -20, 20), way * (float)rng_between(&rng, -20, 20)};
-        const int32_t looks = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 1;
+        const float moves = i % 3 ? 1.0f : 0.0f;
+        const drv_point path = {moves * (float)rng_between(&rng, -20, 20), moves * (float)rng_between(&rng, -20, 20)};
+        const int32_t sub_steps = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 1;
         int surely = 0, perhaps = 0;
-        for (int32_t look = 0; look <= looks && !surely; look++) {
-            const double share = (double)look / looks;
+        for (int32_t sub_step = 0; sub_step <= sub_steps && !surely; sub_step++) {
+            const double share = (double)sub_step / sub_steps;
             const double dx = share * (double)path.x, dy = share * (double)path.y;
             perhaps = perhaps || crosses(box, fine_m, dx, dy, from, to);
             surely = perhaps && crosses(box, -rounding_m, dx, dy, from, to);
@@ -267,7 +268,7 @@ TEST(a_moving_box_meets_a_segment_where_small_steps_see_it) {
     CHECK(together > 400 && apart > 1000, "%d together, %d apart", together, apart);
 }
 
-TEST(the_distance_to_a_path_is_the_least_over_its_points) {
+TEST(the_distance_to_a_segment_is_the_least_over_its_points) {
     test_rng rng = {25};
     for (int32_t i = 0; i < 2000; i++) {
         const drv_point point = {(float)rng_between(&rng, -20, 20), (float)rng_between(&rng, -20, 20)};
@@ -275,8 +276,8 @@ TEST(the_distance_to_a_path_is_the_least_over_its_points) {
         drv_point to = {(float)rng_between(&rng, -20, 20), (float)rng_between(&rng, -20, 20)};
         if (i % 10 == 0) to = from;
         double least = INFINITY;
-        for (int32_t look = 0; look <= 1000; look++) {
-            const double share = look / 1000.0;
+        for (int32_t sub_step = 0; sub_step <= 1000; sub_step++) {
+            const double share = sub_step / 1000.0;
             const double dx = (double)from.x + share * (double)(to.x - from.x) - (double)point.x;
             const double dy = (double)from.y + share * (double)(to.y - from.y) - (double)point.y;
             least = fmin(least, hypot(dx, dy));

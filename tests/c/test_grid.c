@@ -7,24 +7,24 @@
 #include "ranked.h"
 #include "rng.h"
 
-enum { SEGMENT_ROOM = 400 };
+enum { SEGMENT_CAPACITY = 400 };
 
-typedef struct field {
+typedef struct test_map {
     drv_grid grid;
     drv_segments segments;
-    float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
-    float distances[SEGMENT_ROOM];
+    float x_m[SEGMENT_CAPACITY], y_m[SEGMENT_CAPACITY];
+    float distances[SEGMENT_CAPACITY];
     int32_t *cell_start;
     float *cell_kth_distance_m;
-} field;
+} test_map;
 
-static int32_t cell_count(const field *map) { return map->grid.columns * map->grid.rows; }
+static int32_t cell_count(const test_map *map) { return map->grid.columns * map->grid.rows; }
 
-/* `count` middles in a field of the given size about the origin, sorted into cells as a scene would. */
-static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
+/* `count` middles in a test_map of the given size about the origin, sorted into cells as a scene would. */
+static void make_map(test_map *map, test_rng *rng, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
     float left = INFINITY, bottom = INFINITY, right = -INFINITY, top = -INFINITY;
-    ranked order[SEGMENT_ROOM];
-    float x_m[SEGMENT_ROOM], y_m[SEGMENT_ROOM];
+    ranked order[SEGMENT_CAPACITY];
+    float x_m[SEGMENT_CAPACITY], y_m[SEGMENT_CAPACITY];
     for (int32_t i = 0; i < count; i++) {
         /* Two in three are close together, so that the counts of cells differ much. */
         const double share = i % 3 ? 0.1 : 1.0;
@@ -38,12 +38,12 @@ static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, do
     if (count == 0) left = right = bottom = top = 0.0f;
     map->grid = drv_grid_cover(left, bottom, right, top, 5.0f, cell_limit);
     for (int32_t i = 0; i < count; i++) order[i] = (ranked){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
-    qsort(order, (size_t)count, sizeof *order, by_value_then_place);
+    qsort(order, (size_t)count, sizeof *order, by_value_then_index);
     map->cell_start = calloc((size_t)cell_count(map) + 1, sizeof *map->cell_start);
     map->cell_kth_distance_m = calloc((size_t)cell_count(map), sizeof *map->cell_kth_distance_m);
     for (int32_t i = 0; i < count; i++) {
-        map->x_m[i] = x_m[order[i].place];
-        map->y_m[i] = y_m[order[i].place];
+        map->x_m[i] = x_m[order[i].index];
+        map->y_m[i] = y_m[order[i].index];
         map->cell_start[(int32_t)order[i].value + 1]++;
     }
     for (int32_t cell = 0; cell < cell_count(map); cell++) map->cell_start[cell + 1] += map->cell_start[cell];
@@ -51,20 +51,20 @@ static void make_map(field *map, test_rng *rng, int32_t count, double wide_m, do
                                    .cell_start = map->cell_start};
 }
 
-static void free_map(field *map) {
+static void free_map(test_map *map) {
     free(map->cell_start);
     free(map->cell_kth_distance_m);
 }
 
-static bool in_window(const field *map, drv_window window, int32_t segment) {
+static bool in_window(const test_map *map, drv_window window, int32_t segment) {
     const int32_t cell = drv_grid_cell(&map->grid, map->x_m[segment], map->y_m[segment]);
     const int32_t column = cell % map->grid.columns, row = cell / map->grid.columns;
     return column >= window.first_column && column <= window.last_column && row >= window.first_row &&
            row <= window.last_row;
 }
 
-/* A place on the map, exactly on its boundary, close outside, or far away. */
-static void draw_place(const field *map, test_rng *rng, double wide_m, double high_m, float *x_m, float *y_m) {
+/* A point on the map, exactly on its boundary, close outside, or far away. */
+static void draw_point(const test_map *map, test_rng *rng, double wide_m, double high_m, float *x_m, float *y_m) {
     const float right = map->grid.left_m + map->grid.cell_m * (float)map->grid.columns;
     switch (rng_below(rng, 5)) {
     case 0:
@@ -85,37 +85,37 @@ static void draw_place(const field *map, test_rng *rng, double wide_m, double hi
     }
 }
 
-static void check_reach(const field *map, int32_t wanted, float limit_m, float x_m, float y_m) {
-    const drv_kth_distance reach = drv_grid_kth_distance(&map->grid, map->cell_kth_distance_m, limit_m, x_m, y_m);
-    const drv_window window = drv_grid_window(&map->grid, x_m, y_m, reach.upper_m);
-    ranked sorted[SEGMENT_ROOM];
+static void check_window(const test_map *map, int32_t wanted, float limit_m, float x_m, float y_m) {
+    const drv_kth_distance kth = drv_grid_kth_distance(&map->grid, map->cell_kth_distance_m, limit_m, x_m, y_m);
+    const drv_window window = drv_grid_window(&map->grid, x_m, y_m, kth.upper_m);
+    ranked sorted[SEGMENT_CAPACITY];
     for (int32_t i = 0; i < map->segments.count; i++)
         sorted[i] = (ranked){hypotf(map->x_m[i] - x_m, map->y_m[i] - y_m), i};
-    qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_place);
-    CHECK(reach.estimate_m >= 0.0f && reach.estimate_m <= reach.upper_m, "%g, at most %g", (double)reach.estimate_m,
-          (double)reach.upper_m);
+    qsort(sorted, (size_t)map->segments.count, sizeof *sorted, by_value_then_index);
+    CHECK(kth.estimate_m >= 0.0f && kth.estimate_m <= kth.upper_m, "%g, at most %g", (double)kth.estimate_m,
+          (double)kth.upper_m);
     for (int32_t i = 0; i < wanted && i < map->segments.count && sorted[i].value <= limit_m; i++) {
-        CHECK(in_window(map, window, sorted[i].place), "nearest %d of %d wanted at (%g, %g): %g m away, reach %g m", i,
-              wanted, (double)x_m, (double)y_m, (double)sorted[i].value, (double)reach.upper_m);
-        CHECK(sorted[i].value <= reach.upper_m, "nearest %d is %g m away, beyond %g m", i, (double)sorted[i].value,
-              (double)reach.upper_m);
+        CHECK(in_window(map, window, sorted[i].index), "nearest %d of %d wanted at (%g, %g): %g m away, half side %g m",
+              i, wanted, (double)x_m, (double)y_m, (double)sorted[i].value, (double)kth.upper_m);
+        CHECK(sorted[i].value <= kth.upper_m, "nearest %d is %g m away, beyond %g m", i, (double)sorted[i].value,
+              (double)kth.upper_m);
     }
 }
 
-TEST(the_reach_holds_the_nearest_wherever_one_stands) {
+TEST(a_window_holds_the_k_nearest_of_any_point) {
     test_rng rng = {32};
     for (int32_t round = 0; round < 120; round++) {
         const double wide_m = rng_between(&rng, 0.0, 600.0), high_m = round % 4 ? rng_between(&rng, 0.0, 600.0) : 0.0;
         const int32_t wanted = (const int32_t[]){1, 5, 50, 128, 500}[round % 5];
         const float limit_m = (const float[]){1.0f, 30.0f, 100.0f, 1000.0f}[round % 4];
-        field map;
-        make_map(&map, &rng, rng_below(&rng, SEGMENT_ROOM), wide_m, high_m, 1 << 18);
+        test_map map;
+        make_map(&map, &rng, rng_below(&rng, SEGMENT_CAPACITY), wide_m, high_m, 1 << 18);
         drv_grid_measure_kth_distances(&map.grid, &map.segments, wanted, limit_m, map.distances,
                                        map.cell_kth_distance_m);
-        for (int32_t look = 0; look < 100; look++) {
+        for (int32_t draw = 0; draw < 100; draw++) {
             float x_m, y_m;
-            draw_place(&map, &rng, wide_m, high_m, &x_m, &y_m);
-            check_reach(&map, wanted, limit_m, x_m, y_m);
+            draw_point(&map, &rng, wide_m, high_m, &x_m, &y_m);
+            check_window(&map, wanted, limit_m, x_m, y_m);
         }
         free_map(&map);
     }
@@ -124,20 +124,20 @@ TEST(the_reach_holds_the_nearest_wherever_one_stands) {
 TEST(a_grid_of_one_cell_holds_everything) {
     test_rng rng = {33};
     for (int32_t count = 0; count < 4; count++) {
-        field map;
+        test_map map;
         make_map(&map, &rng, count, 0.0, 0.0, 1 << 18);
         CHECK(map.grid.columns == 1 && map.grid.rows == 1, "%d x %d cells", map.grid.columns, map.grid.rows);
         drv_grid_measure_kth_distances(&map.grid, &map.segments, 2, 100.0f, map.distances, map.cell_kth_distance_m);
-        check_reach(&map, 2, 100.0f, 0.0f, 0.0f);
-        check_reach(&map, 2, 100.0f, 99.0f, 0.0f);
-        check_reach(&map, 2, 100.0f, 1e6f, -1e6f);
+        check_window(&map, 2, 100.0f, 0.0f, 0.0f);
+        check_window(&map, 2, 100.0f, 99.0f, 0.0f);
+        check_window(&map, 2, 100.0f, 1e6f, -1e6f);
         free_map(&map);
     }
 }
 
-TEST(nobody_wanted_needs_no_reach) {
+TEST(with_k_of_0_all_distances_are_0) {
     test_rng rng = {34};
-    field map;
+    test_map map;
     make_map(&map, &rng, 50, 100.0, 100.0, 1 << 18);
     drv_grid_measure_kth_distances(&map.grid, &map.segments, 0, 100.0f, map.distances, map.cell_kth_distance_m);
     for (int32_t cell = 0; cell < cell_count(&map); cell++)
@@ -161,34 +161,34 @@ TEST(cells_grow_until_they_are_few_enough) {
         }
 }
 
-TEST(every_finite_place_has_a_cell_of_the_grid) {
+TEST(every_finite_point_has_a_cell_of_the_grid) {
     const drv_grid grid = drv_grid_cover(-100.0f, -50.0f, 300.0f, 250.0f, 5.0f, 1 << 18);
-    const float places[] = {0.0f, -100.0f, 300.0f, 305.0f, -1e4f, 1e4f, 1e20f, -1e20f, 3e38f, -3e38f};
+    const float coordinates[] = {0.0f, -100.0f, 300.0f, 305.0f, -1e4f, 1e4f, 1e20f, -1e20f, 3e38f, -3e38f};
     for (size_t i = 0; i < 10; i++)
         for (size_t j = 0; j < 10; j++) {
-            const int32_t cell = drv_grid_cell(&grid, places[i], places[j]);
-            CHECK(cell >= 0 && cell < grid.columns * grid.rows, "(%g, %g) has cell %d", (double)places[i],
-                  (double)places[j], cell);
-            const drv_window window = drv_grid_window(&grid, places[i], places[j], 20.0f);
+            const int32_t cell = drv_grid_cell(&grid, coordinates[i], coordinates[j]);
+            CHECK(cell >= 0 && cell < grid.columns * grid.rows, "(%g, %g) has cell %d", (double)coordinates[i],
+                  (double)coordinates[j], cell);
+            const drv_window window = drv_grid_window(&grid, coordinates[i], coordinates[j], 20.0f);
             CHECK(window.first_column >= 0 && window.first_column <= window.last_column &&
                   window.last_column < grid.columns && window.first_row >= 0 && window.first_row <= window.last_row &&
-                  window.last_row < grid.rows, "(%g, %g)", (double)places[i], (double)places[j]);
+                  window.last_row < grid.rows, "(%g, %g)", (double)coordinates[i], (double)coordinates[j]);
         }
 }
 
 TEST(a_window_holds_every_middle_within_its_half_side) {
     test_rng rng = {35};
-    field map;
-    make_map(&map, &rng, SEGMENT_ROOM, 400.0, 300.0, 1 << 18);
-    for (int32_t look = 0; look < 3000; look++) {
+    test_map map;
+    make_map(&map, &rng, SEGMENT_CAPACITY, 400.0, 300.0, 1 << 18);
+    for (int32_t draw = 0; draw < 3000; draw++) {
         float x_m, y_m;
-        draw_place(&map, &rng, 400.0, 300.0, &x_m, &y_m);
-        const float reach_m = (float)rng_between(&rng, 0.0, 60.0);
-        const drv_window window = drv_grid_window(&map.grid, x_m, y_m, reach_m);
-        for (int32_t i = 0; i < SEGMENT_ROOM; i++)
-            if (fabsf(map.x_m[i] - x_m) < reach_m - 1e-3f && fabsf(map.y_m[i] - y_m) < reach_m - 1e-3f)
+        draw_point(&map, &rng, 400.0, 300.0, &x_m, &y_m);
+        const float half_side_m = (float)rng_between(&rng, 0.0, 60.0);
+        const drv_window window = drv_grid_window(&map.grid, x_m, y_m, half_side_m);
+        for (int32_t i = 0; i < SEGMENT_CAPACITY; i++)
+            if (fabsf(map.x_m[i] - x_m) < half_side_m - 1e-3f && fabsf(map.y_m[i] - y_m) < half_side_m - 1e-3f)
                 CHECK(in_window(&map, window, i), "middle %d at (%g, %g) is not in the window of %g m about (%g, %g)",
-                      i, (double)map.x_m[i], (double)map.y_m[i], (double)reach_m, (double)x_m, (double)y_m);
+                      i, (double)map.x_m[i], (double)map.y_m[i], (double)half_side_m, (double)x_m, (double)y_m);
     }
     free_map(&map);
 }

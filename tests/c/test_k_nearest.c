@@ -7,9 +7,9 @@
 #include "ranked.h"
 #include "rng.h"
 
-static int by_place(const void *left, const void *right) {
+static int by_index(const void *left, const void *right) {
     const ranked *a = left, *b = right;
-    return (a->place > b->place) - (a->place < b->place);
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 /* The expected result of drv_k_nearest, by sorting everything. */
@@ -17,38 +17,39 @@ static int32_t nearest_by_sorting(const float *values, int32_t count, int32_t wa
     int32_t near = 0;
     for (int32_t i = 0; i < count; i++)
         if (values[i] <= high) sorted[near++] = (ranked){values[i], i};
-    qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_place);
+    qsort(sorted, (size_t)near, sizeof *sorted, by_value_then_index);
     if (near > wanted) near = wanted;
-    qsort(sorted, (size_t)near, sizeof *sorted, by_place);
+    qsort(sorted, (size_t)near, sizeof *sorted, by_index);
     return near;
 }
 
 /* The padding that the contract requires after the last distance and the last index kept. */
-enum { ROOM_BEHIND = DRV_SIMD_PAD };
+enum { PADDING = DRV_SIMD_PAD };
 
 /* Block numbers need neither start at 0 nor be consecutive. */
-static int32_t name_of(int32_t place) { return 1000 + place + place / DRV_WIDTH * 5; }
+static int32_t label_of(int32_t index) { return 1000 + index + index / DRV_WIDTH * 5; }
 
 /* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
 static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bounds bounds) {
     const int32_t blocks = (count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const size_t items = (size_t)(blocks * DRV_WIDTH + ROOM_BEHIND);
-    const size_t slots = (size_t)(wanted > 0 ? wanted : 0) + ROOM_BEHIND;
-    float *copy = malloc(items * sizeof *copy), *room = malloc(items * sizeof *room);
+    const size_t items = (size_t)(blocks * DRV_WIDTH + PADDING);
+    const size_t slots = (size_t)(wanted > 0 ? wanted : 0) + PADDING;
+    float *copy = malloc(items * sizeof *copy), *buffer = malloc(items * sizeof *buffer);
     int32_t *first = malloc((size_t)(blocks + 1) * sizeof *first), *kept = malloc(slots * sizeof *kept);
     ranked *sorted = malloc(items * sizeof *sorted);
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i++) copy[i] = i < count ? values[i] : INFINITY;
-    for (int32_t block = 0; block < blocks; block++) first[block] = name_of(block * DRV_WIDTH);
-    const int32_t found = drv_k_nearest((drv_candidates){copy, first, blocks}, wanted, bounds, room, kept);
+    for (int32_t block = 0; block < blocks; block++) first[block] = label_of(block * DRV_WIDTH);
+    const int32_t found = drv_k_nearest((drv_candidates){copy, first, blocks}, wanted, bounds, buffer, kept);
     const int32_t expected = nearest_by_sorting(values, count, wanted > 0 ? wanted : 0, bounds.high, sorted);
     CHECK(found == expected, "%d kept, %d wanted, of %d within %g (guesses %g, %g): kept %d", found, wanted, count,
           (double)bounds.high, (double)bounds.low_guess, (double)bounds.high_guess, expected);
     for (int32_t i = 0; i < found && i < expected; i++)
-        CHECK(kept[i] == name_of(sorted[i].place), "place %d is %d, not %d; %d wanted of %d within %g (guesses %g, %g)",
-              i, kept[i], name_of(sorted[i].place), wanted, count, (double)bounds.high, (double)bounds.low_guess,
+        CHECK(kept[i] == label_of(sorted[i].index),
+              "entry %d is %d, not %d; %d wanted of %d within %g (guesses %g, %g)", i, kept[i],
+              label_of(sorted[i].index), wanted, count, (double)bounds.high, (double)bounds.low_guess,
               (double)bounds.high_guess);
     free(copy);
-    free(room);
+    free(buffer);
     free(first);
     free(kept);
     free(sorted);
@@ -86,7 +87,7 @@ TEST(the_nearest_are_what_sorting_finds) {
         /* Typical guesses: close to the threshold. */
         ranked sorted[600];
         nearest_by_sorting(values, count, count, INFINITY, sorted);
-        qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_place);
+        qsort(sorted, (size_t)count, sizeof *sorted, by_value_then_index);
         const float threshold = sorted[wanted < count ? wanted : count - 1].value;
         const float share = (float)rng_between(&rng, 0.0, 0.3);
         if (!isinf(threshold))
@@ -106,7 +107,7 @@ TEST(ties_go_to_the_lower_index) {
         for (int32_t i = 0; i < 4; i++) check_nearest(values, 100, wanted, bounds[i]);
 }
 
-TEST(fewer_than_wanted_are_all_kept_and_none_beyond_the_limit) {
+TEST(fewer_than_wanted_are_all_selected_and_none_beyond_the_limit) {
     const float values[] = {4.0f, 1.0f, INFINITY, 9.0f, 1.0f};
     check_nearest(values, 5, 10, (drv_bounds){.high = 4.0f});
     check_nearest(values, 5, 10, (drv_bounds){.high = 0.5f});
@@ -116,7 +117,7 @@ TEST(fewer_than_wanted_are_all_kept_and_none_beyond_the_limit) {
     check_nearest(values, 5, 1, (drv_bounds){.high = 3e38f});
 }
 
-TEST(all_within_a_limit_are_named) {
+TEST(all_within_a_limit_are_selected) {
     float values[2 * DRV_WIDTH + DRV_SIMD_PAD];
     int32_t kept[2 * DRV_WIDTH + DRV_SIMD_PAD], first[] = {3, 40};
     for (int32_t i = 0; i < 2 * DRV_WIDTH; i++) values[i] = (float)(i % 3);
@@ -124,7 +125,7 @@ TEST(all_within_a_limit_are_named) {
     int32_t expected = 0;
     for (int32_t i = 0; i < 2 * DRV_WIDTH; i++)
         if (values[i] <= 1.0f) {
-            CHECK(kept[expected] == first[i / DRV_WIDTH] + i % DRV_WIDTH, "place %d is %d", expected, kept[expected]);
+            CHECK(kept[expected] == first[i / DRV_WIDTH] + i % DRV_WIDTH, "entry %d is %d", expected, kept[expected]);
             expected++;
         }
     CHECK(found == expected, "%d, not %d", found, expected);

@@ -79,6 +79,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
                 if (to != i && rng_below(&rng, 4) == 0) successor[count++] = to;
             lane_start[i + 1] = count;
         }
+        /* a scene of these lanes, each of one point */
         drv_scene_input *in = &small.input;
         in->road_count = in->point_count = LANES;
         in->link_count = count;
@@ -88,6 +89,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
         in->point_x_m = in->point_y_m = at_m;
         in->lane_start = lane_start;
         in->lane_successor = successor;
+        /* a predecessor for every successor, in ascending order */
         drv_scene *scene = scene_of(in);
         const drv_lanes *lanes = &scene->lanes;
         CHECK(lanes->predecessor_start[0] == 0 && lanes->predecessor_start[LANES] == count, "%d links",
@@ -98,7 +100,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
                           has(lanes->predecessor_start, lanes->predecessor, b, a), "%d to %d", a, b);
         for (int32_t lane = 0; lane < LANES; lane++)
             for (int32_t i = lanes->predecessor_start[lane] + 1; i < lanes->predecessor_start[lane + 1]; i++)
-                CHECK(lanes->predecessor[i - 1] < lanes->predecessor[i], "predecessors of %d do not rise", lane);
+                CHECK(lanes->predecessor[i - 1] < lanes->predecessor[i], "predecessors of %d do not ascend", lane);
         drv_scene_release(scene);
     }
 }
@@ -154,7 +156,7 @@ TEST(arc_lengths_are_those_of_the_polyline) {
 
 /* ---- routes ---- */
 
-TEST(a_route_takes_the_shorter_way_and_cuts_its_ends) {
+TEST(a_route_is_the_shortest_path_between_its_two_ends) {
     square made;
     make_square(&made);
     drv_scene *scene = scene_of(&made.small.input);
@@ -185,7 +187,7 @@ TEST(a_route_takes_the_shorter_way_and_cuts_its_ends) {
     drv_scene_release(scene);
 }
 
-TEST(what_is_no_place_on_a_lane_is_refused) {
+TEST(lane_parts_and_ends_out_of_range_are_refused) {
     square made;
     make_square(&made);
     drv_scene *scene = scene_of(&made.small.input);
@@ -207,6 +209,7 @@ TEST(what_is_no_place_on_a_lane_is_refused) {
 /* ---- what is refused ---- */
 
 TEST(hostile_links_are_refused_by_name) {
+    /* values of lane_successor, then of lane_start, each with the words of its error */
     const struct {
         int32_t link, to;
         const char *named;
@@ -220,6 +223,7 @@ TEST(hostile_links_are_refused_by_name) {
     } starts[] = {{0, 1, "lane_start runs from 1"},          {ROADS, 4, "to 4; it must run from 0 to 5"},
                   {1, -1, "lane_start of entry 1"},          {2, 1, "road 1 has -1 successors"},
                   {3, 4, "road 2 of kind 3 has successors"}, {2, INT32_MAX, "lane_start of entry 2"}};
+    /* each in an otherwise valid scene */
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
     square made;

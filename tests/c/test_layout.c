@@ -1,4 +1,4 @@
-/* Is the table of features a partition of the agent? */
+/* Do the features partition the observation vector? */
 #include "view/layout.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "check.h"
 #include "small_scene.h"
 
-enum { FEATURE_ROOM = 128 };
+enum { FEATURE_CAPACITY = 128 };
 
 TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
     const int32_t slots[] = {0, 1, 5, 255};
@@ -15,16 +15,16 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             drv_config config = small_config();
             config.partners = slots[p];
             config.roads = slots[r];
-            drv_feature features[FEATURE_ROOM];
-            const int32_t count = drv_observation_layout(&config, features, FEATURE_ROOM);
-            CHECK(count > 0 && count <= FEATURE_ROOM, "%d features", count);
+            drv_feature features[FEATURE_CAPACITY];
+            const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
+            CHECK(count > 0 && count <= FEATURE_CAPACITY, "%d features", count);
             const int32_t size = drv_layout_size(&config);
             uint8_t *owners = calloc((size_t)size, 1);
             for (int32_t f = 0; f < count; f++)
                 for (int32_t slot = 0; slot < features[f].slots; slot++) {
-                    const int32_t place = features[f].offset + slot * features[f].stride;
-                    CHECK(place >= 0 && place < size, "%s stands at %d of %d", features[f].name, place, size);
-                    if (place >= 0 && place < size) owners[place]++;
+                    const int32_t index = features[f].offset + slot * features[f].stride;
+                    CHECK(index >= 0 && index < size, "%s stands at %d of %d", features[f].name, index, size);
+                    if (index >= 0 && index < size) owners[index]++;
                 }
             for (int32_t i = 0; i < size; i++) CHECK(owners[i] == 1, "float %d has %d owners", i, owners[i]);
             free(owners);
@@ -33,8 +33,8 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
 
 TEST(features_have_different_names_units_and_a_meaning) {
     const drv_config config = small_config();
-    drv_feature features[FEATURE_ROOM];
-    const int32_t count = drv_observation_layout(&config, features, FEATURE_ROOM);
+    drv_feature features[FEATURE_CAPACITY];
+    const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
     for (int32_t f = 0; f < count; f++) {
         for (int32_t g = 0; g < f; g++)
             CHECK(strcmp(features[f].name, features[g].name) != 0, "two features are called %s", features[f].name);
@@ -44,11 +44,11 @@ TEST(features_have_different_names_units_and_a_meaning) {
     }
 }
 
-TEST(the_table_is_written_up_to_the_room_there_is) {
+TEST(the_table_is_written_up_to_the_capacity) {
     const drv_config config = small_config();
     const int32_t count = drv_observation_layout(&config, NULL, 0);
     drv_feature *features = calloc(3, sizeof *features);
-    CHECK(drv_observation_layout(&config, features, 3) == count, "the count depends on the room");
+    CHECK(drv_observation_layout(&config, features, 3) == count, "the count depends on the capacity");
     CHECK(features[2].name != NULL, "the third is missing");
     free(features);
 }
@@ -60,15 +60,15 @@ static const drv_feature *named(const drv_feature *features, int32_t count, cons
     return features;
 }
 
-TEST(the_largest_value_there_can_be_is_shown_as_1) {
+TEST(the_largest_value_is_observed_as_1) {
     drv_config config = small_config();
     config.max_trials = 5;
     config.min_speed_mps = -50.0f;
     config.reward_goal = 3.0f;
     config.reward_collision = -4.0f;
     config.reward_offroad = -1.0f;
-    drv_feature features[FEATURE_ROOM];
-    const int32_t count = drv_observation_layout(&config, features, FEATURE_ROOM);
+    drv_feature features[FEATURE_CAPACITY];
+    const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
     CHECK_NEAR(named(features, count, "ego/speed")->scale * 50.0f, 1.0, 1e-6);
     CHECK_NEAR(named(features, count, "partners/speed")->scale * 50.0f, 1.0, 1e-6);
     CHECK_NEAR(named(features, count, "trial/reward")->scale * 5.0f, 1.0, 1e-6);
@@ -76,7 +76,7 @@ TEST(the_largest_value_there_can_be_is_shown_as_1) {
     CHECK_NEAR(named(features, count, "partners/x")->scale * config.view_radius_m, 1.0, 1e-6);
     CHECK_NEAR(named(features, count, "roads/half_length")->scale * 5.0f, 1.0, 1e-6);
     CHECK_NEAR(named(features, count, "ego/steering")->scale * config.max_steering_rad, 1.0, 1e-6);
-    /* A slot that is filled shows its kind above 0, an empty one 0. */
+    /* The kind of a filled slot is above 0, that of an empty one 0. */
     CHECK(named(features, count, "partners/kind")->scale * (float)DRV_OBJECT_OTHER <= 1.0f, "kinds beyond 1");
     CHECK(named(features, count, "roads/kind")->scale * (float)DRV_ROAD_DRIVEWAY <= 1.0f, "kinds beyond 1");
 }

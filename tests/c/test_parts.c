@@ -35,7 +35,7 @@ static void act_by_call(batch_play *play, int32_t call) {
     }
 }
 
-static void spoil_actions(batch_play *play) {
+static void overwrite_actions(batch_play *play) {
     for (int32_t i = 0; i < play->needs.num_agents * play->needs.action_width; i++) {
         play->actions[i] = -1;
         play->shares[i] = NAN;
@@ -75,7 +75,7 @@ static void play_whole(batch_play *play, drv_config config) {
 
 /* ---- a step in flight ---- */
 
-TEST(a_step_in_flight_gives_the_bytes_of_a_step_whatever_becomes_of_its_actions) {
+TEST(a_step_in_flight_gives_the_bytes_of_a_step_even_if_its_actions_are_overwritten) {
     for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
         drv_config config = small_config();
         config.action_type = type;
@@ -88,7 +88,7 @@ TEST(a_step_in_flight_gives_the_bytes_of_a_step_whatever_becomes_of_its_actions)
             for (int32_t call = 0; call < CALLS; call++) {
                 act_by_call(&in_flight, call);
                 must_begin(&in_flight, DRV_WHOLE_BATCH);
-                spoil_actions(&in_flight);
+                overwrite_actions(&in_flight);
                 must_wait(&in_flight, DRV_WHOLE_BATCH);
             }
             must_equal(&in_flight, &whole, "in flight");
@@ -130,12 +130,13 @@ static void must_all_refuse(batch_play *play, int32_t part, const char *wanted) 
     drv_batch *batch = play->batch;
     char *message = play->message;
     const size_t size = (size_t)play->needs.num_agents * (size_t)play->needs.observation_size;
-    float *ahead = made(size, sizeof *ahead);
+    float *restarts = made(size, sizeof *restarts);
     CHECK(is_error(drv_batch_step(batch, part, NULL, message), play, wanted), "step: %s", message);
     CHECK(is_error(drv_batch_step_async(batch, part, NULL, message), play, wanted), "step_async: %s", message);
     CHECK(is_error(drv_batch_reset(batch, part, NULL, NULL, NULL, message), play, wanted), "reset: %s", message);
-    CHECK(is_error(drv_batch_restart_observations(batch, part, ahead, message), play, wanted), "ahead: %s", message);
-    free(ahead);
+    CHECK(is_error(drv_batch_restart_observations(batch, part, restarts, message), play, wanted), "restarts: %s",
+          message);
+    free(restarts);
     if (part != DRV_WHOLE_BATCH) return;
     drv_figure figure;
     int64_t spent_ns[64];
@@ -192,8 +193,8 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
     const drv_worlds second = drv_batch_part(play.batch, 1);
     const int32_t agent = second.first * SMALL_AGENTS + 3;
     play.actions[agent] = 91;
-    CHECK(drv_batch_step_async(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
-    CHECK(drv_batch_step_async(play.batch, 1, NULL, play.message) == DRV_ERROR_ACTION, "it was taken");
+    CHECK(drv_batch_step_async(play.batch, DRV_WHOLE_BATCH, NULL, play.message) == DRV_ERROR_ACTION, "it was accepted");
+    CHECK(drv_batch_step_async(play.batch, 1, NULL, play.message) == DRV_ERROR_ACTION, "it was accepted");
     CHECK(strstr(play.message, "agent 3 (world 1)"), "a part's agents are numbered from its first: %s", play.message);
     CHECK(is_error(drv_batch_wait(play.batch, 1, play.message), &play, "step_async"), "%s", play.message);
     must_begin(&play, 0);
@@ -253,7 +254,7 @@ static void play_parts_in_turns(batch_play *play, int32_t parts, test_rng *rng) 
     }
 }
 
-TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
+TEST(parts_give_the_bytes_of_the_whole_in_any_number_and_order) {
     test_rng rng = {17};
     batch_play whole;
     play_whole(&whole, small_config());
@@ -271,7 +272,7 @@ TEST(parts_give_the_bytes_of_the_whole_however_they_are_cut_and_taken) {
     end(&whole);
 }
 
-TEST(a_part_keeps_the_actions_it_took_in_its_own_agents) {
+TEST(a_part_copies_its_actions_to_its_own_agents_alone) {
     for (int32_t type = DRV_DISCRETE; type <= DRV_CONTINUOUS; type++) {
         batch_play play;
         drv_config config = small_config();
@@ -287,10 +288,10 @@ TEST(a_part_keeps_the_actions_it_took_in_its_own_agents) {
         act_by_call(&play, 2);
         memcpy(before, bound, bytes);
         const drv_worlds second = drv_batch_part(play.batch, 1);
-        const size_t place = (size_t)(second.first * SMALL_AGENTS * play.needs.action_width) * item;
-        must(drv_batch_step(play.batch, 1, own + place, play.message), &play);
-        CHECK(memcmp(bound, before, place) == 0, "type %d: another part's actions changed", type);
-        CHECK(memcmp(bound + place, own + place, bytes - place) == 0, "type %d: they were not kept", type);
+        const size_t offset = (size_t)(second.first * SMALL_AGENTS * play.needs.action_width) * item;
+        must(drv_batch_step(play.batch, 1, own + offset, play.message), &play);
+        CHECK(memcmp(bound, before, offset) == 0, "type %d: another part's actions changed", type);
+        CHECK(memcmp(bound + offset, own + offset, bytes - offset) == 0, "type %d: they were not kept", type);
         free(own);
         free(before);
         end(&play);
@@ -310,8 +311,8 @@ TEST(restart_observations_of_a_part_are_those_of_the_whole_batch) {
         must_step(&play);
         must(drv_batch_restart_observations(play.batch, DRV_WHOLE_BATCH, whole, play.message), &play);
         for (int32_t part = 0; part < 3; part++) {
-            float *place = parts + (size_t)(drv_batch_part(play.batch, part).first * SMALL_AGENTS) * agent;
-            must(drv_batch_restart_observations(play.batch, part, place, play.message), &play);
+            float *part_restarts = parts + (size_t)(drv_batch_part(play.batch, part).first * SMALL_AGENTS) * agent;
+            must(drv_batch_restart_observations(play.batch, part, part_restarts, play.message), &play);
         }
         CHECK(memcmp(whole, parts, size * sizeof *whole) == 0, "after call %d", call);
     }
@@ -334,7 +335,7 @@ static void *play_part(void *argument) {
     const int32_t numbers = SMALL_AGENTS * play->needs.action_width;
     char message[DRV_MESSAGE_BYTES] = "";
     test_rng rng = {self->seed};
-    float *ahead = made((size_t)(worlds.count * SMALL_AGENTS * play->needs.observation_size), sizeof *ahead);
+    float *restarts = made((size_t)(worlds.count * SMALL_AGENTS * play->needs.observation_size), sizeof *restarts);
     int64_t *actions = made((size_t)(MANY * numbers), sizeof *actions);
     drv_status status = drv_batch_reset(play->batch, self->part, NULL, NULL, NULL, message);
     for (int32_t call = 0; call < CALLS && status == DRV_OK; call++) {
@@ -351,11 +352,11 @@ static void *play_part(void *argument) {
             memset(own, 0xff, (size_t)(worlds.count * numbers) * sizeof *own);
             if (status == DRV_OK) status = drv_batch_wait(play->batch, self->part, message);
         }
-        if (status == DRV_OK) status = drv_batch_restart_observations(play->batch, self->part, ahead, message);
+        if (status == DRV_OK) status = drv_batch_restart_observations(play->batch, self->part, restarts, message);
     }
     CHECK(status == DRV_OK, "part %d: %d: %s", self->part, status, message);
     free(actions);
-    free(ahead);
+    free(restarts);
     return NULL;
 }
 
@@ -413,7 +414,7 @@ TEST(a_reset_of_a_part_is_that_of_its_worlds_alone) {
     end(&other);
 }
 
-/* ---- ends ---- */
+/* ---- closing, and forks ---- */
 
 TEST(closing_and_freeing_end_the_steps_in_flight) {
     for (int32_t round = 0; round < 40; round++) {
@@ -435,7 +436,7 @@ TEST(closing_and_freeing_end_the_steps_in_flight) {
     }
 }
 
-static void *fly_until_closed(void *argument) {
+static void *step_async_until_closed(void *argument) {
     const part_driver *self = argument;
     char message[DRV_MESSAGE_BYTES] = "";
     drv_status status = DRV_OK;
@@ -454,11 +455,11 @@ TEST(closing_under_steps_in_flight_of_other_threads_ends) {
         must_reset(&play, NULL);
         act(&play, 3, 6);
         part_driver drivers[2] = {{&play, 0, 0}, {&play, 1, 0}};
-        pthread_t flying[2];
-        for (int32_t i = 0; i < 2; i++) pthread_create(&flying[i], NULL, fly_until_closed, &drivers[i]);
+        pthread_t threads[2];
+        for (int32_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, step_async_until_closed, &drivers[i]);
         usleep((useconds_t)(100 * round));
         drv_batch_close(play.batch);
-        for (int32_t i = 0; i < 2; i++) pthread_join(flying[i], NULL);
+        for (int32_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
         end(&play);
     }
 }

@@ -80,6 +80,7 @@ static void watch_array(rollout *on, int list, watched array) {
 }
 
 static void begin_rollout(rollout *on, drv_config config) {
+    /* the batch */
     memset(on, 0, sizeof *on);
     for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene(i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
@@ -92,6 +93,7 @@ static void begin_rollout(rollout *on, drv_config config) {
     on->block = aligned_alloc(64, (size_t)needs.block_bytes);
     CHECK(drv_batch_create(&setup, on->block, needs.block_bytes, &on->batch, message) == DRV_OK, "%s", message);
 
+    /* the caller's arrays */
     drv_array_field fields[ARRAY_LIMIT];
     const int32_t arrays = drv_array_fields(&config, &needs, fields, ARRAY_LIMIT);
     for (int32_t i = 0; i < arrays; i++) {
@@ -105,6 +107,7 @@ static void begin_rollout(rollout *on, drv_config config) {
     }
     drv_batch_bind(on->batch, &on->arrays);
 
+    /* the arrays of the state */
     drv_state_field state[ARRAY_LIMIT];
     const int32_t states = drv_batch_state_fields(on->batch, state, ARRAY_LIMIT);
     for (int32_t i = 0; i < states; i++)
@@ -126,7 +129,7 @@ static void end_rollout(rollout *on) {
 
 /* ---- one phase at a time ---- */
 
-static void keep(rollout *on) {
+static void snapshot(rollout *on) {
     for (int list = 0; list < 2; list++)
         for (int32_t i = 0; i < on->watch_count[list]; i++) {
             const watched *array = &on->watch[list][i];
@@ -152,7 +155,7 @@ static void compare(rollout *on, int phase) {
 }
 
 static void run_phase(rollout *on, drv_world *world, int phase) {
-    keep(on);
+    snapshot(on);
     phases[phase].run(world, &on->batch->workers[0].scratch);
     compare(on, phase);
 }

@@ -11,18 +11,18 @@
 #include "check.h"
 #include "rng.h"
 
-enum { ITEM_ROOM = 3000 };
+enum { ITEM_CAPACITY = 3000 };
 
 typedef struct tally {
     int32_t threads;
-    int32_t done[ITEM_ROOM]; /* plain: no two threads may touch one */
-    atomic_int strange_workers;
+    int32_t done[ITEM_CAPACITY]; /* plain: no two threads may touch one */
+    atomic_int invalid_workers;
 } tally;
 
 static void count_item(void *context, int32_t index, int32_t worker) {
     tally *sum = context;
     sum->done[index]++;
-    if (worker < 0 || worker >= sum->threads) atomic_fetch_add(&sum->strange_workers, 1);
+    if (worker < 0 || worker >= sum->threads) atomic_fetch_add(&sum->invalid_workers, 1);
 }
 
 static void check_rounds(int32_t threads, const int32_t *counts, int32_t rounds) {
@@ -35,7 +35,7 @@ static void check_rounds(int32_t threads, const int32_t *counts, int32_t rounds)
         drv_pool_run(pool, 0, count_item, sum, counts[round]);
         wanted += counts[round];
     }
-    for (int32_t i = 0; i < ITEM_ROOM; i++) {
+    for (int32_t i = 0; i < ITEM_CAPACITY; i++) {
         int32_t expected = 0;
         for (int32_t round = 0; round < rounds; round++) expected += i < counts[round];
         CHECK(sum->done[i] == expected, "%d threads: item %d was done %d times, not %d", threads, i, sum->done[i],
@@ -43,7 +43,7 @@ static void check_rounds(int32_t threads, const int32_t *counts, int32_t rounds)
         found += sum->done[i];
     }
     CHECK(found == wanted, "%lld of %lld", (long long)found, (long long)wanted);
-    CHECK(atomic_load(&sum->strange_workers) == 0, "%d", atomic_load(&sum->strange_workers));
+    CHECK(atomic_load(&sum->invalid_workers) == 0, "%d", atomic_load(&sum->invalid_workers));
     free(sum);
     drv_pool_free(pool);
 }
@@ -52,7 +52,8 @@ TEST(every_item_is_done_once_on_any_number_of_threads) {
     test_rng rng = {61};
     int32_t counts[60];
     for (int32_t threads = 1; threads <= 9; threads++) {
-        for (int32_t round = 0; round < 60; round++) counts[round] = rng_below(&rng, round % 3 ? 12 : ITEM_ROOM + 1);
+        for (int32_t round = 0; round < 60; round++)
+            counts[round] = rng_below(&rng, round % 3 ? 12 : ITEM_CAPACITY + 1);
         check_rounds(threads, counts, 60);
     }
 }
@@ -137,14 +138,14 @@ TEST(a_forked_child_starts_threads_of_its_own) {
 
 enum { SLICES = 4 };
 
-typedef struct meeting {
+typedef struct barrier {
     atomic_int arrived;
     int32_t worker[SLICES];
-} meeting;
+} barrier;
 
 /* No item ends before all threads have one, so each thread has one, and begins with its own slice. */
-static void meet(void *context, int32_t index, int32_t worker) {
-    meeting *all = context;
+static void wait_for_all(void *context, int32_t index, int32_t worker) {
+    barrier *all = context;
     all->worker[index] = worker;
     atomic_fetch_add(&all->arrived, 1);
     while (atomic_load(&all->arrived) < SLICES) usleep(10);
@@ -155,11 +156,11 @@ TEST(a_thread_keeps_its_slice) {
     drv_pool *pool = drv_pool_create(SLICES, 1);
     int32_t own = 0;
     for (int32_t round = 0; round < ROUNDS; round++) {
-        meeting all;
+        barrier all;
         atomic_init(&all.arrived, 0);
-        drv_pool_run(pool, 0, meet, &all, SLICES);
+        drv_pool_run(pool, 0, wait_for_all, &all, SLICES);
         for (int32_t i = 0; i < SLICES; i++) own += all.worker[i] == i;
-        usleep(300); /* who still looks for more in the round before might begin elsewhere */
+        usleep(300); /* a worker that still scans the previous round would begin with another slice */
     }
     CHECK(own > SLICES * ROUNDS * 3 / 4, "%d of %d", own, SLICES * ROUNDS);
     drv_pool_free(pool);
@@ -167,11 +168,11 @@ TEST(a_thread_keeps_its_slice) {
 
 /* ---- rounds that are begun and ended apart ---- */
 
-enum { QUEUES = 4, NUMBERS = 64, PATIENCE_US = 20000000 };
+enum { QUEUES = 4, NUMBERS = 64, TIMEOUT_US = 20000000 };
 
 /* The items of a queue, and the workers busy with those of all queues. */
 typedef struct queue_tally {
-    int32_t done[ITEM_ROOM]; /* plain: no two threads may touch one */
+    int32_t done[ITEM_CAPACITY]; /* plain: no two threads may touch one */
     atomic_int count;
     atomic_int *at_work; /* NUMBERS, of all queues: by the number of the worker */
     atomic_int *shared;
@@ -209,7 +210,7 @@ static void *call_a_queue(void *argument) {
     return NULL;
 }
 
-TEST(each_queue_has_a_caller_of_its_own_and_no_two_threads_work_under_one_number) {
+TEST(concurrent_callers_use_queues_of_their_own_and_no_two_threads_have_one_worker_number) {
     for (int32_t threads = 1; threads <= 5; threads += 2) {
         drv_pool *pool = drv_pool_create(threads, QUEUES);
         atomic_int at_work[NUMBERS] = {0}, shared = 0;
@@ -256,7 +257,7 @@ TEST(rounds_begun_in_any_order_end_in_any_order) {
         for (int32_t i = 0; i < QUEUES; i++) {
             CHECK(sums[i].done[0] == 200 && sums[i].done[39] == 5, "queue %d: %d, %d", i, sums[i].done[0],
                   sums[i].done[39]);
-            CHECK(atomic_load(&sums[i].strange_workers) == 0, "%d", atomic_load(&sums[i].strange_workers));
+            CHECK(atomic_load(&sums[i].invalid_workers) == 0, "%d", atomic_load(&sums[i].invalid_workers));
         }
         free(sums);
         drv_pool_free(pool);
@@ -269,7 +270,7 @@ static void count_for_all(void *context, int32_t index, int32_t worker) {
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-TEST(a_round_that_was_begun_is_done_while_its_caller_is_elsewhere) {
+TEST(workers_complete_a_round_that_no_caller_waits_for) {
     for (int32_t threads = 1; threads <= 4; threads++) {
         drv_pool *pool = drv_pool_create(threads, 2);
         for (int32_t round = 0; round < 20; round++) {
@@ -278,7 +279,7 @@ TEST(a_round_that_was_begun_is_done_while_its_caller_is_elsewhere) {
                 drv_pool_begin(pool, queue, count_for_all, &done[queue], 1 + round);
             /* No thread waits for the round; now and then all workers sleep before the next one. */
             for (int32_t queue = 0; queue < 2; queue++)
-                for (int32_t us = 0; atomic_load(&done[queue]) <= round && us < PATIENCE_US; us += 100) usleep(100);
+                for (int32_t us = 0; atomic_load(&done[queue]) <= round && us < TIMEOUT_US; us += 100) usleep(100);
             for (int32_t queue = 0; queue < 2; queue++) {
                 CHECK(atomic_load(&done[queue]) == 1 + round, "%d threads, queue %d: %d of %d", threads, queue,
                       atomic_load(&done[queue]), 1 + round);
@@ -311,7 +312,7 @@ static void look_at_mask(void *context, int32_t index, int32_t worker) {
     usleep(500); /* so that each thread gets its share */
 }
 
-TEST(signals_are_for_the_callers_threads_and_faults_for_whoever_has_them) {
+TEST(workers_block_all_signals_but_those_of_faults) {
     mask_check check = {.looked = 0};
     pthread_sigmask(SIG_SETMASK, NULL, &check.callers);
     drv_pool *pool = drv_pool_create(4, 1);

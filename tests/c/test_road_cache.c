@@ -53,7 +53,7 @@ TEST(sub_cells_are_half_as_wide_and_every_scene_has_its_own) {
     free(scenes[1]);
 }
 
-TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
+TEST(lists_are_found_up_to_the_capacity_and_none_beyond) {
     drv_scene *scene = empty_scene();
     drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     for (uint64_t capacity = 0; capacity <= 40; capacity++) {
@@ -75,7 +75,7 @@ TEST(what_fits_is_kept_and_what_does_not_is_never_found) {
     free(scene);
 }
 
-TEST(the_first_list_stays_and_none_can_be_kept) {
+TEST(the_first_list_stays_and_null_stays_too) {
     drv_scene *scene = empty_scene();
     drv_arena *arena = drv_arena_create();
     drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, 1 << 20, arena);
@@ -87,7 +87,7 @@ TEST(the_first_list_stays_and_none_can_be_kept) {
     check_list(drv_road_cache_find(cache, 5), 5);
     drv_road_cache_store(cache, 7, NULL);
     drv_road_cache_store(cache, 7, list);
-    CHECK(drv_road_cache_find(cache, 7) == NULL, "kept after it was said that there is none");
+    CHECK(drv_road_cache_find(cache, 7) == NULL, "a list is found after NULL was stored");
     CHECK(!drv_road_cache_count_visit(cache, 7, 1) && !drv_road_cache_count_visit(cache, 5, 1),
           "a list is computed that the cache holds");
     free(list);
@@ -108,7 +108,7 @@ TEST(visits_count_up_to_the_one_that_makes_a_list) {
     free(scene);
 }
 
-static void *keep_all(void *context) {
+static void *store_all(void *context) {
     drv_road_cache *cache = context;
     drv_road_list *list = malloc((size_t)drv_road_list_bytes(ITEMS));
     for (int32_t round = 0; round < 20; round++)
@@ -132,7 +132,7 @@ TEST(threads_find_whole_lists_or_none) {
         drv_arena *arena = drv_arena_create();
         drv_road_cache *cache = drv_road_cache_create(&scene, 1, ITEMS, capacity * DRV_ROAD_LIST_UNIT, arena);
         pthread_t threads[4];
-        for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, keep_all, cache);
+        for (int32_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, store_all, cache);
         for (int32_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
         int32_t kept = 0;
         for (int64_t cell = 0; cell < CELLS; cell++) kept += drv_road_cache_find(cache, cell) != NULL;

@@ -78,9 +78,10 @@ TEST(start_speeds_are_the_part_along_the_heading) {
 
 enum { LINE_POINTS = 40 };
 
-TEST(split_roads_keep_their_length_their_place_and_their_order) {
+TEST(split_roads_keep_their_length_and_are_in_their_cells) {
     test_rng rng = {51};
     for (int32_t round = 0; round < 60; round++) {
+        /* two random polylines, a lane and an edge, and their length */
         small_scene small;
         make_small(&small);
         float x_m[LINE_POINTS], y_m[LINE_POINTS];
@@ -102,6 +103,7 @@ TEST(split_roads_keep_their_length_their_place_and_their_order) {
         small.input.road_width_m = small.input.road_speed_limit_mps = zero;
         small.input.point_x_m = x_m;
         small.input.point_y_m = y_m;
+        /* their segments */
         drv_scene *scene = scene_of(&small.input);
         const drv_segments *segments = &scene->segments;
         double found_m = 0.0;
@@ -163,7 +165,7 @@ TEST(a_scene_without_roads_is_a_scene) {
     drv_scene_release(scene);
 }
 
-TEST(repeated_points_are_one_place) {
+TEST(repeated_points_count_once) {
     small_scene small;
     make_small(&small);
     /* The lane's two points coincide: it is a point. The edge's first two do: it is a single line. */

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { FIELD_ROOM = 128 };
+enum { FIELD_CAPACITY = 128 };
 
 static int64_t bytes_of(const drv_state_field *field) { return (int64_t)field->count * (field->type[1] - '0'); }
 
@@ -29,11 +29,11 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
         }
         CHECK(end <= world_bytes && world_bytes < end + 128, "they end at %lld of %lld", (long long)end,
               (long long)world_bytes);
-        CHECK(count > 40 && count < FIELD_ROOM, "%d arrays", count);
+        CHECK(count > 40 && count < FIELD_CAPACITY, "%d arrays", count);
     }
 }
 
-TEST(a_world_points_where_its_fields_are_said_to_be) {
+TEST(the_pointers_of_a_world_agree_with_its_described_fields) {
     const drv_sizes sizes = {3, 32, 1, 4, 2};
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));
     drv_world world = {.sizes = sizes};
