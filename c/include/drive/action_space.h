@@ -9,9 +9,10 @@
 #include "drive/config.h"
 
 enum {
-    /* Most numbers of a control. A control is what an action stands for, such as an acceleration and a wheel angle. */
+    /* Limit on the numbers of a control, which is what an action stands for, such as an acceleration and a wheel
+     * angle. */
     DRV_ACTION_DIMENSIONS = 3,
-    /* Most bins of one number. */
+    /* Limit on the bins of one number. */
     DRV_ACTION_BIN_LIMIT = 13
 };
 

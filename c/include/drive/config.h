@@ -28,7 +28,7 @@ typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CON
 /* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
  * rebuilt (see drv_index_layout). */
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
-/* Which road segments an agent observes: the nearest to it, or to the middle of its sub-cell. */
+/* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;

@@ -52,9 +52,9 @@
  *
  * X(SYMBOL, name, unit, low, high, bins, values)
  *
- * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. The bins of
- * discrete actions have the given values, whose number is even; with the value 0 alone they are evenly spaced from low
- * to high, and their number is odd, so that the middle one is exactly zero. A quantity with 0 bins has continuous
+ * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. `values` are
+ * those of the bins of discrete actions, an even number of them. Where it is 0 alone, the bins are evenly spaced from
+ * low to high, an odd number of them, so that the middle one is exactly zero. A quantity with 0 bins has continuous
  * actions only. */
 #define DRV_CONTROLS(X)                                                                                         \
     X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7, 0) \

@@ -45,7 +45,7 @@ drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float hal
     };
 }
 
-drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
+drv_point drv_grid_centre(const drv_grid *grid, int32_t cell) {
     return (drv_point){grid->left_m + ((float)(cell % grid->columns) + 0.5f) * grid->cell_m,
                        grid->bottom_m + ((float)(cell / grid->columns) + 0.5f) * grid->cell_m};
 }
@@ -53,7 +53,7 @@ drv_point drv_grid_middle(const drv_grid *grid, int32_t cell) {
 drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_kth_distance_m, float limit_m,
                                        float x_m, float y_m) {
     const int32_t cell = drv_grid_cell(grid, x_m, y_m);
-    const drv_point centre = drv_grid_middle(grid, cell);
+    const drv_point centre = drv_grid_centre(grid, cell);
     const float dx = x_m - centre.x, dy = y_m - centre.y, error_m = sqrtf(dx * dx + dy * dy) + drv_rounding_m;
     const float upper_m = drv_smaller(cell_kth_distance_m[cell] + error_m, limit_m + drv_rounding_m);
     return (drv_kth_distance){cell_kth_distance_m[cell], error_m, upper_m};
@@ -63,7 +63,7 @@ drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_k
  * away, and returns their number. */
 static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
                       float *distance2) {
-    drv_point centre = drv_grid_middle(grid, cell);
+    drv_point centre = drv_grid_centre(grid, cell);
     int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
     int32_t left = column - ring < 0 ? 0 : column - ring;
     int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;

@@ -45,7 +45,7 @@ DRV_STEP_API int32_t drv_grid_cell(const drv_grid *grid, float x_m, float y_m);
 DRV_STEP_API bool drv_grid_covers(const drv_grid *grid, float x_m, float y_m);
 
 /* The centre of a cell. */
-DRV_STEP_API drv_point drv_grid_middle(const drv_grid *grid, int32_t cell);
+DRV_STEP_API drv_point drv_grid_centre(const drv_grid *grid, int32_t cell);
 
 /* The cells that a square about a point overlaps, clipped to the grid. */
 DRV_STEP_API drv_window drv_grid_window(const drv_grid *grid, float x_m, float y_m, float half_side_m);

@@ -1,4 +1,4 @@
-/* Which figures, the values of the metrics, does a trial of an agent have?
+/* Which metrics does a trial of an agent have? The value of a metric for one trial is a figure.
  *
  * X(SYMBOL, "name", value). The value is an expression in variables of metrics.c: `world`, `agent`, and, of the agent's
  * trial, `driven_s`, the sum `reward` and the sums `terms` by term. A figure per reward term is added to these. */

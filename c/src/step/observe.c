@@ -83,8 +83,8 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
     return false;
 }
 
-/* Writes the features of the head in their units. scale_head follows once the sets are written: right after these
- * stores of single floats its loads of whole vectors would wait for them to reach the cache. */
+/* Writes the features of the head in their units. scale_head runs only after the sets are written: right after these
+ * stores its vector loads would stall, since several narrow stores are not forwarded to one wide load. */
 static void write_head(const drv_world *world, int32_t agent, agent_frame ego, float *out) {
     const drv_config *config = world->config;
     const drv_scene *scene = world->scene;

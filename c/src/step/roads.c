@@ -1,6 +1,6 @@
 /* Which road segments does an agent observe?
  *
- * The k nearest to the agent, or, under DRV_ROADS_NEAR, to the middle of its sub-cell. The road cache holds a list per
+ * The k nearest to the agent, or, under DRV_ROADS_NEAR, to the centre of its sub-cell. The road cache holds a list per
  * sub-cell: in the first case the blocks that contain the k nearest segments of every point of the sub-cell, in the
  * second the segments themselves. */
 #include "step/roads.h"
@@ -93,8 +93,8 @@ static drv_selection choose_in_window(const drv_world *world, drv_point ego, drv
 
 typedef struct sub_cell {
     int64_t index; /* in world->road_cache */
-    drv_point middle;
-    float corner_m; /* distance of a corner from the middle */
+    drv_point centre;
+    float corner_m; /* distance of a corner from the centre */
 } sub_cell;
 
 static float squared_distance(drv_point from, drv_point to) {
@@ -106,18 +106,18 @@ static drv_point middle_of(const drv_scene *scene, int32_t segment) {
     return (drv_point){scene->segments.middle_x_m[segment], scene->segments.middle_y_m[segment]};
 }
 
-/* Writes the k nearest to the sub-cell's middle, up to the farthest that any agent in it can see, to scratch->list,
+/* Writes the k nearest to the sub-cell's centre, up to the farthest that any agent in it can see, to scratch->list,
  * with the distance of the k-th. */
-static drv_road_list *nearest_to_middle(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
+static drv_road_list *nearest_to_centre(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
     drv_road_list *list = scratch->list;
     const float limit_m = world->config->view_radius_m + cell.corner_m;
     /* cell_kth_distance_m is clipped to the view radius, and limit_m is larger by corner_m. The window is large enough
-     * nevertheless: drv_grid_kth_distance widens it by the distance from the sub-cell's middle to the centre of its
+     * nevertheless: drv_grid_kth_distance widens it by the distance from the sub-cell's centre to the centre of its
      * grid cell, which is corner_m, too. */
-    list->count = nearest_in_window(world, cell.middle, limit_m, scratch, list->item);
+    list->count = nearest_in_window(world, cell.centre, limit_m, scratch, list->item);
     list->kth_distance_m = list->count < world->config->roads ? limit_m : 0.0f;
     for (int32_t i = 0; i < list->count; i++) {
-        const float distance2 = squared_distance(cell.middle, middle_of(world->scene, list->item[i]));
+        const float distance2 = squared_distance(cell.centre, middle_of(world->scene, list->item[i]));
         list->kth_distance_m = drv_larger(list->kth_distance_m, sqrtf(distance2));
     }
     list->reaches_beyond = list->kth_distance_m + cell.corner_m + drv_rounding_m > world->config->view_radius_m;
@@ -126,13 +126,13 @@ static drv_road_list *nearest_to_middle(const drv_world *world, sub_cell cell, d
 
 /* Writes the blocks that hold the k nearest segments of every point of the sub-cell to scratch->list; NULL where they
  * exceed the capacity of a cached list. By the triangle inequality all of those are within
- * kth_distance_m + 2 * corner_m of the middle. */
+ * kth_distance_m + 2 * corner_m of the centre. */
 static const drv_road_list *blocks_around_cell(const drv_world *world, sub_cell cell, drv_scratch *scratch) {
-    drv_road_list *list = nearest_to_middle(world, cell, scratch);
+    drv_road_list *list = nearest_to_centre(world, cell, scratch);
     const float reach_m = list->kth_distance_m + 2.0f * cell.corner_m + drv_rounding_m;
-    const int32_t blocks = blocks_within(world->scene, cell.middle, reach_m, scratch->first);
+    const int32_t blocks = blocks_within(world->scene, cell.centre, reach_m, scratch->first);
     const drv_candidates segments =
-        candidates_of(world->scene, scratch->first, blocks, cell.middle, scratch->distance2);
+        candidates_of(world->scene, scratch->first, blocks, cell.centre, scratch->distance2);
     const int32_t count = drv_all_within(segments, reach_m * reach_m, scratch->segment);
     list->count = blocks_of(scratch->segment, count, scratch->segment);
     if (list->count > drv_road_cache_items(world->config)) return NULL;
@@ -147,7 +147,7 @@ static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cel
         drv_road_cache_store(world->road_cache, cell.index, list);
     }
     if (!list) return choose_in_window(world, ego, scratch);
-    const float error_m = sqrtf(squared_distance(ego, cell.middle)) + drv_rounding_m;
+    const float error_m = sqrtf(squared_distance(ego, cell.centre)) + drv_rounding_m;
     const drv_kth_distance kth = {list->kth_distance_m, error_m, list->kth_distance_m + error_m};
     const int32_t count = nearest_in_blocks(world, list->item, list->count, ego, kth, world->config->view_radius_m,
                                             scratch, scratch->kept);
@@ -157,7 +157,7 @@ static drv_selection choose_exact(const drv_world *world, drv_point ego, sub_cel
 static drv_selection choose_near(const drv_world *world, drv_point ego, sub_cell cell, drv_scratch *scratch) {
     const drv_road_list *list = drv_road_cache_find(world->road_cache, cell.index);
     if (!list) {
-        list = nearest_to_middle(world, cell, scratch);
+        list = nearest_to_centre(world, cell, scratch);
         drv_road_cache_store(world->road_cache, cell.index, list);
     }
     if (!list->reaches_beyond) return (drv_selection){list->item, list->count};
@@ -202,7 +202,7 @@ drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratc
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
     if (scratch->sub_cell[agent] == outside) return choose_in_window(world, ego, scratch);
     const drv_grid grid = drv_road_cache_grid(world->scene);
-    const sub_cell cell = {index_of(world, scratch->sub_cell[agent]), drv_grid_middle(&grid, scratch->sub_cell[agent]),
+    const sub_cell cell = {index_of(world, scratch->sub_cell[agent]), drv_grid_centre(&grid, scratch->sub_cell[agent]),
                            0.7072f * grid.cell_m}; /* sqrt(1/2), rounded up */
     return world->config->road_selection == DRV_ROADS_NEAR ? choose_near(world, ego, cell, scratch)
                                                            : choose_exact(world, ego, cell, scratch);

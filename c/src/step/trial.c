@@ -5,7 +5,7 @@
 
 /* ---- channels ---- */
 
-/* The channel `code`: the others of an agent in one number. */
+/* The channel `code`: flags and outcome of an agent in one number. */
 static uint16_t code_of(const drv_arrays *out, int32_t agent) {
     return (uint16_t)(out->trial_ended[agent] * DRV_CODE_TRIAL_ENDED | out->truncation[agent] * DRV_CODE_TRUNCATION |
                       out->removed[agent] * DRV_CODE_REMOVED | out->invalid_step[agent] * DRV_CODE_INVALID_STEP |
@@ -13,7 +13,7 @@ static uint16_t code_of(const drv_arrays *out, int32_t agent) {
                       out->outcome[agent] << DRV_CODE_OUTCOME_SHIFT);
 }
 
-/* Writes the channels that describe the observation of this step, which the next action meets. */
+/* Writes the channels that describe the state after this step, on which the next action acts. */
 static void write_state_channels(drv_world *world, int32_t agent, bool first) {
     drv_arrays *out = &world->out;
     const uint8_t status = world->status[agent];

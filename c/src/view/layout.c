@@ -1,4 +1,4 @@
-/* At which offset of an observation is a number, and how is it scaled? */
+/* At which offset of an observation is each feature, and how is it scaled? */
 #include "view/layout.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* At which offset of an observation is a number, and how is it scaled?
+/* At which offset of an observation is each feature, and how is it scaled?
  *
  * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles,
  * the nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols,
@@ -112,8 +112,9 @@ typedef struct drv_layout {
 
 drv_layout drv_layout_of(const drv_config *config);
 
-/* Returns the factor by which an observation multiplies a quantity. */
-float drv_layout_scale(const drv_config *config, drv_scale kind);
+/* Returns the factor by which an observation multiplies a quantity. Not inlined, so that the compiler moves no
+ * computation out of the core's floating-point environment. */
+float drv_layout_scale(const drv_config *config, drv_scale kind) __attribute__((noinline));
 
 int32_t drv_layout_size(const drv_config *config);  /* floats per agent */
 int32_t drv_layout_bytes(const drv_config *config); /* bytes per agent, in the config's observation type */

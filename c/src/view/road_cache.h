@@ -16,7 +16,7 @@
 typedef struct drv_road_list {
     int32_t count;
     int32_t reaches_beyond; /* whether a listed segment may be outside the view of an agent in the sub-cell */
-    float kth_distance_m;   /* distance from the sub-cell's middle to its k-th nearest segment */
+    float kth_distance_m;   /* distance from the sub-cell's centre to its k-th nearest segment */
     int32_t item[];
 } drv_road_list;
 
