@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
-from .batch import OUTCOMES, Batch
+from .batch import OUTCOMES, REWARD_TERMS, Batch
 from .config import DriveConfig, DynamicsConfig, ObservationConfig, RewardConfig
 from .errors import (
     ActionError, ArgumentError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError,
@@ -44,9 +44,9 @@ else:  # hidden from type checkers, which would accept every name otherwise
 
 
 __all__ = [
-    "OUTCOMES", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError", "DriveConfig",
-    "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure", "Frames",
-    "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "Roles", "Scene", "SceneError",
+    "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
+    "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure",
+    "Frames", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "Roles", "Scene", "SceneError",
     "UnknownNameError", "aec_env", "check_names", "generate_scene", "load_scene", "parallel_env", "record",
     "resolve_scenes", "save_scene", "trial_metrics",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import reports
-from .binding import ffi, lib
+from .binding import ffi, lib, table, text
 from .config import ConfigSource, checked_config
 from .errors import CallError, ConfigError, checked_int, value_text
 from .expert_actions import agents_expert_actions
@@ -35,6 +35,9 @@ WORLD_LIMIT, THREAD_LIMIT = lib.DRV_WORLD_LIMIT, lib.DRV_THREAD_LIMIT
 
 OUTCOMES = ("", "goal", "collision", "offroad", "timeout", "other")
 """Names of the codes in `Batch.outcome`; the empty name is 0."""
+
+REWARD_TERMS = tuple(text(name) for name in table(lib.drv_term_names, "const char *"))
+"""Names of the terms of the reward, in the order of the columns of `Batch.reward_terms`."""
 
 
 class Batch(ReadableWorlds):
@@ -71,6 +74,8 @@ class Batch(ReadableWorlds):
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         rewards: (R,) float32.
+        reward_terms: (R, T) float32, with `config.reward_terms` only: the fact of each term of `REWARD_TERMS` in the
+            last step, without its weight; zeros for agents that did not act.
         terminations, truncations, trial_ended, truncation, invalid_step: (R,) bool, of the action just taken.
         outcome: (R,) uint8, index into `OUTCOMES` in the step that decides the agent's trial, else 0.
         first, removed, stopped, waits: (R,) bool, of the observation just returned.

@@ -8,7 +8,7 @@ from typing import Any
 
 from .binding import choices, lib
 from .errors import ConfigError, plain
-from .fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting
+from .fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, switch
 
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
@@ -79,7 +79,7 @@ def action_types(model: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewardConfig(Checked, group="reward"):
-    """Weights of the reward terms. An event is rewarded once, in the step of its onset; progress in every step."""
+    """Weights of the reward terms. An event is rewarded once, in the step of its onset; the others in every step."""
 
     goal: float = setting(1.0, "1", "reward of the step that reaches the goal", number(-1e3, 1e3))
     collision: float = setting(
@@ -89,6 +89,8 @@ class RewardConfig(Checked, group="reward"):
     progress_per_m: float = setting(
         0.0, "1/m", "reward per metre by which a step reduces the distance to the goal, until it is reached",
         number(-1e3, 1e3))
+    time_per_s: float = setting(0.0, "1/s", "reward per second of driving", number(-1e3, 1e3))
+    reverse_per_m: float = setting(0.0, "1/m", "reward per metre driven backwards", number(-1e3, 1e3))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,6 +134,9 @@ class DriveConfig(Checked):
     scene_order: str = setting(
         "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
     reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
+    reward_terms: bool = setting(
+        False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
+        "have it, too", switch())
     log_ema_alpha: float = setting(
         0.707, "1", "weight of the past in each agent's exponential moving averages of metrics",
         number(0.0, 0.999999))

@@ -44,6 +44,11 @@ def count(low: int, high: int, *, none: str | None = None) -> Check:
     return Check(fits, f"a whole number from {low} to {high}" + (f", or None ({none})" if none else ""))
 
 
+def switch() -> Check:
+    """A check for True or False."""
+    return Check(lambda value: isinstance(value, bool), "True or False")
+
+
 def choice(*offered: str) -> Check:
     """A check for one of the offered strings."""
 

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .binding import check, ffi, lib, per_thread
+from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
 from .errors import UnknownNameError
 from .names import unknown_name
 from .native_batch import NativeBatch
+from .native_config import native_config
 from .roles import Roles
 from .scenes import Report
 
@@ -33,14 +34,14 @@ PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroa
 """Metrics that a report also gives for each trial index: `trial_0_length` is `trial_length` of trials of index 0."""
 
 
-def metric_names() -> list[str]:
-    """The names of the core's metrics, in the order of its list."""
-    return [ffi.string(lib.drv_metric_name(metric)).decode() for metric in range(lib.drv_metric_count())]
+def metric_names(config: DriveConfig) -> list[str]:
+    """The names of the metrics of a trial under a config, in the core's order."""
+    return [text(name) for name in table(lib.drv_metric_names, "const char *", native_config(config))]
 
 
 def metrics_report(core: NativeBatch) -> Metrics:
     """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0."""
-    names = metric_names()
+    names = metric_names(core.config)
     report = Metrics(trials=_figure(core, lib.drv_batch_trials))
     for metric, name in enumerate(names):
         report[name] = _figure(core, lib.drv_batch_metric, metric, -1)

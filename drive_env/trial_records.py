@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .binding import check, ffi, lib, per_thread
+from .config import DriveConfig
 from .errors import ConfigError, value_text
 from .native_batch import NativeBatch
 from .reports import PER_TRIAL, Figure, Metrics, metric_names
@@ -19,9 +20,22 @@ HEAD = (("episode", np.int64), ("world", np.int32), ("scene", np.int32), ("trial
         ("outcome", np.int32))
 
 
-def record_dtype() -> np.dtype:
+def record_dtype(config: DriveConfig) -> np.dtype:
     """The fields of a trial record: episode, world, scene, trial, agent and outcome, and every metric as a float32."""
-    return np.dtype([*HEAD, *((name, np.float32) for name in metric_names())])
+    return np.dtype([*HEAD, *((name, np.float32) for name in metric_names(config))])
+
+
+def figures_of(records: npt.NDArray[np.void]) -> list[str]:
+    """The metrics among the fields of trial records."""
+    return list(records.dtype.names[len(HEAD):])
+
+
+def _are_records(records: object) -> bool:
+    if not isinstance(records, np.ndarray) or records.ndim != 1 or records.dtype.names is None:
+        return False
+    figures = figures_of(records)
+    return (set(PER_TRIAL.values()) <= set(figures)
+            and records.dtype == np.dtype([*HEAD, *((name, np.float32) for name in figures)]))
 
 
 def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
@@ -30,7 +44,8 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
         raise ConfigError("this batch holds no records; make it with trial_records=n, the number of finished trials "
                           "that each world can hold")
     most = core.num_agents * core.record_capacity
-    head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, lib.drv_metric_count()), np.float32)
+    names = metric_names(core.config)
+    head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, len(names)), np.float32)
     copied, lost, message = ffi.new("int64_t *"), ffi.new("int64_t *"), per_thread.message
     check(lib.drv_batch_trial_records(
         core.handle, clear, most, ffi.cast("drv_trial_record *", head.ctypes.data),
@@ -39,10 +54,10 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
         warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
                       f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
                       RuntimeWarning, stacklevel=3)
-    records = np.zeros(copied[0], record_dtype())
+    records = np.zeros(copied[0], record_dtype(core.config))
     for name, _ in HEAD:
         records[name] = head[name][: copied[0]]
-    for index, name in enumerate(metric_names()):
+    for index, name in enumerate(names):
         records[name] = figures[: copied[0], index]
     return records
 
@@ -69,7 +84,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
     Raises:
         ConfigError: `records` has other fields, or `by` is none of the above.
     """
-    if not isinstance(records, np.ndarray) or records.dtype != record_dtype() or records.ndim != 1:
+    if not _are_records(records):
         raise ConfigError(f"records is {value_text(records)}; it must be an array of Batch.trial_records, of one "
                           "dimension")
     if by is None:
@@ -83,7 +98,7 @@ def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
     pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
     place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
     means = {name: np.bincount(place, records[name].astype(np.float64), len(pairs)) / np.maximum(count, 1)
-             for name in metric_names()}
+             for name in figures_of(records)}
     agents, owner = np.unique(pairs[:, 0], return_inverse=True)
 
     report = Metrics(trials=Figure(float(len(records)), len(records)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -23,17 +24,25 @@ from .scenes import Scene
 from .spaces import action_space, observation_space
 
 
-class _IndexObservationsOnly:
-    """Placeholder of an array that only index observations have; where the array exists, it hides this descriptor."""
+class _Optional:
+    """Placeholder of an array that only some configs have; where the array exists, it hides this descriptor.
+
+    Args:
+        setting: path of the field of the config that makes the array.
+        value: the value with which it does.
+    """
+
+    def __init__(self, setting: str, value: Any) -> None:
+        self._setting, self._value = setting, value
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, batch: WorldRange | None, owner: type) -> _IndexObservationsOnly:
+    def __get__(self, batch: WorldRange | None, owner: type) -> _Optional:
         if batch is None:
             return self
-        raise AttributeError(f"a Batch has {self._name} with observation.type 'index' only; that of this one is "
-                             f"{batch.config.observation.type!r}")
+        raise AttributeError(f"a Batch has {self._name} with {self._setting} {self._value!r} only; that of this one is "
+                             f"{attrgetter(self._setting)(batch.config)!r}")
 
 
 class WorldRange:
@@ -72,6 +81,7 @@ class WorldRange:
     observations: npt.NDArray[Any]
     vehicle_table: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
+    reward_terms: npt.NDArray[np.float32]
     terminations: npt.NDArray[np.bool_]
     truncations: npt.NDArray[np.bool_]
     trial_ended: npt.NDArray[np.bool_]
@@ -87,7 +97,8 @@ class WorldRange:
     scene_index: npt.NDArray[np.int32]
 
     if not TYPE_CHECKING:
-        vehicle_table = _IndexObservationsOnly()
+        vehicle_table = _Optional("observation.type", "index")
+        reward_terms = _Optional("reward_terms", True)
 
     _core: NativeBatch
     _handle: Any

@@ -40,6 +40,10 @@ def count(low, high, *, none=False):
     return bad, (low, high, *((None,) if none else ()))
 
 
+def switch():
+    return (0, 1, 1.0, None, float("nan"), "", "True", "on", b"1", [True], object()), (True, False)
+
+
 def choice(*offered):
     return (*NOT_CHOICES, None), offered
 
@@ -66,6 +70,7 @@ FIELDS = {
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
     "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
+    "reward_terms": switch(),
     "scene_order": choice("random", "cycle"),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
@@ -89,7 +94,8 @@ DYNAMICS = {
     "min_speed_mps": number(-50.0, 0.0),
     "friction": number(0.01, 5.0),
 }
-REWARDS = {name: number(-1e3, 1e3) for name in ("goal", "collision", "offroad", "progress_per_m")}
+REWARDS = {name: number(-1e3, 1e3) for name in (
+    "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m")}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward."}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")

@@ -3,6 +3,7 @@
 `python tests/test_docs.py` rewrites the tables.
 """
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from public_names import WITH_EXTRAS, public_objects
 from test_structure import LAYERS
 
 import drive_env
-from drive_env import Batch, DriveConfig, generate_scene
+from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
 from drive_env.arrays import CHANNELS
@@ -111,7 +112,8 @@ def test_every_channel_is_in_the_contract():
 
 
 def test_every_figure_is_defined_and_every_definition_is_a_figure():
-    with Batch(generate_scene("town", agents=1), config=DriveConfig(max_trials=2)) as batch:
+    weights = {field.name: 1.0 for field in dataclasses.fields(RewardConfig)}
+    with Batch(generate_scene("town", agents=1), config=DriveConfig(max_trials=2, reward=weights)) as batch:
         figures = {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
     defined = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE))
     assert defined == figures

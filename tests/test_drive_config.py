@@ -25,7 +25,7 @@ from drive_env.errors import plain
 CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_goal="stop", goal_max_speed_mps=4,
                      agents_per_world=1, observation={"partners": 3}, dynamics={"min_speed_mps": -2},
                      reward=RewardConfig(goal=2.5, progress_per_m=0.01))
-PLAIN = (int, float, str, tuple, type(None))
+PLAIN = (bool, int, float, str, tuple, type(None))
 NESTED = {"observation": ObservationConfig, "dynamics": DynamicsConfig, "reward": RewardConfig}
 FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
           if field.name not in NESTED]
@@ -164,7 +164,7 @@ def flat(config):
 @pytest.mark.parametrize("group", NESTED)
 def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     field = dataclasses.fields(NESTED[group])[-1].name
-    value = {"time_left": "actor", "friction": 0.5, "progress_per_m": 0.5}[field]
+    value = {"time_left": "actor", "friction": 0.5}.get(field, 0.25)
     config = DriveConfig(**{group: {field: value}})
     assert config == DriveConfig(**{group: NESTED[group](**{field: value})})
     assert flat(config) == flat(DriveConfig()) | {f"{group}.{field}": value}

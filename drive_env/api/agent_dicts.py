@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..batch import OUTCOMES, Batch
 from ..binding import lib
-from .infos import info_of
+from .infos import add_reward_terms, info_of
 
 
 class AgentDicts:
@@ -70,7 +70,8 @@ class AgentDicts:
         codes, trial = self._batch.code.tobytes(), self._batch.trial_index.item(0)
         if codes == self._codes and trial == self._templates.trial:
             if self._packed_infos is None:
-                self._packed_infos = marshal.dumps(dict(self._infos_by_agent))
+                # Copies, since marshal would make one dict of those that are the same object.
+                self._packed_infos = marshal.dumps({agent: info.copy() for agent, info in self._infos_by_agent})
             return False
         self._packed_infos = None
         self._templates.open(trial)
@@ -99,8 +100,11 @@ class AgentDicts:
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""
         if self._packed_infos is not None:
-            return marshal.loads(self._packed_infos)  # faster than copying the dicts one by one
-        return {agent: info.copy() for agent, info in self._infos_by_agent}
+            infos = marshal.loads(self._packed_infos)  # faster than copying the dicts one by one
+        else:
+            infos = {agent: info.copy() for agent, info in self._infos_by_agent}
+        add_reward_terms(infos.values(), self._batch, self.indices)
+        return infos
 
     def recover(self) -> None:
         """Restores the agents that can act, from the batch, after an exception within a call, such as Ctrl-C."""

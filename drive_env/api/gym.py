@@ -19,7 +19,7 @@ from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
-from .infos import INFO_CHANNELS, INFO_FLAGS
+from .infos import INFO_CHANNELS, INFO_FLAGS, add_reward_terms
 from .one_agent import one_agent_config, open_episodes, reset_mask_of, seeds_of_envs
 
 __all__ = ["DriveEnv", "DriveVectorEnv"]
@@ -106,7 +106,9 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
                 bool(batch.truncations[0]), self._info())
 
     def _info(self) -> dict:
-        return {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
+        info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
+        add_reward_terms([info], self.batch)
+        return info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """The current picture: (h, w, 3) uint8 for "rgb_array"; for "human" a window shows it, and None is returned.
@@ -251,6 +253,9 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         for name in INFO_CHANNELS:
             infos[name] = np.where(mask, getattr(self.batch, name), 0).astype(bool if name in INFO_FLAGS else int)
             infos[f"_{name}"] = mask.copy()
+        if self.batch.config.reward_terms:
+            infos["reward_terms"] = np.where(mask[:, None], self.batch.reward_terms, np.float32(0))
+            infos["_reward_terms"] = mask.copy()
         return infos
 
     def render(self) -> tuple[npt.NDArray[np.uint8], ...]:

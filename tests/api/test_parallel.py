@@ -181,6 +181,7 @@ def test_values_are_plain():
         assert all(type(reward) is float for reward in rewards.values())
         for flags in (terminations, truncations):
             assert all(flag is True or flag is False for flag in flags.values())
+        assert len({id(info) for info in infos.values()}) == len(infos)  # writing to one changes no other
         for info in infos.values():
             assert all(type(info[name]) is bool for name in INFO_KEYS - {"outcome", "trial_index"})
             assert type(info["trial_index"]) is int and type(info["outcome"]) is int

@@ -101,11 +101,12 @@ static void write_figure(drv_figure figure) {
 }
 
 /* The report in the order of `Batch.metrics()`. */
-static void write_report(drv_batch *batch, int32_t trials, char *message) {
+static void write_report(drv_batch *batch, const drv_config *config, char *message) {
+    const int32_t metrics = drv_metric_names(config, NULL, 0), trials = config->max_trials;
     drv_figure figure;
     must(drv_batch_trials(batch, &figure, message), message);
     write_figure(figure);
-    for (int32_t metric = 0; metric < drv_metric_count(); metric++) {
+    for (int32_t metric = 0; metric < metrics; metric++) {
         must(drv_batch_metric(batch, metric, -1, &figure, message), message);
         write_figure(figure);
     }
@@ -170,7 +171,7 @@ int main(int argc, char **argv) {
         must(drv_batch_restart_observations(batch, DRV_WHOLE_BATCH, restarts, message), message);
         write_bytes(restarts, restart_bytes);
     }
-    write_report(batch, config.max_trials, message);
+    write_report(batch, &config, message);
 
     drv_batch_free(batch);
     for (uint64_t i = 0; i < scene_count; i++) drv_scene_release(scenes[i]);

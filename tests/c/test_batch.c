@@ -312,22 +312,28 @@ TEST(the_state_fields_are_inside_the_block) {
 }
 
 TEST(figures_and_phases_have_names_and_no_others) {
-    CHECK(drv_metric_count() > 0 && drv_phase_count() > 0, "none");
-    for (int32_t i = 0; i < drv_metric_count(); i++) CHECK(drv_metric_name(i)[0] != '\0', "metric %d", i);
+    const drv_config config = small_config();
+    const char *names[64] = {NULL};
+    const int32_t terms = drv_term_names(names, 64);
+    for (int32_t i = 0; i < 64; i++) CHECK((i < terms) == (names[i] && names[i][0]), "term %d of %d", i, terms);
+    memset(names, 0, sizeof names);
+    const int32_t metrics = drv_metric_names(&config, names, 64);
+    for (int32_t i = 0; i < 64; i++) CHECK((i < metrics) == (names[i] && names[i][0]), "metric %d of %d", i, metrics);
+    CHECK(drv_phase_count() > 0, "none");
     for (int32_t i = 0; i < drv_phase_count(); i++) CHECK(drv_phase_name(i)[0] != '\0', "phase %d", i);
     const int32_t wrong[] = {-1, INT32_MIN, INT32_MAX, 1000};
     for (size_t i = 0; i < 4; i++)
-        CHECK(drv_metric_name(wrong[i])[0] == '\0' && drv_phase_name(wrong[i])[0] == '\0', "%d", wrong[i]);
+        CHECK(drv_phase_name(wrong[i])[0] == '\0', "%d", wrong[i]);
 }
 
 TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     batch_play play;
     begin(&play, small_config(), 1);
     must_reset(&play, NULL);
-    for (int32_t i = 0; i < drv_metric_count(); i++) {
+    const int32_t metrics = drv_metric_names(&play.setup.config, NULL, 0);
+    for (int32_t i = 0; i < metrics; i++) {
         const drv_figure figure = figure_of(&play, i);
-        CHECK(isnan(figure.value) && figure.n == 0, "%s: %g over %lld", drv_metric_name(i), figure.value,
-              (long long)figure.n);
+        CHECK(isnan(figure.value) && figure.n == 0, "%d: %g over %lld", i, figure.value, (long long)figure.n);
     }
     CHECK(trials_of(&play) == 0, "trials are counted");
     drv_figure figure;
@@ -337,7 +343,7 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
         CHECK(drv_batch_adaptation(play.batch, wrong_trials[i], &figure, play.message) == DRV_ERROR_CALL, "taken");
     }
     CHECK(drv_batch_metric(play.batch, -1, -1, &figure, play.message) == DRV_ERROR_CALL, "a metric below the first");
-    CHECK(drv_batch_metric(play.batch, drv_metric_count(), -1, &figure, play.message) == DRV_ERROR_CALL,
+    CHECK(drv_batch_metric(play.batch, metrics, -1, &figure, play.message) == DRV_ERROR_CALL,
           "past the last");
     CHECK(drv_batch_adaptation(play.batch, 0, &figure, play.message) == DRV_ERROR_CALL, "trial 0 against itself");
     end(&play);

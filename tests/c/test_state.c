@@ -1,5 +1,4 @@
 /* Is the block of state cut into parts that do not overlap? */
-#include "step/metrics.h"
 #include "step/state.h"
 
 #include <stdlib.h>
@@ -11,7 +10,8 @@ enum { FIELD_CAPACITY = 128 };
 static int64_t bytes_of(const drv_state_field *field) { return (int64_t)field->count * (field->type[1] - '0'); }
 
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
-    const drv_sizes all[] = {{1, 16, 1, 1, 0}, {3, 32, 1, 4, 1}, {65, 80, 2, 7, 0}, {200, 1008, 16, 100, 5}};
+    const drv_sizes all[] = {{1, 16, 1, 1, 0, 4, 13}, {3, 32, 1, 4, 1, 4, 13}, {65, 80, 2, 7, 0, 5, 14},
+                              {200, 1008, 16, 100, 5, 6, 17}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);
@@ -34,13 +34,13 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
 }
 
 TEST(the_pointers_of_a_world_agree_with_its_described_fields) {
-    const drv_sizes sizes = {3, 32, 1, 4, 2};
+    const drv_sizes sizes = {3, 32, 1, 4, 2, 4, 13};
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));
     drv_world world = {.sizes = sizes};
     drv_state_attach(&world, block);
     /* The last byte of each array may be written: the sanitizer detects writes beyond the block. */
     world.trials[sizes.agents * sizes.max_trials - 1] = 1;
-    world.average[sizes.agents * sizes.max_trials * METRIC_COUNT - 1] = 1.0f;
+    world.average[sizes.agents * sizes.max_trials * sizes.metrics - 1] = 1.0f;
     drv_state_field field;
     for (int32_t i = 0; drv_state_describe(sizes, i, &field); i++) {
         const void *found = NULL;

@@ -64,6 +64,8 @@ ROLLOUTS = {
     "intersection/delta_local": {**IGNORE_ALL, "trial_steps": 40, "dynamics": "delta_local",
                                  "action_type": "continuous"},
     "town/jerk": {**TWO_TRIALS, "dynamics": {"model": "jerk", "min_speed_mps": -2.0}, "action_type": "continuous"},
+    "town/reward_terms": {**IGNORE_ALL, **TWO_TRIALS, "reward_terms": True, "action_type": "continuous",
+                          "reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}},
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
@@ -79,8 +81,8 @@ PARTS = ("outputs", "reports", "state")
 OUTPUTS = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation",
            "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
            "scene_index")
-INDEX_OUTPUTS = ("vehicle_table",)
-"""Arrays of batches with index observations only."""
+OPTIONAL_OUTPUTS = ("vehicle_table", "reward_terms")
+"""Arrays that only some configs have."""
 
 REPORTED = ("average", "trials")
 """Fields of the state that make the report and survive a reset."""
@@ -192,14 +194,14 @@ def hash_snapshots(snapshots: Iterable[Snapshot], world_ids, report: Callable[[]
 
 def snapshot_from(outputs: dict, state: dict, restarts: np.ndarray | None) -> Snapshot:
     """A snapshot of arrays by name, in the order in which they are hashed."""
-    return Snapshot([outputs[name] for name in (*OUTPUTS, *INDEX_OUTPUTS) if name in outputs],
+    return Snapshot([outputs[name] for name in (*OUTPUTS, *OPTIONAL_OUTPUTS) if name in outputs],
                     [state[name] for name in REPORTED], [state[name] for name in state if name not in REPORTED],
                     restarts)
 
 
 def snapshot_of(batch, with_restarts: bool) -> Snapshot:
     by_world = (batch.num_worlds, -1)
-    outputs = {name: getattr(batch, name).reshape(by_world) for name in (*OUTPUTS, *INDEX_OUTPUTS)
+    outputs = {name: getattr(batch, name).reshape(by_world) for name in (*OUTPUTS, *OPTIONAL_OUTPUTS)
                if hasattr(batch, name)}
     restarts = batch.restart_observations().reshape(by_world) if with_restarts else None
     return snapshot_from(outputs, batch._core.state, restarts)

@@ -155,16 +155,18 @@ drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *
  * at the fork, or a step was in flight, the child's copy is half written, and all calls but close return an error. */
 void drv_batch_forked(drv_batch *batch);
 
-/* Metrics have indices 0 .. drv_metric_count() - 1; the score has DRV_METRIC_SCORE. They are of whole trials: all
- * agents of a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
-int32_t drv_metric_count(void);
-const char *drv_metric_name(int32_t metric); /* "" past the end */
+/* Each writes up to `capacity` names and returns how many there are: of the reward terms, in the order of drv_term, and
+ * of the metrics of a batch with this config. */
+int32_t drv_term_names(const char **out, int32_t capacity);
+int32_t drv_metric_names(const drv_config *config, const char **out, int32_t capacity);
+/* A metric is an index of drv_metric_names; the score has DRV_METRIC_SCORE. Metrics are of whole trials: all agents of
+ * a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
 /* The metric in the trial of that index, 0 .. max_trials - 1; -1: its mean over the trials of an agent. */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
 /* Mean, over the agents that have both, of the score in trial `trial` minus the score in trial 0. */
 drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
 
-/* One agent's part of a finished trial. Its figures are in a separate array, drv_metric_count floats per record. */
+/* One agent's part of a finished trial. Its figures are in a separate array, one float per metric and record. */
 typedef struct drv_trial_record {
     int64_t episode;
     int32_t world, scene, trial;

@@ -11,7 +11,7 @@
 
 /* The terms of the reward, in the order of every table of them. */
 typedef enum drv_term {
-#define X(symbol, name, weight, when) DRV_TERM_##symbol,
+#define X(symbol, name, weight, when, shown) DRV_TERM_##symbol,
     DRV_REWARD_TERMS(X)
 #undef X
     DRV_TERM_COUNT
@@ -40,7 +40,7 @@ typedef struct drv_config {
 #define X(type, name, letter, low, high, none, choices) type name;
     DRV_CONFIG(X)
 #undef X
-#define X(symbol, name, weight, when) float weight;
+#define X(symbol, name, weight, when, shown) float weight;
     DRV_REWARD_TERMS(X)
 #undef X
 } drv_config;

@@ -9,8 +9,9 @@
  *
  * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
- * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, or
- * the vehicle TABLE of a world. The numpy type of actions and observations, "" here, depends on the config. */
+ * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, its
+ * TERMS of the reward, or the vehicle TABLE of a world. The numpy type of actions and observations, "" here, depends on
+ * the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
@@ -18,6 +19,8 @@
     X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
       "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
     X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
+    X(float, reward_terms, "f4", AGENTS, TERMS, "trial_restart, reward_score",                                     \
+      "the fact of each reward term, without its weight. NULL where the config's reward_terms is 0")               \
     X(uint8_t, terminations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                      \
       "an event ended the agent's last trial of the episode")                                                      \
     X(uint8_t, truncations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                       \
@@ -39,14 +42,17 @@
 
 /* The terms of the reward; each is a weight of the config times a fact of the step.
  *
- * X(SYMBOL, name, weight, ONSET or RATE)
+ * X(SYMBOL, name, weight, ONSET or RATE, ALWAYS or WEIGHTED)
  *
- * An ONSET is rewarded once, a RATE in every step. */
-#define DRV_REWARD_TERMS(X)                            \
-    X(GOAL, goal, reward_goal, ONSET)                  \
-    X(COLLISION, collision, reward_collision, ONSET)   \
-    X(OFFROAD, offroad, reward_offroad, ONSET)         \
-    X(PROGRESS, progress, reward_progress_per_m, RATE)
+ * An ONSET is rewarded once, a RATE in every step. The sums of a term over trials are in the state and in the report
+ * ALWAYS, or only where its weight is not 0; the first kind comes first. */
+#define DRV_REWARD_TERMS(X)                                    \
+    X(GOAL, goal, reward_goal, ONSET, ALWAYS)                  \
+    X(COLLISION, collision, reward_collision, ONSET, ALWAYS)   \
+    X(OFFROAD, offroad, reward_offroad, ONSET, ALWAYS)         \
+    X(PROGRESS, progress, reward_progress_per_m, RATE, ALWAYS) \
+    X(TIME, time, reward_time_per_s, RATE, WEIGHTED)           \
+    X(REVERSE, reverse, reward_reverse_per_m, RATE, WEIGHTED)
 
 /* The quantities that actions set: the numbers of a control.
  *
@@ -110,6 +116,7 @@
     X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR, NAN, "off actor")      \
+    X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
     X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \
     X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* double, since near 1 an update is below float32's precision */

@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 
-enum { ONE, ACTION, OBSERVATION, TABLE };
+enum { ONE, ACTION, OBSERVATION, TERMS, TABLE };
 
 static const struct array {
     drv_array_field field;
@@ -29,6 +29,7 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
             field.columns =
                 config->observation_type == DRV_INDEX ? needs->observation_bytes : needs->observation_size;
             break;
+        case TERMS: field.columns = DRV_TERM_COUNT; break;
         case TABLE:
             field.columns = 1 + needs->vehicles_per_world;
             field.depth = DRV_RECORD_FLOATS;
@@ -38,11 +39,17 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
     return field;
 }
 
+/* Whether a batch of this config has an array of this shape. */
+static bool is_bound(int32_t shape, const drv_config *config) {
+    if (shape == TABLE) return config->observation_type == DRV_INDEX;
+    return shape != TERMS || config->reward_terms;
+}
+
 int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,
                          int32_t capacity) {
     int32_t count = 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        if (arrays[i].shape == TABLE && config->observation_type != DRV_INDEX) continue;
+        if (!is_bound(arrays[i].shape, config)) continue;
         if (count < capacity) out[count] = shaped(&arrays[i], config, needs);
         count++;
     }

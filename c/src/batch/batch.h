@@ -46,6 +46,7 @@ typedef struct drv_part {
 struct drv_batch {
     drv_config config;
     drv_action_space action_space;
+    drv_columns columns;
     const drv_kernels *kernels;
     drv_arena *arena; /* holds all below but the block, the caller's arrays and the pool */
     int32_t num_worlds, scene_count;

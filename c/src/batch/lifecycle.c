@@ -83,6 +83,7 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
     if (batch) {
         batch->config = setup->config;
         batch->action_space = drv_action_space_of(&setup->config);
+        batch->columns = drv_columns_of(&setup->config);
         batch->kernels = drv_kernels_choose(setup->instruction_set);
         batch->num_worlds = setup->num_worlds;
         batch->scene_count = setup->scene_count;

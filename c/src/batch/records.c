@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "batch/batch.h"
-#include "step/metrics.h"
 
 /* The number of records of one finished trial: one per agent of its scene. */
 static int32_t agents_in(const drv_world *world, int32_t index) {
@@ -16,6 +15,7 @@ static int64_t records_in(const drv_world *world) {
 }
 
 static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_record *records, float *figures) {
+    const int64_t metrics = world->sizes.metrics;
     int64_t copied = 0;
     for (int32_t index = 0; index < *world->record_count; index++) {
         const int64_t first = (int64_t)index * world->sizes.agents;
@@ -27,8 +27,8 @@ static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_re
                                                  .trial = world->record_trial[index],
                                                  .agent = number * world->sizes.agents + agent,
                                                  .outcome = world->record_outcome[first + agent]};
-        memcpy(figures + (copied - agents) * METRIC_COUNT, world->record_figures + first * METRIC_COUNT,
-               (size_t)agents * METRIC_COUNT * sizeof *figures);
+        memcpy(figures + (copied - agents) * metrics, world->record_figures + first * metrics,
+               (size_t)(agents * metrics) * sizeof *figures);
     }
     return copied;
 }
@@ -43,7 +43,7 @@ drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capa
         *lost += *world.records_lost;
         if (clear) *world.records_lost = 0;
         if (*copied + records_in(&world) > capacity) continue; /* held until the next call */
-        *copied += copy_records(&world, number, records + *copied, figures + *copied * METRIC_COUNT);
+        *copied += copy_records(&world, number, records + *copied, figures + *copied * batch->sizes.metrics);
         if (clear) *world.record_count = 0;
     }
     drv_batch_leave(whole);

@@ -4,16 +4,6 @@
 
 #include "batch/batch.h"
 #include "platform/error.h"
-#include "step/metrics.h"
-
-static const char *const metric_names[METRIC_COUNT] = {
-#define X(symbol, name, value) [METRIC_##symbol] = name,
-    DRV_METRICS(X)
-#undef X
-#define X(symbol, name, weight, when) [METRIC_REWARD_##symbol] = "reward_" #name,
-    DRV_REWARD_TERMS(X)
-#undef X
-};
 
 static const char *const phase_names[DRV_PHASE_COUNT] = {
 #define X(name, meaning) [DRV_PHASE_##name] = #name,
@@ -24,10 +14,6 @@ static const char *const phase_names[DRV_PHASE_COUNT] = {
 int32_t drv_phase_count(void) { return DRV_PHASE_COUNT; }
 
 const char *drv_phase_name(int32_t phase) { return phase >= 0 && phase < DRV_PHASE_COUNT ? phase_names[phase] : ""; }
-
-int32_t drv_metric_count(void) { return METRIC_COUNT; }
-
-const char *drv_metric_name(int32_t metric) { return metric >= 0 && metric < METRIC_COUNT ? metric_names[metric] : ""; }
 
 /* ---- means over agents ---- */
 
@@ -46,7 +32,7 @@ static drv_figure figure_of(mean found) {
 }
 
 static double average_of(const drv_world *world, int32_t agent, int32_t trial, int32_t metric) {
-    return world->average[((int64_t)agent * world->sizes.max_trials + trial) * METRIC_COUNT + metric];
+    return world->average[((int64_t)agent * world->sizes.max_trials + trial) * world->sizes.metrics + metric];
 }
 
 static bool has_data(const drv_world *world, int32_t agent, int32_t trial) {
@@ -68,7 +54,7 @@ static void add_metric(const drv_world *world, int32_t metric, int32_t trial, me
 static void add_adaptation(const drv_world *world, int32_t trial, mean *to) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++)
         if (has_data(world, agent, 0) && has_data(world, agent, trial))
-            add(to, average_of(world, agent, trial, METRIC_SCORE) - average_of(world, agent, 0, METRIC_SCORE));
+            add(to, average_of(world, agent, trial, DRV_METRIC_SCORE) - average_of(world, agent, 0, DRV_METRIC_SCORE));
 }
 
 static int64_t trials_of(const drv_world *world) {
@@ -88,7 +74,7 @@ drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     drv_status status = check_index("trial", trial, -1, batch->config.max_trials - 1, message);
-    if (status == DRV_OK) status = check_index("metric", metric, 0, METRIC_COUNT - 1, message);
+    if (status == DRV_OK) status = check_index("metric", metric, 0, batch->sizes.metrics - 1, message);
     mean found = {0.0, 0};
     for (int32_t number = 0; status == DRV_OK && number < batch->num_worlds; number++) {
         const drv_world world = drv_batch_world(batch, number);

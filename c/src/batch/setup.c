@@ -6,7 +6,7 @@
 #include "batch/batch.h"
 #include "math/vector.h"
 #include "platform/error.h"
-#include "step/metrics.h"
+#include "step/columns.h"
 #include "view/layout.h"
 
 static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
@@ -20,7 +20,7 @@ static const drv_config_field config_fields[] = {
     {#name, letter, choices, low, high, none, (int32_t)offsetof(drv_config, name)},
     DRV_CONFIG(X)
 #undef X
-#define X(symbol, name, weight, when) \
+#define X(symbol, name, weight, when, shown) \
     {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},
     DRV_REWARD_TERMS(X)
 #undef X
@@ -127,8 +127,14 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
     int32_t vehicles = setup->agents_per_world;
     for (int32_t i = 0; i < setup->scene_count; i++)
         if (setup->scenes[i]->vehicle_count > vehicles) vehicles = setup->scenes[i]->vehicle_count;
-    return (drv_sizes){setup->agents_per_world, round_up(vehicles, DRV_SIMD_PAD), (vehicles + 63) / 64,
-                       setup->config.max_trials, setup->record_capacity};
+    const drv_columns columns = drv_columns_of(&setup->config);
+    return (drv_sizes){.agents = setup->agents_per_world,
+                       .vehicles = round_up(vehicles, DRV_SIMD_PAD),
+                       .contact_words = (vehicles + 63) / 64,
+                       .max_trials = setup->config.max_trials,
+                       .record_capacity = setup->record_capacity,
+                       .terms = columns.terms,
+                       .metrics = columns.metrics};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
@@ -136,8 +142,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
     if (status != DRV_OK) return status;
     const drv_sizes sizes = drv_batch_sizes(setup);
     const int64_t agents = (int64_t)setup->num_worlds * sizes.agents;
-    const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT;
-    const int64_t figures = (int64_t)sizes.agents * sizes.record_capacity * METRIC_COUNT;
+    const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * sizes.metrics;
+    const int64_t figures = (int64_t)sizes.agents * sizes.record_capacity * sizes.metrics;
     const double bytes = (double)setup->num_worlds * (double)drv_state_world_bytes(sizes);
     if (agents > INT32_MAX || averages > INT32_MAX / 8 || figures > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
         return drv_fail(message, DRV_ERROR_MEMORY,

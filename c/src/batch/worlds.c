@@ -36,6 +36,7 @@ static void *entry_of(void *array, int64_t entry, int64_t entry_bytes) {
 drv_world drv_batch_world_in(const drv_batch *batch, int32_t number, void *world_block) {
     drv_world world = {.config = &batch->config,
                        .action_space = &batch->action_space,
+                       .columns = &batch->columns,
                        .scenes = batch->scenes,
                        .scene_count = batch->scene_count,
                        .encodings = batch->encodings,

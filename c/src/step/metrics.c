@@ -6,26 +6,28 @@
 
 #include "step/phases.h"
 
+/* Writes the figures in the order of drv_metric_names. */
 static void figures_of_trial(const drv_world *world, int32_t agent, float *figures) {
-    const float *terms = world->trial_reward + agent * DRV_TERM_COUNT;
+    const float *terms = world->trial_reward + agent * world->sizes.terms;
     const float driven_s = (float)world->steps_driven[agent] * world->scene->dt_s;
     float reward = 0.0f;
-    for (int32_t term = 0; term < DRV_TERM_COUNT; term++) reward += terms[term];
-#define X(symbol, name, value) figures[METRIC_##symbol] = (float)(value);
+    const drv_config *config = world->config;
+    (void)config; /* of rows without a condition */
+    for (int32_t i = 0; i < world->sizes.terms; i++) reward += terms[i];
+#define X(symbol, name, shown, value) \
+    if (shown) *figures++ = (float)(value);
     DRV_METRICS(X)
 #undef X
-#define X(symbol, name, weight, when) figures[METRIC_REWARD_##symbol] = terms[DRV_TERM_##symbol];
-    DRV_REWARD_TERMS(X)
-#undef X
+    memcpy(figures, terms, (size_t)world->sizes.terms * sizeof *figures);
 }
 
 /* Exponential moving average per figure; the first trial sets it. */
 static void add_to_averages(drv_world *world, int32_t agent, const float *figures) {
     const int32_t index = agent * world->sizes.max_trials + *world->trial;
     const double alpha = world->config->log_ema_alpha;
-    double *average = world->average + (int64_t)index * METRIC_COUNT;
+    double *average = world->average + (int64_t)index * world->sizes.metrics;
     const bool is_first = world->trials[index]++ == 0;
-    for (int32_t metric = 0; metric < METRIC_COUNT; metric++) {
+    for (int32_t metric = 0; metric < world->sizes.metrics; metric++) {
         const double value = (double)figures[metric];
         average[metric] = is_first ? value : alpha * average[metric] + (1.0 - alpha) * value;
     }
@@ -34,7 +36,8 @@ static void add_to_averages(drv_world *world, int32_t agent, const float *figure
 static void store_record(drv_world *world, int32_t agent, const float *figures) {
     const int64_t index = (int64_t)*world->record_count * world->sizes.agents + agent;
     world->record_outcome[index] = world->outcome[agent];
-    memcpy(world->record_figures + index * METRIC_COUNT, figures, METRIC_COUNT * sizeof *figures);
+    const int64_t metrics = world->sizes.metrics;
+    memcpy(world->record_figures + index * metrics, figures, (size_t)metrics * sizeof *figures);
 }
 
 /* Completes the records of a trial by what its agents share. */
@@ -55,7 +58,7 @@ void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
     const bool records = world->sizes.record_capacity > 0;
     const bool keeps = records && *world->record_count < world->sizes.record_capacity;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
-        float figures[METRIC_COUNT];
+        float figures[METRIC_LIMIT];
         figures_of_trial(world, agent, figures);
         add_to_averages(world, agent, figures);
         if (keeps) store_record(world, agent, figures);

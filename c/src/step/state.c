@@ -2,19 +2,18 @@
 #include "step/state.h"
 
 #include "platform/arena.h"
-#include "step/metrics.h"
 
 /* The element counts that DRV_STATE names. */
 #define DRV_AGENTS sizes.agents
 #define DRV_VEHICLES sizes.vehicles
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
-#define DRV_REWARDS (sizes.agents * DRV_TERM_COUNT)
+#define DRV_REWARDS (sizes.agents * sizes.terms)
 #define DRV_TRIALS (sizes.agents * sizes.max_trials)
 #define DRV_HAS_RECORDS (sizes.record_capacity > 0)
 #define DRV_RECORDED_TRIALS sizes.record_capacity
 #define DRV_RECORDS ((int64_t)sizes.record_capacity * sizes.agents)
-#define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * METRIC_COUNT)
-#define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * METRIC_COUNT)
+#define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)
+#define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * sizes.metrics)
 
 /* Arrays are aligned to 32 bytes, so that vector loads from their start cross no cache line. */
 static uint64_t padded(uint64_t bytes) { return (bytes + 31u) / 32u * 32u; }

@@ -8,6 +8,7 @@
 #include "drive.h"
 #include "math/grid.h"
 #include "scene/scene.h"
+#include "step/columns.h"
 #include "step/dynamics.h"
 #include "view/road_cache.h"
 #include "view/action_space.h"
@@ -79,7 +80,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", previous_share, DRV_AGENTS, "steps driven / trial_steps of the trial before", "trial_restart")    \
     /* agents: reward */                                                                                             \
     X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "trial_restart, reward_score") \
-    X(float, "f4", trial_reward, DRV_REWARDS, "sum by term in this trial", "trial_restart, reward_score")            \
+    X(float, "f4", trial_reward, DRV_REWARDS, "sum in this trial [agent, term]", "trial_restart, reward_score") \
     /* agents: report */                                                                                             \
     X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
     X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")                            \
@@ -96,6 +97,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
  * uint64 with one bit per vehicle. */
 typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
+    int32_t terms, metrics; /* of drv_columns */
 } drv_sizes;
 
 /* The core's copy of the caller's actions: bins or shares, `width` of the action space per agent; the other is
@@ -111,6 +113,7 @@ typedef struct drv_world {
     const drv_action_space *action_space;
     drv_scene *const *scenes;
     int32_t scene_count;
+    const drv_columns *columns;
     drv_road_cache *road_cache;
     const drv_encoding *encodings; /* of each scene */
     const drv_scene *scene;        /* the one in play */

@@ -36,6 +36,7 @@ static void write_start_channels(drv_world *world, bool first, bool is_step) {
         out->outcome[agent] = 0;
         write_state_channels(world, agent, first);
     }
+    for (int32_t i = 0; out->reward_terms && i < world->sizes.agents * DRV_TERM_COUNT; i++) out->reward_terms[i] = 0.0f;
     *out->scene_index = *world->scene_index;
 }
 
@@ -56,9 +57,8 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->recorded[agent] = 0;
         world->steps_driven[agent] = 0;
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
-        for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
-            world->trial_reward[agent * DRV_TERM_COUNT + term] = 0.0f;
     }
+    for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
     drv_measures_begin(world);
     drv_events_begin(world, scratch);
 }

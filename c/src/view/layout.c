@@ -55,7 +55,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
         /* The sum of the rewards of all onsets is at most 1, so a later trial observes events unclipped. Progress is
          * small compared to them, or is clipped. */
         enum { ONSET = 1, RATE = 0 };
-#define X(symbol, name, weight, when) when ? config->weight : 0.0f,
+#define X(symbol, name, weight, when, shown) when ? config->weight : 0.0f,
         const float onsets[] = {DRV_REWARD_TERMS(X)};
 #undef X
         float best = 0.0f, worst = 0.0f;

@@ -1,0 +1,46 @@
+/* Which reward terms and which metrics does a batch have? */
+#include "step/columns.h"
+
+#include "step/metrics.h"
+
+/* Names of each term, and of the metric that is its sum over a trial. */
+static const struct {
+    const char *term, *metric;
+} names[DRV_TERM_COUNT] = {
+#define X(symbol, name, weight, when, shown) {#name, "reward_" #name},
+    DRV_REWARD_TERMS(X)
+#undef X
+};
+
+drv_columns drv_columns_of(const drv_config *config) {
+    drv_columns columns = {.terms = 0};
+#define X(symbol, name, weight, when, shown) \
+    if (shown == ALWAYS || config->weight != 0.0f) columns.term[columns.terms++] = DRV_TERM_##symbol;
+    DRV_REWARD_TERMS(X)
+#undef X
+    columns.metrics = columns.terms;
+#define X(symbol, name, shown, value) columns.metrics += (shown) ? 1 : 0;
+    DRV_METRICS(X)
+#undef X
+    return columns;
+}
+
+int32_t drv_term_names(const char **out, int32_t capacity) {
+    for (int32_t term = 0; term < DRV_TERM_COUNT && term < capacity; term++) out[term] = names[term].term;
+    return DRV_TERM_COUNT;
+}
+
+int32_t drv_metric_names(const drv_config *config, const char **out, int32_t capacity) {
+    const drv_columns columns = drv_columns_of(config);
+    int32_t count = 0;
+#define X(symbol, name, shown, value)             \
+    if (shown) {                                  \
+        if (count < capacity) out[count] = name;  \
+        count++;                                  \
+    }
+    DRV_METRICS(X)
+#undef X
+    for (int32_t i = 0; i < columns.terms; i++, count++)
+        if (count < capacity) out[count] = names[columns.term[i]].metric;
+    return count;
+}

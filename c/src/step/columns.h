@@ -1,0 +1,28 @@
+/* Which reward terms and which metrics does a batch have? A term or metric that its config does not use takes no memory
+ * and no time. */
+#ifndef DRV_COLUMNS_H
+#define DRV_COLUMNS_H
+
+#include "drive.h"
+
+enum {
+    WEIGHTED,
+    ALWAYS,
+    /* Terms that every batch has. */
+#define X(symbol, name, weight, when, shown) +(shown == ALWAYS)
+    DRV_COMMON_TERMS = 0 DRV_REWARD_TERMS(X)
+#undef X
+};
+
+#define X(symbol, name, weight, when, shown) &&((shown == ALWAYS) == ((int)DRV_TERM_##symbol < (int)DRV_COMMON_TERMS))
+_Static_assert(1 DRV_REWARD_TERMS(X), "the terms that every batch has are the first");
+#undef X
+
+typedef struct drv_columns {
+    int32_t terms, term[DRV_TERM_COUNT]; /* those whose sums a world keeps, as drv_term */
+    int32_t metrics;                     /* the figures of a trial; the last are the sums of the terms */
+} drv_columns;
+
+drv_columns drv_columns_of(const drv_config *config);
+
+#endif

@@ -1,0 +1,129 @@
+"""Is every reward term its weight times the fact that `Batch.reward_terms` has?"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scripted_events import wall
+from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, stage
+
+from drive_env import REWARD_TERMS, Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
+from drive_env.api.gym import DriveEnv, DriveVectorEnv
+
+WEIGHT_FIELDS = [field.name for field in dataclasses.fields(RewardConfig)]
+"""In the order of the terms."""
+
+
+def fact(batch, term):
+    return batch.reward_terms[:, REWARD_TERMS.index(term)].copy()
+
+
+def play(batch, steps, seed=0):
+    """Steps with seeded actions; yields after each of them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
+        yield
+
+
+def test_there_is_a_weight_for_every_term_in_their_order():
+    assert [name.removesuffix("_per_m").removesuffix("_per_s").removesuffix("_per_m_s") for name in WEIGHT_FIELDS
+            ] == list(REWARD_TERMS)
+
+
+def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
+    weights = dict(zip(WEIGHT_FIELDS, np.random.default_rng(1).uniform(-1, 1, len(WEIGHT_FIELDS)).tolist()))
+    scenes = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
+    config = {**IGNORE_ALL, "trial_steps": 30, "max_trials": 2, "reward": weights, "reward_terms": True,
+              "dynamics": {"min_speed_mps": -5.0}, "scene_order": "cycle"}
+    batch = batch_of(scenes, num_worlds=2, **config)
+    assert batch.reward_terms.shape == (12, len(REWARD_TERMS)) and (batch.reward_terms == 0).all()
+    largest = np.zeros(len(REWARD_TERMS))
+    for _ in play(batch, 70):
+        assert batch.rewards == pytest.approx(batch.reward_terms @ np.array(list(weights.values())), abs=1e-5)
+        assert (batch.reward_terms[batch.invalid_step] == 0).all()
+        largest = np.maximum(largest, np.abs(batch.reward_terms).max(axis=0))
+    silent = [name for name, most in zip(REWARD_TERMS, largest) if most == 0]
+    assert set(silent) <= {"goal", "collision"}  # which random driving need not meet
+
+
+def test_facts_do_not_depend_on_weights_and_change_no_reward():
+    scene = generate_scene("intersection", seed=3, agents=4)
+    config = {**IGNORE_ALL, "trial_steps": 40}
+    heavy = dict.fromkeys(WEIGHT_FIELDS, 3.0)
+    plain, facts = batch_of(scene, **config), batch_of(scene, reward_terms=True, **config)
+    weighted = batch_of(scene, reward_terms=True, reward=heavy, **config)
+    for _ in zip(*(play(batch, 50) for batch in (plain, facts, weighted))):
+        assert (plain.rewards == facts.rewards).all()
+        assert (facts.reward_terms == weighted.reward_terms).all()
+    assert list(plain.metrics()) == list(facts.metrics())
+
+
+def test_an_onset_has_the_fact_1_in_its_step():
+    scene = stage([driver(speed_mps=10.0), driver(0.0, 20.0, speed_mps=10.0, goal_m=(5.0, 20.0)),
+                   driver(0.0, 40.0, speed_mps=10.0), log_replay([(9.0, 40.0, 0.0, 0.0)] * 30)], [wall(9.0)])
+    batch = batch_of(scene, reward_terms=True, **IGNORE_ALL)
+    for _ in range(8):
+        drive(batch, 1)
+        events = batch.step_events()
+        for term in ("goal", "collision", "offroad"):
+            assert fact(batch, term).tolist() == events[term].tolist()
+    for had in ("had_goal", "had_collision", "had_offroad"):
+        assert batch.trial_state()[had].any()
+
+
+def test_time_runs_while_an_agent_drives_and_reverse_is_the_way_backwards():
+    """One rolls backwards at 2 m/s, one forwards, one stands in a wall from the first step on."""
+    scene = stage([driver(speed_mps=-2.0), driver(0.0, 20.0, speed_mps=2.0), driver(0.0, 40.0, speed_mps=10.0)],
+                  [wall(2.5, y_m=40.0)], dt_s=0.25)
+    batch = batch_of(scene, dynamics={"min_speed_mps": -5.0}, reward={"time_per_s": -0.1, "reverse_per_m": -2.0},
+                     reward_terms=True, trial_steps=4)
+    drive(batch, 1)
+    assert fact(batch, "time").tolist() == [0.25] * 3
+    assert fact(batch, "reverse").tolist() == [0.5, 0.0, 0.0]
+    drive(batch, 1)
+    assert fact(batch, "time").tolist() == [0.25, 0.25, 0.0]
+    drive(batch, 2)
+    report = batch.metrics()
+    assert report["reward_time"].value == pytest.approx(-0.1 * (1.0 + 1.0 + 0.25) / 3)
+    assert report["reward_reverse"].value == pytest.approx(-2.0 * 2.0 / 3)
+
+
+def test_a_term_without_weight_is_in_no_report():
+    scene = generate_scene("intersection", agents=2)
+    with batch_of(scene) as plain, batch_of(scene, reward={"time_per_s": 1.0}) as timed:
+        assert set(timed.metrics()) - set(plain.metrics()) == {"reward_time"}
+
+
+def test_infos_have_the_facts_on_request():
+    scene, config = generate_scene("intersection", agents=3), {"reward_terms": True}
+    batch = Batch([scene], config=config)
+    batch.reset(seed=4)
+    env = parallel_env(scenes=scene, config=config)
+    env.reset(seed=4)
+    actions = np.arange(3) * 30
+    for _ in range(3):
+        batch.step(actions)
+        infos = env.step({f"agent_{i}": action for i, action in enumerate(actions)})[-1]
+        for i in range(3):
+            assert infos[f"agent_{i}"]["reward_terms"].tolist() == batch.reward_terms[i].tolist()
+    kept = infos["agent_0"]["reward_terms"].copy()
+    env.step({f"agent_{i}": 0 for i in range(3)})
+    assert (infos["agent_0"]["reward_terms"] == kept).all()
+
+    one, many = DriveEnv(scene, config), DriveVectorEnv(2, scene, config)
+    one.reset(seed=4), many.reset(seed=4)
+    assert one.step(50)[-1]["reward_terms"].shape == (len(REWARD_TERMS),)
+    infos = many.step(np.array([50, 50]))[-1]
+    assert infos["reward_terms"].shape == (2, len(REWARD_TERMS)) and infos["_reward_terms"].all()
+    assert "reward_terms" not in parallel_env(scenes=scene).reset()[1]["agent_0"]
+
+
+def test_without_the_option_the_error_names_it():
+    with Batch("intersection") as batch, pytest.raises(AttributeError, match="reward_terms True only; that of this"):
+        batch.reward_terms  # noqa: B018
+
+
+def test_the_option_is_a_bool():
+    with pytest.raises(ConfigError, match="reward_terms is 1; it must be True or False"):
+        DriveConfig(reward_terms=1)
