@@ -27,7 +27,7 @@ def record_dtype(config: DriveConfig) -> np.dtype:
 
 def figures_of(records: npt.NDArray[np.void]) -> list[str]:
     """The metrics among the fields of trial records."""
-    return list(records.dtype.names[len(HEAD):])
+    return list((records.dtype.names or ())[len(HEAD):])
 
 
 def _are_records(records: object) -> bool:

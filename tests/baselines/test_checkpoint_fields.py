@@ -21,10 +21,10 @@ NULLABLE = {"scene_agents", "env_groups", "dt_s", "trial_steps", "agents_per_wor
 TEXT = {"folder", "device", "unit"}
 """Fields for which any text is valid."""
 
-FLAGS = {"previous_action", "anneal", "recompute_context", "resume", "overwrite", "compile", "tensorboard", "wandb",
-         "progress"}
+FLAGS = {"reward_terms", "previous_action", "anneal", "recompute_context", "resume", "overwrite", "compile",
+         "tensorboard", "wandb", "progress"}
 
-SIGNED = {"goal", "collision", "offroad", "progress_per_m", "min_speed_mps", "target_kl"}
+SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "observation", "dynamics", "reward", "scene_parameters"}
