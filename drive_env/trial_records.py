@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .binding import check, ffi, lib, per_thread
-from .config import DriveConfig
 from .errors import ConfigError, value_text
 from .native_batch import NativeBatch
 from .reports import PER_TRIAL, Figure, Metrics, metric_names
@@ -20,9 +19,9 @@ HEAD = (("episode", np.int64), ("world", np.int32), ("scene", np.int32), ("trial
         ("outcome", np.int32))
 
 
-def record_dtype(config: DriveConfig) -> np.dtype:
-    """The fields of a trial record: episode, world, scene, trial, agent and outcome, and every metric as a float32."""
-    return np.dtype([*HEAD, *((name, np.float32) for name in metric_names(config))])
+def record_dtype(metrics: list[str]) -> np.dtype:
+    """The fields of a trial record: episode, world, scene, trial, agent and outcome, and each metric as a float32."""
+    return np.dtype([*HEAD, *((name, np.float32) for name in metrics)])
 
 
 def figures_of(records: npt.NDArray[np.void]) -> list[str]:
@@ -34,8 +33,7 @@ def _are_records(records: object) -> bool:
     if not isinstance(records, np.ndarray) or records.ndim != 1 or records.dtype.names is None:
         return False
     figures = figures_of(records)
-    return (set(PER_TRIAL.values()) <= set(figures)
-            and records.dtype == np.dtype([*HEAD, *((name, np.float32) for name in figures)]))
+    return set(PER_TRIAL.values()) <= set(figures) and records.dtype == record_dtype(figures)
 
 
 def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
@@ -54,7 +52,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
         warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
                       f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
                       RuntimeWarning, stacklevel=3)
-    records = np.zeros(copied[0], record_dtype(core.config))
+    records = np.zeros(copied[0], record_dtype(names))
     for name, _ in HEAD:
         records[name] = head[name][: copied[0]]
     for index, name in enumerate(names):

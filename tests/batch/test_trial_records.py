@@ -8,6 +8,7 @@ import pytest
 
 import drive_env
 from drive_env import Batch, ConfigError, DriveConfig, trial_metrics
+from drive_env.reports import metric_names
 from drive_env.trial_records import record_dtype
 
 SCENES = [drive_env.generate_scene("town", seed=seed, agents=agents) for seed, agents in ((1, 3), (2, 5), (3, 4))]
@@ -186,8 +187,8 @@ def test_records_are_the_same_on_any_number_of_threads_and_taken_while_others_st
     (lambda: make().metrics(by=np.array(["scene", "world"])), "; it must be None, 'scene' or 'world'"),
     (lambda: make().metrics(by=np.array("scene")), "; it must be None, 'scene' or 'world'"),
     (lambda: trial_metrics(make().trial_records()[None]), "an array of Batch.trial_records, of one dimension"),
-    (lambda: trial_metrics(np.zeros((), record_dtype(DriveConfig()))), "an array of Batch.trial_records, of one "
-                                                                       "dimension"),
+    (lambda: trial_metrics(np.zeros((), record_dtype(metric_names(DriveConfig())))),
+     "an array of Batch.trial_records, of one dimension"),
     (lambda: trial_metrics(np.zeros(3)), "it must be an array of Batch.trial_records, of one dimension")])
 def test_what_cannot_be_is_refused_in_a_sentence(call, sentence):
     with pytest.raises(ConfigError) as refused:

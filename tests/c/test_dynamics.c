@@ -231,14 +231,14 @@ TEST(the_bins_are_evenly_spaced_and_the_middle_ones_are_zero) {
     for (int64_t a = 0; a < 7; a++)
         for (int64_t s = 0; s < 13; s++) {
             int64_t index = 13 * a + s, pair[2] = {a, s};
-            drv_control control = {{0.0f}}, same = {{0.0f}};
-            drv_actions_control((drv_actions){.bin = pair}, &bins, 0, control.value, 1);
-            drv_actions_control((drv_actions){.bin = &index}, &table, 0, same.value, 1);
-            CHECK_NEAR(control.value[0], -4.0 + 8.0 * (double)a / 6.0, 1e-6);
-            CHECK_NEAR(control.value[1], -0.6 + 1.2 * (double)s / 12.0, 1e-7);
-            CHECK(memcmp(&control, &same, sizeof same) == 0, "index %lld", (long long)index);
-            CHECK((a != 3 || control.value[0] == 0.0f) && (s != 6 || control.value[1] == 0.0f), "the middle is not 0");
-            CHECK((a % 6 != 0 || fabsf(control.value[0]) == 4.0f) && (s % 12 != 0 || fabsf(control.value[1]) == 0.6f),
+            float control[2] = {0.0f}, same[2] = {0.0f};
+            drv_actions_control((drv_actions){.bin = pair}, &bins, 0, control, 1);
+            drv_actions_control((drv_actions){.bin = &index}, &table, 0, same, 1);
+            CHECK_NEAR(control[0], -4.0 + 8.0 * (double)a / 6.0, 1e-6);
+            CHECK_NEAR(control[1], -0.6 + 1.2 * (double)s / 12.0, 1e-7);
+            CHECK(memcmp(control, same, sizeof same) == 0, "index %lld", (long long)index);
+            CHECK((a != 3 || control[0] == 0.0f) && (s != 6 || control[1] == 0.0f), "the middle is not 0");
+            CHECK((a % 6 != 0 || fabsf(control[0]) == 4.0f) && (s % 12 != 0 || fabsf(control[1]) == 0.6f),
                   "the outermost bins are not the limits");
         }
 }
@@ -266,22 +266,22 @@ TEST(a_control_is_written_as_the_action_that_stands_for_it) {
         drv_action_space space = drv_action_space_of(&config);
         for (int64_t index = 0; index < space.count; index++) {
             int64_t given = index, written = -1;
-            drv_control control = {{0.0f}};
-            drv_actions_control((drv_actions){.bin = &given}, &space, 0, control.value, 1);
-            drv_actions_write((drv_actions){.bin = &written}, &space, 0, control);
+            float control[DRV_ACTION_DIMENSIONS] = {0.0f};
+            drv_actions_control((drv_actions){.bin = &given}, &space, 0, control, 1);
+            drv_actions_write((drv_actions){.bin = &written}, &space, 0, control, 1);
             CHECK(written == index, "action %lld of model %d became %lld", (long long)index, config.dynamics,
                   (long long)written);
         }
         config.action_type = DRV_CONTINUOUS;
         space = drv_action_space_of(&config);
         float shares[DRV_ACTION_DIMENSIONS], far[DRV_ACTION_DIMENSIONS];
-        drv_control beyond = {{0.0f}};
-        for (int32_t i = 0; i < space.dimensions; i++) beyond.value[i] = i % 2 ? 1e3f : -1e3f;
-        drv_actions_write((drv_actions){.share = far}, &space, 0, beyond);
+        float beyond[DRV_ACTION_DIMENSIONS] = {0.0f};
+        for (int32_t i = 0; i < space.dimensions; i++) beyond[i] = i % 2 ? 1e3f : -1e3f;
+        drv_actions_write((drv_actions){.share = far}, &space, 0, beyond, 1);
         for (int32_t i = 0; i < space.dimensions; i++) CHECK(far[i] == (i % 2 ? 1.0f : -1.0f), "share %d", i);
-        drv_control limits = {{0.0f}};
-        drv_actions_control((drv_actions){.share = far}, &space, 0, limits.value, 1);
-        drv_actions_write((drv_actions){.share = shares}, &space, 0, limits);
+        float limits[DRV_ACTION_DIMENSIONS] = {0.0f};
+        drv_actions_control((drv_actions){.share = far}, &space, 0, limits, 1);
+        drv_actions_write((drv_actions){.share = shares}, &space, 0, limits, 1);
         CHECK(memcmp(shares, far, (size_t)space.dimensions * sizeof(float)) == 0, "model %d", config.dynamics);
     }
 }

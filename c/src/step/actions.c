@@ -108,12 +108,13 @@ void drv_actions_control(drv_actions actions, const drv_action_space *space, int
     }
 }
 
-void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent, drv_control control) {
+void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent, const float *control,
+                       int64_t stride) {
     const int64_t first = agent * space->width;
     int64_t index = 0;
     for (int32_t i = 0; i < space->dimensions; i++) {
         const drv_action_dimension *dimension = &space->dimension[i];
-        const float share = drv_share_of_control(dimension, control.value[i]);
+        const float share = drv_share_of_control(dimension, control[i * stride]);
         if (space->type == DRV_CONTINUOUS) {
             actions.share[first + i] = share;
             continue;

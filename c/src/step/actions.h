@@ -13,8 +13,8 @@ DRV_STEP_API drv_status drv_actions_check(const drv_world *world, int32_t world_
  * the first of `actions`. */
 DRV_STEP_API void drv_actions_control(drv_actions actions, const drv_action_space *space, int64_t agent, float *control,
                                       int64_t stride);
-/* Writes the action whose control is nearest to the given one. */
+/* Writes the action whose control is nearest to the given one, which is stored in the same way. */
 DRV_STEP_API void drv_actions_write(drv_actions actions, const drv_action_space *space, int64_t agent,
-                                    drv_control control);
+                                    const float *control, int64_t stride);
 
 #endif

@@ -62,12 +62,12 @@ static void replay_step(const drv_config *config, const drv_action_space *space,
     model->inverse(&replay->block, &next, limits, log->dt_s, fit);
     for (int32_t i = 0; i < replay->count; i++) {
         const bool valid = bits[first + i] & DRV_EXPERT_VALID;
-        drv_control wanted = {{0.0f}};
-        for (int32_t k = 0; valid && k < space->dimensions; k++) wanted.value[k] = replay->block.control[k][i];
+        float *control = &replay->block.control[0][i];
+        for (int32_t k = 0; !valid && k < space->dimensions; k++) control[k * DRV_MOTION_BLOCK] = 0.0f;
         if (valid && fit[i] & DRV_INVERSE_CLIPPED) bits[first + i] |= DRV_EXPERT_CLIPPED;
         if (valid && fit[i] & DRV_INVERSE_SLOW) bits[first + i] |= DRV_EXPERT_SLOW;
-        drv_actions_write(actions, space, first + i, wanted);
-        drv_actions_control(actions, space, first + i, &replay->block.control[0][i], DRV_MOTION_BLOCK);
+        drv_actions_write(actions, space, first + i, control, DRV_MOTION_BLOCK);
+        drv_actions_control(actions, space, first + i, control, DRV_MOTION_BLOCK);
     }
     model->advance(&replay->block, limits, log->dt_s);
 }

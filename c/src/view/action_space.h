@@ -6,11 +6,6 @@
 
 #include "drive.h"
 
-/* The values that an action sets, by dimension; 0 beyond the dimensions of the space. */
-typedef struct drv_control {
-    float value[DRV_ACTION_DIMENSIONS];
-} drv_control;
-
 /* The control that a share in [-1, 1] stands for. */
 static inline float drv_control_of_share(const drv_action_dimension *dimension, float share) {
     return share * (share < 0.0f ? -dimension->low : dimension->high);
