@@ -251,6 +251,15 @@ def test_the_error_of_an_env_index_out_of_range_names_the_range(indices, fault):
         assert env.get_attr("world", some) == [5]
 
 
+def test_infos_have_copies_of_the_facts_of_the_reward_terms_on_request():
+    env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT.replace(reward_terms=True))
+    env.reset()
+    infos = env.step(np.zeros(env.num_envs, int))[-1]
+    facts = env.batch.reward_terms.copy()
+    env.step(np.zeros(env.num_envs, int))
+    assert (np.stack([info["reward_terms"] for info in infos]) == facts).all() and facts.any()
+
+
 def test_the_worlds_are_drawn_side_by_side():
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     env = DriveVecEnv(TOWNS, num_worlds=3, config=SHORT, agents="all", render_mode="rgb_array")
