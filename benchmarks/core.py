@@ -18,6 +18,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -335,8 +336,8 @@ def page(found: dict) -> str:
     """The measured part of docs/performance.md."""
     fast = [(name, rate(value), f"{ratio:.2f}") for name, value, ratio in found["headline"]]
     parts = [
-        f"Measured {found['date']} on {found['machine']}, {found['threads']} usable threads, "
-        f"Python {found['python']}; one thread unless said otherwise, {found['scene']}, 64 worlds.",
+        textwrap.fill(f"Measured {found['date']} on {found['machine']}, {found['threads']} usable threads, "
+                      f"Python {found['python']}; one thread unless said otherwise, {found['scene']}, 64 worlds.", 120),
         table(("case", "agent-steps/s", "ratio to the plain reference"), fast),
         table(("phase", "ns per agent-step"), [(f"`{name}`", f"{ns:.0f}") for name, ns in found["phases"]]),
         table(("also", "measured"), [(name, value) for name, value in found["also"]]),

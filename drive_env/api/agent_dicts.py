@@ -6,7 +6,6 @@ the bytes that they were made from are unchanged.
 
 from __future__ import annotations
 
-import marshal
 from itertools import compress
 from typing import Any
 
@@ -38,8 +37,7 @@ class AgentDicts:
         self._views = list(batch.observations)
         self._templates = _InfoTemplates()
         self._codes: bytes | None = None
-        self._infos_by_agent: list[tuple[str, dict[str, bool | int]]] = []
-        self._packed_infos: bytes | None = None
+        self._infos: list[dict[str, bool | int]] = []
         self._any_decided = False
         self._staying: npt.NDArray[np.bool_] | None = None
         self.flagged = np.zeros(len(names), bool)
@@ -69,14 +67,9 @@ class AgentDicts:
         """Updates the infos after a step or reset; returns whether any code changed."""
         codes, trial = self._batch.code.tobytes(), self._batch.trial_index.item(0)
         if codes == self._codes and trial == self._templates.trial:
-            if self._packed_infos is None:
-                # Copies, since marshal would make one dict of those that are the same object.
-                self._packed_infos = marshal.dumps({agent: info.copy() for agent, info in self._infos_by_agent})
             return False
-        self._packed_infos = None
         self._templates.open(trial)
-        codes_of_agents = self._batch.code[self.indices].tolist()
-        self._infos_by_agent = [(agent, self._templates[code]) for agent, code in zip(self.agents, codes_of_agents)]
+        self._infos = [self._templates[code] for code in self._batch.code[self.indices].tolist()]
         self._any_decided = bool((self._batch.code >> lib.DRV_CODE_OUTCOME_SHIFT).any())
         self._codes = codes
         return True
@@ -99,10 +92,7 @@ class AgentDicts:
 
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""
-        if self._packed_infos is not None:
-            infos = marshal.loads(self._packed_infos)  # faster than copying the dicts one by one
-        else:
-            infos = {agent: info.copy() for agent, info in self._infos_by_agent}
+        infos: dict[str, dict[str, Any]] = dict(zip(self.agents, map(dict, self._infos)))
         add_reward_terms(infos.values(), self._batch, self.indices)
         return infos
 
