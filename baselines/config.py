@@ -152,6 +152,8 @@ class PPOConfig(_Plain):
     """Whether credit flows from a trial into the one before it (gae.py)."""
     gamma_trial: float | None = None
     """Discount across the end of a trial; None: `gamma`."""
+    normalise_advantages: Literal["batch", "trial"] = "batch"
+    """Over which steps advantages get mean 0 and standard deviation 1: all, or those of each trial index alone."""
     clip: float = 0.2
     """Ratios are clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5

@@ -22,6 +22,18 @@ def masked_mean(x: Tensor, loss_mask: Tensor, count: Tensor | float) -> Tensor:
     return torch.where(loss_mask, x, 0.0).sum() / count
 
 
+def sums_by_bin(x: Tensor, loss_mask: Tensor, bin_of: Tensor, bins: int) -> Tensor:
+    """(bins, ...) float64: this rank's sums over the masked entries of each bin.
+
+    Args:
+        x: (agents, steps, ...). Entries outside the mask may be NaN.
+        bin_of: (agents, steps), from 0 to `bins` - 1 inside the mask.
+    """
+    wide = torch.where(loss_mask.view(*loss_mask.shape, *[1] * (x.ndim - 2)), x, 0.0).double()
+    sums = torch.zeros(bins, *x.shape[2:], dtype=torch.float64, device=x.device)
+    return sums.index_add_(0, torch.where(loss_mask, bin_of, 0).long().flatten(), wide.flatten(0, 1))
+
+
 def normalised(advantages: Tensor, loss_mask: Tensor, ranks: Ranks) -> tuple[Tensor, Tensor, Tensor]:
     """Advantages with mean 0 and standard deviation 1 over the masked entries of all ranks; and both statistics."""
     wide = torch.where(loss_mask, advantages, 0.0).double()
@@ -30,6 +42,28 @@ def normalised(advantages: Tensor, loss_mask: Tensor, ranks: Ranks) -> tuple[Ten
     square = ranks.sum(torch.where(loss_mask, (wide - mean).square(), 0.0).sum())
     std = (square / count.clamp(min=1)).sqrt()
     scaled = ((wide - mean) / (std + EPSILON)).to(advantages.dtype)
+    return torch.where(loss_mask, scaled, 0.0), mean.float(), std.float()
+
+
+def normalised_by_trial(advantages: Tensor, loss_mask: Tensor, trial_index: Tensor, trials: int,
+                        ranks: Ranks) -> tuple[Tensor, Tensor, Tensor]:
+    """The same over the masked entries of each trial index alone.
+
+    Later trials, whose returns vary more, then have no larger weight in the policy loss than the first.
+
+    Args:
+        advantages, trial_index: (agents, steps). trials: of an episode.
+
+    Returns:
+        The advantages, and (trials,) means and standard deviations, NaN for a trial without masked entries.
+    """
+    trial = torch.where(loss_mask, trial_index, 0).long()
+    ones = loss_mask.double()
+    count, total = ranks.sum(sums_by_bin(torch.stack([ones, advantages.double()], -1), loss_mask, trial, trials)).T
+    mean = total / count
+    centred = advantages.double() - mean[trial]
+    std = (ranks.sum(sums_by_bin(centred.square(), loss_mask, trial, trials)) / count).sqrt()
+    scaled = (centred / (std[trial] + EPSILON)).to(advantages.dtype)
     return torch.where(loss_mask, scaled, 0.0), mean.float(), std.float()
 
 

@@ -13,7 +13,8 @@ What differs from CleanRL's PPO, and why:
 * Time limits are bootstrapped from the true last observation instead of treated as terminations (gae.py).
 * The policy is a transformer with a KV cache, so a minibatch is the whole rollout of some agents, as in CleanRL's PPO
   with an LSTM, and training attends to the tokens before the rollout, too (policy/kv_cache.py).
-* Advantages are normalised over the batch, not per minibatch: minibatches differ in how many steps they mask.
+* Advantages are normalised over the batch, or each trial index of it, not per minibatch: minibatches differ in how
+  many steps they mask.
 * The value loss is not clipped: clipping did not help in large comparisons (Andrychowicz et al. 2021).
 * `target_kl` is compared with the mean over an epoch's minibatches instead of the last one's KL, which is noisier.
 * The learning rate is annealed over agent-steps, since the number of updates depends on how long agents wait.
@@ -41,7 +42,7 @@ from drive_env import Batch
 from .config import PPOConfig, TrainConfig
 from .evaluate import joined
 from .gae import advantages
-from .losses import Losses, normalised, ppo_losses
+from .losses import Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
 from .policy.model import Policy
 from .rollout.batches import open_batches
 from .rollout.buffer import RolloutBuffer
@@ -49,7 +50,7 @@ from .rollout.collector import Collector
 from .run import Result, compiles, open_run
 from .tools.dist import Ranks
 from .tools.interrupts import Interrupted
-from .tools.metrics import Stopwatch, rollout_metrics, to_floats, with_counts
+from .tools.metrics import Stopwatch, per_trial, rollout_metrics, to_floats, with_counts
 
 ADAM_EPSILON = 1e-5
 """The usual value of PPO; it bounds the step size while second moments are small."""
@@ -132,8 +133,8 @@ class Learner:
         # Advantages, normalised over the loss masks of all ranks.
         advantage, returns = advantages(buffer.steps(), config.gamma, config.gae_lambda, config.credit,
                                         config.gamma_trial)
-        metrics = rollout_metrics(buffer, returns, self.max_trials, ranks)
-        normal, metrics["advantage_mean"], metrics["advantage_std"] = normalised(advantage, buffer.loss_mask, ranks)
+        normal, statistics = self.normalise(advantage, buffer)
+        metrics = rollout_metrics(buffer, returns, self.max_trials, ranks) | statistics
 
         # Epochs over minibatches of agents.
         order, counts = self.shuffle(buffer)
@@ -151,6 +152,17 @@ class Learner:
         if not all(torch.isfinite(torch.tensor([logged[name] for name in ("policy_loss", "value_loss", "grad_norm")]))):
             raise FloatingPointError(f"a loss of update {counters['update']} is not finite: {logged}")
         return logged | self._env_metrics() | self._times(agent_steps, env_steps, time.perf_counter() - start)
+
+    def normalise(self, advantage: Tensor, buffer: RolloutBuffer) -> tuple[Tensor, dict[str, Tensor]]:
+        """Normalised advantages, and the statistics before; where an episode has several trials, of each trial too."""
+        normal, mean, std = normalised(advantage, buffer.loss_mask, self.ranks)
+        metrics = {"advantage_mean": mean, "advantage_std": std}
+        if self.max_trials > 1:
+            of_trial, mean, std = normalised_by_trial(advantage, buffer.loss_mask, buffer.trial_index, self.max_trials,
+                                                      self.ranks)
+            metrics |= per_trial("advantage_trial_{}_mean", mean) | per_trial("advantage_trial_{}_std", std)
+            normal = of_trial if self.config.normalise_advantages == "trial" else normal
+        return normal, metrics
 
     def shuffle(self, buffer: RolloutBuffer) -> tuple[list[Tensor], list[list[int]]]:
         """For every epoch the agents in random order, and the loss-mask count of each minibatch over all ranks."""
@@ -170,12 +182,14 @@ class Learner:
         """
         config, ranks, minibatches = self.config, self.ranks, self.config.minibatches
         sums, norms, steps, gap = None, 0.0, 0, None
+        of_trial = torch.zeros(self.max_trials, 2, dtype=torch.float64, device=buffer.first.device)
         for epoch, (agents, epoch_counts) in enumerate(zip(order, counts)):
             kl = 0.0
             for minibatch, count in zip(agents.view(minibatches, -1), epoch_counts):
                 if count == 0:  # on all ranks
                     continue
-                losses, log_ratio = self.losses(buffer, minibatch, advantage[minibatch], returns[minibatch], count)
+                losses, log_ratio, entropy = self.losses(buffer, minibatch, advantage[minibatch], returns[minibatch],
+                                                         count)
                 self.optimizer.zero_grad(set_to_none=False)
                 losses.total.backward()
                 ranks.sum_gradients(self.policy.parameters())
@@ -183,12 +197,19 @@ class Learner:
                 self.optimizer.step()
                 parts = torch.stack([part.detach() for part in losses])
                 gap = log_ratio.abs().max() if gap is None else gap
+                if self.max_trials > 1:
+                    of_trial += sums_by_bin(torch.stack([torch.ones_like(entropy), entropy], -1),
+                                            buffer.loss_mask[minibatch], buffer.trial_index[minibatch], self.max_trials)
                 sums, kl, steps = parts if sums is None else sums + parts, kl + losses.kl, steps + 1
             # Reading the KL synchronises ranks and device, so it is read only where it can end the epochs.
             if config.target_kl is not None and steps and epoch + 1 < config.epochs \
                     and float(ranks.sum(kl.clone())) / sum(n > 0 for n in epoch_counts) > config.target_kl:
                 break
-        return self._learning_metrics(sums, norms, steps, gap, buffer.first.device)
+        metrics = self._learning_metrics(sums, norms, steps, gap, buffer.first.device)
+        if self.max_trials > 1:
+            count, total = ranks.sum(of_trial).T
+            metrics |= per_trial("entropy_trial_{}", total / count)
+        return metrics
 
     def _learning_metrics(self, sums: Tensor | None, norms: Tensor | float, steps: int, gap: Tensor | None,
                           device: torch.device) -> dict[str, Tensor]:
@@ -200,11 +221,14 @@ class Learner:
                                 torch.tensor(self.learning_rate, device=device)]))
 
     def losses(self, buffer: RolloutBuffer, agents: Tensor, advantage: Tensor, returns: Tensor,
-               count: int) -> tuple[Losses, Tensor]:
-        """The losses of a minibatch of agents, and its log ratios, (agents, steps).
+               count: int) -> tuple[Losses, Tensor, Tensor]:
+        """The losses of a minibatch of agents.
 
         Args:
             count: entries of the minibatch's loss mask over all ranks.
+
+        Returns:
+            The losses, and the log ratios and entropies of its steps, (agents, steps) without gradients.
         """
         part = buffer.select(agents)
         prefix = self.collector.cache.prefix(agents, part.start_written, part.start_position)
@@ -212,9 +236,11 @@ class Learner:
         parameters, values = self.policy(part.observations, part.previous_actions, part.first, part.valid_token,
                                          prefix, used=loss_mask)
         log_probs = actor.log_prob(parameters, torch.where(loss_mask[..., None], part.actions, 0))
-        losses = ppo_losses(log_probs, actor.entropy(parameters), values, part.log_probs, advantage, returns,
-                            loss_mask, count, self.config)
-        return losses, torch.where(loss_mask, log_probs.detach() - part.log_probs, 0.0)
+        entropy = actor.entropy(parameters)
+        losses = ppo_losses(log_probs, entropy, values, part.log_probs, advantage, returns, loss_mask, count,
+                            self.config)
+        log_ratio, entropy = (torch.where(loss_mask, x.detach(), 0.0) for x in (log_probs - part.log_probs, entropy))
+        return losses, log_ratio, entropy
 
     def set_learning_rate(self, counters: dict[str, int]) -> None:
         """Warm-up over updates, times annealing over agent-steps."""

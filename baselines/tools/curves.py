@@ -9,6 +9,17 @@ CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), 
           ("kl", "clipped"), ("grad_norm",))
 """The metrics of each panel."""
 
+PER_TRIAL = ("trial_{}_score", "entropy_trial_{}", "value_trial_{}_explained", "advantage_trial_{}_std")
+"""The metrics of further panels, with one curve per trial, where an episode has several trials."""
+
+
+def panels_of(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """The metrics of each panel for the lines of a log."""
+    trials = 0
+    while any(PER_TRIAL[0].format(trials) in line for line in lines):
+        trials += 1
+    return [*CURVES, *(tuple(map(name.format, range(trials))) for name in PER_TRIAL if trials > 1)]
+
 
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line."""
@@ -16,11 +27,13 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
-    figure = Figure(figsize=(13, 7), layout="constrained")
+    panels = panels_of(lines)
+    columns = len(panels) // 2
+    figure = Figure(figsize=(13 / 3 * columns, 7), layout="constrained")
     FigureCanvasAgg(figure)
     points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
                                  if line["kind"] == kind and line.get(name) is not None]
-    for axes, names in zip(figure.subplots(2, 3).flat, CURVES):
+    for axes, names in zip(figure.subplots(2, columns).flat, panels):
         # One colour per metric.
         for index, name in enumerate(names):
             colour = f"C{index}"

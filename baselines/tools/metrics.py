@@ -10,6 +10,7 @@ from torch import Tensor
 
 from drive_env import Figure
 
+from ..losses import sums_by_bin
 from ..rollout.buffer import RolloutBuffer
 from .dist import Ranks
 
@@ -30,7 +31,7 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
         "terminations", "truncations", "truncation", "trial_ended")]).double()
     edges = torch.tensor(LEFT_EDGES, device=loss_mask.device)
     by_left = _value_sums(torch.bucketize(buffer.steps_left, edges, right=True), len(LEFT_EDGES) + 1, buffer, returns)
-    by_trial = _value_sums(buffer.trial_index.long(), max_trials, buffer, returns)
+    by_trial = _value_sums(buffer.trial_index, max_trials, buffer, returns)
     packed = ranks.sum(torch.cat([agent_steps[None], flags, by_left.flatten(), by_trial.flatten()]))
     agent_steps, flags = packed[0], packed[1:5]
     by_left, by_trial = (part.view(-1, 5) for part in packed[5:].split([by_left.numel(), by_trial.numel()]))
@@ -51,12 +52,10 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
 def _value_sums(index: Tensor, bins: int, buffer: RolloutBuffer, returns: Tensor) -> Tensor:
     """(bins, 5): over the masked steps of each bin the count, and the sums of R, R^2, R - V, (R - V)^2."""
     loss_mask = buffer.loss_mask
-    error = torch.where(loss_mask, returns - buffer.values, 0.0).double()
-    wide = torch.where(loss_mask, returns, 0.0).double()
+    error = (returns - buffer.values).double()
+    wide = returns.double()
     parts = torch.stack([loss_mask.double(), wide, wide.square(), error, error.square()], -1)
-    index = torch.where(loss_mask, index, 0).flatten()
-    sums = torch.zeros(bins, 5, dtype=torch.float64, device=loss_mask.device)
-    return sums.index_add_(0, index, parts.flatten(0, 1))
+    return sums_by_bin(parts, loss_mask, index, bins)
 
 
 def _value_metrics(name: str, sums: Tensor) -> dict[str, Tensor]:
@@ -64,6 +63,11 @@ def _value_metrics(name: str, sums: Tensor) -> dict[str, Tensor]:
     variance = square / count - (total / count).square()
     explained = 1 - (error_square / count - (error / count).square()) / variance
     return {f"{name}_count": count, f"{name}_loss": 0.5 * error_square / count, f"{name}_explained": explained}
+
+
+def per_trial(name: str, figures: Tensor) -> dict[str, Tensor]:
+    """A metric for each trial of an episode: `name` with `{}` replaced by the trial's index."""
+    return {name.format(trial): figure for trial, figure in enumerate(figures)}
 
 
 def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from small import ALONE, LONG, TINY, clone, make_collector
 
 from baselines.config import PPOConfig
 from baselines.gae import advantages
-from baselines.losses import masked_mean, normalised, ppo_losses
+from baselines.losses import masked_mean, normalised, normalised_by_trial, ppo_losses
 from baselines.ppo import Learner, make_optimizer
 from baselines.tools.dist import Ranks
 from baselines.tools.metrics import rollout_metrics
@@ -43,11 +43,11 @@ def learned(learner, buffer):
     scaled, mean, spread = normalised(advantage, buffer.loss_mask, ALONE)
     agents = torch.arange(len(buffer.first))
     learner.optimizer.zero_grad()
-    losses, log_ratio = learner.losses(buffer, agents, scaled, returns, int(buffer.loss_mask.sum()))
+    losses, log_ratio, entropy = learner.losses(buffer, agents, scaled, returns, int(buffer.loss_mask.sum()))
     losses.total.backward()
     gradients = {name: p.grad.clone() for name, p in learner.policy.named_parameters() if p.grad is not None}
     return {**figures, **losses._asdict(), **gradients, "mean": mean, "spread": spread, "log_ratio": log_ratio,
-            "advantage": scaled, "returns": returns}
+            "entropy_of_step": entropy, "advantage": scaled, "returns": returns}
 
 
 def differing(one, other):
@@ -188,6 +188,53 @@ def test_advantages_are_normalised_over_the_loss_masks_of_all_ranks():
     others = [torch.tensor([part.numel(), part.sum()]), (part - x[loss_mask].double().mean()).square().sum()]
     found, _, _ = normalised(x[one], loss_mask[one], Two(0, 2, torch.device("cpu")))
     assert torch.allclose(found, scaled[one], atol=1e-5)
+
+
+def test_advantages_of_each_trial_are_normalised_like_a_batch_of_that_trial_alone():
+    torch.manual_seed(1)
+    x, loss_mask = torch.randn(10, 8), torch.rand(10, 8) < 0.7
+    trial = torch.randint(0, 3, (10, 8), dtype=torch.int32)
+    x = torch.where(loss_mask, x * (1 + trial) + 2 * trial, NAN)
+    trial[~loss_mask] = torch.iinfo(torch.int32).max
+    scaled, mean, std = normalised_by_trial(x, loss_mask, trial, 4, ALONE)
+    assert not scaled[~loss_mask].any()
+    for index in range(3):
+        chosen = loss_mask & (trial == index)
+        alone, alone_mean, alone_std = normalised(x, chosen, ALONE)
+        assert torch.allclose(scaled[chosen], alone[chosen], atol=1e-6)
+        assert (mean[index], std[index]) == (pytest.approx(alone_mean.item()), pytest.approx(alone_std.item()))
+    assert mean[3].isnan() and std[3].isnan(), "there is no step of that trial"
+
+
+def test_an_update_reports_the_spread_of_advantages_and_the_entropy_of_each_trial():
+    """Together they are those of the whole loss mask: the mean entropy, and the total variance."""
+    learner, buffer = learner_and_segment()
+    advantage, returns = advantages(buffer.steps(), 0.97, 0.9)
+    figures = rollout_metrics(buffer, returns, 2, ALONE)
+    normal, spread = learner.normalise(advantage, buffer)
+    assert torch.equal(normal, normalised(advantage, buffer.loss_mask, ALONE)[0])
+    learner.set_learning_rate({"agent_steps": 0, "update": 0})
+    order, counts = [torch.arange(len(buffer.first))], [[int(buffer.loss_mask.sum())]]
+    learned = learner.learn(buffer, normal, returns, order, counts)
+    count = torch.stack([figures[f"value_trial_{trial}_count"] for trial in range(2)])
+    each = lambda found, name: torch.stack([found[name.format(trial)].double() for trial in range(2)])
+    entropy = (count * each(learned, "entropy_trial_{}")).sum() / count.sum()
+    assert count.min() > 50 and entropy.item() == pytest.approx(learned["entropy"].item(), rel=1e-5)
+    mean, std = each(spread, "advantage_trial_{}_mean"), each(spread, "advantage_trial_{}_std")
+    variance = (count * (std**2 + (mean - spread["advantage_mean"])**2)).sum() / count.sum()
+    assert variance.sqrt().item() == pytest.approx(spread["advantage_std"].item(), rel=1e-5)
+
+
+def test_normalising_by_trial_is_an_option():
+    learner, buffer = learner_and_segment()
+    advantage, _ = advantages(buffer.steps(), 0.97, 0.9)
+    config = replace(CONFIG, normalise_advantages="trial")
+    learner = Learner(learner.policy, learner.optimizer, config, ALONE, learner.collector)
+    normal, _ = learner.normalise(advantage, buffer)
+    for trial in range(2):
+        chosen = normal[buffer.loss_mask & (buffer.trial_index == trial)]
+        assert chosen.mean().item() == pytest.approx(0, abs=1e-5)
+        assert chosen.std(correction=0).item() == pytest.approx(1, rel=1e-4)
 
 
 def test_an_optimiser_step_with_an_empty_loss_mask_is_skipped():

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, LONG, clone, make_collector
 
 from baselines.gae import advantages
-from baselines.tools.curves import draw_curves
+from baselines.tools.curves import CURVES, draw_curves, panels_of
 from baselines.tools.log import Log
 from baselines.tools.log_file import read_lines
 from baselines.tools.metrics import LEFT_EDGES, rollout_metrics, to_floats
@@ -56,6 +56,14 @@ def test_a_log_has_null_for_nan_and_drops_lines_after_the_resumed_update(tmp_pat
     assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_the_curves_of_several_trials_have_panels_of_their_own():
+    line = lambda *names: {"kind": "update", "agent_steps": 1, **dict.fromkeys(names, 0.5)}
+    assert panels_of([]) == panels_of([line("trial_0_score")]) == list(CURVES)
+    panels = panels_of([line("trial_0_score", "trial_1_score", "entropy_trial_0")])
+    assert panels[: len(CURVES)] == list(CURVES) and len(panels) == len(CURVES) + 4
+    assert panels[len(CURVES)] == ("trial_0_score", "trial_1_score")
 
 
 def test_a_mute_log_writes_nothing(tmp_path):

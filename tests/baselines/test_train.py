@@ -81,6 +81,29 @@ def test_metrics_by_bin_sum_to_the_whole(run):
         assert line["parity_gap"] < 1e-4 and line["grad_norm"] > 0
 
 
+def test_figures_of_single_trials_are_logged_where_an_episode_has_several(run, tmp_path):
+    names = {"entropy_trial_0", "advantage_trial_0_mean", "advantage_trial_0_std", "entropy_trial_1",
+             "advantage_trial_1_mean", "advantage_trial_1_std"}
+    config, result, _ = run
+    one = ppo.train(config.changed(ppo={"agent_steps": 500}, env={"drive": {"max_trials": 1}},
+                                   run={"folder": str(tmp_path)}))
+    logged = lambda lines: {name for line in lines for name in line if name.startswith(("entropy_", "advantage_t"))}
+    assert (logged(result.lines), logged(one.lines)) == (names, set())
+
+
+def test_the_table_of_the_docs_has_the_metrics_of_an_update(run):
+    page = (ROOT / "baselines" / "README.md").read_text()
+    table = page.partition("| metrics of an update |")[2].partition("\n\n")[0]
+    written = {name for row in re.findall("^[|] (.*?) [|]", table, re.MULTILINE) for name in re.findall("`(.*?)`", row)}
+    patterns = {re.sub("<[a-z]+>", "[0-9a-z]+", name) for name in written}
+    update, evaluation = (next(line for line in run[1].lines if line["kind"] == kind)
+                          for kind in ("update", "evaluation"))
+    matches = {name: {pattern for pattern in patterns if re.fullmatch(pattern, name)}
+               for name in update.keys() - evaluation.keys()}
+    assert all(len(found) == 1 for found in matches.values()), matches
+    assert set().union(*matches.values()) == patterns
+
+
 def test_the_largest_seed_trains_and_resumes(tmp_path):
     """On resuming, and on every rank, numbers are added to it."""
     config = tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"seed": 2**63 - 1})

@@ -49,7 +49,7 @@ def gradients(ranks, some_agents):
     agents = torch.arange(len(buffer.first))[some_agents]
     scaled, _, _ = normalised(advantage[agents], buffer.loss_mask[agents], ranks)
     count = int(ranks.sum(buffer.loss_mask[agents].sum()))
-    losses, _ = learner.losses(buffer, agents, scaled, returns[agents], count)
+    losses, _, _ = learner.losses(buffer, agents, scaled, returns[agents], count)
     losses.total.backward()
     ranks.sum_gradients(collector.policy.parameters())
     return {name: p.grad for name, p in collector.policy.named_parameters()}
