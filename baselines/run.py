@@ -21,7 +21,7 @@ from .tools import checkpoint
 from .tools.curves import draw_curves
 from .tools.dist import Ranks, join
 from .tools.interrupts import Interrupted, Interrupts
-from .tools.log import Log, check_loggers
+from .tools.log import Log, check_loggers, report
 from .tools.log_file import LOG, read_lines
 from .tools.metrics import with_counts
 from .tools.run_folder import Claim, claimed
@@ -98,6 +98,8 @@ class Run:
         self.ranks.on_main(self._claim.prepare)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         run.progress, self.config.ppo.agent_steps, self.config.to_dict(), self._claim.check)
+        if self.ranks.is_main and (warning := short_context(policy, collector)):
+            report(warning)
         if self.ranks.is_main and not resumed:
             self._evaluate("random_policy", random_policy(run.seed))
         self._started = time.perf_counter()
@@ -170,14 +172,24 @@ class Run:
                  else nullcontext())
         try:
             with eager:
-                report = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
-                                  self.config.env.threads)
-            metrics = with_counts(report)
+                figures = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
+                                   self.config.env.threads)
+            metrics = with_counts(figures)
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         finally:
             torch.set_rng_state(random_state)
         self._log.write(kind, self.counters, metrics)
+
+
+def short_context(policy: Policy, collector: Collector) -> str | None:
+    """A sentence if a memory does not hold an episode of several trials: what it forgets, a later trial cannot use."""
+    batch = collector.batches[0]
+    trials, trial_steps = batch.config.max_trials, max(roles.trial_steps for roles in batch.roles)
+    if trials == 1 or not policy.has_memory or policy.context >= trials * trial_steps:
+        return None
+    return (f"model.context is {policy.context}; to attend to all earlier trials of an episode it must be at least "
+            f"{trials * trial_steps}, max_trials {trials} x {trial_steps} steps")
 
 
 def compiles(config: TrainConfig, device: torch.device) -> bool:

@@ -104,6 +104,17 @@ def test_the_table_of_the_docs_has_the_metrics_of_an_update(run):
     assert set().union(*matches.values()) == patterns
 
 
+@pytest.mark.parametrize("trials, model, warns", [
+    (2, {"context": 47}, True), (2, {"context": 48}, False), (1, {"context": 5}, False),
+    (2, {"memory": "none"}, False)])
+def test_a_context_shorter_than_an_episode_of_several_trials_is_reported(tmp_path, capsys, trials, model, warns):
+    config = tiny_config(tmp_path, ppo={"agent_steps": 100}, env={"drive": {"max_trials": trials}})
+    ppo.train(config.changed(model=model))
+    sentence = ("baselines: model.context is 47; to attend to all earlier trials of an episode it must be at least 48, "
+                "max_trials 2 x 24 steps\n")
+    assert (sentence in capsys.readouterr().err) == warns
+
+
 def test_the_largest_seed_trains_and_resumes(tmp_path):
     """On resuming, and on every rank, numbers are added to it."""
     config = tiny_config(tmp_path, ppo={"agent_steps": 500}, run={"seed": 2**63 - 1})
@@ -129,7 +140,7 @@ def test_a_failed_evaluation_is_reported_and_training_continues(tmp_path, monkey
 
     monkeypatch.setattr(run_module, "evaluate", breaks)
     result = ppo.train(tiny_config(tmp_path, run={"evaluate_updates": 1, "progress": progress}))
-    printed = capsys.readouterr().err.splitlines()
+    printed = [line for line in capsys.readouterr().err.splitlines() if " failed: " in line]
     assert printed[:2] == [f"baselines: {kind} failed: RuntimeError: no scene today"
                         for kind in ("random_policy at update 0", "evaluation at update 1")]
     failed = [line for line in result.lines if line["kind"] == "evaluation"]
