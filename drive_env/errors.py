@@ -141,15 +141,15 @@ def checked_int(name: str, value: Any, low: int, high: int, error: type[DriveErr
     return found
 
 
-def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
+def checked_path(path: str | os.PathLike, extensions: tuple[str, ...]) -> str:
     """The path of a file to be written, as text; checked before the work that produces the file.
 
     Args:
         path: to check.
-        endings: the suffixes allowed, in lower case.
+        extensions: those allowed, in lower case, such as ".html".
 
     Raises:
-        ConfigError: it is not a path, has another suffix, is not that of a file, or its folder does not exist.
+        ConfigError: it is not a path, has another extension, is not that of a file, or its folder does not exist.
     """
     try:
         path = os.fspath(path)
@@ -158,8 +158,8 @@ def checked_path(path: str | os.PathLike, endings: tuple[str, ...]) -> str:
         raise ConfigError(f"path is {value_text(path)}; it must be a str or os.PathLike") from None
     except UnicodeEncodeError:
         raise ConfigError(f"path is {value_text(path)}; it has a character that no file name can have") from None
-    if not isinstance(path, str) or not path.lower().endswith(endings):
-        raise ConfigError(f"path is {value_text(path)}; it must end in {' or '.join(endings)}")
+    if not isinstance(path, str) or not path.lower().endswith(extensions):
+        raise ConfigError(f"path is {value_text(path)}; it must end in {' or '.join(extensions)}")
     if "\0" in path or os.path.exists(path) and not os.path.isfile(path):
         raise ConfigError(f"path is {value_text(path)}; it must be that of a regular file, "
                           "not of a folder, a pipe or a device, and without NUL")

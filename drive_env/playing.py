@@ -53,9 +53,9 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
     done = ended = 0
     while ended < trials:
         batch.step(act())
-        closes = bool(batch.trial_ended[0])
-        ended += closes
-        done = ended * calls - 1 if closes else done + 1  # a trial that ends early counts as complete
+        ends_trial = bool(batch.trial_ended[0])
+        ended += ends_trial
+        done = ended * calls - 1 if ends_trial else done + 1  # a trial that ends early counts as complete
         if progress is not None:
             progress(done, trials * calls - 1)
-        yield closes
+        yield ends_trial

@@ -226,13 +226,13 @@ def test_the_line_of_a_replay_names_the_agent_of_its_figures(tmp_path, monkeypat
 
 def test_help_names_every_ending_that_a_command_writes():
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
-    from drive_env.render.chart import CHART_ENDINGS
-    from drive_env.render.film import FILM_ENDINGS
+    from drive_env.render.chart import CHART_EXTENSIONS
+    from drive_env.render.film import FILM_EXTENSIONS
 
-    for command, endings in (("inspect", CHART_ENDINGS), ("play", (*FILM_ENDINGS, ".png")),
+    for command, extensions in (("inspect", CHART_EXTENSIONS), ("play", (*FILM_EXTENSIONS, ".png")),
                              ("replay", (".html", ".htm")), ("convert", (".drv",))):
         output = run(command, "--help")
-        assert [ending for ending in endings if not re.search(rf"{re.escape(ending)}\b", output)] == []
+        assert [one for one in extensions if not re.search(rf"{re.escape(one)}\b", output)] == []
 
 
 WITHOUT = ("import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"

@@ -29,8 +29,8 @@ class Camera:
     def to_pixels(self, points_m: np.ndarray) -> np.ndarray:
         """(..., 2) metres to (..., 2) pixels, float64."""
         sine, cosine = math.sin(self.up_rad), math.cos(self.up_rad)
-        turn = self.pixels_per_m * np.array([[sine, -cosine], [-cosine, -sine]])
-        return (points_m - np.array(self.centre_m)) @ turn + np.array(self.middle_px)
+        pixels_from_m = self.pixels_per_m * np.array([[sine, -cosine], [-cosine, -sine]])
+        return (points_m - np.array(self.centre_m)) @ pixels_from_m + np.array(self.middle_px)
 
 
 def fitted(box_m: tuple[float, float, float, float], area_px: tuple[float, float, float, float]) -> Camera:

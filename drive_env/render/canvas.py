@@ -81,9 +81,9 @@ class Canvas:
             return left + width
         rows = slice(max(top, 0), max(top + height, 0))
         columns = slice(max(left, 0), max(left + width, 0))
-        under = self.picture[rows, columns]
-        alpha = mask[rows.start - top :, columns.start - left :][: under.shape[0], : under.shape[1], None]
-        under[...] = (under * (255 - alpha) + np.array(colour, np.uint16) * alpha) // 255
+        background = self.picture[rows, columns]
+        alpha = mask[rows.start - top :, columns.start - left :][: background.shape[0], : background.shape[1], None]
+        background[...] = (background * (255 - alpha) + np.array(colour, np.uint16) * alpha) // 255
         return left + width
 
 
@@ -103,9 +103,9 @@ def _text_mask(text, size):
     font = _font(size)
     ascent, descent = font.getmetrics()
     width = max(1, round(font.getlength(text)))
-    page = image.new("L", (width, ascent + descent))
-    image_draw.Draw(page).text((0, ascent), text, fill=255, font=font, anchor="ls")
-    return np.asarray(page).astype(np.uint16)
+    bitmap = image.new("L", (width, ascent + descent))
+    image_draw.Draw(bitmap).text((0, ascent), text, fill=255, font=font, anchor="ls")
+    return np.asarray(bitmap).astype(np.uint16)
 
 
 def fixed(points: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How are a scene and the metrics of a run plotted? By matplotlib, in the format of the path's ending."""
+"""How are a scene and the metrics of a run plotted? By matplotlib, in the format of the path's extension."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .extra import need
 from .ground import UNKNOWN_WIDTH_M
 from .traffic import BODY, placed_shape
 
-CHART_ENDINGS = (".png", ".svg", ".pdf")
+CHART_EXTENSIONS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 150
 LONG_SIDE_INCHES = 13.0
-LEAST_SIDE_SHARE = 0.4
+MIN_SIDE_SHARE = 0.4
 
 LINE_STYLES = {  # kind: colour, points wide
     "driveway": (colours.DRIVEWAY, 0.8),
@@ -48,10 +48,10 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
         config: assigns the roles; None: the defaults.
 
     Raises:
-        ConfigError, SceneError: the path has another ending, or the config does not fit the scene.
+        ConfigError, SceneError: the path has another extension, or the config does not fit the scene.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = checked_path(path, CHART_ENDINGS)
+    path = checked_path(path, CHART_EXTENSIONS)
     if not isinstance(scene, Scene):
         raise ConfigError(f"scene is {value_text(scene)}; it must be a Scene, see load_scene and generate_scene")
     roles = assign_roles(scene, checked_config(config))
@@ -79,16 +79,16 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
         path: ends in .png, .svg or .pdf.
 
     Raises:
-        ConfigError: the history is empty, or the path has another ending.
+        ConfigError: the history is empty, or the path has another extension.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = checked_path(path, CHART_ENDINGS)
+    path = checked_path(path, CHART_EXTENSIONS)
     if not isinstance(history, (list, tuple)) or not history or not all(isinstance(one, dict) for one in history):
         raise ConfigError(f"history is {value_text(history)}; it must be a list of at least one report of metrics")
     # One curve per name, over the trials if they are counted.
     names = list(dict.fromkeys(name for report in history for name in report))
     curves = {name: np.array([_value(report.get(name)) for report in history]) for name in names}
-    place = curves.pop("trials", np.arange(len(history), dtype=float))
+    x = curves.pop("trials", np.arange(len(history), dtype=float))
     panels = _panels(list(curves))
     rows = -(-len(panels) // 2)
     figure = need("matplotlib.figure").Figure(figsize=(11.0, 3.0 * rows), layout="constrained")
@@ -97,11 +97,12 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
     for axes, (title, members) in zip(grid.flat, panels.items(), strict=False):
         for number, name in enumerate(members):
             style = _curve_style(name, number, len(members), len(history))
-            axes.plot(place, curves[name], label=name, **style)
+            axes.plot(x, curves[name], label=name, **style)
         axes.set_title(title)
         axes.set_xlabel("trials" if "trials" in names else "report")
         axes.grid(color=_rgb(colours.ASPHALT), linewidth=0.6)
         axes.legend(fontsize=8, frameon=False)
+    # The last row may have one panel too many.
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     figure.savefig(path, dpi=DOTS_PER_INCH)
@@ -118,8 +119,8 @@ def _box(scene, roles):
         scene.objects.goal_m[roles.objects[: roles.num_agents]]])
     low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
     # Limit the aspect ratio: a single straight road would give an extremely wide picture.
-    missing = np.maximum(LEAST_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
-    return low - missing / 2, high + missing / 2
+    padding = np.maximum(MIN_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
+    return low - padding / 2, high + padding / 2
 
 
 def _lines_of(scene, kind):
@@ -144,10 +145,8 @@ def _plot_roads(axes, scene):
 
 def _plot_lanes(axes, scene):
     roads = scene.roads
-    ends = []
-    middles, directions = [], []
+    lines, middles, directions, ends = [], [], [], []
     lanes = np.flatnonzero(roads.kind == ROAD_KIND_CODES["lane"])
-    lines = []
     # Points of every lane, its middle and direction, and its end if it has no successors.
     for lane in lanes.tolist():
         points = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[lane] : roads.start[lane + 1]]
@@ -155,8 +154,8 @@ def _plot_lanes(axes, scene):
             continue
         lines.append(points)
         step = np.diff(points, axis=0)
-        along = np.cumsum(np.hypot(*step.T))
-        segment = int(np.searchsorted(along, along[-1] / 2))
+        arc_m = np.cumsum(np.hypot(*step.T))
+        segment = int(np.searchsorted(arc_m, arc_m[-1] / 2))
         middles.append((points[segment] + points[segment + 1]) / 2)
         directions.append(step[segment] / max(float(np.hypot(*step[segment])), 1e-6))
         if not len(scene.lanes.after(lane)):
@@ -212,13 +211,13 @@ def _plot_objects(axes, roles: Roles):
 
 def _panels(names):
     """Titles and the curves that share a unit, in the order of `names`."""
-    ends = ("score", "goal", "collision", "offroad", "timeout")
-    panels = {"share of trials": [name for name in names if name in ends],
+    rates = ("score", "goal", "collision", "offroad", "timeout")
+    panels = {"share of trials": [name for name in names if name in rates],
               "score by trial": [name for name in names if re.fullmatch(r"trial_\d+_score", name)],
               "score above that of trial 0": [name for name in names if name.startswith("ada_delta_")],
               "reward": [name for name in names if name.startswith("reward")]}
-    taken = {name for members in panels.values() for name in members}
-    panels |= {name: [name] for name in names if name not in taken}
+    grouped = {name for members in panels.values() for name in members}
+    panels |= {name: [name] for name in names if name not in grouped}
     return {title: members for title, members in panels.items() if members}
 
 

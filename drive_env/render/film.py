@@ -14,7 +14,7 @@ from . import colours
 from .colours import mixed
 from .extra import need
 
-FILM_ENDINGS = (".mp4", ".gif")
+FILM_EXTENSIONS = (".mp4", ".gif")
 FPS_LIMIT = 240
 
 H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
@@ -22,6 +22,9 @@ H264_OPTIONS = {"crf": "20", "preset": "veryfast"}
 
 GIF_TICKS_PER_S = 100
 """The delays of a GIF are whole hundredths of a second."""
+
+MIN_GIF_TICKS = 2
+"""Most viewers show a frame with a shorter delay for a tenth of a second."""
 
 GIF_COLOURS = 128
 
@@ -43,21 +46,20 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
         The number of frames.
 
     Raises:
-        ConfigError: the path has another suffix, fps is not in (0, 240], or a frame has not the size of the first one.
+        ConfigError: the path has another extension, fps is not in (0, 240], or the sizes of the frames differ.
         CallError: there are no frames.
         MissingExtraError: the packages of the extra `render` are not installed.
         OSError: the file cannot be written.
     """
-    path = checked_path(path, FILM_ENDINGS)
-    ending = os.path.splitext(path)[1].lower()
+    path = checked_path(path, FILM_EXTENSIONS)
     fps = plain(fps)
     if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not 0 < fps <= FPS_LIMIT:
         raise ConfigError(f"fps is {value_text(fps)}; it must be above 0 and at most {FPS_LIMIT}")
-    checked = _checked(_called(frames) if callable(frames) else iter(frames))
+    checked = _checked_frames(_frames_of(frames) if callable(frames) else iter(frames))
     first = next(checked, None)
     if first is None:
         raise CallError(f"there is no frame to write to {path}")
-    write = _write_mp4 if ending == ".mp4" else _write_gif
+    write = _write_mp4 if path.lower().endswith(".mp4") else _write_gif
     return write(first, chain([first], checked), path, fps)
 
 
@@ -69,26 +71,26 @@ def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
         columns: frames per row, from 1 to 1000.
 
     Raises:
-        ConfigError: columns is out of its range, or a frame has not the size of the first one.
+        ConfigError: columns is out of its range, or the sizes of the frames differ.
         CallError: there are no frames.
     """
     columns = checked_int("columns", columns, 1, 1000)
-    frames = list(_checked(iter(frames)))
+    frames = list(_checked_frames(iter(frames)))
     if not frames:
         raise CallError("there is no frame to put on a sheet")
     height, width = frames[0].shape[:2]
     columns = min(columns, len(frames))
     rows = -(-len(frames) // columns)
-    down, across = height + SHEET_GAP_PX, width + SHEET_GAP_PX
-    sheet = np.full((rows * down, columns * across, 3), colours.FAINT, np.uint8)
-    for place, frame in enumerate(frames):
-        top, left = place // columns * down, place % columns * across
+    row_px, column_px = height + SHEET_GAP_PX, width + SHEET_GAP_PX
+    sheet = np.full((rows * row_px, columns * column_px, 3), colours.FAINT, np.uint8)
+    for index, frame in enumerate(frames):
+        top, left = index // columns * row_px, index % columns * column_px
         sheet[top : top + height, left : left + width] = frame
     return np.ascontiguousarray(sheet[:-SHEET_GAP_PX, :-SHEET_GAP_PX])
 
 
 def write_picture(picture: np.ndarray, path: str | os.PathLike) -> None:
-    """Writes a picture, (h, w, 3) uint8 RGB, as a PNG to `path`, whatever its ending.
+    """Writes a picture, (h, w, 3) uint8 RGB, as a PNG to `path`, whatever its extension.
 
     Raises:
         MissingExtraError: the packages of the extra `render` are not installed.
@@ -97,12 +99,14 @@ def write_picture(picture: np.ndarray, path: str | os.PathLike) -> None:
     need("PIL.Image").fromarray(picture).save(path, format="PNG", optimize=True)
 
 
-def _called(make_frame):
+def _frames_of(make_frame):
+    """The results of a function up to the first None."""
     while (frame := make_frame()) is not None:
         yield frame
 
 
-def _checked(frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+def _checked_frames(frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """The frames, each checked when it is requested: uint8, RGB, and of the size of the first one."""
     shape = None
     for number, frame in enumerate(frames):
         frame = np.asarray(frame)
@@ -140,15 +144,16 @@ def _write_gif(first, frames, path, fps):
     palette = _gif_palette(image, first)
     count = 0
 
-    def pages():
+    def quantised():
         nonlocal count
         for frame in frames:
             count += 1
             yield image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE)
 
-    page = pages()
-    next(page).save(path, format="GIF", save_all=True, append_images=page, loop=0, optimize=False,
-                    duration=max(2, round(GIF_TICKS_PER_S / fps)) * 1000 // GIF_TICKS_PER_S)
+    # Pillow takes the remaining images from the generator one by one.
+    images = quantised()
+    next(images).save(path, format="GIF", save_all=True, append_images=images, loop=0, optimize=False,
+                    duration=max(MIN_GIF_TICKS, round(GIF_TICKS_PER_S / fps)) * 1000 // GIF_TICKS_PER_S)
     return count
 
 

@@ -16,7 +16,7 @@ from ..names import named_arguments
 from ..playing import Policy, Progress, play_trials
 from ..reports import Figure
 from ..scenes import Scenes
-from .film import FILM_ENDINGS, contact_sheet, write_picture, write_video
+from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
 from .view import SceneView
 
 POLICIES = (*playing.POLICIES, "replay")
@@ -24,6 +24,7 @@ POLICIES = (*playing.POLICIES, "replay")
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 
 FILM_FPS_LIMIT = 100
+"""Films of smaller time steps leave out frames."""
 
 HOLD_S = 0.8
 """A film repeats the last frame of a trial for this long."""
@@ -62,23 +63,23 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         ConfigError, SceneError: an argument is out of its range.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = checked_path(path, (*FILM_ENDINGS, ".png"))
+    path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
     playing.check_policy(policy, POLICIES)
     config = _config(checked_config(config), policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
-        film = path.lower().endswith(FILM_ENDINGS)
-        look = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
+        film = path.lower().endswith(FILM_EXTENSIONS)
+        scene_view = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
         batch.reset()
-        moments = _moments(batch, act, look, progress)
+        frames = _frames(batch, act, scene_view, progress)
         if film:
             dt_s = batch.roles[int(batch.scene_index[0])].dt_s
             # Steps shorter than a frame: keep every n-th, and the last of each trial.
             stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
             fps = 1 / (dt_s * stride)
-            write_video(_with_holds(_every(moments, stride), round(HOLD_S * fps)), path, fps=fps)
+            write_video(_with_holds(_every_nth(frames, stride), round(HOLD_S * fps)), path, fps=fps)
         else:
-            write_picture(_sheet(moments), path)
+            write_picture(_sheet(frames), path)
         return batch.metrics()
 
 
@@ -100,37 +101,37 @@ def _actor(batch, policy, seed):
     return lambda: FULL_BRAKE if batch.trial_state()["had_goal"][0] else driver.act_all()
 
 
-def _moments(batch, act, look, progress) -> Iterator[tuple[np.ndarray, bool]]:
+def _frames(batch, act, scene_view, progress) -> Iterator[tuple[np.ndarray, bool]]:
     """The frames of one episode, and whether each is the last of its trial."""
-    yield look.frame(), False
-    for closes in play_trials(batch, act, batch.config.max_trials, progress):
-        yield look.frame(), closes
+    yield scene_view.frame(), False
+    for ends_trial in play_trials(batch, act, batch.config.max_trials, progress):
+        yield scene_view.frame(), ends_trial
 
 
-def _every(moments, stride):
-    for number, (frame, closes) in enumerate(moments):
-        if number % stride == 0 or closes:
-            yield frame, closes
+def _every_nth(frames, n):
+    for index, (frame, ends_trial) in enumerate(frames):
+        if index % n == 0 or ends_trial:
+            yield frame, ends_trial
 
 
-def _with_holds(moments, hold_frames):
-    for frame, closes in moments:
-        for _ in range(1 + hold_frames * closes):
+def _with_holds(frames, hold_frames):
+    for frame, ends_trial in frames:
+        for _ in range(1 + hold_frames * ends_trial):
             yield frame
 
 
-def _sheet(moments):
+def _sheet(frames):
     """One row of frames per trial, evenly spaced from its first to its last."""
-    rows, kept = [], _Spread(SHEET_COLUMNS)
-    for frame, closes in moments:
-        kept.add(frame)
-        if closes:
-            rows += kept.chosen(frame)
-            kept = _Spread(SHEET_COLUMNS)
-    return contact_sheet(rows, SHEET_COLUMNS)
+    selected, trial = [], _EvenlySpaced(SHEET_COLUMNS)
+    for frame, ends_trial in frames:
+        trial.add(frame)
+        if ends_trial:
+            selected += trial.selected(frame)
+            trial = _EvenlySpaced(SHEET_COLUMNS)
+    return contact_sheet(selected, SHEET_COLUMNS)
 
 
-class _Spread:
+class _EvenlySpaced:
     """Evenly spaced frames of a trial of unknown length: when there are too many, every second one is dropped."""
 
     def __init__(self, count: int):
@@ -145,6 +146,6 @@ class _Spread:
             self._kept = self._kept[::2]
             self._stride *= 2
 
-    def chosen(self, last: np.ndarray) -> list[np.ndarray]:
-        places = np.linspace(0, len(self._kept) - 1, self._count).round().astype(int)
-        return [*(self._kept[place] for place in places[:-1]), last]
+    def selected(self, last: np.ndarray) -> list[np.ndarray]:
+        indices = np.linspace(0, len(self._kept) - 1, self._count).round().astype(int)
+        return [*(self._kept[index] for index in indices[:-1]), last]

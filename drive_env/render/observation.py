@@ -49,7 +49,7 @@ def decode_observation(observation: np.ndarray, layout: dict[str, Feature]) -> O
     filled = {block: {short: quantity[slots[block]] for short, quantity in features.items()}
               for block, features in blocks.items()}
     return Observation(present=own["ego/present"] > 0, own=own, partners=filled["partners"], roads=filled["roads"],
-                 partner_slots=slots["partners"], road_slots=slots["roads"])
+                       partner_slots=slots["partners"], road_slots=slots["roads"])
 
 
 def to_scene_frame(points_m: np.ndarray, pose: tuple[float, float, float]) -> np.ndarray:

@@ -8,8 +8,8 @@ from ..scenes.scene import ROAD_KINDS
 from . import colours
 from .camera import Camera
 from .canvas import Canvas, text_width
-from .panel import STATE_TEXT, Sizes
 from .observation import Observation, to_scene_frame
+from .panel import STATE_TEXT, Sizes
 from .traffic import BODY, placed_shape
 
 Pose = tuple[float, float, float]
@@ -71,10 +71,10 @@ def draw_ego_text(canvas: Canvas, sizes: Sizes, observation: Observation, name: 
                  f"speed {own['ego/speed']:.1f} m/s, {own['ego/acceleration']:+.1f} m/s2",
                  f"wheel {np.degrees(own['ego/steering']):+.0f} deg, goal {own['ego/goal_distance']:.0f} m",
                  f"observes {len(observation.partner_slots)} vehicles, {len(observation.road_slots)} segments"]
-        lines += [f"previous trial: {STATE_TEXT[state]}" for state, outcome in enumerate(colours.STATE_NAMES)
-                  if own.get(f"trial/outcome_{outcome}", 0.0) > 0]
-    line = round(1.45 * sizes.text)
+        lines += [f"previous trial: {STATE_TEXT[outcome]}" for outcome, outcome_name in enumerate(colours.STATE_NAMES)
+                  if own.get(f"trial/outcome_{outcome_name}", 0.0) > 0]
+    line_px = round(1.45 * sizes.text)
     width = max(text_width(text, sizes.text) for text in lines) + 2 * sizes.gap
-    canvas.bar(0, sizes.top, width, sizes.top + line * len(lines) + 0.5 * sizes.gap, colours.PAPER)
+    canvas.bar(0, sizes.top, width, sizes.top + line_px * len(lines) + 0.5 * sizes.gap, colours.PAPER)
     for number, text in enumerate(lines):
-        canvas.text(sizes.gap, sizes.top + line * (number + 0.5), text, sizes.text, colours.INK)
+        canvas.text(sizes.gap, sizes.top + line_px * (number + 0.5), text, sizes.text, colours.INK)

@@ -13,9 +13,9 @@ from .snapshot import Snapshot
 TEXT_SHARE = 1 / 48
 """Height of text as a share of the picture's: 15 pixels at 720, 22 at 1080."""
 
-LEAST_TEXT_PX, MOST_TEXT_PX = 10, 32
+MIN_TEXT_PX, MAX_TEXT_PX = 10, 32
 
-MOST_TRIAL_BOXES = 16
+MAX_TRIAL_BOXES = 16
 """Episodes of more trials have no boxes."""
 
 BAR_LENGTHS_M = (1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -43,7 +43,7 @@ class Sizes:
 
 def panel_sizes(width: int, height: int) -> Sizes:
     """Legible sizes; narrow pictures get a second line in the bottom bar."""
-    text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), LEAST_TEXT_PX, MOST_TEXT_PX))
+    text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), MIN_TEXT_PX, MAX_TEXT_PX))
     line = round(1.7 * text)
     shown = (*AGENT_STATES, colours.LOG_REPLAY, colours.STATIC)
     longest = sum(text_width(f"{STATE_TEXT[state]} 00", text) + 2.4 * text for state in shown)
@@ -63,8 +63,8 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     middle = sizes.top / 2
     dt_s, trial_steps = snapshot.roles.dt_s, snapshot.roles.trial_steps
     clock = f"{snapshot.steps * dt_s:.1f} of {trial_steps * dt_s:.1f} s"
-    count = f"trial index {snapshot.trial}, {snapshot.max_trials} trial{'s' * (snapshot.max_trials > 1)}"
-    boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MOST_TRIAL_BOXES else 0
+    trial_text = f"trial index {snapshot.trial}, {snapshot.max_trials} trial{'s' * (snapshot.max_trials > 1)}"
+    boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MAX_TRIAL_BOXES else 0
     box = round(0.95 * text)
 
     # From the right: the clock as text, then as a bar.
@@ -76,19 +76,19 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     canvas.bar(bar_left, middle - 0.2 * text, bar_left + share * 7 * text, middle + 0.2 * text, colours.INK)
 
     # Left of it the trial and its boxes, then the title if it fits.
-    count_left = bar_left - 2 * gap - boxes * (box + 2) - gap - text_width(count, text)
-    end = canvas.text(count_left, middle, count, text, colours.INK) + gap
+    trial_left = bar_left - 2 * gap - boxes * (box + 2) - gap - text_width(trial_text, text)
+    end = canvas.text(trial_left, middle, trial_text, text, colours.INK) + gap
     for trial in range(boxes):
         left = end + trial * (box + 2)
         _draw_box(canvas, left, middle, box, trial == snapshot.trial,
                   goal_shares[trial] if trial < len(goal_shares) else None)
-    if text_width(title, text) + 2 * gap < count_left:
+    if text_width(title, text) + 2 * gap < trial_left:
         canvas.text(gap, middle, title, text, colours.INK)
 
 
-def _draw_box(canvas, left, middle, box, is_now, share):
+def _draw_box(canvas, left, middle, box, is_current, share):
     low, high = middle - box / 2, middle + box / 2
-    canvas.bar(left, low, left + box, high, colours.INK if is_now else colours.FAINT)
+    canvas.bar(left, low, left + box, high, colours.INK if is_current else colours.FAINT)
     canvas.bar(left + 1, low + 1, left + box - 1, high - 1, colours.PAPER)
     if share is not None:
         full = high - 1 - share * (box - 2)

@@ -20,12 +20,12 @@ _ALLOWED = ", ".join(map(repr, RENDER_MODES))
 class Screen:
     """Shows one world of an env's batch according to the env's render mode.
 
+    The first `show` imports the packages and opens the window.
+
     Args:
         batch: of the env.
         mode: the env's `render_mode`; None draws nothing.
         world: index of the world.
-
-    Packages are imported and windows opened by the first `show`.
 
     Raises:
         ConfigError: the mode is not one of `RENDER_MODES`.

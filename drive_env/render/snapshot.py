@@ -12,6 +12,7 @@ from ..roles import Roles
 from .colours import DRIVING, LOG_REPLAY, STATE_NAMES, STATIC
 
 STATE_OF_OUTCOME = np.array([STATE_NAMES.index(name) if name else DRIVING for name in OUTCOMES], np.uint8)
+"""Index into `STATE_NAMES` by the code of `outcome`; an agent without an outcome drives."""
 
 
 @dataclass(frozen=True)

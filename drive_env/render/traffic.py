@@ -13,18 +13,18 @@ from .canvas import Canvas, fixed
 from .colours import mixed
 from .snapshot import Snapshot
 
-LEAST_LENGTH_PX = 9.0
+MIN_LENGTH_PX = 9.0
 """Shorter vehicles are drawn this long, so that they are visible in a picture 400 pixels wide."""
 
 DETAIL_PIXELS_PER_M = 2.6
 """At smaller scales vehicles are drawn without outline and mark, which would hide their colour."""
 
-INDEX_HEIGHT_M, LEAST_INDEX_PX = 2.4, 9
+INDEX_HEIGHT_M, MIN_INDEX_PX = 2.4, 9
 """Agent indices are as high as a car is wide, and omitted if that is too small to read."""
 
-LEAST_GOAL_PX = 3.0
+MIN_GOAL_PX = 3.0
 OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
-                       for state in (colours.DRIVING, colours.STATIC))
+                          for state in (colours.DRIVING, colours.STATIC))
 """Colours of the goals of driving agents and of other agents, paler than the vehicles."""
 
 TRAIL_WIDTH_M = 0.35
@@ -53,9 +53,10 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
     if times < 2:
         return
     points = camera.to_pixels(past_xy_m)
-    edges = np.linspace(0, times - 1, TRAIL_BANDS + 1).round().astype(int)
+    bounds = np.linspace(0, times - 1, TRAIL_BANDS + 1).round().astype(int)
     moving = np.flatnonzero(snapshot.present & (snapshot.state != colours.STATIC))
-    for band, (first, last) in enumerate(pairwise(edges)):
+    # Older bands are closer to the colour of asphalt.
+    for band, (first, last) in enumerate(pairwise(bounds)):
         share = (band + 1) / (TRAIL_BANDS + 1)
         for state in np.unique(snapshot.state[moving]):
             lines = [points[first : last + 1, vehicle] for vehicle in moving[snapshot.state[moving] == state]]
@@ -67,7 +68,7 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
 
 def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
     """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other."""
-    radius = max(radius_m * camera.pixels_per_m, LEAST_GOAL_PX)
+    radius = max(radius_m * camera.pixels_per_m, MIN_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)
     for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.agent_state.tolist(),
                                      snapshot.had_goal.tolist(), strict=True):
@@ -80,9 +81,9 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
 def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
     """Draws every vehicle on the map by its state, agents on top."""
     # Shapes of all vehicles at once, short ones enlarged.
-    true_px = snapshot.length_m * camera.pixels_per_m
-    enlarged = np.maximum(1.0, LEAST_LENGTH_PX / true_px)
-    size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlarged[:, None]
+    length_px = snapshot.length_m * camera.pixels_per_m
+    enlargement = np.maximum(1.0, MIN_LENGTH_PX / length_px)
+    size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlargement[:, None]
     shapes = {"body": BODY, "windscreen": WINDSCREEN, "cross": CROSS}
     placed = {name: fixed(camera.to_pixels(placed_shape(shape, snapshot.xy_m, snapshot.heading_rad, size_m)))
               for name, shape in shapes.items()}
@@ -94,7 +95,7 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
         state = snapshot.state[vehicle]
         colour, dark = colours.STATE_COLOURS[state], DARK_COLOURS[state]
         if snapshot.kind[vehicle] == OBJECT_KIND_CODES["pedestrian"]:
-            canvas.disc(middles[vehicle], max(true_px[vehicle] / 2, LEAST_LENGTH_PX / 3), colour)
+            canvas.disc(middles[vehicle], max(length_px[vehicle] / 2, MIN_LENGTH_PX / 3), colour)
             continue
         canvas.fill(placed["body"][vehicle], colour)
         if in_detail:
@@ -122,9 +123,9 @@ def placed_shape(shape: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray,
     return np.stack([ahead * cosine - left * sine, ahead * sine + left * cosine], axis=2) + xy_m[:, None]
 
 
-def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """Writes the index of each agent beside its vehicle, at most `most` pixels high, unless too small to read."""
-    size = _index_size(camera, most)
+def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_px: int) -> None:
+    """Writes the index of each agent beside its vehicle, at most `max_px` pixels high, unless too small to read."""
+    size = _index_size(camera, max_px)
     if not size:
         return
     agents = np.flatnonzero(snapshot.present[: snapshot.roles.num_agents])
@@ -132,9 +133,9 @@ def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most:
         canvas.text(x + 0.5 * size, y - 1.1 * size, str(agent), size, colours.INK)
 
 
-def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: int) -> None:
-    """Writes the index of each driving agent in its goal, at most `most` pixels high, unless too small to read."""
-    size = _index_size(camera, most)
+def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_px: int) -> None:
+    """Writes the index of each driving agent in its goal, at most `max_px` pixels high, unless too small to read."""
+    size = _index_size(camera, max_px)
     if not size:
         return
     agents = np.flatnonzero(snapshot.agent_state == colours.DRIVING)
@@ -142,7 +143,7 @@ def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, most: 
         canvas.text(x, y, str(agent), size, colours.INK, align=0.5)
 
 
-def _index_size(camera, most):
+def _index_size(camera, max_px):
     """Pixels; 0 if too small to read."""
-    size = min(most, round(INDEX_HEIGHT_M * camera.pixels_per_m))
-    return size if size >= LEAST_INDEX_PX else 0
+    size = min(max_px, round(INDEX_HEIGHT_M * camera.pixels_per_m))
+    return size if size >= MIN_INDEX_PX else 0

@@ -78,7 +78,7 @@ class SceneView:
         self._layout = batch.observation_layout()
         self._backdrop: _Backdrop | None = None
         self._last_time = (-1, -1, -1)
-        self._past: deque[np.ndarray] = deque()
+        self._past_xy_m: deque[np.ndarray] = deque()
         self._goal_shares: list[float | None] = []
         self._followed_pose = (0.0, 0.0, 0.0)
 
@@ -127,8 +127,8 @@ class SceneView:
             centre_m=(x_m, y_m), pixels_per_m=free / self.span_m, up_rad=heading_rad,
             # Below the middle, to show more of the area ahead than of the area behind.
             middle_px=(self.width / 2, self._sizes.top + 0.62 * free))
-        number = self.world * self.batch.agents_per_world + self.agent
-        observation = decode_observation(self.batch.float_observations(number), self._layout)
+        index = self.world * self.batch.agents_per_world + self.agent
+        observation = decode_observation(self.batch.float_observations(index), self._layout)
         ground.draw(canvas, camera, smooth=False)
         draw_observed_roads(canvas, camera, observation, self._followed_pose)
         self._draw_vehicles(canvas, camera, snapshot)
@@ -137,10 +137,10 @@ class SceneView:
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
-                           bool(self.batch.waits[number]))
+                           bool(self.batch.waits[index]))
 
     def _draw_vehicles(self, canvas, camera, snapshot):
-        draw_trails(canvas, camera, snapshot, np.stack(self._past))
+        draw_trails(canvas, camera, snapshot, np.stack(self._past_xy_m))
         draw_vehicles(canvas, camera, snapshot)
         draw_agent_indices(canvas, camera, snapshot, self._sizes.text)
 
@@ -156,14 +156,14 @@ class SceneView:
         if backdrop is None or backdrop.ground.scene is not snapshot.roles.scene:
             self._backdrop = backdrop = self._new_backdrop(snapshot)
             is_new_scene = True
-        moment = (snapshot.episode, snapshot.trial, snapshot.steps)
-        if is_new_scene or moment[:2] != self._last_time[:2] or moment < self._last_time:
-            self._past = deque(maxlen=max(2, round(TRAIL_S / snapshot.roles.dt_s) + 1))
+        time = (snapshot.episode, snapshot.trial, snapshot.steps)
+        if is_new_scene or time[:2] != self._last_time[:2] or time < self._last_time:
+            self._past_xy_m = deque(maxlen=max(2, round(TRAIL_S / snapshot.roles.dt_s) + 1))
         if is_new_scene or snapshot.episode != self._last_time[0]:
             self._goal_shares = []
-        self._last_time = moment
-        self._past.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))
-        # Trials without a frame have no share; those of an earlier episode are dropped.
+        self._last_time = time
+        self._past_xy_m.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))
+        # Trials without a frame have no share. Later trials are dropped: a state that was loaded can be an earlier one.
         shares = self._goal_shares[: snapshot.trial]
         shares += [None] * (snapshot.trial - len(shares))
         self._goal_shares = [*shares, float(snapshot.had_goal.mean())]
@@ -174,14 +174,14 @@ class SceneView:
         ground = Ground(snapshot.roles.scene)
         picture = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
         area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
-        camera = fitted(_interesting_box(snapshot.roles), area)
+        camera = fitted(_box_of_starts_logs_and_goals(snapshot.roles), area)
         if self.view == "scene":
             ground.draw(Canvas(picture), camera)
         return _Backdrop(ground, picture, camera)
 
 
-def _interesting_box(roles) -> tuple[float, float, float, float]:
-    """Low and high corner of all starts, logs and goals with a margin, m."""
+def _box_of_starts_logs_and_goals(roles) -> tuple[float, float, float, float]:
+    """low x, low y, high x, high y with a margin, m."""
     frames, valid = roles.frames, roles.frames.valid[:, roles.objects]
     points = np.concatenate([
         np.stack([frames.x_m[:, roles.objects][valid], frames.y_m[:, roles.objects][valid]], axis=1),

@@ -67,10 +67,10 @@ def test_a_gif_keeps_the_colours_of_states_that_come_late(tmp_path):
     assert np.abs(picture[2, 2].astype(int) - colours.LAND).max() <= 4
 
 
-@pytest.mark.parametrize("ending", ["mp4", "gif"])
-def test_a_function_is_called_until_it_returns_none(tmp_path, ending):
+@pytest.mark.parametrize("extension", ["mp4", "gif"])
+def test_a_function_is_called_until_it_returns_none(tmp_path, extension):
     left = list(frames())
-    assert write_video(lambda: left.pop(0) if left else None, tmp_path / f"film.{ending}") == len(SHADES)
+    assert write_video(lambda: left.pop(0) if left else None, tmp_path / f"film.{extension}") == len(SHADES)
     assert left == []
 
 
