@@ -82,7 +82,7 @@ class _Store:
         self._offset = 0
 
     def put(self, name: str, values: np.ndarray, quantum: float = 1.0, order: int = FIRST_ORDER) -> None:
-        """Values of shape (series, frames), or (n,), which is one series."""
+        """Appends values of shape (series, frames), or (n,), which is one series; the rest as for `encoded`."""
         values = np.atleast_2d(values)
         planes = encoded(values, quantum, order)
         series, frames = values.shape

@@ -14,7 +14,7 @@ SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "groun
            "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
 """The page's JavaScript files, in the order of their concatenation."""
 
-SLOT = re.compile(r"<!-- (title|style|script|recording) -->")
+PLACEHOLDER = re.compile(r"<!-- (title|style|script|recording) -->")
 """A placeholder in page.html."""
 
 NAMES_IN_TITLE = 3
@@ -28,7 +28,7 @@ def fill_page(recording: RecordedTrials, title: str | None = None) -> str:
         "script": f"<script>\n(() => {{\n\"use strict\";\n\n{_scripts()}}})();\n</script>",
         "recording": base64.b64encode(pack_recording(recording)).decode(),
     }
-    return SLOT.sub(lambda slot: parts[slot[1]], _read("page.html"))
+    return PLACEHOLDER.sub(lambda found: parts[found[1]], _read("page.html"))
 
 
 def _default_title(recording):

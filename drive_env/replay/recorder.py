@@ -104,7 +104,10 @@ class Recorder:
                          tuple(trial.finished() for trial in self._trials))
 
     def _opens_trial(self, agents):
-        """Whether the observations are the first of a trial: only then had no action an effect and did no trial end."""
+        """Whether the observations are the first of a trial: those of a reset, or of a restart step.
+
+        A restart step is one in which no action had an effect and no trial ended.
+        """
         batch = self.batch
         restarted = batch.invalid_step[agents].all() and not batch.trial_ended[agents].any()
         return restarted or batch.first[agents].any()
@@ -118,10 +121,9 @@ class Recorder:
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
         acted = (~batch.invalid_step[agents] & bool(trial.frames))[:, None]
         onsets = batch.step_events(self.world)
-        # The first frame of a trial has no events: those in the batch belong to the step before.
+        # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
         events = np.stack([onsets[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
-        # It has no actions either, for the same reason.
-        actions = np.where(acted, _shares(batch.actions[agents], batch.config), 0.0)
+        actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
@@ -130,8 +132,8 @@ class Recorder:
             outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own])
 
 
-def _shares(actions, config):
-    """(R, dimensions) continuous actions of actions of any type."""
+def _continuous(actions, config):
+    """(R, dimensions) continuous actions equal to actions of the config's type."""
     if config.action_type == "continuous":
         return actions
     dimensions = action_dimensions(config)

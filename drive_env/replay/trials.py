@@ -17,8 +17,8 @@ FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_st
 EVENTS = ("goal", "collision", "offroad")
 """The rewarded events, in the order of the reward terms."""
 
-SLOT_BLOCKS = ("partners", "roads")
-"""Blocks of an observation whose features have slots."""
+SETS = ("partners", "roads")
+"""The sets of an observation: features with slots."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,4 +73,4 @@ class RecordedTrials:
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:
     """The features without slots, one number per agent."""
-    return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SLOT_BLOCKS]
+    return [feature for feature in layout.values() if feature.name.partition("/")[0] not in SETS]

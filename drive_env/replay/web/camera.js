@@ -1,12 +1,12 @@
 /* Which pixel shows which point of the scene? The scene's y points up, the screen's down; scale in pixels per metre. */
 
-const LARGEST_SCALE = 80;
-const SMALLEST_SCALE = 0.2;
+const MAX_SCALE = 80;
+const MIN_SCALE = 0.2;
 const FIT_MARGIN_M = 8;
 /* Height of a pane's caption. */
 const CAPTION_PX = 48;
-/* Panes that differ by less than this count as one size. */
-const SIZE_SLACK_PX = 8;
+/* A pane whose size changes by less than this keeps its camera. */
+const SIZE_TOLERANCE_PX = 8;
 
 class Camera {
   constructor() {
@@ -33,7 +33,7 @@ class Camera {
   /* Zooms about a pixel: the point of the scene under it stays there. */
   zoomAt(factor, right, down, size) {
     const [x, y] = this.toScene(right, down, size);
-    this.scale = Math.max(SMALLEST_SCALE, Math.min(this.scale * factor, LARGEST_SCALE));
+    this.scale = Math.max(MIN_SCALE, Math.min(this.scale * factor, MAX_SCALE));
     const [newX, newY] = this.toScene(right, down, size);
     this.x += x - newX;
     this.y += y - newY;
@@ -41,9 +41,9 @@ class Camera {
   }
 
   fit(box, size) {
-    const wide = box.right - box.left + 2 * FIT_MARGIN_M, high = box.high - box.low + 2 * FIT_MARGIN_M;
-    const free = Math.max(size.height - CAPTION_PX, 1);
-    this.scale = Math.max(SMALLEST_SCALE, Math.min(size.width / wide, free / high, LARGEST_SCALE));
+    const wide_m = box.right - box.left + 2 * FIT_MARGIN_M, high_m = box.high - box.low + 2 * FIT_MARGIN_M;
+    const free_px = Math.max(size.height - CAPTION_PX, 1);
+    this.scale = Math.max(MIN_SCALE, Math.min(size.width / wide_m, free_px / high_m, MAX_SCALE));
     this.x = (box.left + box.right) / 2;
     this.y = (box.low + box.high) / 2 + CAPTION_PX / 2 / this.scale;
     this.fitted = size;
@@ -53,7 +53,7 @@ class Camera {
   needsRefit(size) {
     if (!this.fitted) return false;
     const {width, height} = this.fitted;
-    return Math.abs(width - size.width) > SIZE_SLACK_PX || Math.abs(height - size.height) > SIZE_SLACK_PX;
+    return Math.abs(width - size.width) > SIZE_TOLERANCE_PX || Math.abs(height - size.height) > SIZE_TOLERANCE_PX;
   }
 
   shows(x, y, size) {

@@ -1,6 +1,7 @@
 /* Which input does what? Pointer, keys and buttons; all of them change the view state alone. */
 
-const CLICK_SLACK_PX = 5;
+/* A pointer that moves less than this before its release clicks. */
+const DRAG_THRESHOLD_PX = 5;
 /* Logarithm of the zoom factor per pixel of the wheel; some wheels report lines. */
 const WHEEL_ZOOM = 0.0015;
 const WHEEL_LINE_PX = 30;
@@ -28,7 +29,7 @@ class PanePointer {
     this.pane.canvas.setPointerCapture(event.pointerId);
     if (!this.down.size) this.moved = 0;
     this.down.set(event.pointerId, [event.offsetX, event.offsetY]);
-    if (view.active !== this.pane.place) change({active: this.pane.place});
+    if (view.active !== this.pane.index) change({active: this.pane.index});
   }
 
   move(event) {
@@ -36,7 +37,7 @@ class PanePointer {
     if (!before) return;
     const now = [event.offsetX, event.offsetY], dx = now[0] - before[0], dy = now[1] - before[1];
     this.moved += Math.hypot(dx, dy);
-    if (this.moved < CLICK_SLACK_PX) return;
+    if (this.moved < DRAG_THRESHOLD_PX) return;
     if (this.down.size === 2) this.pinch(event.pointerId, now);
     else drag(this.pane, dx, dy);
     this.down.set(event.pointerId, now);
@@ -44,14 +45,14 @@ class PanePointer {
 
   pinch(id, now) {
     const before = this.down.get(id), [, other] = [...this.down].find(([otherId]) => otherId !== id);
-    const was = Math.hypot(before[0] - other[0], before[1] - other[1]);
-    const is = Math.hypot(now[0] - other[0], now[1] - other[1]);
-    zoom(this.pane, is / Math.max(was, 1), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+    const spanBefore = Math.hypot(before[0] - other[0], before[1] - other[1]);
+    const span = Math.hypot(now[0] - other[0], now[1] - other[1]);
+    zoom(this.pane, span / Math.max(spanBefore, 1), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
     drag(this.pane, (now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
   }
 
   release(event) {
-    if (!this.down.delete(event.pointerId) || this.moved >= CLICK_SLACK_PX || this.down.size) return;
+    if (!this.down.delete(event.pointerId) || this.moved >= DRAG_THRESHOLD_PX || this.down.size) return;
     selectAgent(this.pane.agentAt(event.offsetX, event.offsetY));
   }
 
@@ -91,13 +92,13 @@ function fitAll(panes) {
 function makeCommands(page) {
   const activePane = () => page.panes[Math.min(view.active, page.panes.length - 1)];
   const move = (right, down) => drag(activePane(), KEY_MOVE_PX * right, KEY_MOVE_PX * down);
-  const speedBy = (places) => {
-    const place = SPEEDS.indexOf(view.speed) + places;
-    change({speed: SPEEDS[Math.max(0, Math.min(place, SPEEDS.length - 1))]});
+  const speedBy = (steps) => {
+    const index = SPEEDS.indexOf(view.speed) + steps;
+    change({speed: SPEEDS[Math.max(0, Math.min(index, SPEEDS.length - 1))]});
   };
-  const stepAgent = (places) => {
+  const stepAgent = (steps) => {
     const agents = Math.min(...shownTrials().map((trial) => trial.agents));
-    selectAgent(view.agent < 0 ? (places > 0 ? 0 : agents - 1) : (view.agent + places + agents) % agents);
+    selectAgent(view.agent < 0 ? (steps > 0 ? 0 : agents - 1) : (view.agent + steps + agents) % agents);
   };
   const toggle = (name) => () => change({[name]: !view[name]});
   return {
@@ -182,9 +183,9 @@ let isThemeSelected = false;
 
 /* The system's theme, until the user selects one. */
 function useSystemTheme() {
-  const adopt = () => isThemeSelected || setTheme(prefersDark.matches ? "dark" : "light");
-  prefersDark.addEventListener("change", adopt);
-  adopt();
+  const apply = () => isThemeSelected || setTheme(prefersDark.matches ? "dark" : "light");
+  prefersDark.addEventListener("change", apply);
+  apply();
 }
 
 function switchTheme() {

@@ -9,15 +9,16 @@ const MARKS = [
 ];
 const MARK_SIZE = 16;
 
+/* A DOM element. An attribute `on...` is a listener; true sets an attribute without a value, false and null none. */
 function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value != null) made.setAttribute(name, value);
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
   }
-  made.append(...children);
-  return made;
+  node.append(...children);
+  return node;
 }
 
 /* A disc in a state's colour with its mark on it. */
@@ -43,28 +44,28 @@ class LiveCells {
 
   /* Calls `show(value)` when the value of `read()` has changed. */
   add(read, show) {
-    this.cells.push({shown: null, read, show});
+    this.cells.push({lastValue: null, read, show});
   }
 
   /* An element whose text is the value of `read()`. */
   text(tag, read, attributes) {
-    const made = element(tag, attributes);
-    this.add(read, (text) => (made.textContent = text));
-    return made;
+    const node = element(tag, attributes);
+    this.add(read, (text) => (node.textContent = text));
+    return node;
   }
 
   /* An element whose only child is `make(value)`, made anew when the value of `read()` changes. */
   part(tag, read, make, attributes) {
-    const made = element(tag, attributes);
-    this.add(read, (value) => made.replaceChildren(make(value)));
-    return made;
+    const node = element(tag, attributes);
+    this.add(read, (value) => node.replaceChildren(make(value)));
+    return node;
   }
 
   refresh() {
     for (const cell of this.cells) {
       const value = cell.read();
-      if (value === cell.shown) continue;
-      cell.shown = value;
+      if (value === cell.lastValue) continue;
+      cell.lastValue = value;
       cell.show(value);
     }
   }
@@ -92,7 +93,8 @@ function tableRow(name, cells, title) {
 
 const MINUS = "\u2212";
 
-function shown(value, digits, withSign = false) {
+/* A number with so many decimals; never "-0". */
+function fixed(value, digits, withSign = false) {
   const text = Math.abs(value).toFixed(digits);
   const isZero = Number(text) === 0;
   return (value < 0 && !isZero ? MINUS : withSign && !isZero ? "+" : "") + text;

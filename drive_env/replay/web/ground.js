@@ -1,12 +1,12 @@
 /* How is the map drawn? Asphalt under the lanes, then markings, then curbs. A layer larger than the pane caches it and
  * is redrawn when the scale changes, so that a frame costs one copy. */
 
-/* Lane width where the file has none; asphalt between a lane's border and the curb. */
+/* Lane width where the file has none; asphalt between a lane's edge and the curb. */
 const UNKNOWN_WIDTH_M = 3.6;
 const SHOULDER_M = 0.9;
 const STOP_SIGN_M = 0.9;
 
-/* Kinds drawn as lines, lowest first: colour, width in metres, least width in pixels. */
+/* Kinds drawn as lines, lowest first: colour, width in metres, smallest width in pixels. */
 const PAINT = [
   ["driveway", "--driveway", 0.3, 0.75], ["lane", "--lane", 0.15, 0.75], ["line", "--line", 0.2, 0.75],
   ["speed_bump", "--bump", 0.4, 1], ["edge", "--edge", 0.3, 1],
@@ -16,7 +16,7 @@ const PAINT = [
 const LAYER_MARGIN = 0.3;
 /* While the scale changes, the layer is stretched; it is redrawn once the scale has been constant for this long. */
 const ZOOM_REST_MS = 90;
-const LARGEST_STRETCH = 1.6;
+const MAX_STRETCH = 1.6;
 
 class Ground {
   constructor(scene, roadKinds) {
@@ -49,9 +49,9 @@ class Ground {
     context.fill(this.lines.get("driveway"));
     context.fillStyle = colour("--crosswalk");
     context.fill(this.lines.get("crosswalk"));
-    for (const [kind, name, width_m, leastPixels] of PAINT) {
+    for (const [kind, name, width_m, minPixels] of PAINT) {
       context.strokeStyle = colour(name);
-      this.stroke(context, this.lines.get(kind), Math.max(width_m, leastPixels * pixel_m));
+      this.stroke(context, this.lines.get(kind), Math.max(width_m, minPixels * pixel_m));
     }
     context.fillStyle = colour("--stop");
     for (const [x, y] of this.signs) {
@@ -80,10 +80,10 @@ class GroundLayer {
     if (this.isDue(ground, camera, size, now_ms)) this.render(ground, camera, size);
     const {left, high, scale} = this.drawn, [right, down] = camera.toScreen(left, high, size);
     const stretch = camera.scale / scale / size.ratio;
-    // On whole pixels, so that an unstretched layer is copied and not blurred.
-    const whole = (place) => Math.round(place * size.ratio) / size.ratio;
+    // On whole pixels, so that a layer of the camera's scale is not blurred.
+    const rounded = (position) => Math.round(position * size.ratio) / size.ratio;
     const width = this.canvas.width * stretch, height = this.canvas.height * stretch;
-    context.drawImage(this.canvas, whole(right), whole(down), width, height);
+    context.drawImage(this.canvas, rounded(right), rounded(down), width, height);
   }
 
   isDue(ground, camera, size, now_ms) {
@@ -99,7 +99,7 @@ class GroundLayer {
     }
     const isResting = now_ms - this.scaleSince_ms > ZOOM_REST_MS;
     if (!isResting) requestDraw();
-    return isResting || !isInside || stretch > LARGEST_STRETCH;
+    return isResting || !isInside || stretch > MAX_STRETCH;
   }
 
   render(ground, camera, size) {

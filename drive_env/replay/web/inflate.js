@@ -10,23 +10,24 @@ const DISTANCE_EXTRA = [
   0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 const CODE_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 const END_OF_BLOCK = 256;
-const ZLIB_HEAD_BYTES = 2;
+const ZLIB_HEADER_BYTES = 2;
 
+/* Reads bits, the lowest of each byte first. */
 class BitReader {
-  constructor(bytes, at) {
+  constructor(bytes, offset) {
     this.bytes = bytes;
-    this.at = at;
-    this.held = 0;
+    this.offset = offset;
+    this.buffer = 0;
     this.bitCount = 0;
   }
 
   take(count) {
     while (this.bitCount < count) {
-      this.held |= this.bytes[this.at++] << this.bitCount;
+      this.buffer |= this.bytes[this.offset++] << this.bitCount;
       this.bitCount += 8;
     }
-    const value = this.held & ((1 << count) - 1);
-    this.held >>>= count;
+    const value = this.buffer & ((1 << count) - 1);
+    this.buffer >>>= count;
     this.bitCount -= count;
     return value;
   }
@@ -46,8 +47,8 @@ class BitReader {
   }
 
   alignToByte() {
-    this.at -= this.bitCount >> 3;
-    this.held = this.bitCount = 0;
+    this.offset -= this.bitCount >> 3;
+    this.buffer = this.bitCount = 0;
   }
 }
 
@@ -113,12 +114,12 @@ class ByteSink {
 
 function copyStored(bits, sink) {
   bits.alignToByte();
-  const count = bits.bytes[bits.at] | (bits.bytes[bits.at + 1] << 8);
-  bits.at += 4;
+  const count = bits.bytes[bits.offset] | (bits.bytes[bits.offset + 1] << 8);
+  bits.offset += 4; // the length and its complement
   sink.reserve(count);
-  sink.bytes.set(bits.bytes.subarray(bits.at, bits.at + count), sink.length);
+  sink.bytes.set(bits.bytes.subarray(bits.offset, bits.offset + count), sink.length);
   sink.length += count;
-  bits.at += count;
+  bits.offset += count;
 }
 
 function inflateBlock(bits, [literals, distances], sink) {
@@ -128,13 +129,13 @@ function inflateBlock(bits, [literals, distances], sink) {
       continue;
     }
     const count = LENGTH_BASE[symbol - 257] + bits.take(LENGTH_EXTRA[symbol - 257]);
-    const far = bits.symbol(distances);
-    sink.repeat(DISTANCE_BASE[far] + bits.take(DISTANCE_EXTRA[far]), count);
+    const distance = bits.symbol(distances);
+    sink.repeat(DISTANCE_BASE[distance] + bits.take(DISTANCE_EXTRA[distance]), count);
   }
 }
 
 function inflate(bytes) {
-  const bits = new BitReader(bytes, ZLIB_HEAD_BYTES), sink = new ByteSink(4 * bytes.length);
+  const bits = new BitReader(bytes, ZLIB_HEADER_BYTES), sink = new ByteSink(4 * bytes.length);
   for (let isLast = false; !isLast; ) {
     isLast = bits.take(1) === 1;
     const kind = bits.take(2);

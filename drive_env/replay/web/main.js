@@ -1,7 +1,7 @@
 /* What happens when the page opens? It reads the recording, creates its parts, and draws a frame on request. */
 
-/* Least time between updates of the panel while playing: faster changes are unreadable. */
-const PANEL_MS = 60;
+/* Smallest time between updates of the panel while playing: faster changes are unreadable. */
+const PANEL_INTERVAL_MS = 60;
 
 const page = {panes: [], help: document.getElementById("help")};
 
@@ -76,7 +76,7 @@ function refreshPanel(now_ms) {
   if (panel !== shownPanel) {
     shownPanel = panel;
     panel.build();
-  } else if (view.playing && now_ms - panelUpdated_ms < PANEL_MS) return;
+  } else if (view.playing && now_ms - panelUpdated_ms < PANEL_INTERVAL_MS) return;
   panelUpdated_ms = now_ms;
   if (panel === page.agentPanel) panel.refresh();
 }

@@ -7,7 +7,7 @@ function observedFrame(trial, agent, frame) {
   return frame;
 }
 
-/* By trial: one frame needs the same observation several times. */
+/* By trial: drawing a frame reads the same observation several times. */
 const lastObservations = new Map();
 
 function observationOf(trial, agent, frame) {
@@ -30,8 +30,8 @@ function makeObservation(trial, agent, frame) {
 
 function ownFeatures(trial, agent, frame) {
   const values = {}, own = trial.own(), count = recording.own.length;
-  recording.own.forEach((feature, place) => {
-    values[feature.name] = own[at(trial, agent * count + place, frame)] / feature.scale;
+  recording.own.forEach((feature, index) => {
+    values[feature.name] = own[at(trial, agent * count + index, frame)] / feature.scale;
   });
   return values;
 }
@@ -44,21 +44,22 @@ function observedVehicles(trial, agent, frame, pose) {
   }
   return nearest(distances, recording.config.partners).map((vehicle) => {
     const i = at(trial, vehicle, frame);
-    return {vehicle, distance: distances[vehicle], speed: trial.speed[i], ...inFrame(pose, trial.x[i], trial.y[i])};
+    return {vehicle, distance: distances[vehicle], speed: trial.speed[i], ...toFrame(pose, trial.x[i], trial.y[i])};
   });
 }
 
 /* Indices of the k nearest, k = `slots`, within the view radius, in ascending order; ties go to the lower index. */
 function nearest(distances, slots) {
-  const farthest = slots ? distances.slice().sort()[Math.min(slots, distances.length) - 1] : -1;
-  const limit = Math.min(farthest, recording.config.view_radius_m), inside = [];
+  const kth = slots ? distances.slice().sort()[Math.min(slots, distances.length) - 1] : -1;
+  const limit = Math.min(kth, recording.config.view_radius_m), inside = [];
   distances.forEach((distance, index) => distance <= limit && inside.push(index));
+  // More than k where several are at the limit: the last of them are removed.
   for (let last = inside.length - 1; inside.length > slots; last--)
     if (distances[inside[last]] === limit) inside.splice(last, 1);
   return inside;
 }
 
-function inFrame(pose, x, y) {
+function toFrame(pose, x, y) {
   const dx = x - pose.x, dy = y - pose.y;
   return {ahead: dx * pose.cos + dy * pose.sin, left: dy * pose.cos - dx * pose.sin};
 }
@@ -81,9 +82,9 @@ function splitRoads(scene, limit_m) {
   const segments = [];
   for (let road = 0; road < scene.roadKind.length; road++) {
     const first = scene.roadStart[road], end = scene.roadStart[road + 1], kind = scene.roadKind[road];
-    const before = segments.length;
+    const firstSegment = segments.length;
     for (let i = first; i + 1 < end; i++) addPieces(segments, scene, i, kind, limit_m);
-    const isPoint = segments.length === before;
+    const isPoint = segments.length === firstSegment;
     if (isPoint) segments.push({x: scene.roadX[first], y: scene.roadY[first], dx: 0, dy: 0, kind});
   }
   return segments;

@@ -19,7 +19,7 @@ function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
   context.beginPath();
   for (let frame = first; frame <= end; frame++) {
     const i = at(trial, agent, frame);
-    context.lineTo(...place(brush, trial.x[i], trial.y[i]));
+    context.lineTo(...toPixels(brush, trial.x[i], trial.y[i]));
   }
   context.setLineDash(dashes);
   context.lineCap = context.lineJoin = "round";
@@ -31,8 +31,8 @@ function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
 
 function drawGoal(brush, trial, agent, step) {
   const {context, camera} = brush, {goal} = trial.scene;
-  const [right, down] = place(brush, goal[agent], goal[trial.agents + agent]);
-  const pose = poseAt(trial, agent, step), [fromRight, fromDown] = place(brush, pose.x, pose.y);
+  const [right, down] = toPixels(brush, goal[agent], goal[trial.agents + agent]);
+  const pose = poseAt(trial, agent, step), [fromRight, fromDown] = toPixels(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--path");
   context.globalAlpha = 0.55;
@@ -61,11 +61,11 @@ function drawSelectedAbove(brush, trial, step) {
 
 function outlineVehicle(brush, trial, vehicle, step, colourName, width) {
   const {context, camera} = brush, pose = poseAt(trial, vehicle, step), {scene} = trial;
-  const grown = Math.max(1, SHORTEST_PX / (scene.length[vehicle] * camera.scale));
-  const long = Math.max((scene.length[vehicle] * grown + 2 * OUTLINE_GAP_M) * camera.scale, 14);
-  const wide = Math.max((scene.width[vehicle] * grown + 2 * OUTLINE_GAP_M) * camera.scale, 10);
+  const enlargement = Math.max(1, MIN_LENGTH_PX / (scene.length[vehicle] * camera.scale));
+  const long = Math.max((scene.length[vehicle] * enlargement + 2 * OUTLINE_GAP_M) * camera.scale, 14);
+  const wide = Math.max((scene.width[vehicle] * enlargement + 2 * OUTLINE_GAP_M) * camera.scale, 10);
   context.save();
-  context.translate(...place(brush, pose.x, pose.y));
+  context.translate(...toPixels(brush, pose.x, pose.y));
   context.rotate(-pose.heading);
   context.lineWidth = width;
   context.lineJoin = "round";
@@ -80,11 +80,11 @@ function drawObservedRoads(brush, trial, agent, step) {
   context.save();
   context.beginPath();
   for (const one of roads) {
-    const [right, down] = place(brush, one.x - one.dx, one.y - one.dy);
+    const [right, down] = toPixels(brush, one.x - one.dx, one.y - one.dy);
     if (one.dx === 0 && one.dy === 0) context.rect(right - 3, down - 3, 6, 6);
     else {
       context.moveTo(right, down);
-      context.lineTo(...place(brush, one.x + one.dx, one.y + one.dy));
+      context.lineTo(...toPixels(brush, one.x + one.dx, one.y + one.dy));
     }
   }
   context.lineCap = "round";
@@ -97,7 +97,7 @@ function drawObservedRoads(brush, trial, agent, step) {
 function drawObservedVehicles(brush, trial, agent, step) {
   const {present, vehicles} = observationOf(trial, agent, clampStep(trial, step)), {context} = brush;
   if (!present) return;
-  const pose = poseAt(trial, agent, step), from = place(brush, pose.x, pose.y);
+  const pose = poseAt(trial, agent, step), from = toPixels(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--observed");
   context.globalAlpha = 0.25;
@@ -106,7 +106,7 @@ function drawObservedVehicles(brush, trial, agent, step) {
   for (const {vehicle} of vehicles) {
     const other = poseAt(trial, vehicle, step);
     context.moveTo(...from);
-    context.lineTo(...place(brush, other.x, other.y));
+    context.lineTo(...toPixels(brush, other.x, other.y));
   }
   context.stroke();
   context.restore();

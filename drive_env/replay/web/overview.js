@@ -37,8 +37,8 @@ class OverviewPanel {
   }
 
   agentsTable() {
-    const most = Math.max(...scenes.map((scene) => scene.agents));
-    const rows = Array.from({length: most}, (_, agent) => element("tr", {},
+    const maxAgents = Math.max(...scenes.map((scene) => scene.agents));
+    const rows = Array.from({length: maxAgents}, (_, agent) => element("tr", {},
       element("th", {scope: "row"}, link(`agent_${agent}`, () => selectAgent(agent))),
       ...trials.map((trial) => element("td", {}, ...this.outcomeOf(trial, agent)))));
     return element("div", {class: "wide"},
@@ -65,9 +65,9 @@ function countNonAgents(scene) {
 const LEAD_IN_S = 1.5;
 
 function showMoment(number, agent, frame) {
-  const lead = Math.round(LEAD_IN_S / trials[number].scene.dt_s), shownAt = view.trials.indexOf(number);
+  const leadSteps = Math.round(LEAD_IN_S / trials[number].scene.dt_s), pane = view.trials.indexOf(number);
   play(false);
-  if (shownAt >= 0) view.active = shownAt;
-  showTrial(number, Math.max(0, frame - lead));
+  if (pane >= 0) view.active = pane;
+  showTrial(number, Math.max(0, frame - leadSteps));
   selectAgent(agent);
 }

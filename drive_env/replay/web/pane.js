@@ -1,21 +1,21 @@
 /* What shows one trial? A canvas with a caption; two panes of one scene share a camera. */
 
-const LARGEST_RATIO = 2;
+const MAX_PIXEL_RATIO = 2;
 /* A click this close to a vehicle selects it. */
 const CLICK_REACH_PX = 14;
 
 class Pane {
-  constructor(place) {
-    this.place = place;
+  constructor(index) {
+    this.index = index;
     this.layer = new GroundLayer();
     this.size = {width: 1, height: 1, ratio: 1};
     this.canvas = element("canvas", {
       role: "img", "aria-label": "The map and its vehicles; the panel describes the same in text"});
     this.context = this.canvas.getContext("2d", {alpha: false});
     this.choice = element("select", {
-      "aria-label": place ? "Trial in the second pane" : "Trial",
+      "aria-label": index ? "Trial in the second pane" : "Trial",
       onchange: (event) => {
-        view.active = this.place;
+        view.active = this.index;
         showTrial(Number(event.target.value));
       },
     }, ...trials.map((trial) => element("option", {value: trial.number}, trialName(recording, trial))));
@@ -27,7 +27,7 @@ class Pane {
   }
 
   get trial() {
-    return trials[view.trials[this.place]];
+    return trials[view.trials[this.index]];
   }
 
   /* A state and how many agents are in it; hidden at 0. */
@@ -47,7 +47,7 @@ class Pane {
   }
 
   fitToRoot() {
-    const ratio = Math.min(window.devicePixelRatio || 1, LARGEST_RATIO);
+    const ratio = Math.min(window.devicePixelRatio || 1, MAX_PIXEL_RATIO);
     const width = Math.max(1, this.root.clientWidth), height = Math.max(1, this.root.clientHeight);
     if (this.size.width === width && this.size.height === height && this.size.ratio === ratio) return;
     this.size = {width, height, ratio};
@@ -70,7 +70,7 @@ class Pane {
     const brush = {context, size, camera: this.camera()};
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
-    const other = isComparing() ? trials[view.trials[1 - this.place]] : null;
+    const other = isComparing() ? trials[view.trials[1 - this.index]] : null;
     if (view.agent >= 0) drawSelectedBelow(brush, trial, other, step);
     drawTraffic(brush, trial, step);
     if (view.agent >= 0) drawSelectedAbove(brush, trial, step);
@@ -82,22 +82,22 @@ class Pane {
     this.cells.refresh();
     const number = String(this.trial.number);
     if (this.choice.value !== number) this.choice.value = number;
-    const isActive = isComparing() && view.active === this.place;
+    const isActive = isComparing() && view.active === this.index;
     if (this.root.classList.contains("active") !== isActive) this.root.classList.toggle("active", isActive);
   }
 
   /* The agent at a pixel of the pane, or -1. */
   agentAt(right, down) {
     const {trial, size} = this, camera = this.camera(), frame = clampStep(trial, view.step);
-    let found = -1, least = Infinity;
+    let nearest = -1, nearest_px = Infinity;
     for (let agent = 0; agent < trial.agents; agent++) {
       if (!trial.present[at(trial, agent, frame)]) continue;
       const pose = poseAt(trial, agent, view.step), [agentRight, agentDown] = camera.toScreen(pose.x, pose.y, size);
-      const away = Math.hypot(agentRight - right, agentDown - down);
-      const reach = Math.max(CLICK_REACH_PX, 0.5 * trial.scene.length[agent] * camera.scale);
-      if (away < reach && away < least) [found, least] = [agent, away];
+      const distance_px = Math.hypot(agentRight - right, agentDown - down);
+      const reach_px = Math.max(CLICK_REACH_PX, 0.5 * trial.scene.length[agent] * camera.scale);
+      if (distance_px < reach_px && distance_px < nearest_px) [nearest, nearest_px] = [agent, distance_px];
     }
-    return found;
+    return nearest;
   }
 }
 

@@ -1,9 +1,11 @@
 /* What is known of the selected agent? State, rewards, channels, events and observation, one column per pane. */
 
+/* Two paths have diverged where they are this far apart. */
 const DIVERGED_M = 1;
 
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
+const ACTION_HINT = "share of the limit, in the action just taken; to the left is positive";
 const NONE = "\u00b7";
 
 class AgentPanel {
@@ -40,12 +42,12 @@ class AgentPanel {
 
   section(name, title, ...content) {
     const attributes = {open: this.open.has(name), id: `section-${name}`};
-    const made = element("details", attributes, element("summary", {}, title), ...content);
-    made.addEventListener("toggle", () => {
-      this.open[made.open ? "add" : "delete"](name);
+    const details = element("details", attributes, element("summary", {}, title), ...content);
+    details.addEventListener("toggle", () => {
+      this.open[details.open ? "add" : "delete"](name);
       requestDraw();
     });
-    return made;
+    return details;
   }
 
   /* One cell per shown trial; `read(trial, frame)` returns its text. */
@@ -59,7 +61,7 @@ class AgentPanel {
   head() {
     const {scene} = shownTrials()[0], {agent} = view;
     const kind = recording.object_kinds[scene.kind[agent]];
-    const size = `${shown(scene.length[agent], 1)} by ${shown(scene.width[agent], 1)} m`;
+    const size = `${fixed(scene.length[agent], 1)} by ${fixed(scene.width[agent], 1)} m`;
     const attributes = {class: "close", title: "All agents (Escape)", "aria-label": "All agents"};
     return element("div", {class: "identity"},
       element("h2", {}, vehicleName(scene, agent)),
@@ -69,8 +71,8 @@ class AgentPanel {
 
   /* The agent's outcome in every trial; a click opens the moment before it. */
   outcomes() {
-    const played = trials.filter((trial) => view.agent < trial.agents);
-    return element("div", {class: "chips"}, ...played.map((trial) => this.outcome(trial, view.agent)));
+    const present = trials.filter((trial) => view.agent < trial.agents);
+    return element("div", {class: "chips"}, ...present.map((trial) => this.outcome(trial, view.agent)));
   }
 
   outcome(trial, agent) {
@@ -97,32 +99,32 @@ class AgentPanel {
 
   now(columns) {
     const {agent} = view;
-    const action = (place) => (trial, frame) => {
+    const action = (dimension) => (trial, frame) => {
       if (frame === 0 || hasFlag(recording, trial, agent, frame, "invalid_step")) return "none";
-      return shown(trial.actions[at(trial, recording.controls.length * agent + place, frame)], 2, true);
+      return fixed(trial.actions[at(trial, recording.controls.length * agent + dimension, frame)], 2, true);
     };
     const rows = [
       tableRow("state", shownTrials().map((trial) => this.cells.part(
         "td", () => stateOf(trial, agent, clampStep(trial, view.step)),
         (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
-      tableRow("speed", this.each((trial, frame) => `${shown(trial.speed[at(trial, agent, frame)], 1)} m/s`)),
-      tableRow("goal", this.each((trial, frame) => `${shown(goalDistance(trial, agent, frame), 1)} m`)),
-      ...recording.controls.map((control, place) => tableRow(
-        control.name, this.each(action(place)), "share of the largest, in the action just taken; above 0 to the left")),
+      tableRow("speed", this.each((trial, frame) => `${fixed(trial.speed[at(trial, agent, frame)], 1)} m/s`)),
+      tableRow("goal", this.each((trial, frame) => `${fixed(goalDistance(trial, agent, frame), 1)} m`)),
+      ...recording.controls.map((control, dimension) => tableRow(
+        control.name, this.each(action(dimension)), ACTION_HINT)),
     ];
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
 
   reward(columns) {
     const {agent} = view, digits = 2;
-    const term = (bit, from) => (trial, frame) =>
-      shown(rewardUpTo(recording, trial, agent, frame, from ? frame : 0).terms[bit], digits, true);
+    const term = (bit, ofStep) => (trial, frame) =>
+      fixed(rewardUpTo(recording, trial, agent, frame, ofStep ? frame : 0).terms[bit], digits, true);
     const rows = recording.events.map((event, bit) =>
       tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))],
-        `${shown(recording.reward[event], 2, true)} each`));
+        `${fixed(recording.reward[event], 2, true)} each`));
     rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
-      ...this.each((trial, frame) => shown(trial.rewards[at(trial, agent, frame)], digits, true)),
-      ...this.each((trial, frame) => shown(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
+      ...this.each((trial, frame) => fixed(trial.rewards[at(trial, agent, frame)], digits, true)),
+      ...this.each((trial, frame) => fixed(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
     const names = columns.length
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
@@ -156,7 +158,7 @@ class AgentPanel {
     const ofAction = [
       ...ACTION_CHANNELS.map(flag),
       channel("outcome", (trial, frame) => recording.outcomes[trial.outcome[at(trial, agent, frame)]] || NONE),
-      channel("rewards", (trial, frame) => shown(trial.rewards[at(trial, agent, frame)], 2, true)),
+      channel("rewards", (trial, frame) => fixed(trial.rewards[at(trial, agent, frame)], 2, true)),
     ];
     const ofObservation = [...OBSERVATION_CHANNELS.map(flag), channel("trial_index", (trial) => String(trial.index))];
     return element("div", {},
@@ -174,7 +176,7 @@ class AgentPanel {
     const read = (feature) => (trial, frame) => {
       if (!this.isOpen("own")) return "";
       const unit = feature.unit === "1" ? "" : ` ${feature.unit}`;
-      return shown(observationOf(trial, view.agent, frame).own[feature.name], 2) + unit;
+      return fixed(observationOf(trial, view.agent, frame).own[feature.name], 2) + unit;
     };
     const rows = recording.own.map((feature) => tableRow(feature.name, this.each(read(feature)), feature.meaning));
     return table("Features in their units", columns.length ? ["", ...columns] : [], rows, {class: "channels"});
@@ -189,7 +191,7 @@ class AgentPanel {
 
   vehicleTable(trial, observation) {
     const rows = observation.vehicles.map((one) => tableRow(vehicleName(trial.scene, one.vehicle),
-      [one.ahead, one.left, one.distance, one.speed].map((value) => element("td", {}, shown(value, 1)))));
+      [one.ahead, one.left, one.distance, one.speed].map((value) => element("td", {}, fixed(value, 1)))));
     const name = isComparing() ? `${trialName(recording, trial)}: ` : "";
     const caption = `${name}${rows.length} of ${recording.config.partners} slots filled`;
     return table(caption, ["", "ahead m", "left m", "distance m", "m/s"], rows);
@@ -219,7 +221,7 @@ function eventsOfAgent(trial, agent) {
 }
 
 function eventText(trial, event) {
-  const reward = shown(recording.reward[recording.events[event.bit]], 2, true);
+  const reward = fixed(recording.reward[recording.events[event.bit]], 2, true);
   const others = event.state === COLLISION ? newOverlaps(trial, event.agent, event.frame) : [];
   const partners = others.length ? ` with ${others.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
   return `${STATE_NAMES[event.state]}${partners}, ${reward}`;

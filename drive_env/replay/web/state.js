@@ -1,7 +1,10 @@
 /* What does the page show now? One view state; every change of it requests a new frame. */
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+/* How long the play head rests at the end of a trial. */
 const END_REST_MS = 700;
+/* A longer pause between two frames, as of a page in the background, counts as this. */
+const MAX_ELAPSED_MS = 250;
 
 /* view.trials: the trial of each pane, one or two; view.active: the pane that the timeline controls; view.step: of the
  * trial, with a fraction between two frames; view.agent: the selected agent or -1. */
@@ -41,7 +44,7 @@ const isComparing = () => view.trials.length === 2;
 
 /* Moves the play head by the time since the last frame; at the end of a trial it rests, then plays the next one. */
 function advance(now_ms) {
-  const elapsed_ms = lastDraw_ms === null ? 0 : Math.min(now_ms - lastDraw_ms, 250);
+  const elapsed_ms = lastDraw_ms === null ? 0 : Math.min(now_ms - lastDraw_ms, MAX_ELAPSED_MS);
   lastDraw_ms = now_ms;
   const last = lastShownStep();
   if (view.step < last) {
@@ -73,7 +76,7 @@ function goTo(step) {
   change({step: Math.max(0, Math.min(step, lastShownStep()))});
 }
 
-/* Moves by whole frames; a play head between two frames first goes to the one behind it. */
+/* Moves by whole frames; between two frames, the first step reaches the next frame in that direction. */
 function goBy(steps) {
   play(false);
   goTo((steps > 0 ? Math.floor(view.step + 1e-6) : Math.ceil(view.step - 1e-6)) + steps);

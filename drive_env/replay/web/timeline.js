@@ -1,14 +1,14 @@
 /* How do the agents' states change over the steps? One strip per trial, aligned at step 0, and the selected agent. */
 
-const STRIP_PX = 22, LANE_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
+const STRIP_PX = 22, AGENT_PX = 12, GAP_PX = 6, TOP_PX = 4, AXIS_PX = 18;
 const LABEL_PX = 62, COUNT_PX = 116, SIDE_PX = 10, END_PX = 18;
 /* Narrower timelines have no counts. */
 const WIDE_PX = 560;
 const TICK_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
-const TICK_PX = 60;
+const MIN_TICK_PX = 60;
 
-/* Order of the states in a strip, from the bottom: goals first, failures on top. */
-const PILE = [GOAL, DRIVING, TIMEOUT, OTHER, OFFROAD, COLLISION];
+/* Order of the states in a column of a strip, from the bottom: goals first, failures on top. */
+const STACK = [GOAL, DRIVING, TIMEOUT, OTHER, OFFROAD, COLLISION];
 
 class Timeline {
   constructor(root) {
@@ -16,8 +16,8 @@ class Timeline {
     this.canvas = element("canvas", {
       role: "slider", tabindex: "0", "aria-label": "Step of the trial", "aria-valuemin": "0"});
     this.context = this.canvas.getContext("2d");
-    this.still = document.createElement("canvas");
-    this.stillKey = "";
+    this.staticCanvas = document.createElement("canvas");
+    this.staticKey = "";
     this.longest = Math.max(1, ...trials.map((trial) => trial.lastStep));
     root.append(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => this.grab(event));
@@ -26,21 +26,21 @@ class Timeline {
     });
   }
 
-  get pitch() {
-    return STRIP_PX + GAP_PX + (view.agent >= 0 ? LANE_PX : 0);
+  get rowHeight() {
+    return STRIP_PX + GAP_PX + (view.agent >= 0 ? AGENT_PX : 0);
   }
 
   fitToRoot() {
-    const ratio = Math.min(window.devicePixelRatio || 1, LARGEST_RATIO);
-    const width = this.root.clientWidth, height = TOP_PX + trials.length * this.pitch + AXIS_PX;
+    const ratio = Math.min(window.devicePixelRatio || 1, MAX_PIXEL_RATIO);
+    const width = this.root.clientWidth, height = TOP_PX + trials.length * this.rowHeight + AXIS_PX;
     if (this.width === width && this.height === height && this.ratio === ratio) return;
     Object.assign(this, {width, height, ratio});
-    for (const canvas of [this.canvas, this.still]) {
+    for (const canvas of [this.canvas, this.staticCanvas]) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
     this.canvas.style.height = `${height}px`;
-    this.stillKey = "";
+    this.staticKey = "";
   }
 
   get left() {
@@ -60,17 +60,17 @@ class Timeline {
   }
 
   topOf(number) {
-    return TOP_PX + number * this.pitch;
+    return TOP_PX + number * this.rowHeight;
   }
 
   /* ---- pointer ---- */
 
   grab(event) {
     this.canvas.setPointerCapture(event.pointerId);
-    const number = Math.floor((event.offsetY - TOP_PX) / this.pitch);
-    const shownAt = view.trials.indexOf(number);
+    const number = Math.floor((event.offsetY - TOP_PX) / this.rowHeight);
+    const pane = view.trials.indexOf(number);
     play(false);
-    if (shownAt >= 0) view.active = shownAt;
+    if (pane >= 0) view.active = pane;
     else showTrial(number);
     this.scrub(event);
   }
@@ -84,27 +84,27 @@ class Timeline {
   draw() {
     this.fitToRoot();
     const key = [view.agent, view.trials, view.active, colour("--ink"), this.width, this.height].join("|");
-    if (key !== this.stillKey) {
-      this.stillKey = key;
+    if (key !== this.staticKey) {
+      this.staticKey = key;
       this.drawStill();
     }
     const {context} = this;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    context.drawImage(this.still, 0, 0);
+    context.drawImage(this.staticCanvas, 0, 0);
     context.scale(this.ratio, this.ratio);
-    this.drawHead(context);
+    this.drawPlayHead(context);
     this.updateAria();
   }
 
   drawStill() {
-    const context = this.still.getContext("2d");
+    const context = this.staticCanvas.getContext("2d");
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.textBaseline = "middle";
     for (const trial of trials) {
       this.drawStrip(context, trial);
-      if (view.agent >= 0 && view.agent < trial.agents) this.drawLane(context, trial);
+      if (view.agent >= 0 && view.agent < trial.agents) this.drawAgent(context, trial);
     }
     this.drawAxis(context);
   }
@@ -134,18 +134,18 @@ class Timeline {
 
   drawColumn(context, trial, x, frame, top) {
     const counts = countStates(trial, Math.min(frame, trial.lastStep));
-    let below = top + STRIP_PX;
-    for (const state of PILE) {
+    let bottom = top + STRIP_PX;
+    for (const state of STACK) {
       const height = (STRIP_PX * counts[state]) / trial.agents;
       context.fillStyle = colour(state === DRIVING ? "--strip" : `--state-${state}`);
-      context.fillRect(x, below - height, 1, height);
-      below -= height;
+      context.fillRect(x, bottom - height, 1, height);
+      bottom -= height;
     }
   }
 
   /* The selected agent: a line while it drives, a bar in the colour of its outcome, and its events. */
-  drawLane(context, trial) {
-    const middle = this.topOf(trial.number) + STRIP_PX + LANE_PX / 2 + 1, end = trial.ends[view.agent];
+  drawAgent(context, trial) {
+    const middle = this.topOf(trial.number) + STRIP_PX + AGENT_PX / 2 + 1, end = trial.ends[view.agent];
     const endX = this.toX(end ? end.frame : trial.lastStep);
     context.fillStyle = colour("--state-0");
     context.fillRect(this.left, middle - 1, endX - this.left, 2);
@@ -159,18 +159,18 @@ class Timeline {
   }
 
   drawAxis(context) {
-    const perPixel = this.longest / (this.right - this.left);
-    const pitch = TICK_STEPS.find((steps) => steps / perPixel >= TICK_PX) ?? this.longest;
+    const stepsPerPixel = this.longest / (this.right - this.left);
+    const tickStep = TICK_STEPS.find((steps) => steps / stepsPerPixel >= MIN_TICK_PX) ?? this.longest;
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colour("--faint");
     context.textAlign = "center";
     const down = this.height - AXIS_PX / 2;
-    for (let step = 0; step <= this.longest; step += pitch) context.fillText(String(step), this.toX(step), down);
+    for (let step = 0; step <= this.longest; step += tickStep) context.fillText(String(step), this.toX(step), down);
     context.textAlign = "left";
     context.fillText("step", SIDE_PX, down);
   }
 
-  drawHead(context) {
+  drawPlayHead(context) {
     context.strokeStyle = colour("--hairline");
     context.lineWidth = 1;
     line(context, this.toX(view.step), TOP_PX, this.height - AXIS_PX);
@@ -178,7 +178,7 @@ class Timeline {
     context.lineWidth = 2;
     for (const trial of shownTrials()) {
       const x = this.toX(Math.min(view.step, trial.lastStep)), top = this.topOf(trial.number);
-      line(context, x, top - 3, top + this.pitch - GAP_PX + 3);
+      line(context, x, top - 3, top + this.rowHeight - GAP_PX + 3);
       context.beginPath();
       context.arc(x, top - 1, 4, 0, 2 * Math.PI);
       context.fill();

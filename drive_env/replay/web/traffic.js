@@ -1,13 +1,14 @@
 /* How are vehicles drawn? A body with a visible front, in the colour of its state. */
 
 /* Shorter vehicles are enlarged to this, so that they can be seen and clicked. */
-const SHORTEST_PX = 9;
+const MIN_LENGTH_PX = 9;
+/* Shorter vehicles have no windscreen. */
 const DETAIL_PX = 16;
 
 const TRAIL_S = 2;
 /* How long an event flashes, and how long the mark of a removed agent stays. */
 const FLASH_S = 0.8;
-const LEFT_MARK_S = 2;
+const REMOVED_MARK_S = 2;
 
 const KIND_PEDESTRIAN = 2;
 
@@ -24,16 +25,16 @@ function drawTraffic(brush, trial, step) {
 }
 
 /* Pixel of a point of the scene; a brush is {context, camera, size} of a pane. */
-function place(brush, x, y) {
+function toPixels(brush, x, y) {
   return brush.camera.toScreen(x, y, brush.size);
 }
 
 function drawVehicle(brush, trial, vehicle, step) {
   const {context, camera, size} = brush, pose = poseAt(trial, vehicle, step);
-  const [right, down] = place(brush, pose.x, pose.y);
-  const grown = Math.max(1, SHORTEST_PX / (trial.scene.length[vehicle] * camera.scale));
-  const length = trial.scene.length[vehicle] * camera.scale * grown;
-  const width = Math.max(trial.scene.width[vehicle] * camera.scale * Math.min(grown, 2), 0.4 * SHORTEST_PX);
+  const [right, down] = toPixels(brush, pose.x, pose.y);
+  const enlargement = Math.max(1, MIN_LENGTH_PX / (trial.scene.length[vehicle] * camera.scale));
+  const length = trial.scene.length[vehicle] * camera.scale * enlargement;
+  const width = Math.max(trial.scene.width[vehicle] * camera.scale * Math.min(enlargement, 2), 0.4 * MIN_LENGTH_PX);
   if (right < -length || down < -length || right > size.width + length || down > size.height + length) return;
   const state = stateOf(trial, vehicle, clampStep(trial, step));
   context.save();
@@ -82,9 +83,9 @@ function drawTrail(brush, trial, agent, step) {
   if (first === frame) return;
   context.beginPath();
   for (let i = at(trial, agent, first); i <= at(trial, agent, frame); i++)
-    context.lineTo(...place(brush, trial.x[i], trial.y[i]));
+    context.lineTo(...toPixels(brush, trial.x[i], trial.y[i]));
   const pose = poseAt(trial, agent, step);
-  context.lineTo(...place(brush, pose.x, pose.y));
+  context.lineTo(...toPixels(brush, pose.x, pose.y));
   context.strokeStyle = colour("--trail");
   context.lineWidth = Math.max(1.5, 0.5 * brush.camera.scale);
   context.lineCap = context.lineJoin = "round";
@@ -96,7 +97,7 @@ function drawGoals(brush, trial, frame) {
   context.lineWidth = 1.5;
   for (let agent = 0; agent < trial.agents; agent++) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
-    const [right, down] = place(brush, scene.goal[agent], scene.goal[trial.agents + agent]);
+    const [right, down] = toPixels(brush, scene.goal[agent], scene.goal[trial.agents + agent]);
     context.beginPath();
     context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");
@@ -108,11 +109,11 @@ function drawGoals(brush, trial, frame) {
 function drawOutcomeMark(brush, trial, agent, step) {
   const frame = clampStep(trial, step), end = trial.ends[agent];
   if (!end || frame < end.frame || end.outcome === TIMEOUT) return;
-  const age_s = (step - end.frame) * trial.scene.dt_s, stays = trial.present[at(trial, agent, frame)];
-  if (!stays && age_s > LEFT_MARK_S) return;
-  const i = at(trial, agent, end.frame), [right, down] = place(brush, trial.x[i], trial.y[i]);
+  const age_s = (step - end.frame) * trial.scene.dt_s, isPresent = trial.present[at(trial, agent, frame)];
+  if (!isPresent && age_s > REMOVED_MARK_S) return;
+  const i = at(trial, agent, end.frame), [right, down] = toPixels(brush, trial.x[i], trial.y[i]);
   const radius = Math.max(5, Math.min(1.1 * brush.camera.scale, 10));
-  drawMark(brush.context, end.outcome, right, down, radius, stays ? 1 : 1 - age_s / LEFT_MARK_S);
+  drawMark(brush.context, end.outcome, right, down, radius, isPresent ? 1 : 1 - age_s / REMOVED_MARK_S);
 }
 
 function drawMark(context, state, right, down, radius, alpha) {
@@ -146,7 +147,7 @@ function drawFlash(brush, trial, event, step) {
   const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
   if (age < 0 || age >= 1) return;
   const {context} = brush, i = at(trial, event.agent, event.frame);
-  const [right, down] = place(brush, trial.x[i], trial.y[i]);
+  const [right, down] = toPixels(brush, trial.x[i], trial.y[i]);
   context.save();
   context.globalAlpha = 1 - age;
   context.beginPath();
@@ -159,7 +160,7 @@ function drawFlash(brush, trial, event, step) {
 
 function drawName(brush, trial, agent, step) {
   if (!trial.present[at(trial, agent, clampStep(trial, step))]) return;
-  const pose = poseAt(trial, agent, step), [right, down] = place(brush, pose.x, pose.y);
+  const pose = poseAt(trial, agent, step), [right, down] = toPixels(brush, pose.x, pose.y);
   const above = Math.max(8, 0.55 * trial.scene.length[agent] * brush.camera.scale);
   writeText(brush.context, String(agent), right, down - above);
 }

@@ -33,9 +33,10 @@ function makeTrial(recording, scenes, number) {
   return trial;
 }
 
-function once(make) {
-  let made = null;
-  return () => (made ??= make());
+/* A function that computes its result at the first call. */
+function once(compute) {
+  let result = null;
+  return () => (result ??= compute());
 }
 
 const at = (trial, series, frame) => series * trial.frames + frame;
@@ -106,11 +107,11 @@ function goalDistance(trial, agent, frame) {
   return Math.hypot(goal[agent] - trial.x[i], goal[trial.agents + agent] - trial.y[i]);
 }
 
-/* The first step at which an agent is more than `apart_m` from its position in another trial, or null. */
-function divergenceStep(one, other, agent, apart_m) {
+/* The first step at which an agent is more than `limit_m` from its position in another trial, or null. */
+function divergenceStep(one, other, agent, limit_m) {
   for (let frame = 0; frame <= Math.min(one.lastStep, other.lastStep); frame++) {
     const i = at(one, agent, frame), j = at(other, agent, frame);
-    if (Math.hypot(one.x[i] - other.x[j], one.y[i] - other.y[j]) > apart_m) return frame;
+    if (Math.hypot(one.x[i] - other.x[j], one.y[i] - other.y[j]) > limit_m) return frame;
   }
   return null;
 }
@@ -118,8 +119,8 @@ function divergenceStep(one, other, agent, apart_m) {
 /* Pose of a vehicle, interpolated between two frames if it is on the map in both; headings by the shorter turn. */
 function poseAt(trial, vehicle, step) {
   const frame = clampStep(trial, step), i = at(trial, vehicle, frame);
-  const isInterpolated = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
-  const share = isInterpolated ? step - frame : 0;
+  const isBetween = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
+  const share = isBetween ? step - frame : 0;
   if (share === 0) return {x: trial.x[i], y: trial.y[i], heading: trial.heading[i]};
   const turn = trial.heading[i + 1] - trial.heading[i];
   return {
