@@ -14,7 +14,7 @@ from .errors import (
 from .layout import Feature
 from .names import check_names
 from .reports import Figure
-from .roles import Frames, Roles
+from .roles import Frames, Roles, Signals
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
 from .trial_records import trial_metrics
@@ -47,6 +47,6 @@ __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
     "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure",
     "Frames", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "Roles", "Scene", "SceneError",
-    "UnknownNameError", "aec_env", "check_names", "generate_scene", "load_scene", "parallel_env", "record",
+    "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene", "load_scene", "parallel_env", "record",
     "resolve_scenes", "save_scene", "trial_metrics",
 ]

@@ -43,6 +43,19 @@ class Frames:
 
 
 @dataclass(frozen=True, eq=False)
+class Signals:
+    """The lights of a scene's c controls from the start frame on, at the config's time step.
+
+    Attributes:
+        state: (frames, c) uint8, logged states.
+        offset_s: (c,) float32, time since the first phase of a program began, at the start frame.
+    """
+
+    state: np.ndarray
+    offset_s: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Roles:
     """The roles of a scene's objects under one config. Vehicle i of a world is object `objects[i]` of the scene.
 
@@ -51,6 +64,7 @@ class Roles:
         objects: (vehicles,) object indices: agents, then log-replay vehicles, then static vehicles, each ascending.
         num_agents, log_replay_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.
+        signals: its traffic lights from the start frame on.
         dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
         report: the number of objects in each role, and the reasons why the others have none.
@@ -62,6 +76,7 @@ class Roles:
     log_replay_count: int
     static_count: int
     frames: Frames
+    signals: Signals
     dt_s: float
     trial_steps: int
     report: Report
@@ -85,7 +100,8 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
             f"start_step is {config.start_step}; scene {scene.name} has {objects.frame_count} frames, "
             f"so it must be 0 to {objects.frame_count - 1}")
     dt_s = scene.dt_s if config.dt_s is None else float(config.dt_s)
-    frames = _frames_at(scene, config.start_step, dt_s, report)
+    place = _places_of_steps(scene, config.start_step, dt_s)
+    frames = _frames_at(scene, place, report)
     agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
 
     # All others replay their logs or are static, if they are ever on the map.
@@ -102,7 +118,8 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
         report.notes.append(f"{role}: {len(members)}")
     return Roles(
         scene=scene, objects=np.concatenate([agents, log_replays, static_vehicles]), num_agents=len(agents),
-        log_replay_count=len(log_replays), static_count=len(static_vehicles), frames=frames, dt_s=dt_s,
+        log_replay_count=len(log_replays), static_count=len(static_vehicles), frames=frames,
+        signals=_signals_at(scene, config.start_step, place), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
 
 
@@ -204,20 +221,34 @@ def _frames_per_step(ratio: float) -> tuple[float, float]:
     return ratio, 1.0
 
 
-def _frames_at(scene: Scene, start_step: int, dt_s: float, report: Report) -> Frames:
-    """The tracks from the start frame on at steps of `dt_s`, interpolated between frames where they do not coincide."""
+def _places_of_steps(scene: Scene, start_step: int, dt_s: float) -> np.ndarray:
+    """(steps,) float64, the frame of every step of `dt_s` within the log; not whole where it is between two frames."""
+    frame_count = scene.objects.frame_count
+    if frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
+        return np.arange(start_step, frame_count, dtype=np.float64)
+    frames, steps = _frames_per_step(dt_s / scene.dt_s)
+    count = int(np.floor((frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
+    place = start_step + np.arange(count) * frames / steps
+    nearest = np.rint(place)
+    return np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
+
+
+def _signals_at(scene: Scene, start_step: int, place: np.ndarray) -> Signals:
+    """The lights at these frames. A light keeps its state until the next frame; programs run on from frame 0."""
+    before_s = np.float64(start_step) * scene.dt_s
+    return Signals(scene.controls.state[place.astype(np.int64)],
+                   (scene.controls.offset_s + before_s).astype(np.float32))
+
+
+def _frames_at(scene: Scene, place: np.ndarray, report: Report) -> Frames:
+    """The tracks at these frames, interpolated where they are not whole."""
     # Without a log, or at the log's own time step, the tracks are used unchanged.
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
-    if objects.frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
-        return Frames(*(track[start_step:] for track in [*tracks, objects.valid]))
+    if (place == np.arange(place[0], place[0] + len(place))).all() and place[-1] == objects.frame_count - 1:
+        return Frames(*(track[int(place[0]) :] for track in [*tracks, objects.valid]))
 
     # The frames before and after every step, and its position between them.
-    frames, steps = _frames_per_step(dt_s / scene.dt_s)
-    count = int(np.floor((objects.frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
-    place = start_step + np.arange(count) * frames / steps
-    nearest = np.rint(place)
-    place = np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
     low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
     high = np.minimum(low + 1, objects.frame_count - 1)
     share = (place - low)[:, None]

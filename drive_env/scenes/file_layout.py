@@ -31,10 +31,12 @@ class Field:
 class Kind:
     """One kind of section: an array of a scene with `rows`, or `rows` times `columns`, elements of `type`.
 
-    Every value is from `low` to `high`, unless both are 0, and obeys `rule`, unless it is empty.
+    Every value is from `low` to `high`, unless both are 0, and obeys `rule`, unless it is empty. Files of minor version
+    `since` or later have it; in earlier ones it reads as zeros.
     """
 
     code: int
+    since: int
     name: str
     type: str
     rows: str

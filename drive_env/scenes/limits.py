@@ -18,6 +18,7 @@ HEADING_LIMIT_RAD = _ARRAYS["objects.heading_rad"].high
 """float32(pi), which is above pi; a heading of that value is allowed."""
 
 OBJECT_LIMIT = lib.DRV_OBJECT_LIMIT
+CONTROL_LIMIT = lib.DRV_TRAFFIC_CONTROL_LIMIT
 FRAME_LIMIT = lib.DRV_FRAME_LIMIT
 POINT_LIMIT = lib.DRV_POINT_LIMIT
 """Of roads, points, lane links and segments."""

@@ -21,8 +21,16 @@ OBJECT_KINDS = {1: "vehicle", 2: "pedestrian", 3: "cyclist", 4: "other"}
 ROAD_KINDS = {1: "lane", 2: "line", 3: "edge", 4: "crosswalk", 5: "stop_sign", 6: "speed_bump", 7: "driveway"}
 """Codes of `Roads.kind`; an observation holds code / 8. Crossing an `edge` is off-road."""
 
+CONTROL_KINDS = {1: "light", 2: "stop", 3: "yield"}
+"""Codes of `Controls.kind`."""
+
+LIGHT_STATES = {0: "off", 1: "red", 2: "yellow", 3: "green"}
+"""Codes of what a traffic light shows; "off" also where it is unknown."""
+
 OBJECT_KIND_CODES = {name: code for code, name in OBJECT_KINDS.items()}
 ROAD_KIND_CODES = {name: code for code, name in ROAD_KINDS.items()}
+CONTROL_KIND_CODES = {name: code for code, name in CONTROL_KINDS.items()}
+LIGHT_STATE_CODES = {name: code for code, name in LIGHT_STATES.items()}
 
 
 @dataclass
@@ -155,6 +163,53 @@ class LaneGraph:
 
 
 @dataclass(frozen=True, eq=False)
+class Controls:
+    """Traffic lights, stop signs and yield signs: c controls over t frames, each with a stop line.
+
+    A light with phases runs them as a program, over and over; one without shows its logged states.
+
+    Attributes:
+        kind: (c,) uint8, see `CONTROL_KINDS`.
+        line_m: (c, 4) float32, stop line: x and y of its left end, then of its right end, as approaching traffic sees
+            it. Traffic that crosses the line from the near side to the far one must obey the control.
+        start: (c + 1,) int32; control i applies to the lanes lane[start[i]:start[i + 1]].
+        lane: (k,) int32, road indices.
+        state: (t, c) uint8, logged states, see `LIGHT_STATES`; 0 for signs and programs.
+        phase_start: (c + 1,) int32; the program of control i is phases phase_start[i] to phase_start[i + 1].
+        phase_state: (p,) uint8, what the light shows in each phase.
+        phase_s: (p,) float32, duration of each phase.
+        offset_s: (c,) float32, time since the first phase of a program began, at frame 0.
+        junction: (c,) int32, from 0 to c - 1: the programs of all controls with this number are shifted by a share of
+            their cycle that is drawn for each episode; -1: not shifted.
+    """
+
+    kind: np.ndarray
+    line_m: np.ndarray
+    start: np.ndarray
+    lane: np.ndarray
+    state: np.ndarray
+    phase_start: np.ndarray
+    phase_state: np.ndarray
+    phase_s: np.ndarray
+    offset_s: np.ndarray
+    junction: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """c."""
+        return len(self.kind)
+
+
+def no_controls(frame_count: int) -> Controls:
+    """The controls of a scene that has none."""
+    return Controls(
+        kind=np.zeros(0, np.uint8), line_m=np.zeros((0, 4), np.float32), start=np.zeros(1, np.int32),
+        lane=np.zeros(0, np.int32), state=np.zeros((frame_count, 0), np.uint8), phase_start=np.zeros(1, np.int32),
+        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(0, np.float32),
+        junction=np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """Map, tracks and goals. Immutable, shared by all worlds that use it.
 
@@ -171,6 +226,7 @@ class Scene:
         scenario_id: of the source, "" if unknown.
         report: differences from the source.
         provenance: origin and licence of the data.
+        controls: traffic lights and signs; `Scene(controls=None)`, the default, has none.
     """
 
     name: str
@@ -187,8 +243,13 @@ class Scene:
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()
+    controls: Controls = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        # Without controls, the frames of `state` follow those of the objects, which `dataclasses.replace` may replace.
+        has_none = self.controls is None or (isinstance(self.controls, Controls) and len(self.controls.kind) == 0)
+        if has_none and isinstance(self.objects, Objects):
+            object.__setattr__(self, "controls", no_controls(self.objects.frame_count))
         for name in ("generated", "dt_s", "sdc"):  # scenes made by hand may hold numpy scalars
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("tracks_to_predict", "objects_of_interest"):

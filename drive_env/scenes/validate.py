@@ -7,14 +7,37 @@ import numpy as np
 from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, value_text
 from .file_layout import KINDS
-from .limits import COORDINATE_LIMIT_M, DT_RANGE_S, FRAME_LIMIT, OBJECT_LIMIT, POINT_LIMIT, SPEED_LIMIT_MPS
+from .limits import (
+    CONTROL_LIMIT,
+    COORDINATE_LIMIT_M,
+    DT_RANGE_S,
+    FRAME_LIMIT,
+    OBJECT_LIMIT,
+    POINT_LIMIT,
+    SPEED_LIMIT_MPS,
+)
 from .metadata import encode_metadata
-from .scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, LaneGraph, Objects, Provenance, Report, Roads, Scene
+from .scene import (
+    CONTROL_KINDS,
+    LIGHT_STATES,
+    OBJECT_KINDS,
+    ROAD_KIND_CODES,
+    ROAD_KINDS,
+    Controls,
+    LaneGraph,
+    Objects,
+    Provenance,
+    Report,
+    Roads,
+    Scene,
+)
 
-CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS}
+CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS, "controls.kind": CONTROL_KINDS,
+         "controls.state": LIGHT_STATES, "controls.phase_state": LIGHT_STATES}
 FLAGS = ("objects.marked_expert", "objects.valid")
 """Arrays of bool, which files store as bits or bytes."""
-TRACKS = tuple(kind.name.partition(".")[2] for kind in KINDS if kind.rows == "frame_count")
+TRACKS = tuple(kind.name.partition(".")[2] for kind in KINDS
+               if (kind.rows, kind.columns) == ("frame_count", "object_count"))
 
 SEGMENT_LIMIT, SEGMENTS_PER_POINT = 1 << 19, 4
 """Limit of segments: the larger of a constant and a multiple of the points; two points can be 10,000 segments apart.
@@ -47,6 +70,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_roads(scene.roads)
         _check_segment_density(scene.roads)
         _check_lanes(scene.lanes, scene.roads)
+        _check_controls(scene.controls, scene.roads, scene.objects.frame_count)
         _check_references(scene)
     except SceneError as error:
         raise SceneError(f"scene {value_text(scene.name)}: {error}") from None
@@ -61,6 +85,7 @@ def _check_head(scene):
     _check_type("objects", scene.objects, Objects)
     _check_type("roads", scene.roads, Roads)
     _check_type("lanes", scene.lanes, LaneGraph)
+    _check_type("controls", scene.controls, Controls)
     _check_type("report", scene.report, Report)
     _check_type("provenance", scene.provenance, Provenance)
     low, high = DT_RANGE_S
@@ -190,23 +215,43 @@ def _check_lanes(lanes, roads):
     _check_count("links of lanes", len(lanes.successor), 0, POINT_LIMIT)
     _check_arrays("lanes", lanes, {"road_count + 1": roads.count + 1, "link_count": len(lanes.successor)})
     _check_starts("lanes.start", lanes.start, len(lanes.successor), fewest=0)
-    _check_range("lanes.successor", lanes.successor, 0, roads.count - 1)
-    is_lane = roads.kind == ROAD_KIND_CODES["lane"]
-    if not is_lane[lanes.successor].all():
-        at = _first(~is_lane[lanes.successor])[0]
-        road = lanes.successor[at]
-        raise SceneError(f"lanes.successor[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; "
-                         "it must be a lane")
+    _check_lane_indices("lanes.successor", lanes.successor, roads)
     own = np.repeat(np.arange(roads.count), np.diff(lanes.start)) == lanes.successor
     if own.any():
         at = _first(own)[0]
         raise SceneError(f"lanes.successor[{at}] is road {lanes.successor[at]}, the lane itself; "
                          "it must be another lane")
     has_successors = np.diff(lanes.start) > 0
+    is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     if (has_successors & ~is_lane).any():
         road = _first(has_successors & ~is_lane)[0]
         raise SceneError(f"road {road} is a {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
                          "only lanes have them")
+
+
+def _check_lane_indices(name, index, roads):
+    _check_range(name, index, 0, roads.count - 1)
+    is_lane = roads.kind == ROAD_KIND_CODES["lane"]
+    if not is_lane[index].all():
+        at = _first(~is_lane[index])[0]
+        road = index[at]
+        raise SceneError(f"{name}[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; it must be a lane")
+
+
+def _check_controls(controls, roads, frame_count):
+    _check_array("controls.kind", controls.kind, np.uint8, (None,))
+    _check_array("controls.lane", controls.lane, np.int32, (None,))
+    _check_array("controls.phase_state", controls.phase_state, np.uint8, (None,))
+    _check_count("controls", controls.count, 0, CONTROL_LIMIT)
+    _check_count("lanes of controls", len(controls.lane), 0, POINT_LIMIT)
+    _check_count("phases of lights", len(controls.phase_state), 0, POINT_LIMIT)
+    _check_arrays("controls", controls, {
+        "control_count": controls.count, "control_count + 1": controls.count + 1, "4": 4, "frame_count": frame_count,
+        "controlled_count": len(controls.lane), "phase_count": len(controls.phase_state)})
+    _check_starts("controls.start", controls.start, len(controls.lane), fewest=0)
+    _check_starts("controls.phase_start", controls.phase_start, len(controls.phase_state), fewest=0)
+    _check_lane_indices("controls.lane", controls.lane, roads)
+    _check_range("controls.junction", controls.junction, -1, controls.count - 1)
 
 
 def _check_references(scene):
@@ -256,9 +301,9 @@ def _check_range(name, values, low, high):
 def _check_codes(name, codes, table):
     known = np.isin(codes, list(table))
     if not known.all():
-        at = _first(~known)[0]
+        at = _first(~known)
         allowed = ", ".join(f"{code} {kind}" for code, kind in table.items())
-        raise SceneError(f"{name}[{at}] is {codes[at]}; it must be one of {allowed}")
+        raise SceneError(f"{name}{list(at)} is {codes[at]}; it must be one of {allowed}")
 
 
 def _check_starts(name, start, total, fewest):

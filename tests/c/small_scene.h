@@ -13,7 +13,9 @@ enum {
     SMALL_VEHICLES = 4,
     SMALL_FRAMES = 6,
     SMALL_ROADS = 4,
-    SMALL_POINTS = 8
+    SMALL_POINTS = 8,
+    SMALL_CONTROLS = 2,
+    SMALL_PHASES = 3
 };
 
 typedef struct small_scene {
@@ -29,6 +31,12 @@ typedef struct small_scene {
     uint8_t road_kind[SMALL_ROADS];
     float road_width_m[SMALL_ROADS], road_speed_limit_mps[SMALL_ROADS];
     float point_x_m[SMALL_POINTS], point_y_m[SMALL_POINTS];
+    uint8_t control_kind[SMALL_CONTROLS], control_state[SMALL_FRAMES * SMALL_CONTROLS];
+    float control_line_m[4 * SMALL_CONTROLS], control_offset_s[SMALL_CONTROLS];
+    int32_t control_start[SMALL_CONTROLS + 1], control_lane[1], control_junction[SMALL_CONTROLS];
+    int32_t control_phase_start[SMALL_CONTROLS + 1];
+    uint8_t control_phase_state[SMALL_PHASES];
+    float control_phase_s[SMALL_PHASES];
     drv_scene_input input;
 } small_scene;
 
@@ -45,7 +53,8 @@ static inline drv_config small_config(void) {
 }
 
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
- * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point. */
+ * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point.
+ * Ahead of agent 0 a light with a program, and behind it a stop sign. */
 static inline void make_small(small_scene *scene) {
     /* vehicles: starts and goals */
     memset(scene, 0, sizeof *scene);
@@ -79,6 +88,19 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->road_kind, road_kind, sizeof road_kind);
     memcpy(scene->point_x_m, point_x_m, sizeof point_x_m);
     memcpy(scene->point_y_m, point_y_m, sizeof point_y_m);
+    const float line_m[4 * SMALL_CONTROLS] = {30, 2, 30, -2, 33, 2, 33, -2};
+    const float phase_s[SMALL_PHASES] = {0.27f, 0.27f, 0.46f};
+    const uint8_t phase_state[SMALL_PHASES] = {DRV_LIGHT_GREEN, DRV_LIGHT_YELLOW, DRV_LIGHT_RED};
+    memcpy(scene->control_line_m, line_m, sizeof line_m);
+    memcpy(scene->control_phase_s, phase_s, sizeof phase_s);
+    memcpy(scene->control_phase_state, phase_state, sizeof phase_state);
+    scene->control_kind[0] = DRV_TRAFFIC_LIGHT;
+    scene->control_kind[1] = DRV_STOP_SIGN;
+    scene->control_start[1] = scene->control_start[2] = 1;
+    scene->control_phase_start[1] = scene->control_phase_start[2] = SMALL_PHASES;
+    scene->control_offset_s[0] = 1.2f;
+    scene->control_junction[0] = 0;
+    scene->control_junction[1] = -1;
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
     /* the input that refers to them */
@@ -93,7 +115,13 @@ static inline void make_small(small_scene *scene) {
         .log_vy_mps = scene->log_vy_mps, .log_valid = scene->log_valid, .road_count = SMALL_ROADS,
         .point_count = SMALL_POINTS, .road_start = scene->road_start, .road_kind = scene->road_kind,
         .road_width_m = scene->road_width_m, .road_speed_limit_mps = scene->road_speed_limit_mps,
-        .point_x_m = scene->point_x_m, .point_y_m = scene->point_y_m};
+        .point_x_m = scene->point_x_m, .point_y_m = scene->point_y_m, .control_count = SMALL_CONTROLS,
+        .controlled_count = 1, .phase_count = SMALL_PHASES, .control_kind = scene->control_kind,
+        .control_line_m = scene->control_line_m, .control_start = scene->control_start,
+        .control_lane = scene->control_lane, .control_state = scene->control_state,
+        .control_phase_start = scene->control_phase_start, .control_phase_state = scene->control_phase_state,
+        .control_junction = scene->control_junction, .control_phase_s = scene->control_phase_s,
+        .control_offset_s = scene->control_offset_s};
 }
 
 #endif

@@ -12,16 +12,18 @@ enum { CAPACITY_BYTES = 4096 };
 static uint64_t write_smallest(uint8_t *bytes) {
     drv_checksum checksum;
     drv_checksum_prepare(&checksum);
-    drv_file_header header = {.major = DRV_FILE_MAJOR, .section_count = DRV_FILE_SECTIONS, .dt_s = 0.1,
-                              .frame_count = 1, .sdc = -1, .metadata_bytes = 2};
+    drv_file_header header = {.major = DRV_FILE_MAJOR, .minor = DRV_FILE_MINOR,
+                              .section_count = DRV_FILE_SECTIONS, .dt_s = 0.1, .frame_count = 1, .sdc = -1,
+                              .metadata_bytes = 2};
     memcpy(&header.magic, drv_file_magic(), sizeof header.magic);
+    const drv_file nothing = {.control_count = 0};
     drv_file_entry table[DRV_FILE_SECTIONS];
     uint64_t end = sizeof header + sizeof table;
     for (int32_t i = 0; i < DRV_FILE_SECTIONS; i++) {
         const drv_file_form form = drv_file_form_of((drv_file_part)i);
         const drv_file_kind kind = drv_file_kind_of((drv_file_part)i);
-        const uint64_t count = (uint64_t)drv_file_extent(&header, form.rows) *
-                               (uint64_t)drv_file_extent(&header, form.columns);
+        const uint64_t count = (uint64_t)drv_file_extent(&header, &nothing, form.rows) *
+                               (uint64_t)drv_file_extent(&header, &nothing, form.columns);
         const uint32_t element_bytes = (uint32_t)(kind.type[1] - '0');
         const uint64_t offset = (end + 63) / 64 * 64, size = count * element_bytes;
         if (i == FILE_METADATA) memcpy(bytes + offset, "{}", 2);

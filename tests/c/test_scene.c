@@ -74,6 +74,31 @@ TEST(start_speeds_are_the_part_along_the_heading) {
     drv_scene_release(scene);
 }
 
+/* ---- traffic lights ---- */
+
+TEST(the_ends_of_phases_are_rounded_to_steps_not_their_durations) {
+    small_scene small;
+    make_small(&small);
+    drv_scene *scene = scene_of(&small.input);
+    /* 0.27, 0.54 and 1 s at 0.1 s; 1.2 s are a fifth of a second into the second cycle */
+    const int32_t *end = scene->control_phase_end;
+    CHECK(end[0] == 3 && end[1] == 5 && end[2] == 10, "%d, %d, %d", end[0], end[1], end[2]);
+    CHECK(scene->control_offset_steps[0] == 2 && scene->control_offset_steps[1] == 0, "%d, %d",
+          scene->control_offset_steps[0], scene->control_offset_steps[1]);
+    drv_scene_release(scene);
+}
+
+TEST(a_phase_shorter_than_a_step_takes_one) {
+    small_scene small;
+    make_small(&small);
+    small.control_phase_s[0] = small.control_phase_s[1] = 0.01f;
+    small.input.dt_s = 2.0f;
+    drv_scene *scene = scene_of(&small.input);
+    const int32_t *end = scene->control_phase_end;
+    CHECK(end[0] == 1 && end[1] == 2 && end[2] == 3, "%d, %d, %d", end[0], end[1], end[2]);
+    drv_scene_release(scene);
+}
+
 /* ---- roads ---- */
 
 enum { LINE_POINTS = 40 };
@@ -97,6 +122,7 @@ TEST(split_roads_keep_their_length_and_are_in_their_cells) {
         const uint8_t kind[] = {DRV_ROAD_LANE, DRV_ROAD_EDGE};
         const float zero[] = {0.0f, 0.0f};
         small.input.road_count = 2;
+        small.input.control_count = small.input.controlled_count = small.input.phase_count = 0;
         small.input.point_count = LINE_POINTS;
         small.input.road_start = start;
         small.input.road_kind = kind;
@@ -135,6 +161,7 @@ TEST(a_segment_at_the_border_of_the_map_is_kept) {
     const int32_t start[] = {0, 5};
     const uint8_t kind[] = {DRV_ROAD_EDGE};
     small.input.road_count = 1;
+    small.input.control_count = small.input.controlled_count = small.input.phase_count = 0;
     small.input.point_count = 5;
     small.input.road_start = start;
     small.input.road_kind = kind;
@@ -156,6 +183,7 @@ TEST(a_scene_without_roads_is_a_scene) {
     small_scene small;
     make_small(&small);
     small.input.road_count = small.input.point_count = 0;
+    small.input.control_count = small.input.controlled_count = small.input.phase_count = 0;
     small.input.road_kind = NULL;
     small.input.road_width_m = small.input.road_speed_limit_mps = NULL;
     small.input.point_x_m = small.input.point_y_m = NULL;
@@ -281,6 +309,28 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK_VALUE(small->point_x_m[7], "point_x_m of point 7")
     BREAK_VALUE(small->point_y_m[0], "point_y_m of point 0")
     BREAK(small->point_y_m[0] = 50001.0f, "point_y_m of point 0")
+    BREAK(in->control_count = -1, "control_count")
+    BREAK(in->control_count = 65536, "control_count")
+    BREAK(in->control_count = 0, "controlled_count")
+    BREAK(in->controlled_count = INT32_MAX, "controlled_count")
+    BREAK(in->controlled_count = 0, "control_start")
+    BREAK(in->phase_count = -1, "phase_count")
+    BREAK(in->phase_count = 2, "control_phase_start")
+    BREAK(small->control_kind[1] = 4, "control_kind of control 1")
+    BREAK_VALUE(small->control_line_m[7], "control_line_m of number 7")
+    BREAK(small->control_start[1] = -1, "control_start of entry 1")
+    BREAK(small->control_start[0] = 1, "control_start")
+    BREAK(small->control_start[1] = 2, "control_start of entry 2")
+    BREAK(small->control_lane[0] = 1, "control_lane of entry 0")
+    BREAK(small->control_lane[0] = 4, "control_lane of entry 0")
+    BREAK(small->control_state[11] = 4, "control_state of entry 11")
+    BREAK(small->control_phase_start[2] = 2, "control_phase_start")
+    BREAK(small->control_phase_state[0] = 9, "control_phase_state of phase 0")
+    BREAK_VALUE(small->control_phase_s[1], "control_phase_s of phase 1")
+    BREAK(small->control_phase_s[1] = 0.0f, "control_phase_s of phase 1")
+    BREAK_VALUE(small->control_offset_s[1], "control_offset_s of control 1")
+    BREAK(small->control_junction[1] = 2, "control_junction of control 1")
+    BREAK(small->control_junction[0] = -2, "control_junction of control 0")
     return NULL;
 #undef BREAK
 #undef BREAK_VALUE

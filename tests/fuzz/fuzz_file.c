@@ -148,11 +148,12 @@ static void change_header(drv_file_header *header, test_rng *rng) {
 
 /* A valid new element of a section; 0 where 0 is valid. */
 static void fill_element(uint8_t *at, drv_file_part part, int64_t i, size_t element_bytes) {
-    const float size_m = 2.0f;
+    const float size_m = 2.0f, phase_s = 3.0f;
     memset(at, 0, element_bytes);
     if (part == FILE_OBJECT_ID) memcpy(at, &i, sizeof i);
-    if (part == FILE_OBJECT_KIND || part == FILE_ROAD_KIND) *at = 1;
+    if (part == FILE_OBJECT_KIND || part == FILE_ROAD_KIND || part == FILE_CONTROL_KIND) *at = 1;
     if (part == FILE_OBJECT_LENGTH || part == FILE_OBJECT_WIDTH || part == FILE_OBJECT_HEIGHT) memcpy(at, &size_m, 4);
+    if (part == FILE_PHASE_DURATION) memcpy(at, &phase_s, 4);
 }
 
 static piece *piece_of(pieces *in, drv_file_part part) {
@@ -161,13 +162,33 @@ static piece *piece_of(pieces *in, drv_file_part part) {
     return NULL;
 }
 
-/* Resizes every section to its counts, and sorts the starts of roads and links. */
+/* The counts that the sections of the file define. */
+static drv_file own_counts(pieces *in) {
+    const piece *kinds = piece_of(in, FILE_CONTROL_KIND), *lanes = piece_of(in, FILE_CONTROL_LANE);
+    const piece *phases = piece_of(in, FILE_PHASE_STATE);
+    return (drv_file){.control_count = kinds ? (int32_t)kinds->size : 0,
+                      .controlled_count = lanes ? (int32_t)(lanes->size / 4) : 0,
+                      .phase_count = phases ? (int32_t)phases->size : 0};
+}
+
+/* Writes starts that divide `total` elements among the controls. */
+static void share_among_controls(piece *start, int64_t controls, int64_t total) {
+    for (int64_t i = 0; start && i <= controls; i++) {
+        const int32_t first = controls ? (int32_t)(i * total / controls) : 0;
+        memcpy(start->bytes + 4 * i, &first, sizeof first);
+    }
+}
+
+/* Resizes every section to its counts, and sorts the starts of roads, links and controls. */
 static int follow_counts(pieces *in) {
+    const drv_file own = own_counts(in);
     for (int32_t part = 0; part < FILE_SECTION_COUNT; part++) {
         piece *found = piece_of(in, (drv_file_part)part);
         const drv_file_form form = drv_file_form_of((drv_file_part)part);
-        const int64_t count = drv_file_extent(&in->header, form.rows) * drv_file_extent(&in->header, form.columns);
+        const int64_t count =
+            drv_file_extent(&in->header, &own, form.rows) * drv_file_extent(&in->header, &own, form.columns);
         const size_t element_bytes = (size_t)(drv_file_kind_of((drv_file_part)part).type[1] - '0');
+        if (!found && drv_file_kind_of((drv_file_part)part).since > in->header.minor) continue;
         if (!found || count > PIECE_BYTES || (size_t)count * element_bytes > PIECE_BYTES) return 0;
         for (int64_t i = (int64_t)(found->size / element_bytes); i < count; i++)
             fill_element(found->bytes + (size_t)i * element_bytes, (drv_file_part)part, i, element_bytes);
@@ -179,6 +200,8 @@ static int follow_counts(pieces *in) {
         memcpy(piece_of(in, FILE_ROAD_START)->bytes + 4 * i, &point, sizeof point);
         memcpy(piece_of(in, FILE_LINK_START)->bytes + 4 * i, &link, sizeof link);
     }
+    share_among_controls(piece_of(in, FILE_CONTROL_START), own.control_count, own.controlled_count);
+    share_among_controls(piece_of(in, FILE_PHASE_START), own.control_count, own.phase_count);
     piece *valid = piece_of(in, FILE_TRACK_VALID);
     const uint64_t bits = (uint64_t)in->header.frame_count * in->header.object_count;
     if (bits % 8) valid->bytes[valid->size - 1] &= (uint8_t)((1u << bits % 8) - 1u);

@@ -198,9 +198,9 @@ def drv_sections_table():
     rows = []
     for kind in KINDS:
         shape = " x ".join(filter(None, (kind.rows, kind.columns)))
-        rows.append([str(kind.code), code(kind.name), kind.type, shape, kind.unit,
+        rows.append([str(kind.code), f"1.{kind.since}", code(kind.name), kind.type, shape, kind.unit,
                      kind.rule or allowed(kind.low, kind.high), kind.meaning])
-    return table(["code", "name", "type", "elements", "unit", "allowed", "meaning"], rows)
+    return table(["code", "since", "name", "type", "elements", "unit", "allowed", "meaning"], rows)
 
 
 def drv_metadata_table():

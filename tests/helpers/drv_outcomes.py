@@ -9,10 +9,11 @@ import build_core
 import pytest
 from build_core import ADDRESS
 from drv_writer import (
-    SECTIONS,
+    controlled_scene,
     drv_file,
     entries,
     full_scene,
+    sections_of,
 )
 
 from drive_env import SceneError
@@ -24,6 +25,7 @@ NAN, INF = float("nan"), float("inf")
 
 FULL = full_scene()
 DATA = drv_file(FULL)
+CONTROLLED = controlled_scene()
 READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
 
 
@@ -64,5 +66,6 @@ def outcomes(files):
 
 
 def at(name):
-    """Where a section of the full scene's file begins."""
-    return next(entry[2] for entry in entries(DATA) if entry[0] == SECTIONS[name][0])
+    """Where a section of the full scene's file begins, or of the controlled scene's if only that has it."""
+    data = drv_file(CONTROLLED) if name.startswith("controls.") else DATA
+    return next(entry[2] for entry in entries(data) if entry[0] == sections_of(1)[name][0])

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from small_scene import changed, roads_of, small_scene
 
-from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene
+from drive_env.scenes import Controls, LaneGraph, Objects, Provenance, Report, Scene
 
 HEADER = "<8sHHIQdddIIIIIIIiIIII"
 ENTRY = "<IIQQQII"
@@ -30,6 +30,13 @@ SECTIONS = {
     "objects_of_interest": (81, 4),
 }
 """Name to code and size of an element, in the order of the file."""
+
+CONTROL_SECTIONS = {
+    "controls.kind": (96, 1), "controls.line_m": (97, 4), "controls.start": (98, 4), "controls.lane": (99, 4),
+    "controls.state": (100, 1), "controls.phase_start": (101, 4), "controls.phase_state": (102, 1),
+    "controls.phase_s": (103, 4), "controls.offset_s": (104, 4), "controls.junction": (105, 4),
+}
+"""The same for the sections that 1.1 adds."""
 
 
 def full_scene() -> Scene:
@@ -60,6 +67,20 @@ def full_scene() -> Scene:
         provenance=Provenance("none", "Public domain. Öffentlich.", "0f" * 32, "a test"))
 
 
+def controlled_scene() -> Scene:
+    """The full scene with a light that has a log, a light that has a program, and a stop sign."""
+    scene = full_scene()
+    state = np.zeros((scene.objects.frame_count, 3), np.uint8)
+    state[:, 0] = [3, 3, 2, 1, 1]
+    return dataclasses.replace(scene, controls=Controls(
+        kind=np.array([1, 1, 2], np.uint8),
+        line_m=np.array([[19, 2, 19, -2], [49, 2, 49, -2], [21, -2, 21, 2]], np.float32),
+        start=np.array([0, 1, 3, 3], np.int32), lane=np.array([0, 0, 2], np.int32), state=state,
+        phase_start=np.array([0, 0, 3, 3], np.int32), phase_state=np.array([3, 2, 1], np.uint8),
+        phase_s=np.array([6, 3.25, 9], np.float32), offset_s=np.array([0, 4.5, 0], np.float32),
+        junction=np.array([-1, 2, -1], np.int32)))
+
+
 def bare_scene(frames: int = 1) -> Scene:
     """The smallest valid scene: most sections are empty."""
     roads, scene = roads_of([]), small_scene()
@@ -70,9 +91,15 @@ def bare_scene(frames: int = 1) -> Scene:
                    lanes=LaneGraph(np.zeros(1, np.int32), np.zeros(0, np.int32)))
 
 
+def sections_of(minor: int) -> dict[str, tuple[int, int]]:
+    """The sections of a minor version."""
+    return SECTIONS | (CONTROL_SECTIONS if minor else {})
+
+
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
+    minor = int(scene.controls.count > 0)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}
@@ -82,13 +109,13 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
     sections = {
         "metadata": json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode(),
         **{f"{part}.{name}": getattr(getattr(scene, part), name).tobytes() for part, name in
-           (name.split(".") for name in SECTIONS if "." in name)},
+           (name.split(".") for name in sections_of(minor) if "." in name)},
         "objects.valid": bytes(bits),
         **{name: struct.pack(f"<{len(getattr(scene, name))}i", *getattr(scene, name))
            for name in ("tracks_to_predict", "objects_of_interest")},
     }
     header = dict(
-        magic=b"\x89DRV\r\n\x1a\n", major=1, minor=0, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],
+        magic=b"\x89DRV\r\n\x1a\n", major=1, minor=minor, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],
         dt_s=scene.dt_s, object_count=objects.count, frame_count=objects.frame_count, road_count=roads.count,
         point_count=len(roads.x_m), link_count=len(lanes.successor), predicted_count=len(scene.tracks_to_predict),
         interest_count=len(scene.objects_of_interest), sdc=scene.sdc, generated=scene.generated,
@@ -101,7 +128,8 @@ def file_of(header: dict, sections: dict, **overrides) -> bytes:
 
     `sections` maps names, or (code, element size) for sections of no version, to bytes.
     """
-    kinds = sorted((SECTIONS[key] if isinstance(key, str) else key, data) for key, data in sections.items())
+    known = sections_of(1)
+    kinds = sorted((known[key] if isinstance(key, str) else key, data) for key, data in sections.items())
     end, table, body = HEADER_BYTES + ENTRY_BYTES * len(kinds), b"", b""
     for (code, element_bytes), data in kinds:
         gap = -end % 64
@@ -125,7 +153,7 @@ def entries(data: bytes) -> list[list[int]]:
 
 def with_entry(data: bytes, name: str, **fields) -> bytes:
     """The file with numbers of one entry of its table replaced, and the checksum of the header recomputed."""
-    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == SECTIONS[name][0])
+    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == sections_of(1)[name][0])
     entry = entries(data)[place]
     for field, value in fields.items():
         entry[("code", "element_bytes", "offset", "bytes", "count", "crc", "zero").index(field)] = value

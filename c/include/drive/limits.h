@@ -28,6 +28,8 @@ enum {
     DRV_FRAME_LIMIT = 1000000,
     /* Roads, points, lane links and road segments of a scene. */
     DRV_POINT_LIMIT = 1 << 24,
+    /* Traffic lights and signs of a scene. */
+    DRV_TRAFFIC_CONTROL_LIMIT = 65535,
     /* Longer road segments are split: the k nearest are selected by the middles of segments. */
     DRV_SEGMENT_LIMIT_M = 10,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
@@ -44,6 +46,11 @@ enum {
 /* Jerk that an action can command, and that of full braking; published with the model of jerks. */
 #define DRV_JERK_MPS3 4.0f
 #define DRV_BRAKING_JERK_MPS3 15.0f
+/* Duration of a phase of a traffic light. */
+#define DRV_PHASE_LOWEST_S 0.01
+#define DRV_PHASE_LIMIT_S 3600.0
+/* Offset of a program, with the time before the first frame of a trial. */
+#define DRV_OFFSET_LIMIT_S 10000000.0
 #define DRV_SIZE_LOWEST_M 0.01
 #define DRV_DT_LOWEST_S 1e-4
 #define DRV_DT_HIGHEST_S 2.0

@@ -128,7 +128,10 @@
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, static vehicles; STARTS, the
  * vehicles again, where the entries of log-replay vehicles are not read; AGENTS; LOG, frame_count x log_replay_count,
  * where numbers are read only if log_valid is 1; ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS
- * and LINK_STARTS have road_count + 1 entries. Both ends of a range are allowed. */
+ * and LINK_STARTS have road_count + 1 entries. CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers
+ * each; CONTROLLED, pairs of a control and a lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count.
+ * CONTROL_STARTS have control_count + 1 entries, or none where there are no controls. Both ends of a range are
+ * allowed. */
 #define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
 
 /* Those that a scene holds as they are, under the same names. */
@@ -141,7 +144,18 @@
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
     X(uint8_t, road_kind, "u1", ROADS, DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY) /* drv_road_kind */          \
     X(float, road_width_m, "f4", ROADS, 0, DRV_LANE_WIDTH_LIMIT_M) /* lane width; 0 unknown */        \
-    X(float, road_speed_limit_mps, "f4", ROADS, 0, DRV_SPEED_LIMIT_MPS) /* 0 unknown */
+    X(float, road_speed_limit_mps, "f4", ROADS, 0, DRV_SPEED_LIMIT_MPS) /* 0 unknown */               \
+    X(uint8_t, control_kind, "u1", CONTROLS, DRV_TRAFFIC_LIGHT, DRV_YIELD_SIGN) /* drv_traffic_control */ \
+    /* x, y of the left end of the stop line, then of its right end, as approaching traffic sees it */ \
+    X(float, control_line_m, "f4", LINE_ENDS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
+    /* Control i applies to the lanes control_lane[control_start[i]] to [control_start[i + 1]]. */    \
+    X(int32_t, control_start, "i4", CONTROL_STARTS, 0, DRV_POINT_LIMIT)                               \
+    X(int32_t, control_lane, "i4", CONTROLLED, 0, DRV_POINT_LIMIT)                                    \
+    X(uint8_t, control_state, "u1", CONTROL_LOG, DRV_LIGHT_OFF, DRV_LIGHT_GREEN) /* drv_light */      \
+    /* Light i runs the phases control_phase_start[i] to [i + 1]; without any it shows control_state. */ \
+    X(int32_t, control_phase_start, "i4", CONTROL_STARTS, 0, DRV_POINT_LIMIT)                         \
+    X(uint8_t, control_phase_state, "u1", PHASES, DRV_LIGHT_OFF, DRV_LIGHT_GREEN)                     \
+    X(int32_t, control_junction, "i4", CONTROLS, -1, DRV_TRAFFIC_CONTROL_LIMIT) /* -1: no offset is drawn */
 
 /* Those that it holds in another form. */
 #define DRV_SCENE_CONVERTED(X)                                                                        \
@@ -163,6 +177,9 @@
     /* The successors of road i are roads lane_successor[lane_start[i]] to [lane_start[i + 1]]. Both  \
      * arrays may be NULL: the scene then has no lane graph, which only routes need. */               \
     X(int32_t, lane_start, "i4", LINK_STARTS, 0, DRV_POINT_LIMIT)                                     \
-    X(int32_t, lane_successor, "i4", LINKS, 0, DRV_POINT_LIMIT)
+    X(int32_t, lane_successor, "i4", LINKS, 0, DRV_POINT_LIMIT)                                       \
+    /* The scene keeps the ends of phases, and the offsets, in whole steps. */                        \
+    X(float, control_phase_s, "f4", PHASES, DRV_PHASE_LOWEST_S, DRV_PHASE_LIMIT_S)                    \
+    X(float, control_offset_s, "f4", CONTROLS, 0, DRV_OFFSET_LIMIT_S)
 
 #endif

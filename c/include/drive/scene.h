@@ -38,6 +38,17 @@ typedef enum drv_road_kind {
     DRV_ROAD_DRIVEWAY = 7
 } drv_road_kind;
 
+/* Kind of a traffic control, which scenes call control for short. */
+typedef enum drv_traffic_control { DRV_TRAFFIC_LIGHT = 1, DRV_STOP_SIGN = 2, DRV_YIELD_SIGN = 3 } drv_traffic_control;
+
+/* What a traffic light shows. */
+typedef enum drv_light {
+    DRV_LIGHT_OFF = 0, /* or unknown */
+    DRV_LIGHT_RED = 1,
+    DRV_LIGHT_YELLOW = 2,
+    DRV_LIGHT_GREEN = 3
+} drv_light;
+
 /* The input of drv_scene_create: counts and arrays, see DRV_SCENE_ARRAYS. Every trial starts at frame 0. */
 typedef struct drv_scene_input {
     const char *name;
@@ -50,6 +61,9 @@ typedef struct drv_scene_input {
     int32_t road_count;
     int32_t point_count;
     int32_t link_count;
+    int32_t control_count;
+    int32_t controlled_count;
+    int32_t phase_count;
 #define X(type, name, letter, element, low, high) const type *name;
     DRV_SCENE_ARRAYS(X)
 #undef X

@@ -11,13 +11,13 @@
 
 /* The scene file format `.drv`; docs/scenes.md describes it. */
 enum {
-    DRV_FILE_MAJOR = 1, /* this core reads every minor version of it, and files are written as 1.0 */
-    DRV_FILE_MINOR = 0,
+    DRV_FILE_MAJOR = 1, /* this core reads every minor version of it */
+    DRV_FILE_MINOR = 1, /* the highest that it writes; a file has the lowest that can hold its scene */
     DRV_FILE_MAGIC_BYTES = 8,
     DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,
     DRV_FILE_ALIGNMENT_BYTES = 64,
-    DRV_FILE_SECTIONS = 25
+    DRV_FILE_SECTIONS = 35
 };
 
 /* A number of a file's header, or of an entry of its table of sections. */
@@ -34,9 +34,10 @@ typedef struct drv_file_field {
 /* A kind of section: one array of a scene. */
 typedef struct drv_file_kind {
     int32_t code;
+    int32_t since; /* the minor version from which on files have it */
     const char *name; /* path of the array in a Scene */
     const char *type;
-    const char *rows; /* their number, as an expression in the header's counts */
+    const char *rows; /* their number, as an expression in counts */
     const char *columns; /* "": it has one dimension */
     const char *unit;
     const char *rule; /* what must be true in addition to the range, or "" */
@@ -47,7 +48,7 @@ typedef struct drv_file_kind {
 
 /* Where an array is in a file. */
 typedef struct drv_file_section {
-    uint64_t offset;
+    uint64_t offset; /* 0 where the file's minor version lacks the section: the array is zeros */
     int64_t rows;
     int64_t columns; /* 1 where it has one dimension */
 } drv_file_section;
@@ -66,6 +67,9 @@ typedef struct drv_file {
     int32_t link_count;
     int32_t predicted_count;
     int32_t interest_count;
+    int32_t control_count; /* this and the next two are 0 before minor version 1 */
+    int32_t controlled_count;
+    int32_t phase_count;
     int32_t sdc;
     int32_t generated;
     drv_file_section sections[DRV_FILE_SECTIONS];

@@ -16,6 +16,7 @@ static const drv_file_field entry_fields[] = {FILE_ENTRY(X)};
 static const char *const extent_names[] = {
     [EXTENT_NONE] = "",
     [EXTENT_PAIR] = "2",
+    [EXTENT_FOUR] = "4",
     [EXTENT_OBJECTS] = "object_count",
     [EXTENT_FRAMES] = "frame_count",
     [EXTENT_ROADS] = "road_count",
@@ -26,6 +27,10 @@ static const char *const extent_names[] = {
     [EXTENT_INTEREST] = "interest_count",
     [EXTENT_VALID] = "frame_count x object_count / 8, rounded up",
     [EXTENT_METADATA] = "metadata_bytes",
+    [EXTENT_CONTROLS] = "control_count",
+    [EXTENT_CONTROL_STARTS] = "control_count + 1",
+    [EXTENT_CONTROLLED] = "controlled_count",
+    [EXTENT_PHASES] = "phase_count",
 };
 
 static const char *const rule_texts[] = {
@@ -36,15 +41,19 @@ static const char *const rule_texts[] = {
     [RULE_LANE] = "index of another lane",
     [RULE_OBJECT] = "index of an object",
     [RULE_BITS] = "bits after the last are 0",
+    [RULE_TO_CONTROLLED] = "from 0 to controlled_count, never descending",
+    [RULE_CONTROLLED] = "index of a lane",
+    [RULE_TO_PHASES] = "from 0 to phase_count, never descending",
+    [RULE_JUNCTION] = "-1, or an index below control_count",
 };
 
-#define X(symbol, code, name, type, rows, columns, unit, low, high, rule, meaning) {rows, columns, rule},
+#define X(symbol, code, since, name, type, rows, columns, unit, low, high, rule, meaning) {rows, columns, rule},
 static const drv_file_form forms[] = {FILE_SECTIONS(X)};
 #undef X
 
 /* drv_file_kind_of fills in rows, columns and rule. */
-#define X(symbol, code, name, type, rows, columns, unit, low, high, rule, meaning) \
-    {code, name, type, "", "", unit, "", meaning, low, high},
+#define X(symbol, code, since, name, type, rows, columns, unit, low, high, rule, meaning) \
+    {code, since, name, type, "", "", unit, "", meaning, low, high},
 static const drv_file_kind kinds[] = {FILE_SECTIONS(X)};
 #undef X
 
@@ -58,10 +67,11 @@ drv_file_kind drv_file_kind_of(drv_file_part part) {
 
 drv_file_form drv_file_form_of(drv_file_part part) { return forms[part]; }
 
-int64_t drv_file_extent(const drv_file_header *header, drv_extent extent) {
+int64_t drv_file_extent(const drv_file_header *header, const drv_file *file, drv_extent extent) {
     switch (extent) {
     case EXTENT_NONE: return 1;
     case EXTENT_PAIR: return 2;
+    case EXTENT_FOUR: return 4;
     case EXTENT_OBJECTS: return header->object_count;
     case EXTENT_FRAMES: return header->frame_count;
     case EXTENT_ROADS: return header->road_count;
@@ -72,6 +82,10 @@ int64_t drv_file_extent(const drv_file_header *header, drv_extent extent) {
     case EXTENT_INTEREST: return header->interest_count;
     case EXTENT_VALID: return ((int64_t)header->frame_count * header->object_count + 7) / 8;
     case EXTENT_METADATA: return header->metadata_bytes;
+    case EXTENT_CONTROLS: return file->control_count;
+    case EXTENT_CONTROL_STARTS: return (int64_t)file->control_count + 1;
+    case EXTENT_CONTROLLED: return file->controlled_count;
+    case EXTENT_PHASES: return file->phase_count;
     }
     return 1;
 }

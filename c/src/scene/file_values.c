@@ -129,24 +129,32 @@ static drv_status check_only_lanes_have_successors(const drv_file_reader *in) {
     return DRV_OK;
 }
 
-static drv_status check_indices(const drv_file_reader *in, drv_file_part part, int32_t count) {
+/* Indices from `low`, which is 0 or -1 for none, to below `count`. */
+static drv_status check_indices(const drv_file_reader *in, drv_file_part part, int32_t low, int32_t count) {
     const int32_t *index = integers(in, part);
     for (int64_t i = 0; i < elements(in, part); i++)
-        if (index[i] < 0 || index[i] >= count)
-            return REFUSE(in, "%s is %d; it must be an index below %d",
-                          element_location(in, part, i, sizeof *index).text, index[i], count);
+        if (index[i] < low || index[i] >= count)
+            return REFUSE(in, "%s is %d; it must be %san index below %d",
+                          element_location(in, part, i, sizeof *index).text, index[i], low < 0 ? "-1, or " : "", count);
     return DRV_OK;
 }
 
 static drv_status check_lanes(const drv_file_reader *in, drv_file_part part) {
     const int32_t *index = integers(in, part);
     const uint8_t *kind = octets(in, FILE_ROAD_KIND);
-    const drv_status status = check_indices(in, part, in->file->road_count);
+    const drv_status status = check_indices(in, part, 0, in->file->road_count);
     if (status != DRV_OK) return status;
     for (int64_t i = 0; i < elements(in, part); i++)
         if (kind[index[i]] != DRV_ROAD_LANE)
             return REFUSE(in, "%s is road %d of kind %d; it must be a lane, kind %d",
                           element_location(in, part, i, sizeof *index).text, index[i], kind[index[i]], DRV_ROAD_LANE);
+    return DRV_OK;
+}
+
+static drv_status check_successors(const drv_file_reader *in, drv_file_part part) {
+    const drv_status status = check_lanes(in, part);
+    if (status != DRV_OK) return status;
+    const int32_t *index = integers(in, part);
     const int32_t *start = integers(in, FILE_LINK_START);
     for (int32_t road = 0; road < in->file->road_count; road++)
         for (int32_t i = start[road]; i < start[road + 1]; i++)
@@ -174,9 +182,13 @@ static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
     case RULE_TO_LINKS:
         status = check_starts(in, part, in->file->link_count, 0);
         return status == DRV_OK ? check_only_lanes_have_successors(in) : status;
-    case RULE_LANE: return check_lanes(in, part);
-    case RULE_OBJECT: return check_indices(in, part, in->file->object_count);
+    case RULE_LANE: return check_successors(in, part);
+    case RULE_OBJECT: return check_indices(in, part, 0, in->file->object_count);
     case RULE_BITS: return check_last_bits(in, part);
+    case RULE_TO_CONTROLLED: return check_starts(in, part, in->file->controlled_count, 0);
+    case RULE_CONTROLLED: return check_lanes(in, part);
+    case RULE_TO_PHASES: return check_starts(in, part, in->file->phase_count, 0);
+    case RULE_JUNCTION: return check_indices(in, part, -1, in->file->control_count);
     }
     return DRV_OK;
 }
@@ -184,6 +196,7 @@ static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
 static drv_status check_sections(const drv_file_reader *in) {
     for (drv_file_part part = 0; part < FILE_SECTION_COUNT; part++) {
         const drv_file_kind kind = drv_file_kind_of(part);
+        if (kind.since > in->header.minor) continue;
         drv_status status = DRV_OK;
         if (kind.type[0] == 'f') status = check_floats(in, part, (float)kind.low, (float)kind.high);
         else if (kind.high > kind.low) status = check_codes(in, part, (int)kind.low, (int)kind.high);

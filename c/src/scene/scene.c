@@ -129,6 +129,31 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
     }
 }
 
+/* The whole number of steps nearest to a time, at most 2^30, which no trial reaches. */
+static int32_t steps_of(double time_s, float dt_s) {
+    const double steps = time_s / (double)dt_s + 0.5;
+    return steps < (double)(1 << 30) ? (int32_t)steps : 1 << 30;
+}
+
+/* The ends of phases are rounded, not their durations, so that programs of one cycle keep it; each phase has at least
+ * one step. */
+static void fill_controls(drv_scene *scene, const drv_scene_input *in) {
+    for (int32_t i = 0; i < scene->control_count; i++) {
+        double end_s = 0.0;
+        int32_t end = 0;
+        for (int32_t phase = in->control_phase_start[i]; phase < in->control_phase_start[i + 1]; phase++) {
+            const int32_t before = end;
+            end_s += (double)in->control_phase_s[phase];
+            end = steps_of(end_s, in->dt_s);
+            if (end <= before) end = before + 1;
+            scene->control_phase_end[phase] = end;
+        }
+        const double offset_s = (double)in->control_offset_s[i];
+        const double rest_s = end > 0 ? offset_s - end_s * floor(offset_s / end_s) : 0.0;
+        scene->control_offset_steps[i] = end > 0 ? steps_of(rest_s, in->dt_s) % end : 0;
+    }
+}
+
 static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_road_segment *pieces, int64_t count) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
     drv_segments_fill(&scene->segments, pieces, count, in->road_kind, false, cells);
@@ -158,7 +183,10 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .log_replay_count = in->log_replay_count,
                       .vehicle_count = in->vehicle_count,
                       .frame_count = in->frame_count,
-                      .road_count = in->road_count};
+                      .road_count = in->road_count,
+                      .control_count = in->control_count,
+                      .controlled_count = in->controlled_count,
+                      .phase_count = in->phase_count};
     drv_scene *scene = NULL;
     if (pieces) {
         int32_t edge_count = 0;
@@ -174,6 +202,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
         copy_arrays(scene, in);
         fill_vehicles(scene, in);
+        fill_controls(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
     } else {

@@ -34,7 +34,9 @@ static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubli
     X(float, log_heading_rad, LOG)                                                             \
     X(float, log_cos_heading, LOG)                                                             \
     X(float, log_sin_heading, LOG)                                                             \
-    X(float, log_speed_mps, LOG) /* along the heading */
+    X(float, log_speed_mps, LOG) /* along the heading */                                       \
+    X(int32_t, control_phase_end, PHASES) /* in steps since the program began */               \
+    X(int32_t, control_offset_steps, CONTROLS) /* below the cycle; 0 without a program */
 
 struct drv_scene {
     char name[DRV_SCENE_NAME_BYTES];
@@ -44,6 +46,7 @@ struct drv_scene {
     /* Vehicles are in this order: agents, log-replay vehicles, static vehicles. */
     int32_t num_agents, log_replay_count, vehicle_count, frame_count;
     int32_t road_count;
+    int32_t control_count, controlled_count, phase_count;
 
 #define X(type, name, letter, element, low, high) type *name;
     DRV_SCENE_COPIED(X)

@@ -48,6 +48,12 @@ typedef struct elements {
 #define ELEMENTS_LINK_STARTS(in) {"entry", DRV_COUNT_LINK_STARTS(in), 0, 0, NULL}
 #define ELEMENTS_LINKS(in) {"link", DRV_COUNT_LINKS(in), 0, 0, NULL}
 #define ELEMENTS_POINTS(in) {"point", DRV_COUNT_POINTS(in), 0, 0, NULL}
+#define ELEMENTS_CONTROLS(in) {"control", DRV_COUNT_CONTROLS(in), 0, 0, NULL}
+#define ELEMENTS_LINE_ENDS(in) {"number", DRV_COUNT_LINE_ENDS(in), 0, 0, NULL}
+#define ELEMENTS_CONTROL_STARTS(in) {"entry", DRV_COUNT_CONTROL_STARTS(in), 0, 0, NULL}
+#define ELEMENTS_CONTROLLED(in) {"entry", DRV_COUNT_CONTROLLED(in), 0, 0, NULL}
+#define ELEMENTS_CONTROL_LOG(in) {"entry", DRV_COUNT_CONTROL_LOG(in), 0, 0, NULL}
+#define ELEMENTS_PHASES(in) {"phase", DRV_COUNT_PHASES(in), 0, 0, NULL}
 
 static void check_float(checker *check, const char *array, elements of, const float *values, double low, double high) {
     for (int64_t i = 0; check->status == DRV_OK && i < of.count; i++) {
@@ -91,6 +97,39 @@ static void check_roads(checker *check, const drv_scene_input *in) {
                                      in->road_start[i + 1] - in->road_start[i]);
 }
 
+/* `start` divides `total` entries among the controls. */
+static void check_control_starts(checker *check, const drv_scene_input *in, const char *array, const int32_t *start,
+                                 int32_t total) {
+    if (check->status != DRV_OK || in->control_count == 0) return;
+    if (start[0] != 0 || start[in->control_count] != total)
+        check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                 "scene %.80s: %s runs from %d to %d; it must run from 0 to %d", check->name, array,
+                                 start[0], start[in->control_count], total);
+    for (int32_t i = 0; check->status == DRV_OK && i < in->control_count; i++)
+        if (start[i + 1] < start[i])
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: %s of entry %d is %d after %d; it must not descend", check->name,
+                                     array, i + 1, start[i + 1], start[i]);
+}
+
+/* Controls apply to lanes, and refer to junctions by indices of controls. */
+static void check_controls(checker *check, const drv_scene_input *in) {
+    check_control_starts(check, in, "control_start", in->control_start, in->controlled_count);
+    check_control_starts(check, in, "control_phase_start", in->control_phase_start, in->phase_count);
+    for (int32_t i = 0; check->status == DRV_OK && i < in->controlled_count; i++) {
+        const int32_t road = in->control_lane[i];
+        if (road >= in->road_count || in->road_kind[road] != DRV_ROAD_LANE)
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: control_lane of entry %d is %d; it must be the index of a lane",
+                                     check->name, i, road);
+    }
+    for (int32_t i = 0; check->status == DRV_OK && i < in->control_count; i++)
+        if (in->control_junction[i] >= in->control_count)
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: control_junction of control %d is %d; it must be below %d",
+                                     check->name, i, in->control_junction[i], in->control_count);
+}
+
 drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     /* the counts, on which all else depends */
     checker check = {in->name, message, DRV_OK};
@@ -102,6 +141,9 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
     check_count(&check, "point_count", in->point_count, 0, DRV_POINT_LIMIT);
     check_count(&check, "link_count", in->link_count, 0, in->lane_start ? DRV_POINT_LIMIT : 0);
+    check_count(&check, "control_count", in->control_count, 0, DRV_TRAFFIC_CONTROL_LIMIT);
+    check_count(&check, "controlled_count", in->controlled_count, 0, in->control_count ? DRV_POINT_LIMIT : 0);
+    check_count(&check, "phase_count", in->phase_count, 0, in->control_count ? DRV_POINT_LIMIT : 0);
     if (check.status != DRV_OK) return check.status;
     if (!(in->dt_s >= (float)DRV_DT_LOWEST_S && in->dt_s <= (float)DRV_DT_HIGHEST_S))
         return drv_fail(message, DRV_ERROR_SCENE, "scene %.80s: dt_s is %.9g; it must be %g to %g", in->name,
@@ -113,5 +155,6 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     DRV_SCENE_ARRAYS(X)
 #undef X
     check_roads(&check, in);
+    check_controls(&check, in);
     return check.status == DRV_OK && in->lane_start ? drv_lanes_check(in, message) : check.status;
 }

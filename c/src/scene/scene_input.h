@@ -14,6 +14,12 @@
 #define DRV_COUNT_POINTS(of) ((int64_t)(of)->point_count)
 #define DRV_COUNT_LINK_STARTS(of) ((of)->lane_start ? (int64_t)(of)->road_count + 1 : 0)
 #define DRV_COUNT_LINKS(of) ((int64_t)(of)->link_count)
+#define DRV_COUNT_CONTROLS(of) ((int64_t)(of)->control_count)
+#define DRV_COUNT_LINE_ENDS(of) (4 * (int64_t)(of)->control_count)
+#define DRV_COUNT_CONTROL_STARTS(of) ((of)->control_count > 0 ? (int64_t)(of)->control_count + 1 : 0)
+#define DRV_COUNT_CONTROLLED(of) ((int64_t)(of)->controlled_count)
+#define DRV_COUNT_CONTROL_LOG(of) ((int64_t)(of)->frame_count * (of)->control_count)
+#define DRV_COUNT_PHASES(of) ((int64_t)(of)->phase_count)
 
 /* Checks every count, then every number that the scene will hold. The sentence names the scene, the array, the element,
  * the value and the range. */

@@ -9,7 +9,7 @@ import struct
 import golden
 import numpy as np
 import pytest
-from drv_writer import SECTIONS, bare_scene, drv_file, file_of, full_scene, parts_of
+from drv_writer import bare_scene, controlled_scene, drv_file, file_of, full_scene, parts_of, sections_of
 from small_scene import changed, small_scene
 
 import drive_env
@@ -17,14 +17,14 @@ from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene
 from drive_env.scenes import Provenance, Report
 from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
 from drive_env.scenes.readers.drv import read_drv
-from drive_env.scenes.file_layout import KINDS
+from drive_env.scenes.file_layout import KINDS, VERSION
 from drive_env.scenes.readers.drv.write import drv_bytes
 from drive_env.scenes.validate import validate_scene
 
 
 def assert_same(left, right):
     """Every array bit for bit, every other field equal."""
-    for part in ("objects", "roads", "lanes"):
+    for part in ("objects", "roads", "lanes", "controls"):
         for name, array in vars(getattr(left, part)).items():
             other = getattr(getattr(right, part), name)
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
@@ -36,7 +36,8 @@ def assert_same(left, right):
 
 
 SCENES = {
-    "full": full_scene, "bare": bare_scene, "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
+    "full": full_scene, "controlled": controlled_scene, "bare": bare_scene,
+    "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6),
 }
@@ -106,7 +107,7 @@ def test_the_documented_ranges_are_those_of_the_validator():
             continue
         part, name = kind.name.split(".")
         for end, beyond in ((kind.low, -np.inf), (kind.high, np.inf)):
-            scene = full_scene()
+            scene = controlled_scene()
             scene.objects.vx_mps[:] = scene.objects.vy_mps[:] = 0
             array = getattr(getattr(scene, part), name)
             array.flat[0] = end
@@ -143,17 +144,47 @@ def test_any_memory_order_can_be_written():
 # ---- versions ----
 
 
+@pytest.mark.parametrize("name", SCENES)
+def test_a_file_has_the_lowest_minor_version_that_holds_its_scene(name):
+    data = drv_bytes(SCENES[name]())
+    minor, section_count = struct.unpack_from("<HI", data, 10)
+    assert (minor, section_count) == ((1, 35) if name == "controlled" else (0, 25))
+
+
 def test_sections_of_a_later_minor_version_are_skipped():
+    header, sections = parts_of(controlled_scene())
+    later = {(90, 4): b"abcd" * 5, (3, 1): b"x", (2**32 - 1, 4096): b""}
+    file = file_of(header, sections | later, minor=VERSION[1] + 1)
+    assert_same(read_drv(file), controlled_scene())
+
+
+def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
+    """As this version reads a file of 1.0, so will the next one read a file of this version."""
     header, sections = parts_of(full_scene())
-    lights = {(90, 4): b"abcd" * 5, (3, 1): b"x", (2**32 - 1, 4096): b""}
-    assert_same(read_drv(file_of(header, sections | lights, minor=1)), full_scene())
+    found = read_drv(file_of(header, sections, minor=0))
+    assert_same(found, full_scene())
+    assert found.controls.count == 0
+    assert found.controls.state.shape == (full_scene().objects.frame_count, 0)
+
+
+def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refused():
+    header, sections = parts_of(controlled_scene())
+    with pytest.raises(SceneError, match=r"code at byte \d+ is 96; version 1.0 has no such section"):
+        read_drv(file_of(header, sections, minor=0))
+
+
+def test_a_section_that_the_minor_version_has_is_required():
+    header, sections = parts_of(controlled_scene())
+    fewer = {name: data for name, data in sections.items() if name != "controls.junction"}
+    with pytest.raises(SceneError, match=r"it has no section controls.junction, code 105"):
+        read_drv(file_of(header, fewer))
 
 
 def test_keys_of_a_later_minor_version_are_skipped():
-    header, sections = parts_of(full_scene())
+    header, sections = parts_of(controlled_scene())
     data = b'{"author":["x"],' + sections["metadata"][1:]
-    file = file_of(header | {"metadata_bytes": len(data)}, sections | {"metadata": data}, minor=1)
-    assert_same(read_drv(file), full_scene())
+    file = file_of(header | {"metadata_bytes": len(data)}, sections | {"metadata": data}, minor=VERSION[1] + 1)
+    assert_same(read_drv(file), controlled_scene())
 
 
 def test_an_unknown_section_of_this_version_is_refused():
@@ -240,7 +271,7 @@ def test_a_batch_takes_the_path_of_a_drv(tmp_path):
 
 
 def test_the_list_of_sections_is_the_cores():
-    assert {kind.name: (kind.code, kind.dtype.itemsize) for kind in KINDS} == SECTIONS
+    assert {kind.name: (kind.code, kind.dtype.itemsize) for kind in KINDS} == sections_of(VERSION[1])
 
 
 def test_a_name_may_be_long_and_must_be_encodable(tmp_path):

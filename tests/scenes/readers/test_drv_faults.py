@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from drv_outcomes import DATA, FULL, INF, NAN, at, outcomes
+from drv_outcomes import CONTROLLED, DATA, FULL, INF, NAN, at, outcomes
 from drv_writer import (
     ENTRY_BYTES,
     HEADER_BYTES,
@@ -28,12 +28,13 @@ def numbers(kind, *values):
 
 
 def element(name, index, number):
-    """The full scene's file with one number of a section changed."""
-    sections = parts_of(FULL)[1]
+    """The file of the full scene, or of the controlled one, with one number of a section changed."""
+    scene = CONTROLLED if name.startswith("controls.") else FULL
+    sections = parts_of(scene)[1]
     kind = next(kind for kind in KINDS if kind.name == name)
     array = np.frombuffer(sections[name], kind.dtype).copy()
     array[index] = number
-    return with_section(FULL, name, array.tobytes())
+    return with_section(scene, name, array.tobytes())
 
 
 def header(**fields):
@@ -111,7 +112,7 @@ SPOILT = {
         with_entry(DATA, "objects.kind", code=18),
     "82; section objects_of_interest, code 81, must come before it": with_entry(DATA, "objects_of_interest", code=82),
     "table at byte 96: it has no section objects_of_interest, code 81":
-        without("objects_of_interest", (70, 4), minor=1),
+        without("objects_of_interest", (70, 4), minor=2),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} of section roads.id is 4; it must be 8":
         with_entry(DATA, "roads.id", element_bytes=4),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} is 0; it must be 1 to 4096":
@@ -129,13 +130,13 @@ SPOILT = {
         with_entry(DATA, "metadata", bytes=2**64 - 1),
     f"bytes at byte {entry_at('objects.id') + 16} of section objects.id is 25; it must be 3 elements of 8 bytes":
         with_entry(DATA, "objects.id", bytes=25),
-    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 4; by the header's counts it must be 3":
+    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 4; by the file's counts it must be 3":
         with_entry(DATA, "objects.id", count=4),
-    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 9007199254740992; by the header's":
+    f"count at byte {entry_at('objects.id') + 24} of section objects.id is 9007199254740992; by the file's":
         with_entry(DATA, "objects.id", count=2**53),
-    "of section objects.id is 3; by the header's counts it must be 2": header(object_count=2, sdc=-1),
-    "of section objects.x_m is 15; by the header's counts it must be 3000000": header(frame_count=10**6),
-    "of section objects.id is 3; by the header's counts it must be 65535":
+    "of section objects.id is 3; by the file's counts it must be 2": header(object_count=2, sdc=-1),
+    "of section objects.x_m is 15; by the file's counts it must be 3000000": header(frame_count=10**6),
+    "of section objects.id is 3; by the file's counts it must be 65535":
         header(object_count=65535, frame_count=10**6),
     f"zero at byte {entry_at('objects.id') + 36} is 1; it must be 0 to 0": with_entry(DATA, "objects.id", zero=1),
     f"section objects.id at byte {at('objects.id')}: its 24 bytes have crc": with_entry(DATA, "objects.id", crc=1),
@@ -192,6 +193,25 @@ SPOILT = {
     "is road 0, the lane itself; it must be another lane": element("lanes.successor", 0, 0),
     "section tracks_to_predict": element("tracks_to_predict", 0, 3),
     "section objects_of_interest": element("objects_of_interest", 0, -1),
+    # traffic controls
+    "section controls.kind at byte": element("controls.kind", 1, 4),
+    f"section controls.line_m at byte {at('controls.line_m')}: element [1, 2] at byte {at('controls.line_m') + 24} is "
+    "50001; it must be -50000 to 50000": element("controls.line_m", 6, 50001),
+    f"section controls.start at byte {at('controls.start')}: element [2] at byte {at('controls.start') + 8} is 0 "
+    "after 1; it must be at least 0 above it": element("controls.start", 2, 0),
+    "section controls.lane": element("controls.lane", 0, 4),
+    "is road 1 of kind 3; it must be a lane": element("controls.lane", 0, 1),
+    f"element [4, 2] at byte {at('controls.state') + 14} is 4; it must be 0 to 3": element("controls.state", 14, 4),
+    "section controls.phase_start": element("controls.phase_start", 3, 4),
+    "section controls.phase_state": element("controls.phase_state", 0, 9),
+    "section controls.phase_s": element("controls.phase_s", 2, 0),
+    "section controls.offset_s": element("controls.offset_s", 1, -1),
+    f"element [0] at byte {at('controls.junction')} is 3; it must be -1, or an index below 3":
+        element("controls.junction", 0, 3),
+    "of section controls.line_m is 12; by the file's counts it must be 8": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1\1"}),
+    "of section controls.kind is 65536; it must be 0 to 65535": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1" * 65536}),
     # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,

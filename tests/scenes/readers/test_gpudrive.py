@@ -148,9 +148,48 @@ def test_lights_unknown_fields_and_empty_roads_are_counted():
     scene = read(document_of({**car(), "colour": "red"}, {**car(x=9.0), "colour": "blue"},
                              roads=[EDGE, road("lane", 1, [])], tl_states=lights, fog=True))
     assert scene.report.dropped == {
-        "roads without points": 1, "lanes with traffic lights, which a scene cannot hold": 1,
+        "roads without points": 1, "traffic lights of no lane of the file, or without states": 1,
         "fields of the file that are not read, named 'fog'": 1,
         "fields of objects that are not read, named 'colour'": 2}
+
+
+def light(*words, x=8002.0, y=-5001.75, frames=None):
+    count = len(words)
+    return {"state": list(words), "x": [x] * count, "y": [y] * count,
+            "time_index": list(range(count)) if frames is None else frames}
+
+
+def test_lights_are_logs_of_their_lanes_with_stop_lines_across_them():
+    document = small_document()
+    document["tl_states"] = {"4": light("go", "caution", frames=[1, 3]), "5": light("arrow_stop", x=8022.0, y=-5001.0),
+                             "6": light("stop"), "99": light("stop")}
+    scene = read(document)
+    controls = scene.controls
+    assert controls.kind.tolist() == [1, 1]
+    assert controls.lane.tolist() == [0, 1] and controls.start.tolist() == [0, 1, 2]
+    assert controls.state.tolist() == [[0, 1], [3, 0], [0, 0], [2, 0]]
+    # Both lanes head east: the left end is to the north. The stop point is the middle.
+    file_m = controls.line_m + np.tile(scene.origin_m, 2)
+    assert file_m.tolist() == [[8002.0, -5000.0, 8002.0, -5003.5], [8022.0, -4999.25, 8022.0, -5002.75]]
+    # Neither a road edge nor a missing lane has a light.
+    assert scene.report.dropped["traffic lights of no lane of the file, or without states"] == 2
+
+
+@pytest.mark.parametrize(("word", "shown"), [
+    ("unknown", 0), ("stop", 1), ("caution", 2), ("go", 3), ("arrow_stop", 1), ("arrow_caution", 2), ("arrow_go", 3),
+    ("flashing_stop", 0), ("flashing_caution", 0)])
+def test_every_word_of_a_light_is_a_state(word, shown):
+    document = small_document()
+    document["tl_states"] = {"4": light(word)}
+    assert read(document).controls.state[0, 0] == shown
+
+
+def test_a_stop_line_is_at_right_angles_to_the_nearest_segment_of_a_bent_lane():
+    bent = road("lane", 2, [(0.0, 0.0), (10.0, 0.0), (10.0, 20.0)], id=3)
+    scene = read(document_of(car(), roads=[bent], tl_states={"3": light("go", x=10.5, y=12.0)}))
+    # North-bound there: left is west, right is east.
+    file_m = scene.controls.line_m[0] + np.tile(scene.origin_m, 2)
+    np.testing.assert_allclose(file_m, [8.75, 12.0, 12.25, 12.0], atol=1e-6)
 
 
 def test_many_unknown_fields_do_not_fill_the_report():

@@ -10,6 +10,9 @@ from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
 
 
+LIGHT = {"state": ["stop"], "x": [8002.0], "y": [-5001.75], "time_index": [0]}
+
+
 @pytest.mark.parametrize(("edits", "words"), [
     ([("objects", ...)], "the document has no 'objects'"),
     ([("objects", {})], "objects is an object; it must be an array"),
@@ -18,6 +21,15 @@ from drive_env.scenes import load_scene
     ([("name", 5)], "name is 5; it must be a string"),
     ([("scenario_id", ["a"])], "scenario_id is an array; it must be a string"),
     ([("tl_states", "red")], "tl_states is 'red'; it must be an object"),
+    ([("tl_states", {"4": []})], "tl_states['4'] is an array; it must be an object"),
+    ([("tl_states", {"4": {"state": []}})], "tl_states['4'] has no 'x'"),
+    ([("tl_states", {"4": {**LIGHT, "x": []}})], "tl_states['4'].x has 0 entries; it must have 1, as state"),
+    ([("tl_states", {"4": {**LIGHT, "state": ["blue"]}})],
+     "tl_states['4'].state[0] is 'blue'; it must be one of unknown, stop"),
+    ([("tl_states", {"4": {**LIGHT, "time_index": [4]}})],
+     "tl_states['4'].time_index[0] is 4; it must be a whole number from 0 to 3"),
+    ([("tl_states", {"4": {**LIGHT, "y": [None]}})], "tl_states['4'].y[0] is null; it must be a number"),
+    ([("tl_states", {"4": {**LIGHT, "x": [1e9]}})], "tl_states['4'].x[0] is"),
     ([("metadata", [])], "metadata is an array; it must be an object"),
     ([("scenario_id", "\x1b[31m")], "scenario_id holds the control character U+001B at 0; only tab and line feed"),
     ([("scenario_id", "1c\ud800")], "scenario_id holds U+D800 at 2, which is half of a character"),

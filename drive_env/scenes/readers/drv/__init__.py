@@ -15,7 +15,7 @@ from ....binding import check, ffi, lib, per_thread
 from ....errors import SceneError
 from ...file_layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from ...metadata import decode_metadata
-from ...scene import LaneGraph, Objects, Roads, Scene
+from ...scene import Controls, LaneGraph, Objects, Roads, Scene
 from ..source import Source
 
 
@@ -53,14 +53,18 @@ def read_drv(data: bytes) -> Scene:
     return Scene(
         **metadata, generated=bool(file.generated), dt_s=file.dt_s,
         origin_m=np.array([file.origin_x_m, file.origin_y_m]), objects=_part(Objects, "objects", arrays),
-        roads=_part(Roads, "roads", arrays), lanes=_part(LaneGraph, "lanes", arrays), sdc=file.sdc,
+        roads=_part(Roads, "roads", arrays), lanes=_part(LaneGraph, "lanes", arrays),
+        controls=_part(Controls, "controls", arrays), sdc=file.sdc,
         tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
         objects_of_interest=tuple(arrays["objects_of_interest"].tolist()))
 
 
 def _view(block, kind, section):
-    size_bytes = section.rows * section.columns * kind.dtype.itemsize
-    array = block[section.offset : section.offset + size_bytes].view(kind.dtype)
+    if section.offset == 0:  # the file is of an earlier minor version
+        array = np.zeros(section.rows * section.columns, kind.dtype)
+    else:
+        size_bytes = section.rows * section.columns * kind.dtype.itemsize
+        array = block[section.offset : section.offset + size_bytes].view(kind.dtype)
     return array.reshape(section.rows, section.columns) if kind.columns else array
 
 

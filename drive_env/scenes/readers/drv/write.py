@@ -17,23 +17,27 @@ from ...validate import validate_scene
 
 
 def drv_bytes(scene: Scene) -> bytes:
-    """The scene as the bytes of a file; equal scenes give equal bytes.
+    """The scene as the bytes of a file, of the lowest minor version that can hold it; equal scenes give equal bytes.
 
     Raises:
         SceneError: the scene is invalid.
     """
     validate_scene(scene)
-    # Place each section at the next multiple of the alignment.
+    # A section of zeros need not be written: it is what a file of an earlier minor version reads as.
     sections = [_section(scene, kind) for kind in KINDS]
-    table = np.zeros(len(KINDS), ENTRY)
+    minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True) if section.strip(b"\0"))
+    kinds, sections = zip(*((kind, section) for kind, section in zip(KINDS, sections, strict=True)
+                            if kind.since <= minor), strict=True)
+    table = np.zeros(len(kinds), ENTRY)
     end = HEADER.itemsize + table.nbytes
-    for entry, kind, section in zip(table, KINDS, sections, strict=True):
+    # Place each section at the next multiple of the alignment.
+    for entry, kind, section in zip(table, kinds, sections, strict=True):
         entry["code"], entry["element_bytes"], entry["crc"] = kind.code, kind.dtype.itemsize, zlib.crc32(section)
         entry["offset"] = -(-end // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         entry["bytes"], entry["count"] = len(section), len(section) // kind.dtype.itemsize
         end = int(entry["offset"]) + len(section)
     # Concatenate, with zeros as padding.
-    parts = [_header(scene, len(sections[0]), len(KINDS), end, table.tobytes()), table.tobytes()]
+    parts = [_header(scene, minor, len(sections[0]), len(kinds), end, table.tobytes()), table.tobytes()]
     written = HEADER.itemsize + table.nbytes
     for entry, section in zip(table, sections, strict=True):
         parts += [bytes(int(entry["offset"]) - written), section]
@@ -41,11 +45,11 @@ def drv_bytes(scene: Scene) -> bytes:
     return b"".join(parts)
 
 
-def _header(scene, metadata_bytes, section_count, file_bytes, table):
+def _header(scene, minor, metadata_bytes, section_count, file_bytes, table):
     header = np.zeros(1, HEADER)
     objects, roads = scene.objects, scene.roads
     values = dict(
-        magic=MAGIC, major=VERSION[0], minor=VERSION[1], section_count=section_count, file_bytes=file_bytes,
+        magic=MAGIC, major=VERSION[0], minor=minor, section_count=section_count, file_bytes=file_bytes,
         origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1], dt_s=scene.dt_s, object_count=objects.count,
         frame_count=objects.frame_count, road_count=roads.count, point_count=len(roads.x_m),
         link_count=len(scene.lanes.successor), predicted_count=len(scene.tracks_to_predict), sdc=scene.sdc,

@@ -11,14 +11,15 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ....errors import SceneError, value_text
+from ....errors import value_text
 from ...coordinates import origin_of
-from ...json_text import TYPE_WORDS, OtherJsonError, described, expected, looks_like_json, member, read_json
+from ...json_text import OtherJsonError, expected, looks_like_json, member, read_json
 from ...lane_links import link_lanes
 from ...metadata import check_text
 from ...scene import Report, Scene
 from ..source import Source
 from .headings import headings_rad
+from .lights import read_lights
 from .objects import OBJECT_FIELDS, as_objects, read_tracks, report_sentinels
 from .references import METADATA_FIELDS, read_references
 from .roads import ROAD_FIELDS, read_roads
@@ -70,18 +71,11 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     references = read_references(document, tracks, kept, report)
-    _report_lights(document, report)
+    controls = read_lights(document, roads, objects.frame_count, origin_m, report)
     _report_unread(document, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
-        roads=roads, lanes=lanes, scenario_id=texts["scenario_id"], report=report, **references)
-
-
-def _report_lights(document, report):
-    lights = document.get("tl_states", {})
-    if type(lights) not in (dict, list):
-        raise SceneError(f"tl_states is {described(lights)}; it must be {TYPE_WORDS[dict]}")
-    report.drop("lanes with traffic lights, which a scene cannot hold", len(lights))
+        roads=roads, lanes=lanes, controls=controls, scenario_id=texts["scenario_id"], report=report, **references)
 
 
 def _report_unread(document, report):

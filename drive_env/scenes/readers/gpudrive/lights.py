@@ -1,0 +1,98 @@
+"""How are the traffic lights of a GPUDrive JSON read? Each is the log of one lane, with a stop point.
+
+`tl_states{lane id: {state[], x[], y[], time_index[]}}`: entry i of the four lists is of frame time_index[i]. The file
+has points; their stop lines are imputed, across the lane.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....errors import SceneError
+from ...coordinates import bounded_float32
+from ...json_text import expected, member, numbers, one_of, whole_number, within
+from ...scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODES, Controls, Report, Roads, no_controls
+
+LIGHT_STATES = {
+    "unknown": "off", "stop": "red", "caution": "yellow", "go": "green", "arrow_stop": "red",
+    "arrow_caution": "yellow", "arrow_go": "green", "flashing_stop": "off", "flashing_caution": "off"}
+"""What a light shows, by the word of the file. An arrow is the light of its lane; a flashing light does not stop
+traffic for a time, so it is off."""
+
+STATE_LIMIT = 1 << 26
+"""States of all lights: a small file can claim a product of lights and frames that memory cannot hold."""
+
+LANE_WIDTH_M = 3.5
+"""Length of a stop line; the files have no lane widths."""
+
+
+def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.ndarray, report: Report) -> Controls:
+    """The lights of the lanes that the file has, in the order of the file.
+
+    Raises:
+        SceneError: names the place, as in `tl_states["4"].x[17]`, and the reason.
+    """
+    entries = document.get("tl_states", {})
+    if entries == []:  # some tools write an empty list
+        entries = {}
+    expected(entries, dict, "tl_states")
+    if len(entries) * frame_count > STATE_LIMIT:
+        raise SceneError(f"tl_states has {len(entries)} lights over {frame_count} frames; "
+                         f"at most {STATE_LIMIT} states are allowed")
+    is_lane = roads.kind == ROAD_KIND_CODES["lane"]
+    lane_of_id = {str(road_id): road for road, road_id in enumerate(roads.id.tolist()) if is_lane[road]}
+    lanes, lines_m, logs = [], [], []
+    for key, entry in entries.items():
+        place = within("tl_states", key)
+        log, point_m = _read_log(expected(entry, dict, place), place, frame_count, origin_m)
+        if key not in lane_of_id or point_m is None:
+            report.drop("traffic lights of no lane of the file, or without states")
+            continue
+        lanes.append(lane_of_id[key])
+        lines_m.append(stop_line_m(roads, lanes[-1], *point_m))
+        logs.append(log)
+    if not lanes:
+        return no_controls(frame_count)
+    report.impute("stop lines of traffic lights, across the lane at the stop point", len(lanes))
+    count = len(lanes)
+    return Controls(
+        kind=np.full(count, CONTROL_KIND_CODES["light"], np.uint8), line_m=np.array(lines_m, np.float32),
+        start=np.arange(count + 1, dtype=np.int32), lane=np.array(lanes, np.int32),
+        state=np.ascontiguousarray(np.array(logs, np.uint8).T), phase_start=np.zeros(count + 1, np.int32),
+        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
+        junction=np.full(count, -1, np.int32))
+
+
+def _read_log(entry, place, frame_count, origin_m):
+    """(frames,) states of a light, and its first stop point, relative to the origin; None where it has no states."""
+    lists = {name: member(entry, name, list, place) for name in ("state", "x", "y", "time_index")}
+    for name, values in lists.items():
+        if len(values) != len(lists["state"]):
+            raise SceneError(f"{place}.{name} has {len(values)} entries; it must have {len(lists['state'])}, as state")
+    log = np.zeros(frame_count, np.uint8)
+    for at, (word, frame) in enumerate(zip(lists["state"], lists["time_index"], strict=True)):
+        frame = whole_number(frame, 0, frame_count - 1, f"{place}.time_index[{at}]")
+        log[frame] = LIGHT_STATE_CODES[LIGHT_STATES[one_of(word, LIGHT_STATES, f"{place}.state[{at}]")]]
+    points_m = [bounded_float32(numbers(lists[name], lambda at, name=name: f"{place}.{name}[{at}]") - origin_m[axis],
+                                lambda at, name=name: f"{place}.{name}[{at[0]}]")
+                for axis, name in enumerate(("x", "y"))]
+    return log, (float(points_m[0][0]), float(points_m[1][0])) if len(lists["state"]) else None
+
+
+def stop_line_m(roads: Roads, lane: int, x_m: float, y_m: float) -> tuple[float, float, float, float]:
+    """The ends of the line through a point across a lane, at right angles to the segment nearest to the point."""
+    first, last = roads.start[lane], roads.start[lane + 1] - 1
+    points_m = np.stack([roads.x_m, roads.y_m], axis=1)[first : last + 1].astype(np.float64)
+    step_m = np.diff(points_m, axis=0)
+    length2 = (step_m**2).sum(axis=1)
+    if not length2.any():
+        return x_m, y_m, x_m, y_m
+    to_point_m = np.array([x_m, y_m]) - points_m[:-1]
+    share = np.clip((to_point_m * step_m).sum(axis=1) / np.where(length2 > 0, length2, 1), 0, 1)
+    away2 = ((to_point_m - share[:, None] * step_m) ** 2).sum(axis=1)
+    nearest = int(np.argmin(np.where(length2 > 0, away2, np.inf)))
+    ahead_x, ahead_y = step_m[nearest] / math.sqrt(length2[nearest])
+    half_m = LANE_WIDTH_M / 2
+    return x_m - half_m * ahead_y, y_m + half_m * ahead_x, x_m + half_m * ahead_y, y_m - half_m * ahead_x
