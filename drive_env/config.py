@@ -91,6 +91,22 @@ class RewardConfig(Checked, group="reward"):
         number(-1e3, 1e3))
     time_per_s: float = setting(0.0, "1/s", "reward per second of driving", number(-1e3, 1e3))
     reverse_per_m: float = setting(0.0, "1/m", "reward per metre driven backwards", number(-1e3, 1e3))
+    lane_alignment_per_s: float = setting(
+        0.0, "1/s", "reward per second, times the cosine of the angle between heading and lane", number(-1e3, 1e3))
+    lane_offset_per_m_s: float = setting(
+        0.0, "1/(m s)", "reward per second and metre between the centre of the agent and that of its lane",
+        number(-1e3, 1e3))
+    wrong_way_per_m: float = setting(
+        0.0, "1/m", "reward per metre driven against the direction of the lane", number(-1e3, 1e3))
+    over_speed_per_m: float = setting(
+        0.0, "1/m", "reward per metre that an agent drives farther than at the speed limit of its lane",
+        number(-1e3, 1e3))
+    discomfort_per_s: float = setting(
+        0.0, "1/s", "reward per second and comfort limit that is exceeded: 3 m/s2 along the heading, 3 m/s2 to a side, "
+        "a jerk of 5 m/s3", number(-1e3, 1e3))
+    time_to_collision_per_s: float = setting(
+        0.0, "1/s", "reward per second, times the share by which the time to collision is below 3 s",
+        number(-1e3, 1e3))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -25,6 +25,9 @@ LONGEST = 1 << 62
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
+LANE_REACH_M, COLLISION_HORIZON_S = 5.0, 3.0
+"""The largest offset from a lane, and the largest time to collision."""
+
 ROUNDING = 1.001
 """Factor by which float32 arithmetic of one step can exceed a limit."""
 
@@ -53,7 +56,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
-        "record_outcome": (0, 5), **dict.fromkeys(flags, FLAG)}
+        "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
+        **dict.fromkeys(flags, FLAG)}
 
 
 def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
@@ -77,6 +81,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     trial_reward = SUM_ROUNDING * steps * step_reward
     figure = max(1.0, steps, distance_m, SPEED_LIMIT_MPS, trial_reward)
 
+    lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m),
@@ -85,6 +90,10 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
         "steering_rad": _both(steering_rad), "acceleration_mps2": _both(change_mps2),
         "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
+        "lane_offset_m": _both(LANE_REACH_M), **dict.fromkeys(("lane_cos_error", "lane_sin_error"), _both(1.0)),
+        "lateral_mps2": _both(lateral_mps2), "previous_acceleration_mps2": _both(change_mps2),
+        "jerk_mps3": (0.0, 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]),
+        "time_to_collision_s": (0.0, COLLISION_HORIZON_S),
         "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
         "average": _both(figure), "record_figures": _both(figure)}
 

@@ -95,7 +95,8 @@ DYNAMICS = {
     "friction": number(0.01, 5.0),
 }
 REWARDS = {name: number(-1e3, 1e3) for name in (
-    "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m")}
+    "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
+    "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s")}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward."}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")

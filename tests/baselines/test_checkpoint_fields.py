@@ -24,7 +24,9 @@ TEXT = {"folder", "device", "unit"}
 FLAGS = {"reward_terms", "previous_action", "anneal", "recompute_context", "resume", "overwrite", "compile",
          "tensorboard", "wandb", "progress"}
 
-SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "min_speed_mps", "target_kl"}
+SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
+          "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",
+          "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "observation", "dynamics", "reward", "scene_parameters"}

@@ -19,12 +19,13 @@ def by_pickle(batch):
 
 
 @pytest.mark.parametrize("copied", [by_pickle, copy.deepcopy, copy.copy])
-@pytest.mark.parametrize("action_type", ACTION_TYPES)
-def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, action_type):
+@pytest.mark.parametrize("choices", [
+    *({"action_type": action_type} for action_type in ACTION_TYPES), {"reward_terms": True}], ids=str)
+def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, choices):
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
     scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)],
                            [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
-    batch = make(num_worlds=4, threads=2, scenes=scenes, action_type=action_type)
+    batch = make(num_worlds=4, threads=2, scenes=scenes, **choices)
     for length in (0, 1, 7, 8, 20):
         rollout(batch, length, seed=length)
         other = copied(batch)

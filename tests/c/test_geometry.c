@@ -231,6 +231,27 @@ TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
           apart, passing);
 }
 
+TEST(moving_boxes_first_touch_where_they_do_at_a_sub_step) {
+    test_rng rng = {25};
+    int32_t compared = 0;
+    for (int32_t i = 0; i < 4000; i++) {
+        const drv_box a = random_box(&rng, 12.0), b = random_box(&rng, 12.0);
+        const drv_point path = {(float)rng_between(&rng, -20.0, 20.0), (float)rng_between(&rng, -20.0, 20.0)};
+        const float contact = drv_swept_boxes_contact(a, path, b);
+        CHECK((contact <= 1.0f) == drv_swept_boxes_overlap(a, path, b), "pair %d: %g", i, (double)contact);
+        if (contact > 1.0f) continue;
+
+        /* together at the contact, by the grown box, and apart until just before it, by the shrunk one */
+        const double x_m = (double)path.x, y_m = (double)path.y, sub_step = 0.5 * fine_m / hypot(x_m, y_m);
+        const double at = (double)contact;
+        CHECK(overlap(a, rounding_m, at * x_m, at * y_m, b), "pair %d: apart at %g", i, at);
+        for (double share = 0.0; share < at - 4.0 * sub_step; share += sub_step)
+            CHECK(!overlap(a, -rounding_m, share * x_m, share * y_m, b), "pair %d: earlier, at %g", i, share);
+        compared += contact > 0.0f;
+    }
+    CHECK(compared > 300, "%d", compared);
+}
+
 TEST(a_sweep_at_rest_is_an_overlap_at_rest) {
     test_rng rng = {23};
     const drv_point nowhere = {0.0f, 0.0f};

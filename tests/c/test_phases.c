@@ -205,6 +205,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.min_speed_mps = -5.0f;
     config.observation_type = DRV_INDEX;
     config.reward_progress_per_m = 0.01f;
+    config.reward_terms = 1;
     check_config(config, 1);
     config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
     check_config(config, 2);

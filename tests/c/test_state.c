@@ -10,8 +10,8 @@ enum { FIELD_CAPACITY = 128 };
 static int64_t bytes_of(const drv_state_field *field) { return (int64_t)field->count * (field->type[1] - '0'); }
 
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
-    const drv_sizes all[] = {{1, 16, 1, 1, 0, 4, 13}, {3, 32, 1, 4, 1, 4, 13}, {65, 80, 2, 7, 0, 5, 14},
-                              {200, 1008, 16, 100, 5, 6, 17}};
+    const drv_sizes all[] = {{1, 16, 1, 1, 0, 4, 13, 1, 1, 1}, {3, 32, 1, 4, 1, 4, 13, 3, 3, 3},
+                             {65, 80, 2, 7, 0, 5, 14, 65, 65, 65}, {200, 1008, 16, 100, 5, 6, 17, 200, 200, 200}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);
@@ -34,7 +34,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
 }
 
 TEST(the_pointers_of_a_world_agree_with_its_described_fields) {
-    const drv_sizes sizes = {3, 32, 1, 4, 2, 4, 13};
+    const drv_sizes sizes = {3, 32, 1, 4, 2, 4, 13, 3, 3, 3};
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));
     drv_world world = {.sizes = sizes};
     drv_state_attach(&world, block);

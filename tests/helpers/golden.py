@@ -66,6 +66,12 @@ ROLLOUTS = {
     "town/jerk": {**TWO_TRIALS, "dynamics": {"model": "jerk", "min_speed_mps": -2.0}, "action_type": "continuous"},
     "town/reward_terms": {**IGNORE_ALL, **TWO_TRIALS, "reward_terms": True, "action_type": "continuous",
                           "reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}},
+    # Every term has a weight.
+    "town/terms": {**IGNORE_ALL, **TWO_TRIALS, "reward": {
+        "time_per_s": -0.01, "lane_alignment_per_s": 0.1, "lane_offset_per_m_s": -0.05, "wrong_way_per_m": -0.1,
+        "over_speed_per_m": -0.2, "discomfort_per_s": -0.03, "time_to_collision_per_s": -0.3}},
+    "map_942/terms": {"max_trials": 2, "trial_steps": 40, "reward": {"lane_offset_per_m_s": -0.05},
+                      "reward_terms": True, "action_type": "continuous"},
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""

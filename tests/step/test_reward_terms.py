@@ -44,7 +44,8 @@ def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
         assert (batch.reward_terms[batch.invalid_step] == 0).all()
         largest = np.maximum(largest, np.abs(batch.reward_terms).max(axis=0))
     silent = [name for name, most in zip(REWARD_TERMS, largest) if most == 0]
-    assert set(silent) <= {"goal", "collision"}  # which random driving need not meet
+    # random driving need not meet these
+    assert set(silent) <= {"goal", "collision", "over_speed", "time_to_collision"}
 
 
 def test_facts_do_not_depend_on_weights_and_change_no_reward():
@@ -87,6 +88,22 @@ def test_time_runs_while_an_agent_drives_and_reverse_is_the_way_backwards():
     report = batch.metrics()
     assert report["reward_time"].value == pytest.approx(-0.1 * (1.0 + 1.0 + 0.25) / 3)
     assert report["reward_reverse"].value == pytest.approx(-2.0 * 2.0 / 3)
+
+
+def test_discomfort_counts_the_limits_that_accelerations_and_jerk_exceed():
+    scene = generate_scene("town", seed=1, agents=6)
+    batch = batch_of(scene, reward_terms=True, trial_steps=100, **IGNORE_ALL)
+    before, counts = np.zeros((2, 6)), set()
+    for _ in play(batch, 60):
+        state = {name: batch._core.state[name][0, :6].astype(float)
+                 for name in ("acceleration_mps2", "speed_mps", "yaw_rate_radps")}
+        now = np.stack([state["acceleration_mps2"], state["speed_mps"] * state["yaw_rate_radps"]])
+        jerk = np.hypot(*(now - before)) / 0.1
+        expected = (np.abs(now) > 3.0).sum(axis=0) + (jerk > 5.0)
+        assert fact(batch, "discomfort") == pytest.approx(0.1 * expected, abs=1e-6)
+        before = now
+        counts |= set(expected.tolist())
+    assert counts == {0, 1, 2, 3}
 
 
 def test_a_term_without_weight_is_in_no_report():

@@ -42,17 +42,24 @@
 
 /* The terms of the reward; each is a weight of the config times a fact of the step.
  *
- * X(SYMBOL, name, weight, ONSET or RATE, ALWAYS or WEIGHTED)
+ * X(SYMBOL, name, weight, ONSET or RATE, ALWAYS or WEIGHTED or WEIGHTED_<facts>)
  *
  * An ONSET is rewarded once, a RATE in every step. The sums of a term over trials are in the state and in the report
- * ALWAYS, or only where its weight is not 0; the first kind comes first. */
-#define DRV_REWARD_TERMS(X)                                    \
-    X(GOAL, goal, reward_goal, ONSET, ALWAYS)                  \
-    X(COLLISION, collision, reward_collision, ONSET, ALWAYS)   \
-    X(OFFROAD, offroad, reward_offroad, ONSET, ALWAYS)         \
-    X(PROGRESS, progress, reward_progress_per_m, RATE, ALWAYS) \
-    X(TIME, time, reward_time_per_s, RATE, WEIGHTED)           \
-    X(REVERSE, reverse, reward_reverse_per_m, RATE, WEIGHTED)
+ * ALWAYS, or only where its weight is not 0; the first kind comes first. <facts> are measured only where something uses
+ * them: those of the LANE, of COMFORT, or of the PROXIMITY of other vehicles. */
+#define DRV_REWARD_TERMS(X)                                                            \
+    X(GOAL, goal, reward_goal, ONSET, ALWAYS)                                          \
+    X(COLLISION, collision, reward_collision, ONSET, ALWAYS)                           \
+    X(OFFROAD, offroad, reward_offroad, ONSET, ALWAYS)                                 \
+    X(PROGRESS, progress, reward_progress_per_m, RATE, ALWAYS)                         \
+    X(TIME, time, reward_time_per_s, RATE, WEIGHTED)                                   \
+    X(REVERSE, reverse, reward_reverse_per_m, RATE, WEIGHTED)                          \
+    X(LANE_ALIGNMENT, lane_alignment, reward_lane_alignment_per_s, RATE, WEIGHTED_LANE) \
+    X(LANE_OFFSET, lane_offset, reward_lane_offset_per_m_s, RATE, WEIGHTED_LANE)       \
+    X(WRONG_WAY, wrong_way, reward_wrong_way_per_m, RATE, WEIGHTED_LANE)               \
+    X(OVER_SPEED, over_speed, reward_over_speed_per_m, RATE, WEIGHTED_LANE)            \
+    X(DISCOMFORT, discomfort, reward_discomfort_per_s, RATE, WEIGHTED_COMFORT)         \
+    X(TIME_TO_COLLISION, time_to_collision, reward_time_to_collision_per_s, RATE, WEIGHTED_PROXIMITY)
 
 /* The quantities that actions set: the numbers of a control.
  *

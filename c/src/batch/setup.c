@@ -134,7 +134,10 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .max_trials = setup->config.max_trials,
                        .record_capacity = setup->record_capacity,
                        .terms = columns.terms,
-                       .metrics = columns.metrics};
+                       .metrics = columns.metrics,
+                       .lane_agents = columns.lane ? setup->agents_per_world : 0,
+                       .comfort_agents = columns.comfort ? setup->agents_per_world : 0,
+                       .proximity_agents = columns.proximity ? setup->agents_per_world : 0};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {

@@ -37,14 +37,25 @@ bool drv_boxes_overlap(drv_box a, drv_box b) {
     return true;
 }
 
-bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
+/* The times at which the translated `a` shares a point with `b`. */
+static time_interval contact_interval(drv_box a, drv_point path, drv_box b) {
     drv_point offset = minus(a.centre, b.centre);
     const drv_point axes[4] = {a.ahead, left_of(a.ahead), b.ahead, left_of(b.ahead)};
     time_interval time = {0.0f, 1.0f};
     for (int i = 0; i < 4; i++)
         time = intersected(time, dot(offset, axes[i]), dot(path, axes[i]),
                            projection_radius(a, axes[i]) + projection_radius(b, axes[i]));
+    return time;
+}
+
+bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b) {
+    const time_interval time = contact_interval(a, path, b);
     return time.enter <= time.leave;
+}
+
+float drv_swept_boxes_contact(drv_box a, drv_point path, drv_box b) {
+    const time_interval time = contact_interval(a, path, b);
+    return time.enter <= time.leave ? time.enter : INFINITY;
 }
 
 bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,

@@ -87,6 +87,9 @@ DRV_STEP_API bool drv_boxes_overlap(drv_box a, drv_box b);
  * is the motion of `a` relative to `b`. Exact for constant headings: each separating axis gives an interval of time. */
 DRV_STEP_API bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);
 
+/* The share of `path`, in [0, 1], at which they first share a point; infinity where they never do. */
+DRV_STEP_API float drv_swept_boxes_contact(drv_box a, drv_point path, drv_box b);
+
 /* The same against the segment of centre `middle`, unit direction `along` and half length `half_length_m`. */
 DRV_STEP_API bool drv_swept_box_overlaps_segment(drv_box box, drv_point path, drv_point middle, drv_point along,
                                                  float half_length_m);

@@ -1,4 +1,4 @@
-/* Which reward terms and which metrics does a batch have? */
+/* Which reward terms, which metrics and which facts for them does a batch have? */
 #include "step/columns.h"
 
 #include "step/metrics.h"
@@ -12,8 +12,19 @@ static const struct {
 #undef X
 };
 
+/* Whether anything uses the facts of the terms of one kind. */
+static bool uses(const drv_config *config, int32_t kind) {
+    bool used = config->reward_terms;
+#define X(symbol, name, weight, when, shown) used = used || ((int32_t)(shown) == kind && config->weight != 0.0f);
+    DRV_REWARD_TERMS(X)
+#undef X
+    return used;
+}
+
 drv_columns drv_columns_of(const drv_config *config) {
-    drv_columns columns = {.terms = 0};
+    drv_columns columns = {.lane = uses(config, WEIGHTED_LANE),
+                           .comfort = uses(config, WEIGHTED_COMFORT),
+                           .proximity = uses(config, WEIGHTED_PROXIMITY)};
 #define X(symbol, name, weight, when, shown) \
     if (shown == ALWAYS || config->weight != 0.0f) columns.term[columns.terms++] = DRV_TERM_##symbol;
     DRV_REWARD_TERMS(X)

@@ -1,12 +1,17 @@
-/* Which reward terms and which metrics does a batch have? A term or metric that its config does not use takes no memory
- * and no time. */
+/* Which reward terms, which metrics and which facts for them does a batch have? What its config does not use takes no
+ * memory and no time. */
 #ifndef DRV_COLUMNS_H
 #define DRV_COLUMNS_H
+
+#include <stdbool.h>
 
 #include "drive.h"
 
 enum {
     WEIGHTED,
+    WEIGHTED_LANE,
+    WEIGHTED_COMFORT,
+    WEIGHTED_PROXIMITY,
     ALWAYS,
     /* Terms that every batch has. */
 #define X(symbol, name, weight, when, shown) +(shown == ALWAYS)
@@ -21,6 +26,7 @@ _Static_assert(1 DRV_REWARD_TERMS(X), "the terms that every batch has are the fi
 typedef struct drv_columns {
     int32_t terms, term[DRV_TERM_COUNT]; /* those whose sums a world keeps, as drv_term */
     int32_t metrics;                     /* the figures of a trial; the last are the sums of the terms */
+    bool lane, comfort, proximity;       /* the facts that terms or metrics use */
 } drv_columns;
 
 drv_columns drv_columns_of(const drv_config *config);

@@ -1,5 +1,5 @@
 /* Which continuous quantities does a step have? Metres driven, and the decrease of the distance to the goal, from the
- * poses before and after the step. */
+ * poses before and after the step; and how accelerations change, where a term or metric uses it. */
 #include <math.h>
 
 #include "step/phases.h"
@@ -7,6 +7,8 @@
 void drv_measures_begin(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++)
         world->distance_m[agent] = world->progress_m[agent] = 0.0f;
+    for (int32_t agent = 0; agent < world->sizes.comfort_agents; agent++)
+        world->lateral_mps2[agent] = world->jerk_mps3[agent] = world->previous_acceleration_mps2[agent] = 0.0f;
 }
 
 /* Writes by how much the distance of each point to its goal decreased as it moved from `from` to `to`. A loop without a
@@ -21,6 +23,18 @@ static void write_progress(float *restrict progress_m, const float *restrict goa
     }
 }
 
+/* Measures the acceleration to the left, and the jerk: the rate at which the accelerations along the heading and to the
+ * left changed since the step before. */
+static void take_comfort(drv_world *world, int32_t agent) {
+    const float acceleration_mps2 = world->acceleration_mps2[agent];
+    const float lateral_mps2 = world->speed_mps[agent] * world->yaw_rate_radps[agent];
+    const float ahead = acceleration_mps2 - world->previous_acceleration_mps2[agent];
+    const float left = lateral_mps2 - world->lateral_mps2[agent];
+    world->jerk_mps3[agent] = sqrtf(ahead * ahead + left * left) / world->scene->dt_s;
+    world->lateral_mps2[agent] = lateral_mps2;
+    world->previous_acceleration_mps2[agent] = acceleration_mps2;
+}
+
 void drv_measures_take(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const int32_t agents = world->scene->num_agents;
@@ -33,4 +47,6 @@ void drv_measures_take(drv_world *world, drv_scratch *scratch) {
         if (!drives || world->had_goal[agent]) world->progress_m[agent] = 0.0f;
         if (drives) world->distance_m[agent] += fabsf(world->speed_mps[agent]) * dt_s;
     }
+    for (int32_t agent = 0; agent < world->sizes.comfort_agents; agent++)
+        if (world->status[agent] == DRV_DRIVING) take_comfort(world, agent);
 }

@@ -3,17 +3,48 @@
 #include "math/geometry.h"
 #include "step/phases.h"
 
+/* Accelerations and jerk up to these are comfortable; published with the comfort reward of GIGAFLOW. */
+static const float comfortable_mps2 = 3.0f, comfortable_mps3 = 5.0f;
+
+/* The number of comfort limits that the agent exceeds. */
+static int32_t exceeded_limits(const drv_world *world, int32_t agent) {
+    return (fabsf(world->acceleration_mps2[agent]) > comfortable_mps2) +
+           (fabsf(world->lateral_mps2[agent]) > comfortable_mps2) + (world->jerk_mps3[agent] > comfortable_mps3);
+}
+
+/* The speed by which the agent exceeds the limit of its lane; 0 without a lane or a known limit. */
+static float over_speed(const drv_world *world, int32_t agent) {
+    if (world->lane[agent] < 0) return 0.0f;
+    const float limit_mps = world->scene->road_speed_limit_mps[world->lane[agent]];
+    return limit_mps > 0.0f ? drv_larger(fabsf(world->speed_mps[agent]) - limit_mps, 0.0f) : 0.0f;
+}
+
+/* The fact of a term that only some batches have. In a function of its own, so that compilers unroll the loop over the
+ * others. */
+static float optional_fact(const drv_world *world, int32_t agent, drv_term term) {
+    const float dt_s = world->scene->dt_s, speed_mps = world->speed_mps[agent];
+    switch (term) {
+        case DRV_TERM_TIME: return dt_s;
+        case DRV_TERM_REVERSE: return drv_larger(-speed_mps, 0.0f) * dt_s;
+        case DRV_TERM_LANE_ALIGNMENT: return world->lane_cos_error[agent] * dt_s;
+        case DRV_TERM_LANE_OFFSET: return fabsf(world->lane_offset_m[agent]) * dt_s;
+        case DRV_TERM_WRONG_WAY: return drv_larger(-speed_mps * world->lane_cos_error[agent], 0.0f) * dt_s;
+        case DRV_TERM_OVER_SPEED: return over_speed(world, agent) * dt_s;
+        case DRV_TERM_DISCOMFORT: return (float)exceeded_limits(world, agent) * dt_s;
+        case DRV_TERM_TIME_TO_COLLISION:
+            return (1.0f - world->time_to_collision_s[agent] / drv_collision_horizon_s) * dt_s;
+        default: return 0.0f;
+    }
+}
+
 /* The fact that the weight of a term multiplies; not evaluated where nothing uses it. */
 static float fact_of(const drv_world *world, int32_t agent, drv_term term) {
-    const float dt_s = world->scene->dt_s;
     switch (term) {
         case DRV_TERM_GOAL: return world->goal_onset[agent];
         case DRV_TERM_COLLISION: return world->collision_onset[agent];
         case DRV_TERM_OFFROAD: return world->offroad_onset[agent];
         case DRV_TERM_PROGRESS: return world->progress_m[agent];
-        case DRV_TERM_TIME: return dt_s;
-        case DRV_TERM_REVERSE: return drv_larger(-world->speed_mps[agent], 0.0f) * dt_s;
-        default: return 0.0f;
+        default: return optional_fact(world, agent, term);
     }
 }
 

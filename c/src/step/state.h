@@ -66,6 +66,20 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", distance_m, DRV_AGENTS, "m driven in this trial", "trial_restart, measures_take")                 \
     X(float, "f4", progress_m, DRV_AGENTS, "m by which the goal came nearer in the step, 0 once it was reached",     \
       "trial_restart, measures_take")                                                                                \
+    /* agents: the lane that each is on; no entries where nothing uses it */                                         \
+    X(int32_t, "i4", lane, DRV_LANE_AGENTS, "its road, -1 for none", "trial_restart, lane_locate")                   \
+    X(float, "f4", lane_offset_m, DRV_LANE_AGENTS, "m to the left of its centre line", "trial_restart, lane_locate") \
+    X(float, "f4", lane_cos_error, DRV_LANE_AGENTS, "1, of the heading less that of the lane; 0 without a lane",     \
+      "trial_restart, lane_locate")                                                                                  \
+    X(float, "f4", lane_sin_error, DRV_LANE_AGENTS, "1", "trial_restart, lane_locate")                               \
+    /* agents: comfort; no entries where nothing uses it */                                                          \
+    X(float, "f4", lateral_mps2, DRV_COMFORT_AGENTS, "m/s2, acceleration to the left", "trial_restart, measures_take") \
+    X(float, "f4", jerk_mps3, DRV_COMFORT_AGENTS, "m/s3", "trial_restart, measures_take")                            \
+    X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, that jerk_mps3 counts from",               \
+      "trial_restart, measures_take")                                                                                \
+    /* agents: proximity; no entries where nothing uses it */                                                        \
+    X(float, "f4", time_to_collision_s, DRV_PROXIMITY_AGENTS, "s, at most the horizon",                              \
+      "trial_restart, proximity_measure")                                                                            \
     /* agents: status and outcome */                                                                                 \
     X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_restart, trial_judge")  \
     X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet",                           \
@@ -98,6 +112,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
     int32_t terms, metrics; /* of drv_columns */
+    int32_t lane_agents, comfort_agents, proximity_agents; /* agents, or 0 where no facts of the kind are used */
 } drv_sizes;
 
 /* The core's copy of the caller's actions: bins or shares, `width` of the action space per agent; the other is

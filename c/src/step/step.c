@@ -35,6 +35,8 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(dynamics_integrate);
         RUN(events_detect);
         RUN(measures_take);
+        RUN(lane_locate);
+        RUN(proximity_measure);
         RUN(trial_judge);
         RUN(reward_score);
         RUN(metrics_add);

@@ -60,6 +60,8 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
     drv_measures_begin(world);
+    drv_lane_begin(world);
+    drv_proximity_begin(world);
     drv_events_begin(world, scratch);
 }
 

@@ -1,0 +1,78 @@
+/* Which lane is each agent on? The nearest centre line, where one against the heading counts as farther away. */
+#include <math.h>
+
+#include "math/geometry.h"
+#include "step/phases.h"
+
+/* Farther from every centre line than this, an agent is on no lane: more than a lane width, so that an agent beside the
+ * outermost lane still has it. */
+static const float lane_reach_m = 5.0f;
+
+/* Metres by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems 2 m
+ * farther, so an agent that drives well inside its own lane never has the opposite one. */
+static const float lane_turn_cost_m = 1.0f;
+
+/* The pose of an agent relative to a segment of a centre line. */
+typedef struct lane_pose {
+    float distance_m; /* from the segment */
+    float offset_m;   /* to the left of the line through it */
+    float cos_error, sin_error;
+} lane_pose;
+
+static lane_pose pose_on(const drv_segments *segments, int32_t i, drv_point at, drv_point ahead) {
+    const drv_point along = {segments->along_x[i], segments->along_y[i]};
+    const float dx = at.x - segments->middle_x_m[i], dy = at.y - segments->middle_y_m[i];
+    const float half_m = segments->half_length_m[i], along_m = dx * along.x + dy * along.y;
+    const float beyond_m = along_m - drv_clip(along_m, -half_m, half_m), offset_m = dy * along.x - dx * along.y;
+    return (lane_pose){sqrtf(beyond_m * beyond_m + offset_m * offset_m), offset_m,
+                       ahead.x * along.x + ahead.y * along.y, ahead.y * along.x - ahead.x * along.y};
+}
+
+static bool is_centre_line(const drv_scene *scene, int32_t segment) {
+    return scene->road_kind[scene->segment_road[segment]] == DRV_ROAD_LANE &&
+           scene->segments.half_length_m[segment] > 0.0f; /* a single point has no direction */
+}
+
+static void locate(drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    const drv_segments *segments = &scene->segments;
+    const drv_point at = {world->x_m[agent], world->y_m[agent]};
+    const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
+
+    /* the best segment of a window that holds all within reach; the search ascends, so ties go to the lower index */
+    lane_pose best = {0.0f, 0.0f, 0.0f, 0.0f};
+    float best_cost_m = INFINITY;
+    int32_t lane = -1;
+    const drv_window window =
+        drv_grid_window(&scene->grid, at.x, at.y, lane_reach_m + 0.5f * drv_segment_limit_m + drv_rounding_m);
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = segments->cell_start + y * scene->grid.columns;
+        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
+            if (!is_centre_line(scene, i)) continue;
+            const lane_pose pose = pose_on(segments, i, at, ahead);
+            const float cost_m = pose.distance_m + lane_turn_cost_m * (1.0f - pose.cos_error);
+            if (pose.distance_m > lane_reach_m || cost_m >= best_cost_m) continue;
+            best = pose;
+            best_cost_m = cost_m;
+            lane = scene->segment_road[i];
+        }
+    }
+
+    world->lane[agent] = lane;
+    world->lane_offset_m[agent] = best.offset_m;
+    world->lane_cos_error[agent] = best.cos_error;
+    world->lane_sin_error[agent] = best.sin_error;
+}
+
+void drv_lane_begin(drv_world *world) {
+    for (int32_t agent = 0; agent < world->sizes.lane_agents; agent++) {
+        world->lane[agent] = -1;
+        world->lane_offset_m[agent] = world->lane_cos_error[agent] = world->lane_sin_error[agent] = 0.0f;
+    }
+}
+
+void drv_lane_locate(drv_world *world, drv_scratch *scratch) {
+    (void)scratch;
+    for (int32_t agent = 0; agent < world->sizes.lane_agents; agent++)
+        if (world->status[agent] == DRV_DRIVING) locate(world, agent);
+}
