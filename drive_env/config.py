@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .binding import choices, lib
-from .errors import ConfigError, plain
-from .fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, switch
+from .binding import choices, ffi, lib
+from .errors import ConfigError
+from .fields import (
+    Check, Checked, Fields, Nested, choice, count, nested, number, plain_tuple, setting, span, switch)
 
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
@@ -29,7 +30,8 @@ def _is_control(value: Any) -> bool:
 
 
 _control = Check(
-    _is_control, "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)")
+    _is_control, "one of " + ", ".join(repr(name) for name in CONTROLS) + ", or a tuple of different object ids (ints)",
+    plain_tuple)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,6 +54,8 @@ class ObservationConfig(Checked, group="observation"):
     time_left: str = setting(
         "off", "", "whether `ego/time_left` is the share of the trial's steps that is left ('actor'), or 0 ('off')",
         choice("off", "actor"))
+    reveal_hidden: bool = setting(
+        False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +73,45 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     friction: float = setting(
         1.0, "1", "friction of tyres and road, which only the model `grip` has: dry 0.7 to 1, wet 0.4 to 0.7, snow 0.2 "
         "to 0.3, ice 0.1", number(0.01, 5.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HiddenConfig(Checked, group="hidden"):
+    """What varies from vehicle to vehicle without being observed: the range from which each value is drawn."""
+
+    steering_gain: tuple[float, float] | None = setting(
+        None, "1", "factor of the commanded wheel angle or curvature", span(0.01, 10.0))
+    steering_flip: float = setting(
+        0.0, "1", "probability that steering_gain is negative, so that the vehicle turns to the other side",
+        number(0.0, 1.0))
+    steering_offset_rad: tuple[float, float] | None = setting(
+        None, "rad", "wheel angle that is added to the commanded one", span(-0.5, 0.5))
+    throttle_gain: tuple[float, float] | None = setting(
+        None, "1", "factor of a commanded acceleration above 0", span(0.01, 10.0))
+    brake_gain: tuple[float, float] | None = setting(
+        None, "1", "factor of a commanded acceleration below 0", span(0.01, 10.0))
+    action_delay_steps: tuple[int, int] | None = setting(
+        None, "steps", "time from an action to its effect", span(0, lib.DRV_DELAY_LIMIT, whole=True))
+    friction: tuple[float, float] | None = setting(
+        None, "1", "friction of tyres and road, instead of dynamics.friction", span(0.01, 5.0))
+    wheelbase_factor: tuple[float, float] | None = setting(
+        None, "1", "factor of the distance between the axles", span(0.1, 10.0))
+    scope: str = setting(
+        "episode", "", "how long values hold: for an episode with all its trials, or for one trial",
+        choice("episode", "trial"))
+    per: str = setting(
+        "agent", "", "whether each agent has its own values, or all agents of a world the same",
+        choice("agent", "world"))
+
+
+HIDDEN_PARAMETERS = tuple(ffi.string(lib.drv_hidden_name(code)).decode() for code in range(lib.DRV_HIDDEN_COUNT))
+"""The hidden parameters, in the order of the core."""
+
+
+def hidden_parameters(model: str) -> tuple[str, ...]:
+    """The hidden parameters that a vehicle model has."""
+    offered = lib.drv_hidden_parameters_of(choices("dynamics").index(model))
+    return tuple(name for code, name in enumerate(HIDDEN_PARAMETERS) if offered >> code & 1)
 
 
 def action_types(model: str) -> tuple[str, ...]:
@@ -134,6 +177,8 @@ class DriveConfig(Checked):
         choice("replay", "static"))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
+    hidden: Nested[HiddenConfig, Fields] = nested(
+        HiddenConfig(), "what varies from vehicle to vehicle without being observed", core="hidden_{}")
     action_type: str = setting(
         "discrete", "", "encoding of an action", choice("discrete", "multi_discrete", "continuous"))
     goal_radius_m: float = setting(
@@ -158,13 +203,24 @@ class DriveConfig(Checked):
         number(0.0, 0.999999))
 
     def __post_init__(self) -> None:
-        if isinstance(self.control, (list, tuple)) or getattr(self.control, "ndim", 0) == 1:
-            object.__setattr__(self, "control", tuple(plain(item) for item in self.control))
         super().__post_init__()
         model = self.dynamics.model
         if self.action_type not in (offered := action_types(model)):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "
                               + " or ".join(repr(name) for name in offered))
+        self._check_hidden(model)
+
+    def _check_hidden(self, model: str) -> None:
+        """Raises a `ConfigError` if a hidden parameter varies that the vehicle model does not have."""
+        offered = hidden_parameters(model)
+        varies = {name: value for name in HIDDEN_PARAMETERS if (value := getattr(self.hidden, name)) is not None}
+        if self.hidden.steering_flip and "steering_gain" not in offered:
+            raise ConfigError(f"hidden.steering_flip is {self.hidden.steering_flip}; for dynamics.model {model!r}, "
+                              "which has no steering_gain, it must be 0")
+        for name, value in varies.items():
+            if name not in offered:
+                raise ConfigError(f"hidden.{name} is {value}; for dynamics.model {model!r} it must be None, since that "
+                                  f"model has no such parameter (it has {', '.join(offered) or 'none'})")
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 
 class Check(NamedTuple):
-    """A predicate for the values of a field, and a description of the values that fit."""
+    """A predicate for the values of a field, a description of the values that fit, and how other forms are read."""
 
     fits: Callable[[Any], bool]
     allowed: str
+    read: Callable[[Any], Any] = plain
+
+
+def plain_tuple(value: Any) -> Any:
+    """A list, tuple or one-dimensional array as a tuple of Python numbers; any other value as by `plain`."""
+    is_sequence = isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+    return tuple(plain(item) for item in value) if is_sequence else plain(value)
 
 
 def number(low: float, high: float, *, none: str | None = None) -> Check:
@@ -42,6 +49,20 @@ def count(low: int, high: int, *, none: str | None = None) -> Check:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
     return Check(fits, f"a whole number from {low} to {high}" + (f", or None ({none})" if none else ""))
+
+
+def span(low: float, high: float, *, whole: bool = False) -> Check:
+    """A check for None, or a pair of numbers in [low, high], the lower one first; of whole numbers where `whole`."""
+    kinds = int if whole else (int, float)
+
+    def fits(value: Any) -> bool:
+        return value is None or (
+            isinstance(value, tuple) and len(value) == 2
+            and all(isinstance(end, kinds) and not isinstance(end, bool) for end in value)
+            and low <= value[0] <= value[1] <= high)
+
+    numbers = f"whole numbers from {low} to {high}" if whole else f"numbers in [{low:g}, {high:g}]"
+    return Check(fits, f"None (does not vary), or a pair (low, high) of {numbers}", plain_tuple)
 
 
 def switch() -> Check:
@@ -118,11 +139,11 @@ class Checked:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = plain(getattr(self, field.name))  # sweeps pass numpy scalars
+            check = field.metadata["check"]
+            value = check.read(getattr(self, field.name))  # sweeps pass numpy scalars
             if isinstance(field.default, Checked):
                 value = type(field.default)._of(value)
             object.__setattr__(self, field.name, value)
-            check = field.metadata["check"]
             if not check.fits(value):
                 path = f"{self._group}.{field.name}".lstrip(".")
                 raise ConfigError(f"{path} is {value_text(value)}; it must be {check.allowed}")
@@ -133,8 +154,9 @@ class Checked:
         own = {field.name: field.name for field in dataclasses.fields(cls)}
         if choices.keys() <= own.keys():
             return
-        within = {name: path for flat, path in flat_paths(cls).items() if "." in path
-                  for name in (flat, path.rpartition(".")[2]) if name not in own}
+        nested = {flat: path for flat, path in flat_paths(cls).items() if "." in path}
+        within = {path.rpartition(".")[2]: path for path in nested.values()} | nested
+        within = {name: path for name, path in within.items() if name not in own}
         for name, value in choices.items():
             if name in within:
                 group, _, field = within[name].partition(".")

@@ -29,7 +29,15 @@ _MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices)
                  for field in table(lib.drv_config_fields, "drv_config_field"))
 
 
+_ENDS = ("_low", "_high")
+"""The two members of the core's config that are one range in Python end on these."""
+
+_RANGES = {member.name.removesuffix(_ENDS[0]) for member in _MEMBERS if member.name.endswith(_ENDS[0])}
+
+
 def native_config(config: DriveConfig, restart: str = "auto"):
     """The config as a drv_config pointer."""
     values = {**flat_values(config), "restart": restart}
+    for name in _RANGES:
+        values |= zip((name + end for end in _ENDS), values[name] or (None, None))
     return ffi.new("drv_config *", {member.name: member.coded(values[member.name]) for member in _MEMBERS})

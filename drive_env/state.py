@@ -18,7 +18,7 @@ from .binding import lib
 from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .roles import Roles
-from .state_ranges import ABSENT, ANY, FLAG, check_directions, ranges
+from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, ranges
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
@@ -78,6 +78,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     _check_absent(core, given)
     check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")},
                      given["state/episode"][:, 0] >= 0)
+    check_hidden(core, given["state/hidden"], given["state/episode"][:, 0] >= 0)
     return given
 
 

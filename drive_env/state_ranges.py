@@ -13,8 +13,10 @@ import numpy as np
 
 from .action_space import action_dimensions
 from .binding import lib
+from .config import HIDDEN_PARAMETERS, DriveConfig
 from .errors import CallError
 from .native_batch import NativeBatch
+from .native_config import native_config
 from .scenes.limits import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
 
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
@@ -75,13 +77,15 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     far_m = COORDINATE_LIMIT_M + distance_m
     # A step is at least the shortest time step, and a wheelbase at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
-    turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / (SIZE_RANGE_M[0] / 2)
+    shortest_m = SIZE_RANGE_M[0] / 2 * (config.hidden.wheelbase_factor or (1.0, 1.0))[0]
+    turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / shortest_m
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.
     step_reward = 8 * far_m * sum(map(abs, config.reward.to_dict().values()))
     trial_reward = SUM_ROUNDING * steps * step_reward
     figure = max(1.0, steps, distance_m, SPEED_LIMIT_MPS, trial_reward)
 
     lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
+    ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m),
@@ -95,7 +99,34 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "jerk_mps3": (0.0, 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]),
         "time_to_collision_s": (0.0, COLLISION_HORIZON_S),
         "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
+        "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])), "commanded_steering_rad": _both(steering_rad),
+        "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
         "average": _both(figure), "record_figures": _both(figure)}
+
+
+def _hidden_ends(config: DriveConfig) -> tuple[list[float], list[float]]:
+    """The lowest and the highest value of each hidden parameter."""
+    native, hidden = native_config(config), config.hidden
+    spans = [getattr(hidden, name) or (lib.drv_hidden_neutral(native, code),) * 2
+             for code, name in enumerate(HIDDEN_PARAMETERS)]
+    low, high = map(list, zip(*spans))
+    if hidden.steering_flip:
+        low[0] = -high[0]
+    return low, high
+
+
+def check_hidden(core: NativeBatch, hidden: np.ndarray, played: np.ndarray) -> None:
+    """Raises a CallError unless every hidden value is in its range in every world that was reset.
+
+    A delay beyond its range is an index outside of the core's memory, and a wheelbase of 0 a turn without end.
+    """
+    values = hidden.reshape(core.num_worlds, -1, len(HIDDEN_PARAMETERS))
+    low, high = (np.array(end, np.float32) for end in _hidden_ends(core.config))
+    wrong = ((values < low) | (values > high)) & played[:, None, None]
+    if wrong.any():
+        world, agent, code = (int(index) for index in np.argwhere(wrong)[0])
+        raise CallError(f"state['state/hidden'] has {values[world, agent, code]:g} as {HIDDEN_PARAMETERS[code]} of "
+                        f"agent {agent} in world {world}; it must be from {low[code]:g} to {high[code]:g}")
 
 
 def _both(limit: float) -> tuple[float, float]:

@@ -15,9 +15,10 @@ from numpy import ndarray  # by name: an attribute lookup less in every step
 from .action_array import action_array
 from .arrays import aligned_block
 from .binding import check, ffi, lib, per_thread
-from .config import DriveConfig
+from .config import HIDDEN_PARAMETERS, DriveConfig
 from .errors import CallError, value_text
 from .native_batch import NativeBatch
+from .native_config import native_config
 from .per_world import checked_ages, checked_mask, checked_seeds, is_one_seed
 from .roles import Roles
 from .scenes import Scene
@@ -203,6 +204,21 @@ class WorldRange:
         """
         message = per_thread.message
         check(lib.drv_batch_wait(self._handle, self._index, message), message)
+
+    @property
+    def hidden(self) -> dict[str, npt.NDArray[np.float32]]:
+        """The hidden values in effect, by the names of `HiddenConfig`, (R,) float32 each; a copy.
+
+        A parameter that does not vary has its value without variation: a gain or factor of 1, an offset or delay of 0,
+        the friction of the config. A `steering_gain` below 0 turns the vehicle to the other side.
+        """
+        shape, core = (self.num_agents, lib.DRV_HIDDEN_COUNT), self._core
+        if core.state["hidden"].shape[1]:
+            values = core.state["hidden"][self.world_slice].reshape(shape)
+        else:
+            native = native_config(self.config)
+            values = np.broadcast_to([lib.drv_hidden_neutral(native, code) for code in range(shape[1])], shape)
+        return {name: np.array(values[:, code], np.float32) for code, name in enumerate(HIDDEN_PARAMETERS)}
 
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """The observation of each waiting agent after its world's next inner restart, (R, observation size) floats.

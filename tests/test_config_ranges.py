@@ -17,6 +17,7 @@ from drive_env import (
     DriveConfig,
     DriveError,
     DynamicsConfig,
+    HiddenConfig,
     ObservationConfig,
     RewardConfig,
 )
@@ -48,6 +49,15 @@ def choice(*offered):
     return (*NOT_CHOICES, None), offered
 
 
+def span(low, high, kind=float):
+    """The same for pairs of numbers of a kind; a list is read as a tuple."""
+    bad = ((low - 0.001, high), (low, high * 1.001), (high, low), (low,), (low, high, high), low, "low", {}, True,
+           (low, True), (low, None), (low, float("nan")), object())
+    if kind is int:
+        bad = (*bad, (low, high - 0.5), (float(low), float(high)))
+    return bad, ((kind(low), kind(high)), (kind(low), kind(low)), [kind(low), kind(high)], None)
+
+
 def group(kind, choices, wrong):
     """Values for a field that nests configs of this kind; `wrong` is a wrong one for this field alone."""
     other = RewardConfig if kind is ObservationConfig else ObservationConfig
@@ -75,6 +85,7 @@ FIELDS = {
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
+    "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "log_ema_alpha": number(0.0, 0.999999),
 }
 OBSERVATIONS = {
@@ -85,6 +96,7 @@ OBSERVATIONS = {
     "type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
     "time_left": choice("off", "actor"),
+    "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
 }
 DYNAMICS = {
     "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip", "jerk"),
@@ -94,11 +106,23 @@ DYNAMICS = {
     "min_speed_mps": number(-50.0, 0.0),
     "friction": number(0.01, 5.0),
 }
+HIDDEN = {
+    **{name: span(0.01, 10.0) for name in ("steering_gain", "throttle_gain", "brake_gain")},
+    "steering_flip": number(0.0, 1.0),
+    "steering_offset_rad": span(-0.5, 0.5),
+    "action_delay_steps": span(0, 100, int),
+    "friction": span(0.01, 5.0),
+    "wheelbase_factor": span(0.1, 10.0),
+    "scope": choice("episode", "trial"),
+    "per": choice("agent", "world"),
+}
 REWARDS = {name: number(-1e3, 1e3) for name in (
     "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
     "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s")}
-TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS}
-PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward."}
+TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
+          HiddenConfig: HIDDEN}
+PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
+         HiddenConfig: "hidden."}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
          for kind, table in TABLES.items() for name in table]
 
@@ -170,8 +194,9 @@ def test_what_a_config_accepts_a_batch_can_be_made_of(kind, name):
             continue  # and three possible agents
         if name == "control" and isinstance(value, list):
             value = [5, 2]
-        # Not every model offers discrete actions.
-        config = (within(kind, {name: value}) if name != "model"
+        # Not every model offers discrete actions, or every hidden parameter.
+        config = (DriveConfig(hidden={name: value}, dynamics="grip") if kind is HiddenConfig
+                  else within(kind, {name: value}) if name != "model"
                   else DriveConfig(dynamics=value, action_type="continuous"))
         with Batch(scenes=[scene], config=config) as batch:
             batch.reset()

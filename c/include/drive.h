@@ -15,6 +15,7 @@
 #include "drive/lists.h"
 #include "drive/config.h"
 #include "drive/action_space.h"
+#include "drive/hidden.h"
 #include "drive/expert.h"
 #include "drive/observation.h"
 #include "drive/arena.h"

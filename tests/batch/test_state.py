@@ -13,7 +13,8 @@ from drive_env.state_ranges import ranges
 SCENES = [generate_scene("intersection", seed=0, agents=6), generate_scene("town", seed=1, agents=9)]
 
 CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "roads": 8}, on_collision="remove",
-                     reward_terms=True, on_offroad="stop", goal_radius_m=15.0, dynamics={"max_acceleration_mps2": 20.0})
+                     reward_terms=True, on_offroad="stop", goal_radius_m=15.0, dynamics={"max_acceleration_mps2": 20.0},
+                     hidden={"steering_gain": (0.8, 1.2), "action_delay_steps": (0, 2)})
 
 
 def make(seed=3, scenes=SCENES, **options):
@@ -106,8 +107,8 @@ def extremes(batch, state, rng):
     return state
 
 
-KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping")
-"""Bound to the scene of the world; other tests damage them."""
+KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden")
+"""Bound to the scene of the world or to the config; other tests damage them."""
 
 
 @pytest.mark.parametrize("observation_type", ["float32", "float16", "index"])

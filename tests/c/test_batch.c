@@ -85,6 +85,16 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->roads, 4097, "roads")
     BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
     BREAK_CODE(c->time_left, 2, "time_left")
+    BREAK_CODE(c->reveal_hidden, 2, "reveal_hidden")
+    BREAK_CODE(c->hidden_scope, 2, "hidden_scope")
+    BREAK_CODE(c->hidden_per, 2, "hidden_per")
+    BREAK_NUMBER(c->hidden_steering_flip, -0.1f, 1.1f, "hidden_steering_flip")
+#define X(symbol, name, neutral, lowest, highest, meaning)                                                        \
+    BREAK_NUMBER(c->hidden_##name##_low, -2.0f * (highest), 2.0f * (highest), "hidden_" #name "_low")             \
+    BREAK_NUMBER(c->hidden_##name##_high, -2.0f * (highest), 2.0f * (highest), "hidden_" #name "_high")           \
+    BREAK(c->hidden_##name##_low, (float)(highest), "hidden_" #name) /* above the other end, which is 0 */
+    DRV_HIDDEN(X)
+#undef X
     BREAK_CODE(c->scene_order, 2, "scene_order")
     BREAK_CODE(c->restart, 2, "restart")
     BREAK_NUMBER(c->reward_goal, -2e6f, 2e6f, "reward_goal")

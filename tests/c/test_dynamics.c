@@ -8,8 +8,8 @@
 #include "view/action_space.h"
 
 static const double pi = 3.14159265358979323846;
-static const drv_motion_limits forward_only = {0.0f, 40.0f, 4.0f, 0.6f, 1.0f};
-static const drv_motion_limits both_ways = {-10.0f, 40.0f, 4.0f, 0.6f, 1.0f};
+static const drv_motion_limits forward_only = {0.0f, 40.0f, 4.0f, 0.6f};
+static const drv_motion_limits both_ways = {-10.0f, 40.0f, 4.0f, 0.6f};
 
 /* The two controls of a bicycle. */
 typedef struct bicycle_control {
@@ -40,7 +40,7 @@ static moved_car car_of(const drv_motion_block *block, int32_t i) {
 static moved_car move(drv_motion car, bicycle_control control, float wheelbase_m, drv_motion_limits limits,
                       float dt_s) {
     drv_motion_block block;
-    drv_motion_block_clear(&block);
+    drv_motion_block_clear(&block, 1.0f);
     set_car(&block, 0, car, control, wheelbase_m);
     drv_bicycle_advance(&block, limits, dt_s);
     return car_of(&block, 0);
@@ -192,7 +192,7 @@ TEST(reversing_runs_a_turn_backwards) {
 }
 
 TEST(speeds_stop_at_their_limits) {
-    const drv_motion_limits limits = {-3.0f, 7.5f, 4.0f, 0.6f, 1.0f};
+    const drv_motion_limits limits = {-3.0f, 7.5f, 4.0f, 0.6f};
     drv_motion car = {0, 0, 0, 7.2f};
     car = advance(car, (bicycle_control){4.0f, 0.0f}, 2.5f, limits, 0.1f);
     CHECK(car.speed_mps == 7.5f, "%g", (double)car.speed_mps);
@@ -301,7 +301,7 @@ TEST(a_block_moves_its_cars_as_each_moves_alone) {
     test_rng rng = {45};
     for (int32_t round = 0; round < 200; round++) {
         drv_motion_block before, after;
-        drv_motion_block_clear(&before);
+        drv_motion_block_clear(&before, 1.0f);
         draw_cars(&rng, &before, -9.0);
         after = before;
         drv_bicycle_advance(&after, both_ways, 0.1f);
@@ -321,10 +321,10 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
     int32_t exact = 0;
     for (int32_t round = 0; round < 2000; round++) {
         drv_motion_block before, after;
-        drv_motion_block_clear(&before);
+        drv_motion_block_clear(&before, 1.0f);
         draw_cars(&rng, &before, round % 2 ? 1.0 : -9.0);
         after = before;
-        const drv_motion_limits wide = {-10.0f, 50.0f, 5.0f, 0.61f, 1.0f};
+        const drv_motion_limits wide = {-10.0f, 50.0f, 5.0f, 0.61f};
         drv_bicycle_advance(&after, wide, 0.1f);
         drv_motion_block found = before;
         uint8_t fit[DRV_MOTION_BLOCK];
@@ -349,7 +349,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
 }
 
 TEST(a_turn_beyond_any_wheel_angle_is_clipped) {
-    const drv_motion_limits any_angle = {-10.0f, 40.0f, 4.0f, 1.6f, 1.0f};
+    const drv_motion_limits any_angle = {-10.0f, 40.0f, 4.0f, 1.6f};
     /* At a wheel angle of 90 degrees the centre turns by twice its path over the wheelbase, which is the most. */
     const float speeds[] = {3.0f, -3.0f}, most_rad = 2.0f * 0.3f / 2.5f;
     for (int32_t i = 0; i < 2; i++)
@@ -357,8 +357,8 @@ TEST(a_turn_beyond_any_wheel_angle_is_clipped) {
             for (int32_t beyond = 0; beyond < 2; beyond++) {
                 drv_motion_block car, next;
                 uint8_t fit[DRV_MOTION_BLOCK];
-                drv_motion_block_clear(&car);
-                drv_motion_block_clear(&next);
+                drv_motion_block_clear(&car, 1.0f);
+                drv_motion_block_clear(&next, 1.0f);
                 set_car(&car, 0, (drv_motion){0, 0, 3.0f, speeds[i]}, (bicycle_control){0, 0}, 2.5f);
                 next.speed_mps[0] = speeds[i];
                 next.heading_rad[0] = drv_wrap_angle(3.0f + (float)side * (beyond ? 1.01f : 0.99f) * most_rad);

@@ -15,6 +15,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             drv_config config = small_config();
             config.partners = slots[p];
             config.roads = slots[r];
+            config.reveal_hidden = (p + r) % 2;
             drv_feature features[FEATURE_CAPACITY];
             const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
             CHECK(count > 0 && count <= FEATURE_CAPACITY, "%d features", count);
@@ -85,6 +86,7 @@ TEST(sets_follow_the_head_and_each_other_without_a_gap) {
     drv_config config = small_config();
     config.partners = 5;
     config.roads = 9;
+    config.reveal_hidden = 1;
     drv_observation_set sets[4];
     const int32_t count = drv_observation_sets(&config, sets, 4);
     CHECK(count == 2 && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);

@@ -213,5 +213,9 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.on_goal = DRV_STOP;
     config.max_trials = 1;
     check_config(config, 3);
+    config.hidden_steering_gain_low = 0.5f;
+    config.hidden_steering_gain_high = 1.5f;
+    config.hidden_action_delay_steps_high = 2.0f;
+    check_config(config, 4);
     check_all_seen(config);
 }

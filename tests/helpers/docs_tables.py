@@ -19,6 +19,7 @@ from drive_env import (
     DriveConfig,
     DriveParallelEnv,
     DynamicsConfig,
+    HiddenConfig,
     ObservationConfig,
     RewardConfig,
     parallel_env,
@@ -28,7 +29,7 @@ from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
 from drive_env.binding import choices
-from drive_env.config import action_types
+from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.layout import observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
@@ -66,6 +67,14 @@ def actions_table():
             rows.append([code(model) if number == 0 else "", code(dimension.name), dimension.unit,
                          f"{dimension.low:.4g} to {dimension.high:.4g}", str(dimension.bins or "none")])
     return table(["`dynamics.model`", "number", "unit", "from -1 to 1", "bins"], rows)
+
+
+def hidden_table():
+    """Which models have each hidden parameter."""
+    rows = [[code(field.name), ", ".join(code(model) for model in choices("dynamics")
+                                         if field.name in hidden_parameters(model)), field.metadata["meaning"]]
+            for field in dataclasses.fields(HiddenConfig) if field.name in HIDDEN_PARAMETERS]
+    return table(["parameter", "models", "meaning"], rows)
 
 
 def kinds_table():
@@ -240,6 +249,8 @@ TABLES = {
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),
     ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
     ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
+    ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
+    ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,

@@ -73,6 +73,15 @@ ROLLOUTS = {
     "map_942/terms": {"max_trials": 2, "trial_steps": 40, "reward": {"lane_offset_per_m_s": -0.05},
                       "reward_terms": True, "action_type": "continuous"},
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
+    # Hidden variation: per agent and episode, and per world and trial.
+    "town/hidden": {**TWO_TRIALS, "dynamics": "grip", "action_type": "continuous",
+                    "observation": {"reveal_hidden": True}, "hidden": {
+                        "steering_gain": (0.5, 1.5), "steering_flip": 0.3, "steering_offset_rad": (-0.1, 0.1),
+                        "throttle_gain": (0.5, 1.5), "brake_gain": (0.5, 1.5), "action_delay_steps": (0, 3),
+                        "friction": (0.2, 1.0), "wheelbase_factor": (0.8, 1.25)}},
+    "intersection/hidden": {**IGNORE_ALL, "max_trials": 3, "trial_steps": 20, "dynamics": "invertible_bicycle",
+                            "observation": {"type": "index"}, "hidden": {
+                                "steering_flip": 0.5, "action_delay_steps": (1, 4), "scope": "trial", "per": "world"}},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 

@@ -31,14 +31,20 @@ typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX 
 /* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1 } drv_time_left;
+/* What a hidden value is drawn for: an episode with all its trials, or each trial; each agent, or each world. */
+typedef enum drv_hidden_scope { DRV_HIDDEN_EPISODE = 0, DRV_HIDDEN_TRIAL = 1 } drv_hidden_scope;
+typedef enum drv_hidden_per { DRV_HIDDEN_PER_AGENT = 0, DRV_HIDDEN_PER_WORLD = 1 } drv_hidden_per;
 typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_scene_order;
 typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
 
-/* What every world of a batch shares: the settings, then the weight of each reward term. drv_batch_plan checks the
- * ranges, which drv_config_fields returns. */
+/* What every world of a batch shares: the settings, the range of each hidden parameter, then the weight of each reward
+ * term. drv_batch_plan checks the ranges, which drv_config_fields returns. */
 typedef struct drv_config {
 #define X(type, name, letter, low, high, none, choices) type name;
     DRV_CONFIG(X)
+#undef X
+#define X(symbol, name, neutral, lowest, highest, meaning) float hidden_##name##_low, hidden_##name##_high;
+    DRV_HIDDEN(X)
 #undef X
 #define X(symbol, name, weight, when, shown) float weight;
     DRV_REWARD_TERMS(X)

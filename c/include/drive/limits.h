@@ -13,6 +13,8 @@ enum {
     DRV_THREAD_LIMIT = 1024,
     /* Finished trials whose records a world may hold. */
     DRV_RECORD_LIMIT = 1000000,
+    /* Steps by which the effect of an action may be late. */
+    DRV_DELAY_LIMIT = 100,
     /* Slots of an agent for partners, and for roads. */
     DRV_SLOT_LIMIT = 4096,
     /* Float32 coordinates of this size are 4 mm apart. */

@@ -94,6 +94,22 @@
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 
+/* The hidden parameters: how the vehicle of an agent may differ from what its actions and observations say.
+ *
+ * X(SYMBOL, name, neutral, lowest, highest, meaning)
+ *
+ * A config has a range of each, drv_config.hidden_<name>_low to hidden_<name>_high within lowest to highest, of which
+ * values are drawn. With both ends 0 the parameter does not vary: its value is `neutral`, under the drv_config at
+ * `config`. */
+#define DRV_HIDDEN(X)                                                                                               \
+    X(STEERING_GAIN, steering_gain, 1, 1e-3, 10, "factor of the commanded wheel angle or curvature; below 0: flipped") \
+    X(STEERING_OFFSET, steering_offset_rad, 0, -1.5, 1.5, "wheel angle that is added to the commanded one")          \
+    X(THROTTLE_GAIN, throttle_gain, 1, 1e-3, 10, "factor of a commanded acceleration above 0")                       \
+    X(BRAKE_GAIN, brake_gain, 1, 1e-3, 10, "factor of a commanded acceleration below 0")                             \
+    X(ACTION_DELAY, action_delay_steps, 0, 0, DRV_DELAY_LIMIT, "steps from an action to its effect")                 \
+    X(FRICTION, friction, config->friction, 1e-3, 10, "friction of tyres and road")                                  \
+    X(WHEELBASE, wheelbase_factor, 1, 1e-2, 100, "factor of the distance between the axles")
+
 /* The settings that all worlds of a batch share, other than the weights of the reward.
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
@@ -124,6 +140,10 @@
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR, NAN, "off actor")      \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
+    X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
+    X(int32_t, hidden_scope, "i4", DRV_HIDDEN_EPISODE, DRV_HIDDEN_TRIAL, NAN, "episode trial") \
+    X(int32_t, hidden_per, "i4", DRV_HIDDEN_PER_AGENT, DRV_HIDDEN_PER_WORLD, NAN, "agent world") \
+    X(float, hidden_steering_flip, "f4", 0, 1, NAN, "") /* probability that the sign of steering_gain flips */ \
     X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
     X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \
     X(double, log_ema_alpha, "f8", 0, 1, NAN, "") /* double, since near 1 an update is below float32's precision */

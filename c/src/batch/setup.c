@@ -7,6 +7,7 @@
 #include "math/vector.h"
 #include "platform/error.h"
 #include "step/columns.h"
+#include "view/hidden.h"
 #include "view/layout.h"
 
 static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
@@ -19,6 +20,12 @@ static const drv_config_field config_fields[] = {
 #define X(type, name, letter, low, high, none, choices) \
     {#name, letter, choices, low, high, none, (int32_t)offsetof(drv_config, name)},
     DRV_CONFIG(X)
+#undef X
+/* Both ends of a range that does not vary are 0; drv_hidden_check has the narrower limits of those that do. */
+#define X(symbol, name, neutral, lowest, highest, meaning)                                                      \
+    {"hidden_" #name "_low", "f4", "", -(highest), highest, 0, (int32_t)offsetof(drv_config, hidden_##name##_low)}, \
+    {"hidden_" #name "_high", "f4", "", -(highest), highest, 0, (int32_t)offsetof(drv_config, hidden_##name##_high)},
+    DRV_HIDDEN(X)
 #undef X
 #define X(symbol, name, weight, when, shown) \
     {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},
@@ -53,7 +60,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && !(drv_action_types_of(config->dynamics) >> config->action_type & 1))
         return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; with dynamics %d it must be %d, continuous",
                         config->action_type, config->dynamics, DRV_CONTINUOUS);
-    return status;
+    return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
 
 /* ---- setup ---- */
@@ -137,7 +144,10 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .metrics = columns.metrics,
                        .lane_agents = columns.lane ? setup->agents_per_world : 0,
                        .comfort_agents = columns.comfort ? setup->agents_per_world : 0,
-                       .proximity_agents = columns.proximity ? setup->agents_per_world : 0};
+                       .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
+                       .has_hidden = drv_hidden_is_on(&setup->config),
+                       .has_commanded = drv_hidden_commands_steering(&setup->config),
+                       .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};
 }
 
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {

@@ -7,7 +7,11 @@
 
 #include <stdint.h>
 
-typedef enum drv_purpose { DRV_PURPOSE_SCENE = 1 } drv_purpose;
+typedef enum drv_purpose {
+    DRV_PURPOSE_SCENE = 1,
+    /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
+    DRV_PURPOSE_HIDDEN = 64
+} drv_purpose;
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
 static inline uint64_t drv_mix(uint64_t value) {
@@ -31,5 +35,8 @@ static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t 
 static inline uint32_t drv_random_below(uint64_t bits, uint32_t count) {
     return (uint32_t)(((bits >> 32) * count) >> 32);
 }
+
+/* Returns a number in [0, 1), a multiple of 2^-24. */
+static inline float drv_random_share(uint64_t bits) { return (float)(bits >> 40) * 0x1p-24f; }
 
 #endif

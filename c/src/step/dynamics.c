@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "step/actions.h"
+#include "step/hidden.h"
 #include "step/phases.h"
 
 static const drv_dynamics_model dynamics_models[DRV_DYNAMICS_COUNT] = {
@@ -14,9 +15,10 @@ static const drv_dynamics_model dynamics_models[DRV_DYNAMICS_COUNT] = {
 
 const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics) { return &dynamics_models[dynamics]; }
 
-void drv_motion_block_clear(drv_motion_block *block) {
+void drv_motion_block_clear(drv_motion_block *block, float friction) {
     memset(block, 0, sizeof *block);
     for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) block->wheelbase_m[i] = 1.0f;
+    for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) block->friction[i] = friction;
 }
 
 /* Vehicles that one block moves. */
@@ -25,7 +27,7 @@ typedef struct block_vehicles {
 } block_vehicles;
 
 static void read_motion(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
-    drv_motion_block_clear(block);
+    drv_motion_block_clear(block, world->config->friction);
     for (int32_t i = 0; i < moved->count; i++) {
         const int32_t vehicle = moved->vehicle[i];
         block->x_m[i] = world->x_m[vehicle];
@@ -38,6 +40,11 @@ static void read_motion(const drv_world *world, const block_vehicles *moved, drv
         if (world->status[vehicle] == DRV_DRIVING) /* an agent that waits may have any action */
             drv_actions_control(world->actions, world->action_space, vehicle, &block->control[0][i], DRV_MOTION_BLOCK);
     }
+}
+
+static void apply_hidden(drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
+    for (int32_t i = 0; i < moved->count; i++)
+        if (world->status[moved->vehicle[i]] == DRV_DRIVING) drv_hidden_apply(world, moved->vehicle[i], block, i);
 }
 
 static void write_motion(drv_world *world, const block_vehicles *moved, const drv_motion_block *block) {
@@ -68,6 +75,7 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         if (moved.count == 0) continue;
         drv_motion_block block;
         read_motion(world, &moved, &block);
+        if (world->sizes.has_hidden) apply_hidden(world, &moved, &block);
         model->advance(&block, limits, world->scene->dt_s); /* agents that wait too; write_motion drops their result */
         write_motion(world, &moved, &block);
     }

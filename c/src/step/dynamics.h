@@ -14,7 +14,6 @@ typedef struct drv_motion {
 /* The limits that a config sets. */
 typedef struct drv_motion_limits {
     float min_mps, max_mps, acceleration_mps2, steering_rad;
-    float friction; /* coefficient of friction between tyres and road */
 } drv_motion_limits;
 
 /* Share of a vehicle's length between its axles. */
@@ -30,6 +29,7 @@ typedef struct drv_motion_block {
     float steering_rad[DRV_MOTION_BLOCK], acceleration_mps2[DRV_MOTION_BLOCK];
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
+    float friction[DRV_MOTION_BLOCK]; /* coefficient of friction between tyres and road */
     /* after the step; acceleration (above) and yaw rate are means over the step, with the limits applied, but in
      * DRV_JERK the acceleration is that at its end */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
@@ -67,11 +67,11 @@ DRV_STEP_API const drv_dynamics_model *drv_dynamics_model_of(int32_t dynamics);
 
 static inline drv_motion_limits drv_motion_limits_of(const drv_config *config) {
     return (drv_motion_limits){config->min_speed_mps, config->max_speed_mps, config->max_acceleration_mps2,
-                               config->max_steering_rad, config->friction};
+                               config->max_steering_rad};
 }
 
-/* A block of vehicles at rest. */
-DRV_STEP_API void drv_motion_block_clear(drv_motion_block *block);
+/* A block of vehicles at rest, on a road of that friction. */
+DRV_STEP_API void drv_motion_block_clear(drv_motion_block *block, float friction);
 
 /* ---- for models ---- */
 

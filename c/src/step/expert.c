@@ -39,7 +39,7 @@ static void begin_replay(const drv_config *config, const drv_log *log, int64_t a
  * vehicle. */
 static void read_target(const drv_config *config, const drv_log *log, int32_t frame, log_replay *replay,
                         drv_motion_block *next, uint8_t *bits) {
-    drv_motion_block_clear(next);
+    drv_motion_block_clear(next, config->friction);
     for (int32_t i = 0; i < replay->count; i++) {
         const int64_t at = (int64_t)frame * log->vehicle_count + replay->first + i, then = at + log->vehicle_count;
         const bool valid = log->valid[at] && log->valid[then];
@@ -77,7 +77,7 @@ void drv_expert_write(const drv_config *config, const drv_log *log, drv_actions 
     for (int32_t first = 0; first < log->vehicle_count; first += DRV_MOTION_BLOCK) {
         const int32_t left = log->vehicle_count - first;
         log_replay replay = {.first = first, .count = left < DRV_MOTION_BLOCK ? left : DRV_MOTION_BLOCK};
-        drv_motion_block_clear(&replay.block);
+        drv_motion_block_clear(&replay.block, config->friction);
         for (int32_t i = 0; i < replay.count; i++)
             replay.block.wheelbase_m[i] = drv_wheelbase_share * log->length_m[first + i];
         for (int32_t frame = 0; frame + 1 < log->frame_count; frame++)

@@ -7,6 +7,7 @@
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 #include "math/vector.h"
+#include "step/hidden.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/roads.h"
@@ -101,7 +102,7 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, f
     out[EGO_SPEED] = world->speed_mps[agent];
     out[EGO_LENGTH] = scene->length_m[agent];
     out[EGO_WIDTH] = scene->width_m[agent];
-    out[EGO_STEERING] = world->steering_rad[agent];
+    out[EGO_STEERING] = world->commanded_steering_rad[agent];
     out[EGO_ACCELERATION] = world->acceleration_mps2[agent];
     out[EGO_YAW_RATE] = world->yaw_rate_radps[agent];
     out[EGO_GOAL_X] = goal.x;
@@ -237,6 +238,7 @@ static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *sc
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
     scale_head(&layout->head, out);
+    if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, out + HEAD_COUNT);
 }
 
 static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
@@ -246,6 +248,7 @@ static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_sc
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_bytes));
     scale_head(&layout->head, head);
+    if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, head + HEAD_COUNT);
 }
 
 void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,

@@ -16,6 +16,9 @@
 #define DRV_COMFORT_AGENTS sizes.comfort_agents
 #define DRV_PROXIMITY_AGENTS sizes.proximity_agents
 #define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)
+#define DRV_COMMANDED_AGENTS (sizes.agents * sizes.has_commanded)
+#define DRV_HIDDEN_VALUES (sizes.agents * sizes.has_hidden * DRV_HIDDEN_COUNT)
+#define DRV_DELAYED_CONTROLS drv_delayed_controls(sizes)
 #define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * sizes.metrics)
 
 /* Arrays are aligned to 32 bytes, so that vector loads from their start cross no cache line. */
@@ -37,6 +40,8 @@ void drv_state_attach(drv_world *world, void *world_block) {
     next += padded((uint64_t)(count) * sizeof(type));
     DRV_STATE(X)
 #undef X
+    /* where nothing stands between a command and the wheels, they are at the commanded angle */
+    if (!sizes.has_commanded) world->commanded_steering_rad = world->steering_rad;
 }
 
 _Bool drv_state_describe(drv_sizes sizes, int32_t index, drv_state_field *out) {

@@ -95,6 +95,11 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: reward */                                                                                             \
     X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "trial_restart, reward_score") \
     X(float, "f4", trial_reward, DRV_REWARDS, "sum in this trial [agent, term]", "trial_restart, reward_score") \
+    /* agents: hidden variation; no entries where it is off */                                                       \
+    X(float, "f4", hidden, DRV_HIDDEN_VALUES, "value in effect [agent, drv_hidden]", "trial_restart")                \
+    X(float, "f4", commanded_steering_rad, DRV_COMMANDED_AGENTS, "rad", "trial_restart, dynamics_integrate")         \
+    X(float, "f4", delayed_control, DRV_DELAYED_CONTROLS, "[agent, step, number of the control], of the last steps", \
+      "trial_restart, dynamics_integrate")                                                                           \
     /* agents: report */                                                                                             \
     X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
     X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")                            \
@@ -113,7 +118,15 @@ typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
     int32_t terms, metrics; /* of drv_columns */
     int32_t lane_agents, comfort_agents, proximity_agents; /* agents, or 0 where no facts of the kind are used */
+    int32_t has_hidden;    /* 1: agents have hidden values */
+    int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
+    int32_t delay_steps;   /* the longest delay of an action */
 } drv_sizes;
+
+/* Numbers of the controls that are held until they take effect. */
+static inline int64_t drv_delayed_controls(drv_sizes sizes) {
+    return (int64_t)sizes.agents * sizes.delay_steps * DRV_ACTION_DIMENSIONS;
+}
 
 /* The core's copy of the caller's actions: bins or shares, `width` of the action space per agent; the other is
  * NULL. */

@@ -1,6 +1,7 @@
 /* How do events end trials and episodes? The clock, event responses, restarts, and the channels that report them. */
 #include "math/geometry.h"
 #include "math/random.h"
+#include "step/hidden.h"
 #include "step/phases.h"
 
 /* ---- channels ---- */
@@ -59,6 +60,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
+    drv_hidden_begin(world);
     drv_measures_begin(world);
     drv_lane_begin(world);
     drv_proximity_begin(world);

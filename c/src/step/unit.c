@@ -14,6 +14,7 @@
 #include "step/dynamics/jerk.c"
 #include "step/events.c"
 #include "step/expert.c"
+#include "step/hidden.c"
 #include "step/lane.c"
 #include "step/measures.c"
 #include "step/metrics.c"

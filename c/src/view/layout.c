@@ -16,6 +16,10 @@ typedef struct feature {
     float low;
 } feature;
 
+#define X(symbol, name, neutral, lowest, highest, meaning) \
+    {"hidden/" #name, "1", "position in its range of the " meaning, SCALE_ONE, -1},
+static const feature hidden_features[] = {DRV_HIDDEN(X)};
+#undef X
 #define X(symbol, name, unit, scale, low, meaning) {name, unit, meaning, scale, low},
 static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
 static const feature partner_features[] = {PARTNER_FEATURES(X)};
@@ -82,9 +86,14 @@ static drv_head_scales head_scales_of(const drv_config *config) {
     return head;
 }
 
+static int32_t hidden_count(const drv_config *config) { return config->reveal_hidden ? DRV_HIDDEN_COUNT : 0; }
+
+/* Floats before the sets. */
+static int32_t head_count_of(const drv_config *config) { return HEAD_COUNT + hidden_count(config); }
+
 /* Lays out the sets one after another; returns the number of floats of an observation. */
 static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets) {
-    int32_t offset = HEAD_COUNT, index_bytes = HEAD_COUNT * (int32_t)sizeof(float);
+    int32_t offset = head_count_of(config), index_bytes = offset * (int32_t)sizeof(float);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++) {
         const set_kind *kind = &set_kinds[i];
         const int32_t slots = slots_of(config, kind);
@@ -101,7 +110,7 @@ drv_index_layout drv_index_observation(const drv_config *config) {
     lay_out_sets(config, sets);
     const drv_observation_set *last = &sets[DRV_SET_COUNT - 1];
     const int32_t end = last->index_bytes + last->slots * (int32_t)sizeof(uint16_t);
-    return (drv_index_layout){HEAD_COUNT, (end + aligned_to - 1) / aligned_to * aligned_to};
+    return (drv_index_layout){head_count_of(config), (end + aligned_to - 1) / aligned_to * aligned_to};
 }
 
 int32_t drv_layout_size(const drv_config *config) {
@@ -160,6 +169,7 @@ int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32
     const drv_fp_env saved = drv_fp_env_begin();
     lay_out_sets(config, sets);
     int32_t written = report_features(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
+    written = report_features(config, hidden_features, hidden_count(config), HEAD_COUNT, 1, out, capacity, written);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         written = report_features(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
                                   out, capacity, written);

@@ -1,8 +1,9 @@
 /* At which offset of an observation is each feature, and how is it scaled?
  *
- * An observation is a head, the agent's own state and its trial features, then a list of sets: the nearest vehicles,
- * the nearest road segments. The lists below are the only definition of the layout: the core writes by their symbols,
- * and drv_observation_layout and drv_observation_sets report them. */
+ * An observation is a head, the agent's own state, its trial features and, where it reveals them, its hidden values,
+ * then a list of sets: the nearest vehicles, the nearest road segments. The lists below, and DRV_HIDDEN, are the only
+ * definition of the layout: the core writes by their symbols, and drv_observation_layout and drv_observation_sets
+ * report them. */
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
@@ -85,6 +86,7 @@ enum { PARTNER_FEATURES(X) PARTNER_COUNT };
 enum { ROAD_FEATURES(X) ROAD_COUNT };
 #undef X
 
+/* The features of a head other than hidden values, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
