@@ -1,0 +1,49 @@
+/* Which acceleration keeps a gap to the vehicle ahead? The intelligent driver model (Treiber, Hennecke, Helbing 2000),
+ * as pure functions of values. */
+#ifndef DRV_IDM_H
+#define DRV_IDM_H
+
+#include "math/geometry.h"
+
+/* Parameters of a driver. The exponent of the free-road term is 4. */
+typedef struct drv_idm {
+    float min_gap_m;            /* bumper to bumper, at rest */
+    float headway_s;            /* time gap that a moving vehicle adds to it */
+    float acceleration_mps2;    /* on a free road from rest */
+    float braking_mps2;         /* comfortable deceleration */
+    float hardest_braking_mps2; /* bound of the deceleration */
+} drv_idm;
+
+/* The parameters of the agents of nuPlan (nuplan-devkit), but with a bound of what tyres hold on a dry road: bounded by
+ * the comfortable deceleration, as there, a vehicle hits what stands still ahead of it. */
+static const drv_idm drv_idm_default = {1.0f, 1.5f, 1.0f, 2.0f, 8.0f};
+
+/* A vehicle that overlaps the one ahead of it keeps this gap in the formula, whose result is finite then. */
+static const float drv_idm_least_gap_m = 0.1f;
+
+/* The acceleration of the model, without bounds: of a vehicle of speed `speed_mps`, which would drive `desired_mps`
+ * (above 0) on a free road, with a vehicle `gap_m` ahead that is slower by `closing_mps`. INFINITY as the gap: there is
+ * none. The desired gap is at least min_gap_m, also behind a faster vehicle. */
+static inline float drv_idm_unbounded_mps2(drv_idm driver, float speed_mps, float desired_mps, float gap_m,
+                                           float closing_mps) {
+    const float root = sqrtf(driver.acceleration_mps2 * driver.braking_mps2);
+    const float dynamic_m = speed_mps * driver.headway_s + 0.5f * speed_mps * closing_mps / root;
+    const float desired_gap_m = driver.min_gap_m + drv_larger(0.0f, dynamic_m);
+    const float share = speed_mps / desired_mps, gap_share = desired_gap_m / drv_larger(gap_m, drv_idm_least_gap_m);
+    const float share2 = share * share;
+    return driver.acceleration_mps2 * (1.0f - share2 * share2 - gap_share * gap_share);
+}
+
+/* The same, at most acceleration_mps2 and at least -hardest_braking_mps2. */
+static inline float drv_idm_acceleration_mps2(drv_idm driver, float speed_mps, float desired_mps, float gap_m,
+                                              float closing_mps) {
+    return drv_clip(drv_idm_unbounded_mps2(driver, speed_mps, desired_mps, gap_m, closing_mps),
+                    -driver.hardest_braking_mps2, driver.acceleration_mps2);
+}
+
+/* The speed after a step; braking ends at rest. */
+static inline float drv_idm_next_speed_mps(float speed_mps, float acceleration_mps2, float dt_s) {
+    return drv_larger(0.0f, speed_mps + acceleration_mps2 * dt_s);
+}
+
+#endif
