@@ -173,8 +173,9 @@ class DriveConfig(Checked):
         count(1, 4096, none="as many as the largest scene needs"))
     control: tuple[int, ...] | str = setting("vehicles", "", "which objects of a scene become agents", _control)
     others: str = setting(
-        "replay", "", "what the other objects do: replay their log, or be static at their start",
-        choice("replay", "static"))
+        "replay", "", "what the other objects do: replay their log, be static at their start, or (vehicles) follow the "
+        "path of their log, or lanes, and react to traffic by the intelligent driver model",
+        choice("replay", "static", "idm"))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(

@@ -35,7 +35,7 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     if prefix == "goal":
         return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
     if prefix == "log":
-        columns = roles.objects[roles.num_agents : roles.num_agents + roles.log_replay_count]
+        columns = roles.objects[roles.num_agents : len(roles.objects) - roles.static_count]
         return getattr(frames, attribute)[:, columns]
     if prefix in ("road", "point"):
         return getattr(scene.roads, attribute)
@@ -54,9 +54,10 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
 
     Args:
         lane_graph: whether the scene has its lane graph, which routes need and a step does not. It adds 3 to 18
-            percent to the memory of a scene.
+            percent to the memory of a scene. One with rule-based vehicles always has it.
         arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
+    lane_graph = lane_graph or roles.rule_based_count > 0
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
               if lane_graph or not name.startswith("lane_")}
     numbers = dict(
@@ -64,6 +65,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
         trial_steps=roles.trial_steps,
         num_agents=roles.num_agents,
         log_replay_count=roles.log_replay_count,
+        rule_based_count=roles.rule_based_count,
         vehicle_count=len(roles.objects),
         frame_count=len(roles.frames.valid),
         road_count=roles.scene.roads.count,

@@ -88,6 +88,8 @@ class NativeBatch:
             if clipped := lib.drv_scene_clipped_start_speeds(scene, native):
                 # Set, not added: a batch that is opened again must not count its start speeds twice.
                 role.report.imputed["start speeds brought within min_speed_mps and max_speed_mps"] = clipped
+            if standing := role.rule_based_count - lib.drv_scene_describe(scene).path_count:
+                role.report.imputed["rule-based vehicles on no lane, which stand"] = standing
 
     def _bind(self, arrays: Any) -> None:
         """Makes the arrays that the core shares with Python, and the views of its state."""

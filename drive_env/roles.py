@@ -1,7 +1,8 @@
-"""Agent roles: which objects of a scene become agents, log-replay vehicles or static vehicles under a config."""
+"""Agent roles: which objects of a scene become agents, log-replay, rule-based or static vehicles under a config."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,6 +24,9 @@ SIMPLE_RATIO_LIMIT = 100
 
 SAME_FRAME_SHARE = 1e-6
 """Times within this fraction of a frame from a frame are that frame; products of float64 steps have smaller errors."""
+
+MOVES_M = 2.0
+"""Logs of vehicles at rest have noise; one that drives less than this forwards stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +65,8 @@ class Roles:
 
     Attributes:
         scene: the scene.
-        objects: (vehicles,) object indices: agents, then log-replay vehicles, then static vehicles, each ascending.
-        num_agents, log_replay_count, static_count: how many of each.
+        objects: (vehicles,) object indices: agents, then log-replay, rule-based and static vehicles, each ascending.
+        num_agents, log_replay_count, rule_based_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.
         signals: its traffic lights from the start frame on.
         dt_s: simulated time of one step, s.
@@ -74,6 +78,7 @@ class Roles:
     objects: np.ndarray
     num_agents: int
     log_replay_count: int
+    rule_based_count: int
     static_count: int
     frames: Frames
     signals: Signals
@@ -104,23 +109,55 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     frames = _frames_at(scene, place, report)
     agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
 
-    # All others replay their logs or are static, if they are ever on the map.
+    # All others replay their logs, follow rules or are static, if they are ever on the map.
     is_agent = np.zeros(objects.count, bool)
     is_agent[agents] = True
-    has_log = objects.frame_count > 1 and config.others == "replay"
+    has_log = objects.frame_count > 1 and config.others != "static"
     on_map = frames.valid.any(axis=0) if has_log else frames.valid[0]
-    others = np.flatnonzero(on_map & ~is_agent)
-    log_replays, static_vehicles = (others, others[:0]) if has_log else (others[:0], others)
+    is_other = on_map & ~is_agent
+    follows_rules = is_other & _can_follow_rules(scene, frames) if config.others == "idm" else np.zeros_like(is_other)
+    replays = is_other & ~follows_rules & has_log
+    members = {"agents": agents, "log-replay vehicles": np.flatnonzero(replays),
+               "rule-based vehicles": np.flatnonzero(follows_rules),
+               "static vehicles": np.flatnonzero(is_other & ~follows_rules & ~replays)}
     absent = "objects never on the map after the start" if has_log else "objects not on the map at the start"
     report.drop(absent, int((~on_map & ~is_agent).sum()))
-    for role, members in (("agents", agents), ("log-replay vehicles", log_replays),
-                          ("static vehicles", static_vehicles)):
-        report.notes.append(f"{role}: {len(members)}")
+    report.notes += [f"{role}: {len(indices)}" for role, indices in members.items()
+                     if role != "rule-based vehicles" or config.others == "idm"]
+    num_agents, log_replay_count, rule_based_count, static_count = map(len, members.values())
     return Roles(
-        scene=scene, objects=np.concatenate([agents, log_replays, static_vehicles]), num_agents=len(agents),
-        log_replay_count=len(log_replays), static_count=len(static_vehicles), frames=frames,
-        signals=_signals_at(scene, config.start_step, place), dt_s=dt_s,
+        scene=scene, objects=np.concatenate(list(members.values())), num_agents=num_agents,
+        log_replay_count=log_replay_count, rule_based_count=rule_based_count, static_count=static_count,
+        frames=frames, signals=_signals_at(scene, config.start_step, place), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
+
+
+def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:
+    """(n,) bool: vehicles that drive forwards in the log. Those that stand or reverse keep to it.
+
+    Where there is no log, all vehicles: those on no lane stand.
+    """
+    vehicle = scene.objects.kind == OBJECT_KIND_CODES["vehicle"]
+    if len(frames.valid) == 1:
+        return vehicle & frames.valid[0]
+    # The distance ahead from frame to frame.
+    x_m, y_m, heading_rad = (track.astype(np.float64) for track in (frames.x_m, frames.y_m, frames.heading_rad))
+    both = frames.valid[1:] & frames.valid[:-1]
+    cosine, sine = _direction(heading_rad[:-1])
+    ahead_m = np.where(both, np.diff(x_m, axis=0) * cosine + np.diff(y_m, axis=0) * sine, 0.0)
+    reversed_m = -np.minimum(ahead_m, 0.0).sum(axis=0)
+    return vehicle & (ahead_m.sum(axis=0) >= MOVES_M) & (reversed_m < MOVES_M)
+
+
+def _direction(heading_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cosine and sine, within 2e-7, by their series: the bits of numpy's own depend on the machine."""
+    turns = heading_rad / (2 * math.pi)
+    angle_rad = (turns - np.rint(turns)) * (2 * math.pi)
+    square = angle_rad * angle_rad
+    cosine = sine = np.ones_like(square)
+    for k in range(16, 0, -2):
+        cosine, sine = 1.0 - square / (k * (k - 1)) * cosine, 1.0 - square / (k * (k + 1)) * sine
+    return cosine, angle_rad * sine
 
 
 def _trial_steps(scene: Scene, config: DriveConfig, frames: Frames) -> int:

@@ -141,4 +141,7 @@ def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
         for part in (role.objects, role.num_agents, role.log_replay_count, role.static_count, role.frames, role.dt_s,
                      role.trial_steps, role.scene.objects, role.scene.roads):
             add(part)
+        if role.rule_based_count:
+            add(role.rule_based_count)
+            add(role.scene.lanes)
     return np.frombuffer(digest.digest(), np.uint8).copy()

@@ -15,7 +15,8 @@ class ReadableWorlds(WorldRange):
     """A range of worlds whose state can be read world by world; the base of `Batch`."""
 
     def vehicles(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
-        """A copy of the vehicles of a world as they are now: first its agents, then log-replay and static vehicles.
+        """A copy of the vehicles of a world as they are now: first its agents, then log-replay, rule-based and
+        static vehicles.
 
         Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).

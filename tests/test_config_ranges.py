@@ -74,7 +74,7 @@ FIELDS = {
     "agents_per_world": count(1, 4096, none=True),
     "control": ((*NOT_CHOICES[:-2], None, (), (1, 1), (1.0,), ("1",), (True,), (None,), [], [1, 1], object()),
                 ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
-    "others": choice("replay", "static"),
+    "others": choice("replay", "static", "idm"),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),

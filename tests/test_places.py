@@ -35,10 +35,10 @@ CONCEPTS = {
     # As one of DriveConfig; the cache that it limits only uses it.
     "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "lifecycle.c",)),
     # Declared in the core's list, as a section of its file and in the Scene, filled by a reader; the fifth place is the
-    # number of sections. Further readers fill it as well, and observations use it.
+    # number of sections. Further readers fill it as well; observations and paths use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
-        ROOT / "c" / "src" / "view" / "encoding.c", STEP / "reward.c", SCENES / "readers" / "pufferdrive.py",
-        SCENES / "generate" / "roadnet.py")),
+        ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "reward.c",
+        SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py")),
 }
 """Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
 

@@ -65,7 +65,8 @@ class ReferencePaths:
     """
 
     def __init__(self, roles: Roles, config: DriveConfig) -> None:
-        self.count, self.log_replay_count, self.dt_s = roles.num_agents, roles.log_replay_count, roles.dt_s
+        self.count, self.dt_s = roles.num_agents, roles.dt_s
+        self.moving_count = roles.log_replay_count + roles.rule_based_count
         lanes = native_scene(roles, lane_graph=True)
         polylines = [_route(roles, lanes, agent) for agent in range(roles.num_agents)]
         lengths_m = [float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in polylines]

@@ -46,7 +46,7 @@ def path_ahead(paths: ReferencePaths, vehicles: dict[str, np.ndarray], drives: n
     xy_m, heading_rad = paths.xy_m[agents, here], paths.heading_rad[agents, here]
     stands = vehicles["present"].copy()
     stands[: paths.count] &= ~drives
-    stands[paths.count : paths.count + paths.log_replay_count] = False
+    stands[paths.count : paths.count + paths.moving_count] = False
     if not stands.any():
         return Path(xy_m, heading_rad)
     left_m = _passing_shift(paths, vehicles, places, np.flatnonzero(stands))

@@ -33,7 +33,8 @@ LINE_STYLES = {  # kind: colour, points wide
 LANE_INK = (90, 105, 200)
 """A colour that no road marking has."""
 
-ROLES = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY), ("static vehicles", colours.STATIC))
+ROLES = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY),
+         ("rule-based vehicles", colours.RULE_BASED), ("static vehicles", colours.STATIC))
 
 
 def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | None = None) -> None:
@@ -178,7 +179,7 @@ def _plot_lanes(axes, scene):
 def _plot_objects(axes, roles: Roles):
     collections = need("matplotlib.collections")
     frames, objects = roles.frames, roles.scene.objects
-    bounds = np.cumsum([0, roles.num_agents, roles.log_replay_count, roles.static_count])
+    bounds = np.cumsum([0, roles.num_agents, roles.log_replay_count, roles.rule_based_count, roles.static_count])
     for (role, state), first, last in zip(ROLES, bounds[:-1], bounds[1:], strict=True):
         members, colour = roles.objects[first:last], _rgb(colours.STATE_COLOURS[state])
         if not len(members):

@@ -10,14 +10,15 @@ Colour = tuple[int, int, int]
 
 # ---- states of vehicles ----
 
-DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, LOG_REPLAY, STATIC = range(8)
-"""States of a vehicle: driving or an outcome for an agent, then the two kinds of vehicles without an agent."""
+DRIVING, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER, LOG_REPLAY, STATIC, RULE_BASED = range(9)
+"""States of a vehicle: driving or an outcome for an agent, then the kinds of vehicles without an agent."""
 
-STATE_NAMES = ("driving", "goal", "collision", "offroad", "timeout", "other", "log replay", "static")
+STATE_NAMES = ("driving", "goal", "collision", "offroad", "timeout", "other", "log replay", "static",
+               "rule-based")
 
 STATE_COLOURS: tuple[Colour, ...] = (
     (0, 114, 178), (0, 170, 108), (213, 94, 0), (240, 228, 66), (86, 180, 233), (255, 255, 255), (76, 82, 90),
-    (143, 149, 157))
+    (143, 149, 157), (88, 66, 210))
 """RGB by state."""
 
 # ---- the ground ----

@@ -23,6 +23,7 @@ BAR_SHARE = 0.12
 """The scale bar has the longest of these lengths that is within this share of the picture's width."""
 
 AGENT_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
+OTHER_STATES = (colours.LOG_REPLAY, colours.RULE_BASED, colours.STATIC)
 STATE_TEXT = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road"}
 
 
@@ -45,7 +46,7 @@ def panel_sizes(width: int, height: int) -> Sizes:
     """Legible sizes; narrow pictures get a second line in the bottom bar."""
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), MIN_TEXT_PX, MAX_TEXT_PX))
     line = round(1.7 * text)
-    shown = (*AGENT_STATES, colours.LOG_REPLAY, colours.STATIC)
+    shown = (*AGENT_STATES, *OTHER_STATES)
     longest = sum(text_width(f"{STATE_TEXT[state]} 00", text) + 2.4 * text for state in shown)
     lines = max(1, int(np.ceil(longest / (width - 2 * text))))
     return Sizes(text=text, gap=text, top=line, bottom=line * lines)
@@ -107,10 +108,7 @@ def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: 
     # Count vehicles by state.
     counts = [(state, int((snapshot.agent_state == state).sum())) for state in AGENT_STATES]
     others, on_map = snapshot.state[roles.num_agents :], snapshot.present[roles.num_agents :]
-    if roles.log_replay_count:
-        counts.append((colours.LOG_REPLAY, int(on_map[others == colours.LOG_REPLAY].sum())))
-    if roles.static_count:
-        counts.append((colours.STATIC, int(on_map[others == colours.STATIC].sum())))
+    counts += [(state, int(on_map[others == state].sum())) for state in OTHER_STATES if (others == state).any()]
     drives = snapshot.agent_state == colours.DRIVING
     mean_mps = float(snapshot.speed_mps[: roles.num_agents][drives].mean()) if drives.any() else 0.0
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..batch import OUTCOMES, Batch
 from ..errors import CallError
 from ..roles import Roles
-from .colours import DRIVING, LOG_REPLAY, STATE_NAMES, STATIC
+from .colours import DRIVING, LOG_REPLAY, RULE_BASED, STATE_NAMES, STATIC
 
 STATE_OF_OUTCOME = np.array([STATE_NAMES.index(name) if name else DRIVING for name in OUTCOMES], np.uint8)
 """Index into `STATE_NAMES` by the code of `outcome`; an agent without an outcome drives."""
@@ -69,7 +69,8 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     vehicles = batch.vehicles(world)
     state = np.full(len(roles.objects), LOG_REPLAY, np.uint8)
     state[:agents] = STATE_OF_OUTCOME[trial["outcome"][:agents]]
-    state[agents + roles.log_replay_count :] = STATIC
+    state[agents + roles.log_replay_count :] = RULE_BASED
+    state[len(state) - roles.static_count :] = STATIC
     infractions = np.zeros((2, len(roles.objects)), bool)
     infractions[:, :agents] = trial["had_collision"][:agents], trial["had_offroad"][:agents]
     return Snapshot(

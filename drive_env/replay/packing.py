@@ -157,7 +157,7 @@ def _scene_header(roles):
     ids = [str(number) for number in roles.scene.objects.id[roles.objects]]
     return {"name": roles.scene.name, "source": roles.scene.source, "dt_s": roles.dt_s,
             "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count,
-            "ids": ids}
+            "rule_based": roles.rule_based_count, "ids": ids}
 
 
 def _trial_header(trial: Trial):

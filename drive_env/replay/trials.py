@@ -23,7 +23,8 @@ SETS = ("partners", "roads")
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One recorded trial. Vehicle i < R is agent i of the world; log-replay vehicles and then static vehicles follow.
+    """One recorded trial. Vehicle i < R is agent i of the world; log-replay, rule-based and static vehicles
+    follow.
 
     Arrays have F frames: frame 0 is the start of the trial, frame s the state after its driving step s. The R agents
     are those that have a vehicle.

@@ -45,7 +45,7 @@ typedef struct rollout {
 } rollout;
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. The
- * second one has other goals and an agent less. */
+ * second one has other goals, an agent less, and a vehicle that follows the path of the log by rules. */
 static drv_scene *make_scene(int32_t variant) {
     small_scene small;
     make_small(&small);
@@ -65,6 +65,8 @@ static drv_scene *make_scene(int32_t variant) {
         small.goal_x_m[0] = 9.0f;
         small.goal_y_m[0] = 0.5f;
         small.input.num_agents = SMALL_AGENTS - 1;
+        small.input.log_replay_count = 0;
+        small.input.rule_based_count = SMALL_LOG_REPLAYS;
     }
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];

@@ -82,6 +82,9 @@ ROLLOUTS = {
     "intersection/hidden": {**IGNORE_ALL, "max_trials": 3, "trial_steps": 20, "dynamics": "invertible_bicycle",
                             "observation": {"type": "index"}, "hidden": {
                                 "steering_flip": 0.5, "action_delay_steps": (1, 4), "scope": "trial", "per": "world"}},
+    # Rule-based vehicles, along lanes and along a log.
+    "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
+    "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 

@@ -162,11 +162,12 @@ def test_ignored_infractions_are_marked_on_cars_that_drive_on():
         assert of_colour(picture, colours.INK, tolerance=30)[BAR_PX.top :].sum() > before + 100
 
 
-def test_log_replay_and_static_vehicles_differ_from_agents():
+def test_log_replay_rule_based_and_static_vehicles_differ_from_agents():
     moving = [(float(step), 0.0, 0.0) for step in range(4)]
     still = [(0.0, 8.0, 0.0)] * 4
     scene = bare_scene([moving[0], still[0]], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still])
     for others, state, absent in (("replay", colours.LOG_REPLAY, colours.STATIC),
+                                  ("idm", colours.RULE_BASED, colours.LOG_REPLAY),
                                   ("static", colours.STATIC, colours.LOG_REPLAY)):
         with started(scene, others=others, control=(1,), trial_steps=3) as batch:
             # A few pixels of smooth borders are grey by accident.

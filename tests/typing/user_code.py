@@ -116,7 +116,7 @@ def record(scene: Scene, page: Path) -> Recording:
     batch.step(rng.act_all())
     recorder.capture()
     roles: drive_env.Roles = batch.roles[0]
-    assert roles.num_agents + roles.log_replay_count + roles.static_count == len(roles.objects)
+    assert roles.num_agents + roles.log_replay_count + roles.rule_based_count + roles.static_count == len(roles.objects)
     recording = drive_env.record(scene, lambda played: np.full(played.num_agents, 45), DriveConfig(trial_steps=5))
     recording.save_html(page)
     return recording

@@ -152,12 +152,13 @@
  *
  * X(type, name, numpy type, element, lowest, highest)
  *
- * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, static vehicles; STARTS, the
- * vehicles again, where the entries of log-replay vehicles are not read; AGENTS; LOG, frame_count x log_replay_count,
- * where numbers are read only if log_valid is 1; ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS
- * and LINK_STARTS have road_count + 1 entries. CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers
- * each; CONTROLLED, pairs of a control and a lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count.
- * CONTROL_STARTS have control_count + 1 entries, or none where there are no controls. Both ends of a range are
+ * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, rule-based vehicles, static
+ * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; LOG, frame_count
+ * x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1; ROADS; POINTS; LINKS, pairs
+ * of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries. CONTROLS, traffic lights and
+ * signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a lane; PHASES of all lights;
+ * CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1 entries, or none where there are no
+ * controls. Both ends of a range are
  * allowed. */
 #define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
 

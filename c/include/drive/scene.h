@@ -25,7 +25,7 @@ typedef enum drv_controller {
     DRV_CONTROLLER_AGENT = 1,
     DRV_CONTROLLER_LOG = 2,
     DRV_CONTROLLER_STATIC = 3,
-    DRV_CONTROLLER_RULE = 4 /* reserved for rule-based vehicles */
+    DRV_CONTROLLER_RULE = 4
 } drv_controller;
 
 typedef enum drv_road_kind {
@@ -56,6 +56,7 @@ typedef struct drv_scene_input {
     int32_t trial_steps;
     int32_t num_agents;
     int32_t log_replay_count;
+    int32_t rule_based_count;
     int32_t vehicle_count;
     int32_t frame_count;
     int32_t road_count;
@@ -83,6 +84,7 @@ typedef struct drv_scene_facts {
     int32_t segment_count;
     int32_t edge_segment_count;
     int32_t cell_count;
+    int32_t path_count; /* of rule-based vehicles; those without a path stand */
     float cell_size_m;
     uint64_t bytes;
 } drv_scene_facts;

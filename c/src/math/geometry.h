@@ -67,6 +67,13 @@ static inline float drv_arc_tangent(float tangent) {
     return tangent < 0.0f ? -angle : angle;
 }
 
+/* Returns the angle of a unit vector, in [-pi, pi], within 1e-6 rad. */
+static inline float drv_angle_of(drv_point ahead) {
+    if (ahead.x == 0.0f) return ahead.y < 0.0f ? -0.5f * drv_pi : 0.5f * drv_pi;
+    const float angle = drv_arc_tangent(ahead.y / ahead.x);
+    return ahead.x > 0.0f ? angle : ahead.y < 0.0f ? angle - drv_pi : angle + drv_pi;
+}
+
 static inline float drv_larger(float a, float b) { return a > b ? a : b; }
 static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {

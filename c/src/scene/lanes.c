@@ -6,6 +6,9 @@
 
 #include "platform/error.h"
 
+/* 60 degrees. */
+static const double same_way_cos = 0.5;
+
 /* Checks the successors of one road: only a lane has them, and each must be another lane. */
 static drv_status check_links(const drv_scene_input *in, int32_t road, char *message) {
     for (int32_t link = in->lane_start[road]; link < in->lane_start[road + 1]; link++) {
@@ -107,4 +110,23 @@ drv_point drv_lane_point(const drv_lanes *lanes, int32_t lane, float arc_m) {
     const float share = step_m > 0.0f ? drv_clip((arc_m - lanes->arc_m[i]) / step_m, 0.0f, 1.0f) : 0.0f;
     return (drv_point){lanes->x_m[i] + share * (lanes->x_m[i + 1] - lanes->x_m[i]),
                        lanes->y_m[i] + share * (lanes->y_m[i + 1] - lanes->y_m[i])};
+}
+
+drv_lane_place drv_lane_nearest(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
+    drv_lane_place best = {lane, 0.0, INFINITY};
+    for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
+        const double dx = (double)lanes->x_m[i + 1] - (double)lanes->x_m[i];
+        const double dy = (double)lanes->y_m[i + 1] - (double)lanes->y_m[i];
+        const double length_m = sqrt(dx * dx + dy * dy);
+        if (!(length_m > 0.0)) continue;
+        if (ahead && (dx * (double)ahead->x + dy * (double)ahead->y) / length_m < same_way_cos) continue;
+        const double x = (double)at.x - (double)lanes->x_m[i], y = (double)at.y - (double)lanes->y_m[i];
+        const double share = fmin(fmax((x * dx + y * dy) / (length_m * length_m), 0.0), 1.0);
+        const double off_x = x - share * dx, off_y = y - share * dy;
+        const double distance_m = sqrt(off_x * off_x + off_y * off_y);
+        if (!(distance_m < best.distance_m)) continue;
+        const double first_m = lanes->arc_m[i], step_m = (double)lanes->arc_m[i + 1] - first_m;
+        best = (drv_lane_place){lane, first_m + share * step_m, distance_m};
+    }
+    return best;
 }

@@ -32,4 +32,15 @@ static inline float drv_lane_length_m(const drv_lanes *lanes, int32_t lane) {
 /* Returns the point at an arc length, clipped to the lane. */
 drv_point drv_lane_point(const drv_lanes *lanes, int32_t lane, float arc_m);
 
+/* A point on a lane, and how far away it is from another point. */
+typedef struct drv_lane_place {
+    int32_t lane;
+    double along_m, distance_m;
+} drv_lane_place;
+
+/* Returns the point of a lane nearest to `at`; at an infinite distance where the lane has none. Where `ahead`, a unit
+ * vector, is not NULL, segments that differ from it by more than 60 degrees are ignored: they are not of the lane that
+ * a vehicle with that heading drives on. */
+drv_lane_place drv_lane_nearest(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead);
+
 #endif

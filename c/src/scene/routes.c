@@ -16,8 +16,6 @@ enum {
     CANDIDATE_LIMIT = 8
 };
 
-/* 60 degrees: a lane whose direction differs more from the heading is not the lane that the vehicle drives on. */
-static const double start_turn_cos = 0.5;
 /* A point farther than this from every lane has no lane, as in a parking lot or a driveway. */
 static const double lane_reach_m = 15.0;
 /* Lanes overlap in junctions, and logged vehicles deviate from lane centres: lanes up to this much farther away than
@@ -28,42 +26,16 @@ static const double distance_cost = 5.0;
 
 /* ---- lanes near a point ---- */
 
-typedef struct candidate {
-    int32_t lane;
-    double along_m, distance_m;
-} candidate;
-
 typedef struct candidates {
-    candidate item[CANDIDATE_LIMIT];
+    drv_lane_place item[CANDIDATE_LIMIT];
     int32_t count;
 } candidates;
-
-/* The point of a lane nearest to `at`. Where `ahead` is not NULL, segments that differ from it by more than 60 degrees
- * are ignored. */
-static candidate nearest_on(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
-    candidate best = {lane, 0.0, INFINITY};
-    for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
-        const double dx = (double)lanes->x_m[i + 1] - (double)lanes->x_m[i];
-        const double dy = (double)lanes->y_m[i + 1] - (double)lanes->y_m[i];
-        const double length_m = sqrt(dx * dx + dy * dy);
-        if (!(length_m > 0.0)) continue;
-        if (ahead && (dx * (double)ahead->x + dy * (double)ahead->y) / length_m < start_turn_cos) continue;
-        const double x = (double)at.x - (double)lanes->x_m[i], y = (double)at.y - (double)lanes->y_m[i];
-        const double share = fmin(fmax((x * dx + y * dy) / (length_m * length_m), 0.0), 1.0);
-        const double off_x = x - share * dx, off_y = y - share * dy;
-        const double distance_m = sqrt(off_x * off_x + off_y * off_y);
-        if (!(distance_m < best.distance_m)) continue;
-        const double first_m = lanes->arc_m[i], step_m = (double)lanes->arc_m[i + 1] - first_m;
-        best = (candidate){lane, first_m + share * step_m, distance_m};
-    }
-    return best;
-}
 
 /* The candidates for a point, nearest first. */
 static candidates lanes_near(const drv_lanes *lanes, drv_point at, const drv_point *ahead) {
     candidates near = {.count = 0};
     for (int32_t lane = 0; lane < lanes->road_count; lane++) {
-        const candidate found = nearest_on(lanes, lane, at, ahead);
+        const drv_lane_place found = drv_lane_nearest(lanes, lane, at, ahead);
         if (!(found.distance_m <= lane_reach_m)) continue;
         int32_t rank = near.count;
         while (rank > 0 && found.distance_m < near.item[rank - 1].distance_m) rank--;
@@ -77,7 +49,7 @@ static candidates lanes_near(const drv_lanes *lanes, drv_point at, const drv_poi
     return near;
 }
 
-static const candidate *candidate_of(const candidates *near, int32_t lane) {
+static const drv_lane_place *candidate_of(const candidates *near, int32_t lane) {
     for (int32_t i = 0; i < near->count; i++)
         if (near->item[i].lane == lane) return &near->item[i];
     return NULL;
@@ -143,7 +115,7 @@ static found_path find(search *in, const candidates *starts, const candidates *g
     /* paths on one lane */
     found_path best = {INFINITY, -1, false};
     for (int32_t i = 0; i < starts->count; i++) {
-        const candidate start = starts->item[i], *goal = candidate_of(goals, start.lane);
+        const drv_lane_place start = starts->item[i], *goal = candidate_of(goals, start.lane);
         if (!goal || goal->along_m < start.along_m) continue;
         const double cost_m = goal->along_m - start.along_m + distance_cost * (start.distance_m + goal->distance_m);
         if (cost_m < best.cost_m) best = (found_path){cost_m, start.lane, true};
@@ -152,14 +124,14 @@ static found_path find(search *in, const candidates *starts, const candidates *g
     /* paths over links: expand lanes in the order of their cost */
     for (int32_t lane = 0; lane < in->lanes->road_count; lane++) in->cost_m[lane] = INFINITY;
     for (int32_t i = 0; i < starts->count; i++) {
-        const candidate start = starts->item[i];
+        const drv_lane_place start = starts->item[i];
         const double remaining_m = (double)drv_lane_length_m(in->lanes, start.lane) - start.along_m;
         relax(in, start.lane, remaining_m + distance_cost * start.distance_m, ~start.lane);
     }
     while (in->queued > 0) {
         const entry next = pop(in);
         if (next.cost_m > in->cost_m[next.lane] || next.cost_m >= best.cost_m) continue;
-        const candidate *goal = candidate_of(goals, next.lane);
+        const drv_lane_place *goal = candidate_of(goals, next.lane);
         const double arrival_m = goal ? next.cost_m + goal->along_m + distance_cost * goal->distance_m : INFINITY;
         if (arrival_m < best.cost_m) best = (found_path){arrival_m, next.lane, false};
         relax(in, next.lane, next.cost_m + (double)drv_lane_length_m(in->lanes, next.lane), next.lane);

@@ -96,20 +96,23 @@ static float forward_speed(float vx_mps, float vy_mps, float heading_rad) {
 }
 
 static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
-    const int64_t vehicles = scene->vehicle_count, log = (int64_t)scene->frame_count * scene->log_replay_count;
+    const int64_t vehicles = scene->vehicle_count, log = DRV_COUNT_LOG(scene);
 
     /* radii, controllers and starts, whose order is that of the vehicles */
     for (int64_t i = 0; i < vehicles; i++) {
         float length = in->length_m[i], width = in->width_m[i];
-        const drv_controller controller = i < scene->num_agents                             ? DRV_CONTROLLER_AGENT
-                                          : i < scene->num_agents + scene->log_replay_count ? DRV_CONTROLLER_LOG
-                                                                                            : DRV_CONTROLLER_STATIC;
-        const bool replays = controller == DRV_CONTROLLER_LOG;
+        const int64_t column = i - scene->num_agents; /* of the log */
+        const drv_controller controller = column < 0                         ? DRV_CONTROLLER_AGENT
+                                          : column < scene->log_replay_count ? DRV_CONTROLLER_LOG
+                                          : column < DRV_LOG_COLUMNS(scene)  ? DRV_CONTROLLER_RULE
+                                                                             : DRV_CONTROLLER_STATIC;
+        const bool has_start = controller == DRV_CONTROLLER_AGENT || controller == DRV_CONTROLLER_STATIC;
         scene->controller[i] = (uint8_t)controller;
         scene->radius_m[i] = 0.5f * sqrtf(length * length + width * width);
-        scene->start_x_m[i] = replays ? 0.0f : in->start_x_m[i];
-        scene->start_y_m[i] = replays ? 0.0f : in->start_y_m[i];
-        scene->start_heading_rad[i] = replays ? 0.0f : drv_wrap_angle(in->start_heading_rad[i]);
+        scene->largest_radius_m = drv_larger(scene->largest_radius_m, scene->radius_m[i]);
+        scene->start_x_m[i] = has_start ? in->start_x_m[i] : 0.0f;
+        scene->start_y_m[i] = has_start ? in->start_y_m[i] : 0.0f;
+        scene->start_heading_rad[i] = has_start ? drv_wrap_angle(in->start_heading_rad[i]) : 0.0f;
         if (controller != DRV_CONTROLLER_AGENT) continue; /* static vehicles have no speed, others follow their log */
         scene->start_speed_mps[i] =
             forward_speed(in->start_vx_mps[i], in->start_vy_mps[i], scene->start_heading_rad[i]);
@@ -154,6 +157,20 @@ static void fill_controls(drv_scene *scene, const drv_scene_input *in) {
     }
 }
 
+/* Sets the starts of the rule-based vehicles to where their logs begin; those without a path are static. */
+static void fill_rule_based(drv_scene *scene) {
+    const int64_t columns = DRV_LOG_COLUMNS(scene);
+    for (int32_t i = 0; i < scene->rule_based_count; i++) {
+        const int32_t vehicle = drv_scene_rule_first(scene) + i;
+        if (drv_path_points(&scene->paths, i) == 0) scene->controller[vehicle] = DRV_CONTROLLER_STATIC;
+        if (scene->paths.entry_step[i] < 0) continue;
+        const int64_t at = scene->paths.entry_step[i] * columns + scene->log_replay_count + i;
+        scene->start_x_m[vehicle] = scene->log_x_m[at];
+        scene->start_y_m[vehicle] = scene->log_y_m[at];
+        scene->start_heading_rad[vehicle] = scene->log_heading_rad[at];
+    }
+}
+
 static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_road_segment *pieces, int64_t count) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
     drv_segments_fill(&scene->segments, pieces, count, in->road_kind, false, cells);
@@ -181,6 +198,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .trial_steps = in->trial_steps,
                       .num_agents = in->num_agents,
                       .log_replay_count = in->log_replay_count,
+                      .rule_based_count = in->rule_based_count,
                       .vehicle_count = in->vehicle_count,
                       .frame_count = in->frame_count,
                       .road_count = in->road_count,
@@ -197,7 +215,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         scene = allocate(&plan, arena, (int32_t)count, edge_count, in->lane_start != NULL);
     }
 
-    /* fill the arrays */
+    /* fill the arrays; the paths follow from the lanes */
     if (scene) {
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
         copy_arrays(scene, in);
@@ -205,7 +223,16 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_controls(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
-    } else {
+        uint64_t path_bytes;
+        if (drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes)) {
+            fill_rule_based(scene);
+            scene->bytes += path_bytes;
+        } else {
+            drv_scene_release(scene);
+            scene = NULL;
+        }
+    }
+    if (!scene) {
         status = drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory for its %lld road segments", in->name,
                           (long long)count);
     }
@@ -224,10 +251,14 @@ drv_status drv_scene_create(const drv_scene_input *in, drv_arena *arena, drv_sce
 void drv_scene_retain(drv_scene *scene) { atomic_fetch_add(&scene->references, 1); }
 
 void drv_scene_release(drv_scene *scene) {
-    if (scene && atomic_fetch_sub(&scene->references, 1) == 1) drv_memory_release(scene);
+    if (!scene || atomic_fetch_sub(&scene->references, 1) != 1) return;
+    drv_memory_release(scene->paths.point_start); /* the start of the block */
+    drv_memory_release(scene);
 }
 
 drv_scene_facts drv_scene_describe(const drv_scene *scene) {
+    int32_t path_count = 0;
+    for (int32_t i = 0; i < scene->paths.count; i++) path_count += drv_path_points(&scene->paths, i) > 0;
     return (drv_scene_facts){scene->segments.count, scene->edges.count, scene->grid.columns * scene->grid.rows,
-                             scene->grid.cell_m, scene->bytes};
+                             path_count, scene->grid.cell_m, scene->bytes};
 }

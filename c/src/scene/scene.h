@@ -8,6 +8,7 @@
 #include "drive.h"
 #include "math/grid.h"
 #include "scene/lanes.h"
+#include "scene/paths.h"
 
 enum {
     DRV_SCENE_NAME_BYTES = 96,
@@ -25,7 +26,8 @@ static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubli
 #define DRV_SCENE_DERIVED(X)                                                                   \
     X(uint8_t, controller, VEHICLES) /* drv_controller */                                      \
     X(float, radius_m, VEHICLES)     /* half the diagonal */                                   \
-    X(float, start_x_m, VEHICLES)    /* starts are 0 for log-replay vehicles */                \
+    X(float, start_x_m, VEHICLES)    /* starts are 0 for log-replay vehicles, */               \
+                                     /* and of rule-based ones where their log begins */       \
     X(float, start_y_m, VEHICLES)                                                              \
     X(float, start_heading_rad, VEHICLES)                                                      \
     X(float, start_speed_mps, VEHICLES) /* not yet clipped to a config; 0 except for agents */ \
@@ -43,10 +45,12 @@ struct drv_scene {
     atomic_int references;
     float dt_s;
     int32_t trial_steps;
-    /* Vehicles are in this order: agents, log-replay vehicles, static vehicles. */
-    int32_t num_agents, log_replay_count, vehicle_count, frame_count;
+    /* Vehicles are in this order: agents, log-replay vehicles, rule-based vehicles, static vehicles. The log has a
+     * column for each of the second and third. */
+    int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, frame_count;
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
+    float largest_radius_m; /* of a vehicle */
 
 #define X(type, name, letter, element, low, high) type *name;
     DRV_SCENE_COPIED(X)
@@ -60,12 +64,18 @@ struct drv_scene {
     int32_t *segment_road; /* segments.count: the road of each */
     drv_segments edges;    /* those of road edges */
     drv_lanes lanes;       /* without arrays where the scene was created without a lane graph */
+    drv_paths paths;       /* of the rule-based vehicles; in a block of their own */
 
     uint64_t bytes;
 };
 
 /* Returns the vehicle of the log's first column; those of the other columns follow it. */
 static inline int32_t drv_scene_log_first(const drv_scene *scene) { return scene->num_agents; }
+
+/* Returns the first rule-based vehicle; its path is that of index 0. */
+static inline int32_t drv_scene_rule_first(const drv_scene *scene) {
+    return scene->num_agents + scene->log_replay_count;
+}
 
 void drv_scene_retain(drv_scene *scene);
 

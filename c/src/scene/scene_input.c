@@ -34,13 +34,13 @@ static void check_count(checker *check, const char *what, int64_t found, int64_t
 typedef struct elements {
     const char *noun; /* for the sentence of an error */
     int64_t count;
-    int64_t skipped_first, skipped_end; /* entries of log-replay vehicles, which have no start */
+    int64_t skipped_first, skipped_end; /* entries of log-replay and rule-based vehicles, which have no start */
     const uint8_t *valid;               /* of the log, or NULL: only valid entries are read */
 } elements;
 
 #define ELEMENTS_VEHICLES(in) {"vehicle", DRV_COUNT_VEHICLES(in), 0, 0, NULL}
 #define ELEMENTS_STARTS(in) \
-    {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + (in)->log_replay_count, NULL}
+    {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + DRV_LOG_COLUMNS(in), NULL}
 #define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
 #define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
@@ -136,6 +136,8 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "vehicle_count", in->vehicle_count, 1, DRV_VEHICLE_LIMIT);
     check_count(&check, "num_agents", in->num_agents, 1, in->vehicle_count);
     check_count(&check, "log_replay_count", in->log_replay_count, 0, (int64_t)in->vehicle_count - in->num_agents);
+    check_count(&check, "rule_based_count", in->rule_based_count, 0,
+                (int64_t)in->vehicle_count - in->num_agents - in->log_replay_count);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);

@@ -11,7 +11,7 @@
  * step that restarts a world. */
 #define DRV_PHASES(X)                                                                                           \
     X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                       \
-    X(traffic_plan, "stores the poses before the step and moves log-replay vehicles to their next frame")       \
+    X(traffic_plan, "stores the poses before the step, then moves log-replay and rule-based vehicles")          \
     X(dynamics_integrate, "moves the agents that drive")                                                        \
     X(events_detect, "detects collision, off-road and goal onsets between the poses before and after the step") \
     X(measures_take, "measures continuous facts of the step: metres driven, progress towards the goal, comfort") \

@@ -6,6 +6,7 @@
 /* The element counts that DRV_STATE names. */
 #define DRV_AGENTS sizes.agents
 #define DRV_VEHICLES sizes.vehicles
+#define DRV_RULE_BASED sizes.rule_based
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
 #define DRV_REWARDS (sizes.agents * sizes.terms)
 #define DRV_TRIALS (sizes.agents * sizes.max_trials)

@@ -44,12 +44,16 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
     X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart")                                    \
     X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate")                           \
-    X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2", "trial_restart, dynamics_integrate, trial_judge")        \
+    X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                     \
+      "trial_restart, traffic_plan, dynamics_integrate, trial_judge")                                                \
     X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_judge")          \
     X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
     X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
     X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "trial_restart, traffic_plan")             \
     X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
+    /* rule-based vehicles; no entries where no scene has one */                                                     \
+    X(float, "f4", path_m, DRV_RULE_BASED, "m along the path; -1 before the vehicle enters",                         \
+      "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
@@ -121,6 +125,7 @@ typedef struct drv_sizes {
     int32_t has_hidden;    /* 1: agents have hidden values */
     int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;   /* the longest delay of an action */
+    int32_t rule_based;
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */
@@ -174,6 +179,7 @@ typedef struct drv_scratch {
     int32_t *first;         /* the first segment of each block of segments */
     float *observation;     /* one observation vector */
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
+    int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
     uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
     int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */

@@ -1,10 +1,13 @@
-/* How do vehicles without an agent move? Log-replay vehicles follow their logs, static vehicles stand still.
+/* How do vehicles without an agent move? Log-replay vehicles follow their logs, rule-based vehicles their paths
+ * (rule_based.c), static vehicles stand still.
  *
  * drv_traffic_begin puts all vehicles at their start, those of agents too. */
 #include <string.h>
 
 #include "math/geometry.h"
+#include "scene/scene_input.h"
 #include "step/phases.h"
+#include "step/rule_based.h"
 
 /* Copies the values of a log where it is valid; a loop without a branch, which compilers vectorise. */
 static void copy_valid(float *restrict to, const float *restrict log, const uint8_t *restrict valid, int32_t count) {
@@ -23,7 +26,7 @@ static void replay(drv_world *world, int32_t frame) {
         memset(world->present + first, 0, (size_t)count);
         return;
     }
-    const int64_t at = (int64_t)frame * count;
+    const int64_t at = (int64_t)frame * DRV_LOG_COLUMNS(scene);
     const uint8_t *valid = scene->log_valid + at;
     memcpy(world->present + first, valid, (size_t)count);
     copy_valid(world->x_m + first, scene->log_x_m + at, valid, count);
@@ -60,11 +63,14 @@ void drv_traffic_begin(drv_world *world) {
         world->steering_rad[vehicle] = world->acceleration_mps2[vehicle] = world->yaw_rate_radps[vehicle] = 0.0f;
     }
     replay(world, 0);
+    if (scene->rule_based_count > 0) drv_rule_based_begin(world);
     store_previous(world);
 }
 
 void drv_traffic_plan(drv_world *world, drv_scratch *scratch) {
-    (void)scratch;
+    const bool has_rule_based = world->scene->rule_based_count > 0;
     store_previous(world);
+    if (has_rule_based) drv_rule_based_plan(world, scratch); /* from the poses before the step */
     replay(world, *world->clock_steps + 1);
+    if (has_rule_based) drv_rule_based_move(world);
 }

@@ -5,6 +5,7 @@
 #include "math/k_nearest.c"
 
 #include "step/actions.c"
+#include "step/corridor.c"
 #include "step/dynamics.c"
 #include "step/dynamics/bicycle.c"
 #include "step/dynamics/classic.c"
@@ -23,6 +24,7 @@
 #include "step/proximity.c"
 #include "step/reward.c"
 #include "step/roads.c"
+#include "step/rule_based.c"
 #include "step/sweep.c"
 #include "step/traffic.c"
 #include "step/trial.c"

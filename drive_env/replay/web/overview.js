@@ -30,7 +30,7 @@ class OverviewPanel {
 
   /* The legend of vehicles without an agent; empty if the scenes have none. */
   nonAgents() {
-    const rest = [LOG_REPLAY, STATIC].filter((state) => scenes.some((scene) => countNonAgents(scene)[state]));
+    const rest = [LOG_REPLAY, RULE_BASED, STATIC].filter((state) => scenes.some((scene) => countNonAgents(scene)[state]));
     const swatches = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
     return swatches.length ? [element("p", {class: "others"}, "Without an agent: ", ...swatches)] : [];
@@ -57,8 +57,8 @@ class OverviewPanel {
 }
 
 function countNonAgents(scene) {
-  const staticCount = scene.ids.length - scene.agents - scene.log_replays;
-  return {[LOG_REPLAY]: scene.log_replays, [STATIC]: staticCount};
+  const staticCount = scene.ids.length - scene.agents - scene.log_replays - scene.rule_based;
+  return {[LOG_REPLAY]: scene.log_replays, [RULE_BASED]: scene.rule_based, [STATIC]: staticCount};
 }
 
 /* A link to an event opens this long before it. */

@@ -1,9 +1,11 @@
 /* What follows from the recorded arrays? States, events, poses and collisions of the vehicles of a trial. */
 
-/* States of a vehicle: outcomes of an agent (0: it drives), then the two kinds of vehicles without an agent. */
-const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, LOG_REPLAY = 6, STATIC = 7;
+/* States of a vehicle: outcomes of an agent (0: it drives), then the kinds of vehicles without an agent. */
+const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5, LOG_REPLAY = 6, STATIC = 7,
+  RULE_BASED = 8;
 const STATE_NAMES = [
-  "driving", "goal", "collision", "off-road", "timeout", "other", "log-replay vehicle", "static vehicle"];
+  "driving", "goal", "collision", "off-road", "timeout", "other", "log-replay vehicle", "static vehicle",
+  "rule-based vehicle"];
 const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
 
 /* Boxes this close count as overlapping: positions are rounded to centimetres. */
@@ -64,9 +66,15 @@ function listEvents(trial) {
 }
 
 function stateOf(trial, vehicle, frame) {
-  if (vehicle >= trial.agents) return vehicle < trial.agents + trial.scene.log_replays ? LOG_REPLAY : STATIC;
+  if (vehicle >= trial.agents) return stateOfNonAgent(trial.scene, vehicle - trial.agents);
   const end = trial.ends[vehicle];
   return end && frame >= end.frame ? end.outcome : DRIVING;
+}
+
+/* Non-agents are in this order: log-replay, rule-based and static vehicles. */
+function stateOfNonAgent(scene, index) {
+  if (index < scene.log_replays) return LOG_REPLAY;
+  return index < scene.log_replays + scene.rule_based ? RULE_BASED : STATIC;
 }
 
 function hasFlag(recording, trial, agent, frame, name) {

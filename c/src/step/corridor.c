@@ -1,0 +1,99 @@
+/* Which vehicles are in the way of a rule-based vehicle? Those whose boxes overlap the corridor along its path. */
+#include "step/corridor.h"
+
+#include <math.h>
+
+#include "math/bits.h"
+#include "math/geometry.h"
+#include "math/vector.h"
+
+/* Lateral gap without which a vehicle does not pass another. */
+static const float side_gap_m = 0.3f;
+/* How far a vehicle looks ahead: a time, and a distance that slow ones look ahead, too. */
+static const float look_ahead_s = 4.0f, least_look_ahead_m = 20.0f;
+
+drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float path_m, float speed_mps) {
+    const drv_paths *paths = &world->scene->paths;
+    const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
+    const int32_t start = paths->point_start[path], last = drv_path_points(paths, path) - 1;
+    const float length_m = drv_larger(least_look_ahead_m, look_ahead_s * speed_mps);
+    int32_t first = (int32_t)(path_m / drv_path_pitch_m);
+    if (first > last) first = last;
+    int32_t count = (int32_t)(length_m / drv_path_pitch_m) + 2;
+    if (count > last - first + 1) count = last - first + 1;
+    return (drv_corridor){.centre = {world->x_m[vehicle], world->y_m[vehicle]},
+                          .first = start + first,
+                          .count = count,
+                          .first_m = (float)first * drv_path_pitch_m - path_m,
+                          .length_m = length_m,
+                          .half_width_m = 0.5f * world->scene->width_m[vehicle] + side_gap_m,
+                          .half_length_m = 0.5f * world->scene->length_m[vehicle]};
+}
+
+int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
+                          const drv_corridor *corridor, int32_t *near) {
+    const float reach_m = corridor->length_m + corridor->half_width_m + world->scene->largest_radius_m;
+    const drv_floats x_m = drv_splat(corridor->centre.x), y_m = drv_splat(corridor->centre.y);
+    int32_t count = 0;
+    for (int32_t first = 0; first < on_map->count; first += DRV_WIDTH) {
+        const drv_floats distance2 = drv_squared_distances(on_map->x_m + first, on_map->y_m + first, x_m, y_m);
+        for (uint32_t bits = drv_movemask_le(distance2, reach_m * reach_m); bits; bits &= bits - 1) {
+            const int32_t index = first + drv_lowest_bit(bits);
+            if (index < on_map->count && on_map->vehicle[index] != vehicle) near[count++] = index;
+        }
+    }
+    return count;
+}
+
+/* Returns the first point of a corridor within its half width of a box, counted from the first of the corridor; -1 if
+ * there is none. The corners of the grown box are not rounded. */
+static int32_t first_overlap(const drv_paths *paths, const drv_corridor *corridor, drv_box box, float radius_m) {
+    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord */
+    const float dx_m = box.centre.x - corridor->centre.x, dy_m = box.centre.y - corridor->centre.y;
+    const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - 1.5f * corridor->half_width_m;
+    const float half_length_m = box.half_length_m + corridor->half_width_m;
+    const float half_width_m = box.half_width_m + corridor->half_width_m;
+    const drv_floats x_m = drv_splat(box.centre.x), y_m = drv_splat(box.centre.y);
+    const drv_floats ahead_x = drv_splat(box.ahead.x), ahead_y = drv_splat(box.ahead.y);
+    const drv_floats length2 = drv_splat(half_length_m * half_length_m);
+    const drv_floats width2 = drv_splat(half_width_m * half_width_m);
+    for (int32_t i = skipped_m > 0.0f ? (int32_t)(skipped_m / drv_path_pitch_m) : 0; i < corridor->count;
+         i += DRV_WIDTH) {
+        const drv_floats x = drv_load(paths->x_m + corridor->first + i) - x_m;
+        const drv_floats y = drv_load(paths->y_m + corridor->first + i) - y_m;
+        const drv_floats along = x * ahead_x + y * ahead_y, across = y * ahead_x - x * ahead_y;
+        const drv_ints inside = drv_mask_le(along * along, length2) & drv_mask_le(across * across, width2);
+        /* points past the end of the corridor come after all others */
+        const uint32_t bits = drv_movemask_le((drv_floats)((drv_ints)drv_splat(-1.0f) & inside), -1.0f);
+        if (bits) {
+            const int32_t found = i + drv_lowest_bit(bits);
+            return found < corridor->count ? found : -1;
+        }
+    }
+    return -1;
+}
+
+bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_lead *out) {
+    const drv_scene *scene = world->scene;
+    const drv_paths *paths = &scene->paths;
+    const drv_box box = {{world->x_m[other], world->y_m[other]},
+                         {world->cos_heading[other], world->sin_heading[other]},
+                         0.5f * scene->length_m[other],
+                         0.5f * scene->width_m[other]};
+    const int32_t found = first_overlap(paths, corridor, box, scene->radius_m[other]);
+    if (found < 0) return false;
+
+    /* project the box on the direction of the path there */
+    const int32_t point = corridor->first + found;
+    const drv_point along = {paths->cos_heading[point], paths->sin_heading[point]};
+    const float to_point_m = corridor->first_m + (float)found * drv_path_pitch_m;
+    const float centre_m = to_point_m + (box.centre.x - paths->x_m[point]) * along.x +
+                           (box.centre.y - paths->y_m[point]) * along.y;
+    if (!(centre_m > 0.0f)) return false; /* beside or behind: it is the other that follows */
+    const float turn_cos = box.ahead.x * along.x + box.ahead.y * along.y;
+    const float turn_sin = box.ahead.x * along.y - box.ahead.y * along.x;
+    const float radius_m = box.half_length_m * fabsf(turn_cos) + box.half_width_m * fabsf(turn_sin);
+    *out = (drv_lead){centre_m - radius_m - corridor->half_length_m,
+                      drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
+    return true;
+}

@@ -1,0 +1,19 @@
+/* How do rule-based vehicles move? Along their paths, by the intelligent driver model. */
+#ifndef DRV_RULE_BASED_H
+#define DRV_RULE_BASED_H
+
+#include "platform/isa.h"
+#include "step/state.h"
+
+/* Puts the rule-based vehicles of a scene that has some at the start of their paths; those whose log begins later are
+ * not on the map. */
+DRV_STEP_API void drv_rule_based_begin(drv_world *world);
+
+/* Writes the acceleration of each for the step that begins, from the poses and speeds of all vehicles before it. */
+DRV_STEP_API void drv_rule_based_plan(drv_world *world, drv_scratch *scratch);
+
+/* Moves each by its acceleration. One that is at the end of its path leaves the map; one whose log begins by now enters
+ * it as soon as its place is free. */
+DRV_STEP_API void drv_rule_based_move(drv_world *world);
+
+#endif
