@@ -51,6 +51,12 @@ class ObservationConfig(Checked, group="observation"):
         choice("float32", "float16", "index"), core="observation_type")
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
+    candidates: int = setting(
+        0, "slots", "number of candidate goals in an observation: 0, or at least as many as every scene has",
+        count(0, lib.DRV_CANDIDATE_LIMIT))
+    goal_reveal_s: float | None = setting(
+        None, "s", "time before the end of a trial from which on the own goal is observed, to half a step; 0: never. "
+        "Where it is not, its features are 0", number(0.0, 1e5, none="always"))
     time_left: str = setting(
         "off", "", "whether `ego/time_left` is the share of the trial's steps that is left ('actor'), or 0 ('off')",
         choice("off", "actor"))
@@ -205,6 +211,9 @@ class DriveConfig(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.observation.candidates and self.observation.type == "index":
+            raise ConfigError(f"observation.candidates is {self.observation.candidates}; with observation.type 'index' "
+                              "it must be 0")
         model = self.dynamics.model
         if self.action_type not in (offered := action_types(model)):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "

@@ -34,6 +34,8 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
         return getattr(frames, attribute)[0, roles.objects]
     if prefix == "goal":
         return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
+    if prefix == "candidate":
+        return scene.candidate_goals_m[:, ("x_m", "y_m").index(attribute)]
     if prefix == "log":
         columns = roles.objects[roles.num_agents : len(roles.objects) - roles.static_count]
         return getattr(frames, attribute)[:, columns]
@@ -67,6 +69,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
         log_replay_count=roles.log_replay_count,
         rule_based_count=roles.rule_based_count,
         vehicle_count=len(roles.objects),
+        candidate_count=len(roles.scene.candidate_goals_m),
         frame_count=len(roles.frames.valid),
         road_count=roles.scene.roads.count,
         point_count=len(roles.scene.roads.x_m),

@@ -37,8 +37,8 @@ class ReadableWorlds(WorldRange):
         """A copy of a world's progress in its episode, and of the events of its agents in this trial.
 
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
-        each agent of the world outcome (uint8, index into `OUTCOMES`, 0 while undecided) and had_goal, had_collision,
-        had_offroad (bool).
+        each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
+        and had_goal, had_collision, had_offroad (bool).
 
         Raises:
             ConfigError: there is no such world.
@@ -46,8 +46,10 @@ class ReadableWorlds(WorldRange):
         """
         state = self._world(world)
         agents = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
+        goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
-                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "outcome": state["outcome"], **agents}
+                "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
+                "outcome": state["outcome"], **agents}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.

@@ -95,6 +95,8 @@ OBSERVATIONS = {
     "road_memory_mib": count(0, 1_048_576),
     "type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
+    "candidates": count(0, 64),
+    "goal_reveal_s": number(0.0, 1e5, none=True),
     "time_left": choice("off", "actor"),
     "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
 }

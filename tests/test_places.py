@@ -38,7 +38,8 @@ CONCEPTS = {
     # number of sections. Further readers fill it as well; observations and paths use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
         ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "reward.c",
-        SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py")),
+        SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py",
+        SCENES / "generate" / "exits.py")),
 }
 """Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
 

@@ -117,7 +117,7 @@ def _box(scene, roles):
     points = np.concatenate([
         np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
         np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
-        scene.objects.goal_m[roles.objects[: roles.num_agents]]])
+        scene.objects.goal_m[roles.objects[: roles.num_agents]], scene.candidate_goals_m])
     low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
     # Limit the aspect ratio: a single straight road would give an extremely wide picture.
     padding = np.maximum(MIN_SIDE_SHARE * (high - low).max() - (high - low), 0.0)

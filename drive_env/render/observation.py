@@ -36,7 +36,7 @@ class Observation:
 
 def decode_observation(observation: np.ndarray, layout: dict[str, Feature]) -> Observation:
     """Decodes one vector of `Batch.observations` by `Batch.observation_layout()`."""
-    blocks: dict[str, dict[str, np.ndarray]] = {"partners": {}, "roads": {}}
+    blocks: dict[str, dict[str, np.ndarray]] = {"partners": {}, "roads": {}, "candidates": {}}
     own = {}
     for name, feature in layout.items():
         block, _, short = name.partition("/")

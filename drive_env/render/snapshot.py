@@ -80,5 +80,5 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         heading_rad=vehicles["heading_rad"].astype(np.float64), speed_mps=vehicles["speed_mps"],
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
-        goal_m=roles.scene.objects.goal_m[roles.objects[:agents]].astype(np.float64),
+        goal_m=trial["goal_m"][:agents].astype(np.float64),
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1])

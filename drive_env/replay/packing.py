@@ -105,10 +105,10 @@ def _put_scene(store, name, roles):
     store.put(f"{name}length_m", objects.length_m[roles.objects], EXACT)
     store.put(f"{name}width_m", objects.width_m[roles.objects], EXACT)
     store.put(f"{name}kind", objects.kind[roles.objects])
-    store.put(f"{name}goal_m", objects.goal_m[roles.objects[: roles.num_agents]].T, EXACT)
 
 
 def _put_trial(store, name, trial):
+    store.put(f"{name}goal_m", trial.goal_m.T, EXACT)
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)
     store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SECOND_ORDER)
     heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)

@@ -34,8 +34,8 @@ class Frame(NamedTuple):
 class _OpenTrial:
     """A trial to which frames can be added."""
 
-    def __init__(self, episode: int, index: int, scene: int):
-        self.episode, self.index, self.scene = episode, index, scene
+    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray):
+        self.episode, self.index, self.scene, self.goal_m = episode, index, scene, goal_m
         self.frames: list[Frame] = []
         self.complete = False
 
@@ -46,7 +46,7 @@ class _OpenTrial:
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
         flags = dict(zip(FLAGS, np.moveaxis(stacked.pop("flags"), 1, 0), strict=True))
-        return Trial(self.episode, self.index, self.scene, self.complete, flags=flags, **stacked)
+        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, flags=flags, **stacked)
 
 
 class Recorder:
@@ -86,7 +86,8 @@ class Recorder:
         agents = slice(first_agent, first_agent + roles.num_agents)
         if self._opens_trial(agents):
             self._episode += bool(self._trials) and bool(batch.first[first_agent])
-            self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles)))
+            self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles),
+                                           state["goal_m"][: roles.num_agents]))
         if self._trials:
             trial = self._trials[-1]
             trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))

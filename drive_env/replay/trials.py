@@ -17,7 +17,7 @@ FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_st
 EVENTS = ("goal", "collision", "offroad")
 """The rewarded events, in the order of the reward terms."""
 
-SETS = ("partners", "roads")
+SETS = ("partners", "roads", "candidates")
 """The sets of an observation: features with slots."""
 
 
@@ -33,6 +33,7 @@ class Trial:
         episode: number of the episode in the recording, from 0. index: `trial_index`, from 0.
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
+        goal_m: (R, 2) float32.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
         rewards: (F, R) float32. events: (F, R, 3) bool, onsets of `EVENTS` in the step.
@@ -44,6 +45,7 @@ class Trial:
     index: int
     scene: int
     complete: bool
+    goal_m: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
     heading_rad: np.ndarray

@@ -19,6 +19,9 @@ HEADING_LIMIT_RAD = _ARRAYS["objects.heading_rad"].high
 
 OBJECT_LIMIT = lib.DRV_OBJECT_LIMIT
 CONTROL_LIMIT = lib.DRV_TRAFFIC_CONTROL_LIMIT
+CANDIDATE_LIMIT = lib.DRV_CANDIDATE_LIMIT
+"""Of candidate goals."""
+
 FRAME_LIMIT = lib.DRV_FRAME_LIMIT
 POINT_LIMIT = lib.DRV_POINT_LIMIT
 """Of roads, points, lane links and segments."""

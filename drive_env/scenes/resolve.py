@@ -24,9 +24,6 @@ NAMES = ", ".join(repr(name) for name in GENERATORS)
 NAMED_SEEDS = range(64)
 """Seeds of the scenes that a generator's name stands for."""
 
-LEAST_AGENTS = 32
-"""Lowest number of vehicles in each of these scenes, so that a single agent has other vehicles around it."""
-
 
 SceneSource = Scene | str | os.PathLike[str]
 """A scene, a generator's name, or the path of a file or folder."""
@@ -45,7 +42,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
             or tuple of these. A file stands for all its scenes; a folder for its visible files, sorted by name, without
             subfolders. A string that is a generator's name means the generator; write `./town` for a file or folder of
             that name.
-        agents_per_world: number of vehicles of generated scenes, but at least 32.
+        agents_per_world: number of vehicles of generated scenes, but at least the default of `generate_scene`.
         seeds: of the scenes of a generator's name.
         agents: exact number of vehicles of generated scenes; overrides `agents_per_world`.
         parameters: other parameters of the generators, see `generate_scene`.
@@ -59,8 +56,6 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         raise SceneError("scenes is an empty list; it must hold at least one scene")
     if agents_per_world is not None:
         agents_per_world = checked_int("agents_per_world", agents_per_world, 0, AGENT_LIMIT, SceneError)
-    if agents is None:
-        agents = max(agents_per_world or 0, LEAST_AGENTS)
     if not isinstance(seeds, Iterable) or getattr(seeds, "ndim", 1) == 0:
         raise SceneError(f"seeds is {value_text(seeds)}; it must be an iterable of whole numbers")
     if not isinstance(seeds, Sequence):
@@ -75,7 +70,8 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         elif is_generator(source):
             # Checked before they become keywords, where `seed` or `agents` would collide with those of the call.
             fill_parameters(source, GENERATORS[source].PARAMETERS, chosen)
-            found += [generate_scene(source, seed=seed, agents=agents, **chosen) for seed in seeds]
+            count = max(agents_per_world or 0, GENERATORS[source].DEFAULT_AGENTS) if agents is None else agents
+            found += [generate_scene(source, seed=seed, agents=count, **chosen) for seed in seeds]
         elif isinstance(source, (str, os.PathLike)):
             found += [scene for _, scene in read_scenes(source)]
         else:

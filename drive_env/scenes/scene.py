@@ -223,6 +223,8 @@ class Scene:
         sdc: object index of the recording vehicle, -1 if unknown.
         tracks_to_predict: object indices that the source names, may be empty.
         objects_of_interest: object indices that the source names as interacting, may be empty.
+        candidate_goals_m: (c, 2) float32; where c > 0, each episode draws the goal of each agent among them, the same
+            for all its trials, in place of the goal of its object.
         scenario_id: of the source, "" if unknown.
         report: differences from the source.
         provenance: origin and licence of the data.
@@ -240,6 +242,7 @@ class Scene:
     sdc: int = -1
     tracks_to_predict: tuple[int, ...] = ()
     objects_of_interest: tuple[int, ...] = ()
+    candidate_goals_m: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()

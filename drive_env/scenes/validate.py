@@ -8,6 +8,7 @@ from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, value_text
 from .file_layout import KINDS
 from .limits import (
+    CANDIDATE_LIMIT,
     CONTROL_LIMIT,
     COORDINATE_LIMIT_M,
     DT_RANGE_S,
@@ -95,6 +96,9 @@ def _check_head(scene):
     _check_array("origin_m", scene.origin_m, np.float64, (2,))
     if not np.isfinite(scene.origin_m).all():
         raise SceneError(f"origin_m is {scene.origin_m.tolist()}; it must be finite")
+    _check_array("candidate_goals_m", scene.candidate_goals_m, np.float32, (None, 2))
+    _check_count("candidate goals", len(scene.candidate_goals_m), 0, CANDIDATE_LIMIT)
+    _check_range("candidate_goals_m", scene.candidate_goals_m, -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
     encode_metadata(scene)  # raises unless a file can hold its texts
 
 

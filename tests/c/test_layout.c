@@ -16,6 +16,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             config.partners = slots[p];
             config.roads = slots[r];
             config.reveal_hidden = (p + r) % 2;
+            config.candidates = p + r;
             drv_feature features[FEATURE_CAPACITY];
             const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
             CHECK(count > 0 && count <= FEATURE_CAPACITY, "%d features", count);
@@ -87,9 +88,10 @@ TEST(sets_follow_the_head_and_each_other_without_a_gap) {
     config.partners = 5;
     config.roads = 9;
     config.reveal_hidden = 1;
-    drv_observation_set sets[4];
-    const int32_t count = drv_observation_sets(&config, sets, 4);
-    CHECK(count == 2 && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);
+    config.candidates = 3;
+    drv_observation_set sets[DRV_SET_COUNT];
+    const int32_t count = drv_observation_sets(&config, sets, DRV_SET_COUNT);
+    CHECK(count == DRV_SET_COUNT && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);
     const int32_t heads = drv_index_observation(&config).head_count;
     int32_t offset = heads, index_bytes = heads * 4;
     for (int32_t i = 0; i < count; i++) {

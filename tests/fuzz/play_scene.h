@@ -68,10 +68,10 @@ static inline void check_agent(const drv_config *config, const uint8_t *agent, c
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
     check_floats(agent, place.head_count);
-    drv_observation_set sets[2];
-    MUST(drv_observation_sets(config, sets, 2) == 2, "another set is not checked");
-    const int32_t entries[2] = {1 + needs->vehicles_per_world, 1 + segments};
-    for (int32_t i = 0; i < 2; i++) check_indices(agent + sets[i].index_bytes, sets[i].slots, entries[i]);
+    drv_observation_set sets[3]; /* the last, of candidate goals, is empty in index observations */
+    MUST(drv_observation_sets(config, sets, 3) == 3, "another set is not checked");
+    const int32_t entries[3] = {1 + needs->vehicles_per_world, 1 + segments, 1};
+    for (int32_t i = 0; i < 3; i++) check_indices(agent + sets[i].index_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,

@@ -57,6 +57,8 @@ ROLLOUTS = {
     "map_942/indexed": {"observation": {"type": "index"}, "max_trials": 2, "trial_steps": 40,
                         "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
+    "exits/revealed": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
+                       "observation": {"partners": 0, "roads": 16, "candidates": 3, "goal_reveal_s": 2.0}},
     # One play for each further vehicle model.
     "town/classic": {**TWO_TRIALS, "dynamics": {"model": "classic", "min_speed_mps": -2.0},
                      "action_type": "continuous"},
@@ -163,7 +165,8 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
             return None
         scenes = [load_scene(path)]
     else:
-        scenes = [generate_scene(scene, seed=number, agents=12) for number in range(3)]
+        agents = 1 if scene == "exits" else 12
+        scenes = [generate_scene(scene, seed=number, agents=agents) for number in range(3)]
     choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
     return Batch(scenes=scenes, num_worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,

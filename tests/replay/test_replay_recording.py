@@ -112,7 +112,9 @@ def test_the_map_and_the_goals_are_exact(played):
     roads, objects = roles.scene.roads, roles.scene.objects
     for name in ("x_m", "y_m", "start", "kind", "width_m"):
         assert (page.array(f"scene0/road_{name}")[0] == getattr(roads, name)).all(), name
-    assert (page.array("scene0/goal_m") == objects.goal_m[roles.objects[: roles.num_agents]].T).all()
+    for number, trial in enumerate(recording.trials):
+        assert (page.array(f"trial{number}/goal_m") == trial.goal_m.T).all()
+        assert (trial.goal_m == objects.goal_m[roles.objects[: roles.num_agents]]).all()
 
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])

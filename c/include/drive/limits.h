@@ -34,6 +34,8 @@ enum {
     DRV_TRAFFIC_CONTROL_LIMIT = 65535,
     /* Longest path of a rule-based vehicle. */
     DRV_PATH_LIMIT_M = 20000,
+    /* Candidate goals of a scene, and slots of an agent for them. */
+    DRV_CANDIDATE_LIMIT = 64,
     /* Longer road segments are split: the k nearest are selected by the middles of segments. */
     DRV_SEGMENT_LIMIT_M = 10,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */

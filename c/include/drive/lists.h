@@ -127,6 +127,7 @@
     X(float, min_speed_mps, "f4", -DRV_SPEED_LIMIT_MPS, 0, NAN, "")                            \
     X(float, friction, "f4", 1e-3, 10, NAN, "")                                                \
     X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
+    X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
@@ -134,6 +135,7 @@
     X(float, stopped_share_limit, "f4", 0, 1, 0, "") /* 0: off */                              \
     X(int32_t, partners, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                     \
     X(int32_t, roads, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                        \
+    X(int32_t, candidates, "i4", 0, DRV_CANDIDATE_LIMIT, NAN, "")                              \
     X(int32_t, road_selection, "i4", DRV_ROADS_EXACT, DRV_ROADS_NEAR, NAN, "exact near")       \
     X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \
     X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
@@ -153,13 +155,12 @@
  * X(type, name, numpy type, element, lowest, highest)
  *
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, rule-based vehicles, static
- * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; LOG, frame_count
- * x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1; ROADS; POINTS; LINKS, pairs
- * of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries. CONTROLS, traffic lights and
- * signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a lane; PHASES of all lights;
- * CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1 entries, or none where there are no
- * controls. Both ends of a range are
- * allowed. */
+ * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; CANDIDATES, of
+ * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
+ * ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
+ * CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
+ * lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1
+ * entries, or none where there are no controls. Both ends of a range are allowed. */
 #define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
 
 /* Those that a scene holds as they are, under the same names. */
@@ -169,6 +170,9 @@
     X(float, width_m, "f4", VEHICLES, DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M)                            \
     X(float, goal_x_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
     X(float, goal_y_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
+    /* The goals of which each episode draws that of an agent; without any, it is the agent's own. */  \
+    X(float, candidate_x_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
+    X(float, candidate_y_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
     X(uint8_t, road_kind, "u1", ROADS, DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY) /* drv_road_kind */          \
     X(float, road_width_m, "f4", ROADS, 0, DRV_LANE_WIDTH_LIMIT_M) /* lane width; 0 unknown */        \

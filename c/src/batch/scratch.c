@@ -11,7 +11,11 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     int64_t items = batch->sizes.vehicles;
     for (int32_t i = 0; i < batch->scene_count; i++)
         if (batch->scenes[i]->segments.count > items) items = batch->scenes[i]->segments.count;
-    const int32_t slots = batch->config.partners > batch->config.roads ? batch->config.partners : batch->config.roads;
+    drv_observation_set sets[DRV_SET_COUNT];
+    drv_observation_sets(&batch->config, sets, DRV_SET_COUNT);
+    int32_t slots = 0;
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        if (sets[i].slots > slots) slots = sets[i].slots;
     /* the arrays, each from a cache line on */
     uint64_t used = 0;
 #define CUT(member, bytes)                             \

@@ -60,6 +60,9 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && !(drv_action_types_of(config->dynamics) >> config->action_type & 1))
         return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; with dynamics %d it must be %d, continuous",
                         config->action_type, config->dynamics, DRV_CONTINUOUS);
+    if (status == DRV_OK && config->observation_type == DRV_INDEX && config->candidates > 0)
+        return drv_fail(message, DRV_ERROR_CONFIG, "candidates is %d; in index observations it must be 0",
+                        config->candidates);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
 
@@ -113,6 +116,11 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
                         scene->segments.count, DRV_INDEX_LIMIT);
+    if (config->candidates > 0 && scene->candidate_count > config->candidates)
+        return drv_fail(message, DRV_ERROR_CONFIG,
+                        "observation.candidates is %d; scene %.80s has %d candidate goals, so it must be 0 or %d to %d",
+                        config->candidates, scene->name, scene->candidate_count, scene->candidate_count,
+                        DRV_CANDIDATE_LIMIT);
     return DRV_OK;
 }
 

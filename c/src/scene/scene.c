@@ -200,6 +200,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .log_replay_count = in->log_replay_count,
                       .rule_based_count = in->rule_based_count,
                       .vehicle_count = in->vehicle_count,
+                      .candidate_count = in->candidate_count,
                       .frame_count = in->frame_count,
                       .road_count = in->road_count,
                       .control_count = in->control_count,

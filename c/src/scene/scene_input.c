@@ -42,6 +42,7 @@ typedef struct elements {
 #define ELEMENTS_STARTS(in) \
     {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + DRV_LOG_COLUMNS(in), NULL}
 #define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
+#define ELEMENTS_CANDIDATES(in) {"candidate goal", DRV_COUNT_CANDIDATES(in), 0, 0, NULL}
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
 #define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
 #define ELEMENTS_POINT_STARTS(in) {"entry", DRV_COUNT_POINT_STARTS(in), 0, 0, NULL}
@@ -138,6 +139,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "log_replay_count", in->log_replay_count, 0, (int64_t)in->vehicle_count - in->num_agents);
     check_count(&check, "rule_based_count", in->rule_based_count, 0,
                 (int64_t)in->vehicle_count - in->num_agents - in->log_replay_count);
+    check_count(&check, "candidate_count", in->candidate_count, 0, DRV_CANDIDATE_LIMIT);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);

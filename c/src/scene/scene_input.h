@@ -8,6 +8,7 @@
 #define DRV_COUNT_VEHICLES(of) ((int64_t)(of)->vehicle_count)
 #define DRV_COUNT_STARTS(of) DRV_COUNT_VEHICLES(of)
 #define DRV_COUNT_AGENTS(of) ((int64_t)(of)->num_agents)
+#define DRV_COUNT_CANDIDATES(of) ((int64_t)(of)->candidate_count)
 #define DRV_LOG_COLUMNS(of) ((of)->log_replay_count + (of)->rule_based_count)
 #define DRV_COUNT_LOG(of) ((int64_t)(of)->frame_count * DRV_LOG_COLUMNS(of))
 #define DRV_COUNT_ROADS(of) ((int64_t)(of)->road_count)

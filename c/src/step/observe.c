@@ -84,6 +84,14 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
     return false;
 }
 
+/* Whether goals are not observed: they are in the last goal_reveal_s of a trial, and with 0 not even in its last
+ * observation. Half a step is taken off, since the product of whole steps may round to either side of the time. */
+static bool is_goal_hidden(const drv_world *world) {
+    const float reveal_s = world->config->goal_reveal_s;
+    const int32_t left_steps = world->scene->trial_steps - *world->clock_steps - *world->age_steps;
+    return reveal_s == 0.0f || (reveal_s > 0.0f && ((float)left_steps - 0.5f) * world->scene->dt_s > reveal_s);
+}
+
 /* Writes the features of the head in their units. scale_head runs only after the sets are written: right after these
  * stores its vector loads would stall, since several narrow stores are not forwarded to one wide load. */
 static void write_head(const drv_world *world, int32_t agent, agent_frame ego, float *out) {
@@ -91,7 +99,9 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, f
     const drv_scene *scene = world->scene;
 
     /* the goal in the agent's frame, and the steps of the trial that are past */
-    const float dx = world->goal_x_m[agent] - ego.origin.x, dy = world->goal_y_m[agent] - ego.origin.y;
+    const bool hidden = is_goal_hidden(world);
+    const float dx = hidden ? 0.0f : world->goal_x_m[agent] - ego.origin.x;
+    const float dy = hidden ? 0.0f : world->goal_y_m[agent] - ego.origin.y;
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
     const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
@@ -184,6 +194,32 @@ static const float *road_records(const drv_world *world, const drv_scratch *scra
     return world->encoding->record;
 }
 
+/* ---- candidate goals ---- */
+
+/* Selects all candidates of the scene: a batch has slots for all of them, or none. */
+static drv_selection choose_candidates(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    (void)agent;
+    const int32_t count = world->scene->candidate_count;
+    for (int32_t i = 0; i < count; i++) scratch->kept[i] = i;
+    return (drv_selection){scratch->kept, count};
+}
+
+static const float *candidate_records(const drv_world *world, const drv_scratch *scratch) {
+    (void)scratch;
+    return world->encoding->candidate;
+}
+
+static void transform_candidates(const float *records, const int32_t *chosen, int32_t count,
+                                 const frame_transform *to_ego, float *out) {
+    for (int32_t i = 0; i < count; i++, out += CANDIDATE_COUNT) {
+        const float *record = records + chosen[i] * CANDIDATE_COUNT;
+        const float x_m = record[CANDIDATE_X] - to_ego->origin[0], y_m = record[CANDIDATE_Y] - to_ego->origin[1];
+        out[CANDIDATE_X] = drv_clip(x_m * to_ego->along[0] + y_m * to_ego->across[0], -1.0f, 1.0f);
+        out[CANDIDATE_Y] = drv_clip(y_m * to_ego->along[1] + x_m * to_ego->across[1], -1.0f, 1.0f);
+        out[CANDIDATE_KIND] = record[CANDIDATE_KIND];
+    }
+}
+
 /* ---- sets ---- */
 
 /* How a set is written. A selection is valid until the next one with the same scratch. */
@@ -200,6 +236,7 @@ typedef struct set_writer {
 static const set_writer set_writers[DRV_SET_COUNT] = {
     [DRV_SET_PARTNERS] = {choose_partners, choose_partner_vehicles, partner_records, transform_records},
     [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, transform_records},
+    [DRV_SET_CANDIDATES] = {choose_candidates, choose_candidates, candidate_records, transform_candidates},
 };
 
 /* Writes the set of that index; empty slots are zeros. */
@@ -236,7 +273,7 @@ static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *sc
     const frame_transform to_ego = transform_to(ego, layout->position_scale);
     write_head(world, agent, ego, out);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
-        write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
+        if (layout->set[i].slots > 0) write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
     scale_head(&layout->head, out);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, out + HEAD_COUNT);
 }

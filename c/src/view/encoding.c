@@ -29,6 +29,14 @@ static void fill_records(const drv_scene *scene, const drv_config *config, float
     }
 }
 
+static void fill_candidates(const drv_scene *scene, float *record) {
+    for (int32_t i = 0; i < scene->candidate_count; i++, record += CANDIDATE_COUNT) {
+        record[CANDIDATE_X] = scene->candidate_x_m[i];
+        record[CANDIDATE_Y] = scene->candidate_y_m[i];
+        record[CANDIDATE_KIND] = 1.0f;
+    }
+}
+
 __attribute__((noinline)) static void write_records(const drv_scene *scene, const drv_config *config, float *out) {
     memset(out, 0, ROAD_COUNT * sizeof *out);
     fill_records(scene, config, out + ROAD_COUNT);
@@ -92,6 +100,10 @@ static uint64_t record_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)scene->segments.count * ROAD_COUNT * sizeof(float));
 }
 
+static uint64_t candidate_bytes(const drv_scene *scene) {
+    return drv_round_up_to_line((uint64_t)scene->candidate_count * CANDIDATE_COUNT * sizeof(float));
+}
+
 static uint64_t kth_distance_bytes(const drv_scene *scene) {
     return drv_round_up_to_line((uint64_t)cell_count(scene) * sizeof(float));
 }
@@ -105,7 +117,8 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
     const uint64_t arrays_begin = layout_begin + drv_round_up_to_line(sizeof(drv_layout));
     uint64_t used = arrays_begin;
     for (int32_t i = 0; i < scene_count; i++)
-        if (first[i] == i) used += record_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
+        if (first[i] == i)
+            used += record_bytes(scenes[i]) + candidate_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
     drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
@@ -119,6 +132,8 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
         encodings[i].layout = layout;
         encodings[i].record = (float *)(void *)next;
         next += record_bytes(scenes[i]);
+        encodings[i].candidate = (float *)(void *)next;
+        next += candidate_bytes(scenes[i]);
         encodings[i].cell_kth_distance_m = (float *)(void *)next;
         next += kth_distance_bytes(scenes[i]);
     }
@@ -138,6 +153,7 @@ __attribute__((noinline)) static void fill(drv_encoding *encodings, drv_scene *c
     for (int32_t i = 0; i < scene_count; i++) {
         if (first[i] != i) continue;
         fill_records(scenes[i], config, encodings[i].record);
+        fill_candidates(scenes[i], encodings[i].candidate);
         drv_grid_measure_kth_distances(&scenes[i]->grid, &scenes[i]->segments, config->roads, config->view_radius_m,
                                        distances, encodings[i].cell_kth_distance_m);
     }

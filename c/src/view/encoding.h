@@ -11,6 +11,7 @@
 typedef struct drv_encoding {
     const drv_layout *layout; /* the same for all scenes of a batch */
     float *record;              /* segments.count x ROAD_COUNT: the slot of each segment, still in the scene's frame */
+    float *candidate;           /* candidate_count x CANDIDATE_COUNT: the slot of each candidate goal, likewise */
     float *cell_kth_distance_m; /* one per grid cell, see drv_grid_measure_kth_distances; k is the number of slots */
 } drv_encoding;
 

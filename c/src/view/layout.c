@@ -24,6 +24,7 @@ static const feature hidden_features[] = {DRV_HIDDEN(X)};
 static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
 static const feature partner_features[] = {PARTNER_FEATURES(X)};
 static const feature road_features[] = {ROAD_FEATURES(X)};
+static const feature candidate_features[] = {CANDIDATE_FEATURES(X)};
 #undef X
 
 /* What no config changes of a set, and which field of the config is its number of slots. */
@@ -37,6 +38,7 @@ typedef struct set_kind {
 static const set_kind set_kinds[DRV_SET_COUNT] = {
     [DRV_SET_PARTNERS] = {"partners", partner_features, PARTNER_COUNT, offsetof(drv_config, partners)},
     [DRV_SET_ROADS] = {"roads", road_features, ROAD_COUNT, offsetof(drv_config, roads)},
+    [DRV_SET_CANDIDATES] = {"candidates", candidate_features, CANDIDATE_COUNT, offsetof(drv_config, candidates)},
 };
 
 static int32_t slots_of(const drv_config *config, const set_kind *kind) {

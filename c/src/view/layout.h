@@ -79,18 +79,24 @@ typedef enum drv_scale {
     X(ROAD_SPEED_LIMIT, "roads/speed_limit", "m/s", SCALE_SPEED, 0, "speed limit; 0 unknown")              \
     X(ROAD_KIND, "roads/kind", "code", SCALE_ROAD_KIND, 0, "kind of road; above 0 where the slot is filled")
 
+#define CANDIDATE_FEATURES(X)                                                                              \
+    X(CANDIDATE_X, "candidates/x", "m", SCALE_POSITION, -1, "candidate goal, ahead of the own centre")     \
+    X(CANDIDATE_Y, "candidates/y", "m", SCALE_POSITION, -1, "candidate goal, to the left")                 \
+    X(CANDIDATE_KIND, "candidates/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")   
+
 #define X(symbol, name, unit, scale, low, meaning) symbol,
 enum { EGO_FEATURES(X) EGO_COUNT };
 enum { TRIAL_FEATURES(X) TRIAL_COUNT };
 enum { PARTNER_FEATURES(X) PARTNER_COUNT };
 enum { ROAD_FEATURES(X) ROAD_COUNT };
+enum { CANDIDATE_FEATURES(X) CANDIDATE_COUNT };
 #undef X
 
 /* The features of a head other than hidden values, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
-enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_COUNT };
+enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_COUNT };
 
 /* Scale and lowest value of each feature of an agent's head: ego, then trial. */
 typedef struct drv_head_scales {

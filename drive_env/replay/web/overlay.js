@@ -30,7 +30,7 @@ function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
 }
 
 function drawGoal(brush, trial, agent, step) {
-  const {context, camera} = brush, {goal} = trial.scene;
+  const {context, camera} = brush, {goal} = trial;
   const [right, down] = toPixels(brush, goal[agent], goal[trial.agents + agent]);
   const pose = poseAt(trial, agent, step), [fromRight, fromDown] = toPixels(brush, pose.x, pose.y);
   context.save();

@@ -93,11 +93,11 @@ function drawTrail(brush, trial, agent, step) {
 }
 
 function drawGoals(brush, trial, frame) {
-  const {context, camera} = brush, {scene} = trial;
+  const {context, camera} = brush;
   context.lineWidth = 1.5;
   for (let agent = 0; agent < trial.agents; agent++) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
-    const [right, down] = toPixels(brush, scene.goal[agent], scene.goal[trial.agents + agent]);
+    const [right, down] = toPixels(brush, trial.goal[agent], trial.goal[trial.agents + agent]);
     context.beginPath();
     context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");

@@ -17,7 +17,7 @@ function makeScene(recording, number) {
     ...recording.scenes[number],
     roadX: read("road_x_m"), roadY: read("road_y_m"), roadStart: read("road_start"), roadKind: read("road_kind"),
     roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
-    length: read("length_m"), width: read("width_m"), kind: read("kind"), goal: read("goal_m"),
+    length: read("length_m"), width: read("width_m"), kind: read("kind"),
   };
 }
 
@@ -26,6 +26,7 @@ function makeTrial(recording, scenes, number) {
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
+    goal: read("goal_m"),
     x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     actions: read("actions"), own: once(() => read("own")),
@@ -111,7 +112,7 @@ function rewardUpTo(recording, trial, agent, frame, from = 0) {
 }
 
 function goalDistance(trial, agent, frame) {
-  const i = at(trial, agent, frame), goal = trial.scene.goal;
+  const i = at(trial, agent, frame), goal = trial.goal;
   return Math.hypot(goal[agent] - trial.x[i], goal[trial.agents + agent] - trial.y[i]);
 }
 

@@ -12,12 +12,12 @@ import numpy as np
 from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
-from . import intersection, town
+from . import exits, intersection, town
 from .parameters import fill_parameters
 from .rng import Rng
 
-GENERATORS = {"town": town, "intersection": intersection}
-"""The module of each generator, with `PARAMETERS` and `build`."""
+GENERATORS = {"town": town, "intersection": intersection, "exits": exits}
+"""The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 GENERATED_DT_S = 0.1
 AGENT_LIMIT = 4096
@@ -26,7 +26,7 @@ CACHED_SCENES = 256
 """Size of the cache, for envs made one after another: 7 kB for a town of 32 vehicles, some 100 kB for the largest."""
 
 
-def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any) -> Scene:
+def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parameters: Any) -> Scene:
     """A scene with `agents` vehicles on lane centres, each with a goal that is reachable in the lane graph.
 
     The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes; every
@@ -35,7 +35,7 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
     Args:
         name: a key of `GENERATORS`.
         seed: from 0 to 2**64 - 1.
-        agents: number of vehicles, exactly.
+        agents: number of vehicles, exactly; None: 32, or 1 for `exits`, which has no other.
         **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:
@@ -46,7 +46,8 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
         known = ", ".join(repr(known) for known in GENERATORS)
         raise SceneError(f"generator is {value_text(name)}; it must be one of {known}")
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
-    agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
+    agents = checked_int("agents", GENERATORS[name].DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT,
+                         SceneError)
     chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters, ("seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
     source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"
@@ -61,7 +62,7 @@ def generate_scene(name: str, seed: int = 0, agents: int = 32, **parameters: Any
 @lru_cache(maxsize=CACHED_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
     """The validated scene of checked arguments, which never leaves this module."""
-    roads, lanes, objects = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
+    parts = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
     return validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
-        objects=objects, roads=roads, lanes=lanes))
+        **parts._asdict()))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..scene import LaneGraph, Objects, Roads
 from .parameters import Parameter
+from .parts import Parts
 from .rng import Rng
 from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
 from .traffic import TrafficSpec, populate
+
+DEFAULT_AGENTS = 32
+"""So that a single agent has traffic."""
 
 PARAMETERS = {
     "arm_length_m": Parameter(72.0, "m", "length of the lanes of every arm", 24.0, 400.0),
@@ -17,11 +20,10 @@ PARAMETERS = {
 }
 
 
-def build(rng: Rng, agents: int, arm_length_m: float, lanes: int,
-          lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
+def build(rng: Rng, agents: int, arm_length_m: float, lanes: int, lane_width_m: float) -> Parts:
     """Road edges close the arms: a car that misses its goal goes off-road."""
     net = RoadNet(CrossSection(lane_width_m, lanes), [(0.0, 0.0)],
                   [dict.fromkeys((EAST, NORTH, WEST, SOUTH))], arm_length_m)
     objects = populate(rng, net, agents,
                        TrafficSpec(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
-    return net.roads(), net.graph(), objects
+    return Parts(net.roads(), net.graph(), objects)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..scene import LaneGraph, Objects, Roads
 from .parameters import Parameter
+from .parts import Parts
 from .rng import Rng
 from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
 from .traffic import TrafficSpec, populate
+
+DEFAULT_AGENTS = 32
+"""So that a single agent has traffic."""
 
 PARAMETERS = {
     "blocks": Parameter((2, 2), "blocks", "blocks from west to east and from south to north", 1, 6),
@@ -28,8 +31,7 @@ ROUTE_RANGE_M = (40.0, 140.0)
 OUTSIDE = (-1, -1)
 
 
-def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float,
-          lane_width_m: float) -> tuple[Roads, LaneGraph, Objects]:
+def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float) -> Parts:
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
     removed = _removed_streets(rng, columns, rows)
@@ -47,7 +49,7 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float,
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
     objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
-    return net.roads(), net.graph(), objects
+    return Parts(net.roads(), net.graph(), objects)
 
 
 def _spread(rng, blocks, block_m):

@@ -72,7 +72,8 @@ def test_equal_scenes_give_equal_bytes_also_after_loading(name):
     assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
 
 
-@pytest.mark.parametrize("rollout", golden.ROLLOUTS)
+# A file cannot hold the candidate goals of "exits".
+@pytest.mark.parametrize("rollout", [name for name in golden.ROLLOUTS if name != "exits/revealed"])
 def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(rollout, tmp_path):
     batch = golden.begin(rollout)
     if batch is None:
