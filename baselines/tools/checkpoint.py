@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from drive_env import Batch, CallError
+from drive_env import Batch, CallError, Feature
 
 from ..config import TrainConfig
 from ..policy.model import Policy
@@ -134,11 +134,16 @@ def _policy(place: Path, found: Mapping[str, Any], device: str, precision: str |
                       ) from None
 
 
+def _filled(layout: Mapping[str, Feature]) -> dict[str, Feature]:
+    """Without the features that have no slots: a later version may have further sets, which are empty by default."""
+    return {name: feature for name, feature in layout.items() if feature.slots}
+
+
 @suggests_another
 def check_fits(place: Path, batch: Batch) -> None:
     """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
     meant = read_about(place)["semantics"]
-    if meant["layout_hash"] != layout_hash(batch.observation_layout()):
+    if layout_hash(_filled(layout_of(place, meant))) != layout_hash(_filled(batch.observation_layout())):
         raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than those of this batch")
     here, trained = action_semantics(batch.config, batch.single_action_space), meant["actions"]
     for name in sorted(here.keys() | trained.keys()):

@@ -14,6 +14,7 @@ from small import tiny_config
 from baselines.config import ModelConfig, TrainConfig
 from baselines.ppo import train
 from baselines.tools import checkpoint
+from drive_env import Batch
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
 
@@ -104,6 +105,18 @@ def test_a_golden_checkpoint_reproduces_its_outputs(place):
     for name, values in outputs.items():
         assert values == pytest.approx(wanted[name], abs=1e-4), name
     assert dataclasses.asdict(config.model) == wanted["model"]
+
+
+@pytest.mark.parametrize("place", GOLDEN, ids=lambda path: path.name)
+def test_a_golden_checkpoint_fits_the_batches_of_its_config(place):
+    """Sets of the observation that its version did not have yet are empty."""
+    env = checkpoint.load_policy(place)[1].env
+    with Batch("intersection", config=env.drive) as batch:
+        checkpoint.check_fits(place, batch)
+    observation = env.drive.observation.replace(candidates=1)
+    with Batch("intersection", config=env.drive.replace(observation=observation)) as batch, \
+            pytest.raises(checkpoint.CheckpointError, match="other observations"):
+        checkpoint.check_fits(place, batch)
 
 
 def test_there_is_a_golden_checkpoint_of_every_schema():
