@@ -20,7 +20,7 @@ LAYERS = (
     ("action_space", "index_observations", "layout", "native_batch", "routes", "spaces"),
     ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
-    ("drivers",),
+    ("drivers", "tasks"),
     ("playing",),
     ("render",),
     ("replay",),

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 
 if sys.version_info < (3, 11):
@@ -36,6 +37,7 @@ from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from drive_env.tasks import KNOWLEDGE, optimal_scores
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,7 +110,8 @@ def facts_table():
 
 def blocks_table():
     meanings = {"ego": "the vehicle itself and its goal", "trial": "the history of its trials",
-                "partners": "the nearest vehicles", "roads": "the nearest road segments"}
+                "partners": "the nearest vehicles", "roads": "the nearest road segments",
+                "candidates": "the candidate goals of the scene"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():
         blocks.setdefault(name.partition("/")[0], []).append(feature)
@@ -190,6 +193,16 @@ def generators_table():
     return table(["generator", "parameter", "default", "allowed", "meaning"], rows)
 
 
+def optimal_scores_table():
+    names = {"memory": "memory", "trial_features": "trial features alone", "none": "neither"}
+    cases = [(3, 3), (4, 4)]
+    rows = [[str(exits) if knowledge == KNOWLEDGE[0] else "", names[knowledge],
+             ", ".join(str(Fraction(score).limit_denominator(exits)) for score in
+                       optimal_scores(exits, trials, knowledge))]
+            for exits, trials in cases for knowledge in KNOWLEDGE]
+    return table(["exits", "a policy has", "success rate in each trial"], rows)
+
+
 def allowed(low, high):
     """A range as text; empty where both ends are 0."""
     if low == high == 0:
@@ -254,6 +267,7 @@ TABLES = {
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
+    ("docs/tasks.md", "optimal scores"): optimal_scores_table,
 }
 
 

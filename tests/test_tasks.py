@@ -1,0 +1,144 @@
+"""Is the optimum of each task right, can it be reached, and does nothing tell the hidden value before a trial does?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from drive_env import Batch, ConfigError, SceneError, generate_scene, save_scene
+from drive_env.drivers import LaneDriver
+from drive_env.tasks import KNOWLEDGE, hidden_exit, optimal_scores
+
+
+@pytest.mark.parametrize(("choices", "trials", "memory", "features"), [
+    (3, 3, (1 / 3, 2 / 3, 1), (1 / 3, 2 / 3, 2 / 3)),
+    (4, 4, (1 / 4, 1 / 2, 3 / 4, 1), (1 / 4, 1 / 2, 1 / 2, 1 / 2)),
+    (2, 2, (1 / 2, 1), (1 / 2, 1)),
+    (5, 3, (1 / 5, 2 / 5, 3 / 5), (1 / 5, 2 / 5, 2 / 5)),
+])
+def test_the_optimal_scores_are_the_published_ones(choices, trials, memory, features):
+    assert optimal_scores(choices, trials, "memory") == pytest.approx(memory)
+    assert optimal_scores(choices, trials, "trial_features") == pytest.approx(features)
+    assert optimal_scores(choices, trials, "none") == pytest.approx((1 / choices,) * trials)
+
+
+@pytest.mark.parametrize(("choices", "trials"), [(2, 2), (2, 3), (3, 2), (3, 3)])
+def test_no_policy_of_trial_features_is_better(choices, trials):
+    """Plays every table from (trial, last outcome) to a choice."""
+    best = 0
+    for table in product(range(choices), repeat=2 * trials - 1):
+        successes = 0
+        for hidden in range(choices):
+            success = False
+            for trial in range(trials):
+                success = table[0 if trial == 0 else 2 * trial - 1 + success] == hidden
+                successes += success
+        best = max(best, successes)
+    assert sum(optimal_scores(choices, trials, "trial_features")) == pytest.approx(best / choices)
+
+
+def successes_of(task, batch):
+    """(trials, worlds) bool, of the episode that every world is at the start of, which a `LaneDriver` plays."""
+    driver = LaneDriver(batch)
+    successes, goes_on = np.zeros((task.config.max_trials, batch.num_worlds), bool), np.ones(batch.num_worlds, bool)
+    for _ in range(task.config.max_trials * (task.config.trial_steps + 1)):
+        batch.step(driver.act_all())
+        goes_on &= ~batch.first
+        successes[batch.trial_index, np.arange(batch.num_worlds)] |= goes_on & (batch.outcome == 1)
+    return successes
+
+
+@pytest.mark.parametrize("exits", [2, 3, 4, 5])
+def test_an_exit_is_reached_in_every_trial_of_an_episode_that_rewards_it_and_in_no_other(exits):
+    task = hidden_exit(exits, trials=2, seeds=range(12))
+    for choice in range(exits):
+        chosen = [replace(scene, objects=replace(scene.objects, goal_m=scene.candidate_goals_m[choice:choice + 1]))
+                  for scene in task.scenes]
+        with Batch(chosen, num_worlds=48, config=task.config, seed=3) as batch:
+            batch.reset()
+            drawn = np.stack([batch.trial_state(world)["goal_m"][0] for world in range(48)])
+            aims = np.stack([chosen[scene].objects.goal_m[0] for scene in batch.scene_index])
+            rewarded = (drawn == aims).all(axis=1)
+            successes = successes_of(task, batch)
+        assert 0 < rewarded.sum() < 48
+        assert (successes == rewarded).all()
+
+
+def test_each_exit_is_the_goal_equally_often_and_the_draw_changes_nothing_else():
+    task = hidden_exit(3, trials=1, seeds=range(4))
+    with Batch(task.scenes, num_worlds=3000, config=task.config, seed=5) as batch, \
+            Batch([replace(scene, candidate_goals_m=scene.candidate_goals_m[:0]) for scene in task.scenes],
+                  num_worlds=3000, config=task.config, seed=5) as plain:
+        batch.reset()
+        plain.reset()
+        assert (batch.scene_index == plain.scene_index).all()
+        goals = np.stack([batch.trial_state(world)["goal_m"][0] for world in range(3000)])
+        candidates = np.stack([task.scenes[scene].candidate_goals_m for scene in batch.scene_index])
+        drawn = (goals[:, None] == candidates).all(axis=2).argmax(axis=1)
+        counts = np.bincount(drawn + 3 * batch.scene_index, minlength=12)
+    # 99.9% of chi-square with 11 degrees of freedom.
+    assert ((counts - 250) ** 2 / 250).sum() < 31.3
+
+
+def test_equal_actions_give_equal_observations_until_an_exit_is_reached():
+    """So the first observation, and all others before a trial is decided, predict the hidden exit at chance."""
+    task = hidden_exit(3, seeds=[7])
+    with Batch(task.scenes, num_worlds=64, config=task.config, seed=1) as batch:
+        batch.reset()
+        goals = {tuple(batch.trial_state(world)["goal_m"][0]) for world in range(64)}
+        assert len(goals) == 3
+        straight = np.full(64, 3 * 13 + 6)
+        for _ in range(20):
+            assert (batch.observations == batch.observations[0]).all()
+            batch.step(straight)
+
+
+@pytest.mark.parametrize(("reveal_s", "observed"), [(0.0, 0), (0.6, 4), (6.0, 31)])
+def test_the_goal_is_observed_in_the_last_reveal_s_of_each_trial(reveal_s, observed):
+    """Of the 31 observations of a trial of 30 steps of 0.2 s; with 0, not even in the last."""
+    task = hidden_exit(3, trials=2, seeds=[0], reveal_s=reveal_s)
+    config = task.config.replace(on_offroad="ignore", on_goal="ignore")
+    with Batch(task.scenes, num_worlds=1, config=config, seed=2) as batch:
+        distance = batch.observation_layout()["ego/goal_distance"].slice
+        batch.reset()
+        shown = []
+        for _ in range(2 * config.trial_steps + 1):
+            shown.append(batch.observations[0, distance][0] > 0)
+            batch.step([0])
+    per_trial = [False] * (31 - observed) + [True] * observed
+    assert shown == (per_trial + per_trial)[:len(shown)]
+
+
+@pytest.mark.parametrize("exits", [2, 3, 4, 5])
+def test_a_trial_is_too_short_for_two_exits(exits):
+    task = hidden_exit(exits)
+    reach_m = task.config.dynamics.max_speed_mps * task.config.trial_steps * task.config.dt_s
+    for scene in task.scenes:
+        roads, radius_m = scene.roads, task.config.goal_radius_m
+        edge = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[-2]:roads.start[-1]].astype(np.float64)
+        start_m, goal_m = -float(scene.objects.x_m[0, 0]), np.linalg.norm(scene.candidate_goals_m, axis=1)
+        # The third point after each arm is the corner of two arms; a car cannot change arms farther out than it.
+        corner_m = np.linalg.norm(edge[2::3], axis=1)
+        for i in range(exits - 1):
+            first_m = start_m + goal_m[i] - radius_m
+            assert first_m < reach_m
+            assert first_m + goal_m[i] + goal_m[i + 1] - 2 * (corner_m[i] + radius_m) > reach_m
+
+
+def test_a_file_cannot_hold_candidate_goals(tmp_path):
+    with pytest.raises(SceneError, match="scene 'exits/0' has 3 candidate goals; a .drv file cannot hold any"):
+        save_scene(generate_scene("exits"), tmp_path / "exits.drv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(SceneError, match="exits is 6; it must be a whole number from 2 to 5"):
+        hidden_exit(6)
+    with pytest.raises(ConfigError, match="trials is 0; it must be a whole number from 1 to 5"):
+        hidden_exit(trials=0)
+    with pytest.raises(ConfigError, match="knowledge is 'all'; it must be one of 'memory'"):
+        optimal_scores(3, 3, "all")
+    assert set(hidden_exit(2, 2, range(1)).optimal_scores) == set(KNOWLEDGE)
