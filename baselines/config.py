@@ -18,8 +18,8 @@ SEED_LIMIT = 2**63 - 1
 multiples of a rank's stride, stay in that range."""
 
 
-def _check(name: str, value, fits: bool, allowed: str) -> None:
-    if not fits:
+def _check(name: str, value, is_valid: bool, allowed: str) -> None:
+    if not is_valid:
         raise ConfigError(f"{name} is {value_text(value)}; it must be {allowed}")
 
 

@@ -21,7 +21,7 @@ from drive_env import Batch, DriveConfig, Figure, Scene, trial_metrics
 
 from .policy.model import Policy
 from .rollout.batches import scenes_of
-from .tools.checkpoint import check_fits, load_policy, named
+from .tools.checkpoint import check_fits, checkpoint_at, load_policy
 from .tools.dist import join
 
 WORLDS_AT_ONCE = 64
@@ -39,10 +39,10 @@ def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: i
     """`trial_metrics` over one episode of every scene: each of the `max_trials` trials of each agent once."""
     records, agents = [], 0
     for start in range(0, len(scenes), WORLDS_AT_ONCE):
-        some = scenes[start : start + WORLDS_AT_ONCE]
+        chunk = scenes[start : start + WORLDS_AT_ONCE]
         # With as many consecutive world ids as scenes, "cycle" gives each scene to one world.
-        with Batch(some, num_worlds=len(some), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
-                   world_ids=range(start, start + len(some)), trial_records=drive.max_trials) as batch:
+        with Batch(chunk, num_worlds=len(chunk), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
+                   world_ids=range(start, start + len(chunk)), trial_records=drive.max_trials) as batch:
             records.append(_first_episodes(batch, make_act(batch)))
             records[-1]["agent"] += agents  # numbered through all batches
             agents += batch.num_agents
@@ -141,18 +141,18 @@ def main() -> None:
             device: a device of torch, or auto.
         """
         try:
-            where, checkpoint = join(device).device, named(checkpoint)
-            policy, config = load_policy(checkpoint, where)
+            torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
+            policy, config = load_policy(checkpoint, torch_device)
             chosen = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
             env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
-            found = scenes_of(env, first_seed)
-            with Batch(found, config=env.drive, seed=seed) as batch:  # checks every scene before any is played
+            all_scenes = scenes_of(env, first_seed)
+            with Batch(all_scenes, config=env.drive, seed=seed) as batch:  # checks all scenes before the evaluation
                 check_fits(checkpoint, batch)
         except ValueError as error:  # from checkpoint or scenes; the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")
-        trained = evaluate(PolicyRunner(policy, where, deterministic), found, env.drive, seed)
-        random = evaluate(random_policy(seed), found, env.drive, seed)
-        table = Table(title=f"{checkpoint.name} on {len(found)} scenes")
+        trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, env.drive, seed)
+        random = evaluate(random_policy(seed), all_scenes, env.drive, seed)
+        table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
         for column in ("metric", "policy", "random policy", "n"):
             table.add_column(column, justify="left" if column == "metric" else "right")
         for name, figure in trained.items():

@@ -33,22 +33,22 @@ def plain(name: str, value: Any, kind: Any) -> Any:
         ConfigError: the value is of another type.
     """
     try:
-        return _fitted(value, kind)
+        return _converted(value, kind)
     except (TypeError, OverflowError):
         raise ConfigError(f"{name} is {value_text(value)}; it must be {_words(kind)}") from None
 
 
-def _fitted(value: Any, kind: Any) -> Any:
+def _converted(value: Any, kind: Any) -> Any:
     """As `plain`, but raises a TypeError or an OverflowError."""
     value, origin, parts = _unwrapped(value), get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _fitted_to_one(value, parts)
+        return _converted_to_one(value, parts)
     if origin is Literal and isinstance(value, str) and value in parts:
         return str.__str__(value)
     if origin is tuple and isinstance(value, (list, tuple)):
-        return tuple(_fitted(part, parts[0]) for part in value)
+        return tuple(_converted(part, parts[0]) for part in value)
     if origin is dict and isinstance(value, Mapping):
-        return {_fitted(key, parts[0]): _fitted(part, parts[1]) for key, part in value.items()}
+        return {_converted(key, parts[0]): _converted(part, parts[1]) for key, part in value.items()}
     if kind is str and isinstance(value, (str, os.PathLike)) and isinstance(path := os.fspath(value), str):
         return str.__str__(path)
     if kind in (bool, NoneType) and isinstance(value, kind):
@@ -59,11 +59,11 @@ def _fitted(value: Any, kind: Any) -> Any:
     raise TypeError
 
 
-def _fitted_to_one(value: Any, kinds: tuple) -> Any:
+def _converted_to_one(value: Any, kinds: tuple) -> Any:
     """Converted to the value's own type if it is among `kinds`, else to the first that fits: 1.0 stays a float."""
     for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
         try:
-            return _fitted(value, kind)
+            return _converted(value, kind)
         except (TypeError, OverflowError):
             pass
     raise TypeError

@@ -120,6 +120,8 @@ class Run:
         if lost:
             raise self._claim.lock.error()
         self.done = bool(finished or self._signal)
+
+        # Log, and evaluate where it is due.
         if ranks.is_main:
             self._log.write("update", self.counters, metrics)
             if self._on_update:
@@ -127,6 +129,8 @@ class Run:
             if not self._signal and (self.done or run.evaluate_updates and update % run.evaluate_updates == 0):
                 runner = PolicyRunner(self._policy, ranks.device)
                 self._interrupts.run_interruptible(lambda: self._evaluate("evaluation", runner))
+
+        # Save where it is due.
         if self.done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
             ranks.on_main(self._claim.check)
             self._checkpoint = checkpoint.save(Path(run.folder), self.config, self._policy, self._optimizer,

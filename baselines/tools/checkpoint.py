@@ -30,14 +30,14 @@ from ..policy.model import Policy
 from ..rollout.collector import Collector
 from .checkpoint_config import FROZEN, OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, config_from_json, rank_file, read_about
 from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors
-from .checkpoint_folder import checkpoints, named, newest, update_of
+from .checkpoint_folder import checkpoint_at, checkpoints, newest, update_of
 from .checkpoint_semantics import action_semantics, layout_hash, layout_of, space_of
 from .checkpoint_values import check_values, moment_ranges, rollout_ranges
 from .checkpoint_writing import save
 from .dist import Ranks
 
-__all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoints", "config_from_json",
-           "load_policy", "load_rollout", "load_weights", "named", "newest", "resumable", "save"]
+__all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoint_at", "checkpoints",
+           "config_from_json", "load_policy", "load_rollout", "load_weights", "newest", "resumable", "save"]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -48,20 +48,20 @@ T = TypeVar("T", bound=Callable[..., Any])
 def suggests_another(read: T) -> T:
     """Decorates a reader of checkpoints: the error of a damaged one names the newest intact one of its run."""
     @wraps(read)
-    def reader(place, *args, **options):
+    def reader(path, *args, **options):
         try:
-            return read(Path(place), *args, **options)
+            return read(Path(path), *args, **options)
         except DamagedError as error:
-            raise CheckpointError(f"{error}{_suggestion(Path(place))}") from None
+            raise CheckpointError(f"{error}{_suggestion(Path(path))}") from None
     return reader
 
 
-def _suggestion(place: Path) -> str:
-    if update_of(place) is None:
+def _suggestion(path: Path) -> str:
+    if update_of(path) is None:
         return ""
-    for other in reversed(checkpoints(place.parent)):
+    for other in reversed(checkpoints(path.parent)):
         try:
-            if other.name == place.name:
+            if other.name == path.name:
                 continue
             _check_whole(other)
         except CheckpointError:
@@ -71,23 +71,23 @@ def _suggestion(place: Path) -> str:
     return "; the run has no intact checkpoint"
 
 
-def _check_whole(place: Path) -> None:
+def _check_whole(path: Path) -> None:
     """Raises a CheckpointError unless every file of a checkpoint can be read."""
-    found = read_about(place)
-    _weights(place, found)
+    found = read_about(path)
+    _weights(path, found)
     for name, digest in found["files"].items():
         if name != WEIGHTS:
-            read_tensors(place, name, digest)
+            read_tensors(path, name, digest)
 
 
-def _weights(place: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
+def _weights(path: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
     """The weights, checked against the policy that config.json describes."""
-    tensors = read_tensors(place, WEIGHTS, found["files"][WEIGHTS])
-    layers = config_from_json(found["config"], found["schema"], place).model.layers
+    tensors = read_tensors(path, WEIGHTS, found["files"][WEIGHTS])
+    layers = config_from_json(found["config"], found["schema"], path).model.layers
     if layers > len(tensors):  # checked first: building a policy with so many layers could take forever
-        raise damaged(place, f"{WEIGHTS} has {len(tensors)} tensors; config.model.layers is {layers}")
-    check_tensors(place, WEIGHTS, tensors, _policy(place, found, "meta").state_dict())
-    check_values(place, WEIGHTS, tensors)
+        raise damaged(path, f"{WEIGHTS} has {len(tensors)} tensors; config.model.layers is {layers}")
+    check_tensors(path, WEIGHTS, tensors, _policy(path, found, "meta").state_dict())
+    check_values(path, WEIGHTS, tensors)
     return tensors
 
 
@@ -95,17 +95,17 @@ def _weights(place: Path, found: Mapping[str, Any]) -> dict[str, Tensor]:
 
 
 @suggests_another
-def about(place: Path) -> dict[str, Any]:
+def about(path: Path) -> dict[str, Any]:
     """The config.json of a checkpoint, every field checked.
 
     Raises:
         CheckpointError: it is missing, damaged, of another version, or has another position encoding.
     """
-    return read_about(place)
+    return read_about(path)
 
 
 @suggests_another
-def load_policy(place: Path, device: torch.device | str = "cpu",
+def load_policy(path: Path, device: torch.device | str = "cpu",
                 precision: str | None = None) -> tuple[Policy, TrainConfig]:
     """The policy of a checkpoint, and its config.
 
@@ -115,22 +115,22 @@ def load_policy(place: Path, device: torch.device | str = "cpu",
     Raises:
         CheckpointError: the checkpoint is missing, damaged, or of another version.
     """
-    found = read_about(place)
-    tensors = _weights(place, found)
-    policy = _policy(place, found, "cpu", precision)
+    found = read_about(path)
+    tensors = _weights(path, found)
+    policy = _policy(path, found, "cpu", precision)
     policy.load_state_dict(tensors)
-    return policy.to(device), config_from_json(found["config"], found["schema"], place)
+    return policy.to(device), config_from_json(found["config"], found["schema"], path)
 
 
-def _policy(place: Path, found: Mapping[str, Any], device: str, precision: str | None = None) -> Policy:
+def _policy(path: Path, found: Mapping[str, Any], device: str, precision: str | None = None) -> Policy:
     """A policy of the shape that config.json describes; on the device "meta" without allocating its parameters."""
-    config, meant = config_from_json(found["config"], found["schema"], place), found["semantics"]
-    layout, space = layout_of(place, meant), space_of(place, meant)
+    config, meant = config_from_json(found["config"], found["schema"], path), found["semantics"]
+    layout, space = layout_of(path, meant), space_of(path, meant)
     try:
         with torch.device(device):
             return Policy(layout, space, config.model, precision or found["precision"])
     except (KeyError, ValueError, TypeError, RuntimeError) as error:
-        raise damaged(place, f"config.json: config.model and semantics.layout make no policy: {printable(str(error))}"
+        raise damaged(path, f"config.json: config.model and semantics.layout make no policy: {printable(str(error))}"
                       ) from None
 
 
@@ -140,16 +140,16 @@ def _filled(layout: Mapping[str, Feature]) -> dict[str, Feature]:
 
 
 @suggests_another
-def check_fits(place: Path, batch: Batch) -> None:
+def check_fits(path: Path, batch: Batch) -> None:
     """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
-    meant = read_about(place)["semantics"]
-    if layout_hash(_filled(layout_of(place, meant))) != layout_hash(_filled(batch.observation_layout())):
-        raise CheckpointError(f"{os.fspath(place)!r} was trained on other observations than those of this batch")
+    meant = read_about(path)["semantics"]
+    if layout_hash(_filled(layout_of(path, meant))) != layout_hash(_filled(batch.observation_layout())):
+        raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch")
     here, trained = action_semantics(batch.config, batch.single_action_space), meant["actions"]
     for name in sorted(here.keys() | trained.keys()):
         was, now = trained.get(name, "bicycle"), here.get(name, "bicycle")
         if was != now:
-            raise CheckpointError(f"{os.fspath(place)!r} was trained with actions of {name} {was!r}; this batch has "
+            raise CheckpointError(f"{os.fspath(path)!r} was trained with actions of {name} {was!r}; this batch has "
                                   f"{now!r}")
 
 
@@ -164,42 +164,42 @@ def _differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:
 
 
 @suggests_another
-def resumable(place: Path, config: TrainConfig) -> dict[str, int]:
+def resumable(path: Path, config: TrainConfig) -> dict[str, int]:
     """The counters of a checkpoint from which this config can resume.
 
     Raises:
         CheckpointError: the checkpoint is damaged or of another version, or its model or env differ.
     """
-    _check_whole(place)
-    found = read_about(place)
-    then = config_from_json(found["config"], found["schema"], place)
+    _check_whole(path)
+    found = read_about(path)
+    then = config_from_json(found["config"], found["schema"], path)
     drive = then.env.drive.replace(observation={"road_memory_mib": config.env.drive.observation.road_memory_mib})
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # they do not change results
     for part in ("model", "env"):
         for name, was, now in _differences(part, getattr(then, part), getattr(config, part)):
-            raise _unequal(place, name, was, now)
+            raise _unequal(path, name, was, now)
     return found["counters"]
 
 
-def _unequal(place: Path, name: str, was: Any, now: Any) -> CheckpointError:
+def _unequal(path: Path, name: str, was: Any, now: Any) -> CheckpointError:
     return CheckpointError(
-        f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; to resume they must be equal")
+        f"{os.fspath(path)!r} has {name} {was!r}, this config {now!r}; to resume they must be equal")
 
 
 @suggests_another
-def load_weights(place: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
+def load_weights(path: Path, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
     """Loads the weights and the optimiser state of a checkpoint.
 
     Raises:
         CheckpointError: one of the files is damaged, or does not fit.
     """
-    files = read_about(place)["files"]
-    weights = read_tensors(place, WEIGHTS, files[WEIGHTS])
-    check_tensors(place, WEIGHTS, weights, policy.state_dict())
-    check_values(place, WEIGHTS, weights)
-    tensors = read_tensors(place, OPTIMIZER, files[OPTIMIZER])
-    check_tensors(place, OPTIMIZER, tensors, _expected_moments(tensors, optimizer))
-    check_values(place, OPTIMIZER, tensors, moment_ranges(tensors))
+    files = read_about(path)["files"]
+    weights = read_tensors(path, WEIGHTS, files[WEIGHTS])
+    check_tensors(path, WEIGHTS, weights, policy.state_dict())
+    check_values(path, WEIGHTS, weights)
+    tensors = read_tensors(path, OPTIMIZER, files[OPTIMIZER])
+    check_tensors(path, OPTIMIZER, tensors, _expected_moments(tensors, optimizer))
+    check_values(path, OPTIMIZER, tensors, moment_ranges(tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         index, _, name = key.partition(".")
@@ -217,7 +217,7 @@ def _expected_moments(found: Mapping[str, Tensor], optimizer: torch.optim.Optimi
 
 
 @suggests_another
-def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
+def load_rollout(path: Path, collector: Collector, ranks: Ranks) -> bool:
     """Loads this rank's batches, KV cache and random state, so that the rollout continues bit for bit.
 
     Returns:
@@ -227,41 +227,46 @@ def load_rollout(place: Path, collector: Collector, ranks: Ranks) -> bool:
     Raises:
         CheckpointError: the file is damaged, or was written with other scenes or settings of the rollout.
     """
-    found, name = read_about(place), rank_file(ranks.rank)
+    # A file for this rank, written by as many ranks.
+    found, name = read_about(path), rank_file(ranks.rank)
     if ranks.device.type != "cpu" or name not in found["files"] or found["ranks"] != ranks.count:
         return False
-    tensors = read_tensors(place, name, found["files"][name])
+
+    # Settings and scenes are compared before shapes, which depend on them.
+    tensors = read_tensors(path, name, found["files"][name])
     own = collector.state()
-    _check_settings(place, found, collector)
-    _check_scenes(place, tensors, own)
-    check_tensors(place, name, tensors, own | {RANDOM: torch.get_rng_state()})
-    check_values(place, name, tensors, rollout_ranges(tensors, collector, found["counters"]["env_steps"]))
+    _check_settings(path, found, collector)
+    _check_scenes(path, tensors, own)
+    check_tensors(path, name, tensors, own | {RANDOM: torch.get_rng_state()})
+    check_values(path, name, tensors, rollout_ranges(tensors, collector, found["counters"]["env_steps"]))
+
+    # The values are checked once more by the batches and by torch.
     try:
         collector.load(tensors)
     except CallError as error:
-        raise damaged(place, f"{name}: {error}") from None
+        raise damaged(path, f"{name}: {error}") from None
     try:
         torch.set_rng_state(tensors[RANDOM])
     except RuntimeError as error:
-        raise damaged(place, f"{name}: {RANDOM!r} is no state of torch's random number generator: {error}") from None
+        raise damaged(path, f"{name}: {RANDOM!r} is no state of torch's random number generator: {error}") from None
     return True
 
 
-def _check_settings(place: Path, found: Mapping[str, Any], collector: Collector) -> None:
+def _check_settings(path: Path, found: Mapping[str, Any], collector: Collector) -> None:
     """Raises a CheckpointError if a setting differs that the shape of a rollout's state depends on."""
-    then = config_from_json(found["config"], found["schema"], place).ppo
+    then = config_from_json(found["config"], found["schema"], path).ppo
     for name, was, now in (
             ("ppo.rollout_steps", then.rollout_steps, collector.rollout_steps),
             ("ppo.recompute_context", then.recompute_context, collector.history is not None),
             ("run.precision", found["precision"], collector.policy.precision)):
         if was != now:
-            raise _unequal(place, name, was, now)
+            raise _unequal(path, name, was, now)
 
 
-def _check_scenes(place: Path, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+def _check_scenes(path: Path, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
     """Raises a CheckpointError if hashes of scenes differ; checked before shapes, which depend on scenes."""
     for key in own:
         if key.endswith("/scenes") and key in tensors and tensors[key].dtype == own[key].dtype \
                 and tensors[key].shape == own[key].shape and not torch.equal(own[key], tensors[key]):
-            raise CheckpointError(f"{os.fspath(place)!r} was written with other scenes than this config now has; "
+            raise CheckpointError(f"{os.fspath(path)!r} was written with other scenes than this config now has; "
                                   "to resume they must be equal")

@@ -45,61 +45,61 @@ def rank_file(rank: int) -> str:
     return f"rank-{rank}.safetensors"
 
 
-def read_about(place: Path) -> dict[str, Any]:
+def read_about(path: Path) -> dict[str, Any]:
     """The config.json of a checkpoint, every field checked.
 
     Raises:
         CheckpointError: it is missing, damaged, or of an unknown version.
     """
-    found = read_json(place, "config.json")
+    found = read_json(path, "config.json")
     missing = [key for key in KEYS if not isinstance(found, dict) or key not in found]
     if missing:
-        raise DamagedError(f"{os.fspath(place)!r} is no checkpoint: its config.json has no {missing[0]!r}")
-    config = config_from_json(found["config"], found["schema"], place)
-    _check_counters(place, found["counters"])
+        raise DamagedError(f"{os.fspath(path)!r} is no checkpoint: its config.json has no {missing[0]!r}")
+    config = config_from_json(found["config"], found["schema"], path)
+    _check_counters(path, found["counters"])
     if type(found["ranks"]) is not int or not 1 <= found["ranks"] <= RANK_LIMIT:
-        raise damaged(place, f"config.json: ranks is {value_text(found['ranks'])}; it must be a whole number from 1 to "
-                             f"{RANK_LIMIT}")
+        raise damaged(path, f"config.json: ranks is {value_text(found['ranks'])}; it must be a whole number from 1 to "
+                            f"{RANK_LIMIT}")
     if found["precision"] not in PRECISIONS:
-        raise damaged(place, f"config.json: precision is {value_text(found['precision'])}; it must be one of "
-                             f"{', '.join(map(repr, PRECISIONS))}")
-    _check_files(place, found)
-    check_semantics(place, found["semantics"], config)
+        raise damaged(path, f"config.json: precision is {value_text(found['precision'])}; it must be one of "
+                            f"{', '.join(map(repr, PRECISIONS))}")
+    _check_files(path, found)
+    check_semantics(path, found["semantics"], config)
     return found
 
 
-def _check_counters(place: Path, counters: Any) -> None:
+def _check_counters(path: Path, counters: Any) -> None:
     if not isinstance(counters, dict):
-        raise damaged(place, f"config.json: counters is {value_text(counters)}; it must be an object")
+        raise damaged(path, f"config.json: counters is {value_text(counters)}; it must be an object")
     for name in COUNTERS:
         if name not in counters:
-            raise damaged(place, f"config.json: counters lacks {name!r}")
+            raise damaged(path, f"config.json: counters lacks {name!r}")
         if type(counters[name]) is not int or not 0 <= counters[name] < 1 << 63:
-            raise damaged(place, f"config.json: counters.{name} is {value_text(counters[name])}; it must be a whole "
-                                 "number from 0 to 2**63 - 1")
-    if unknown := counters.keys() - set(COUNTERS):
-        raise damaged(place, f"config.json: counters has {value_text(min(unknown))}, which is unknown")
-    if update_of(place) not in (None, counters["update"]):
-        raise damaged(place, f"config.json: counters.update is {counters['update']}; the name of its folder "
-                             f"says {update_of(place)}")
+            raise damaged(path, f"config.json: counters.{name} is {value_text(counters[name])}; it must be a whole "
+                                "number from 0 to 2**63 - 1")
+    if extra := counters.keys() - set(COUNTERS):
+        raise damaged(path, f"config.json: counters has {value_text(min(extra))}, which is unknown")
+    if update_of(path) not in (None, counters["update"]):
+        raise damaged(path, f"config.json: counters.update is {counters['update']}; the name of its folder "
+                            f"says {update_of(path)}")
 
 
-def _check_files(place: Path, found: dict[str, Any]) -> None:
+def _check_files(path: Path, found: dict[str, Any]) -> None:
     """`files` names weights and optimiser, and the files of all ranks or of none."""
     files, ranks = found["files"], [rank_file(rank) for rank in range(found["ranks"])]
     if not isinstance(files, dict) or set(files) not in ({WEIGHTS, OPTIMIZER}, {WEIGHTS, OPTIMIZER, *ranks}):
-        raise damaged(place, f"config.json: files is {value_text(files)}; it must name {WEIGHTS}, {OPTIMIZER}, and the "
-                             f"files of all {found['ranks']} ranks or of none")
-    for file in place.glob("rank-*.safetensors"):
+        raise damaged(path, f"config.json: files is {value_text(files)}; it must name {WEIGHTS}, {OPTIMIZER}, and the "
+                            f"files of all {found['ranks']} ranks or of none")
+    for file in path.glob("rank-*.safetensors"):
         if file.name not in files:
-            raise damaged(place, f"config.json: files does not name {value_text(file.name)}, which exists")
+            raise damaged(path, f"config.json: files does not name {value_text(file.name)}, which exists")
     for name, digest in files.items():
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise damaged(place, f"config.json: files.{name} is {value_text(digest)}; it must be a SHA-256 of 64 "
-                                 "digits")
+            raise damaged(path, f"config.json: files.{name} is {value_text(digest)}; it must be a SHA-256 of 64 "
+                                "digits")
 
 
-def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainConfig:
+def config_from_json(found: Any, version: Any, path: Path | str = "") -> TrainConfig:
     """The config of a checkpoint of that version; missing fields get the values frozen for it.
 
     Raises:
@@ -107,38 +107,38 @@ def config_from_json(found: Any, version: Any, place: Path | str = "") -> TrainC
     """
     known = ", ".join(map(str, FROZEN))
     if type(version) is not int:  # True and 1.0 equal 1
-        raise damaged(place, f"config.json: schema is {value_text(version)}; this version reads {known}")
+        raise damaged(path, f"config.json: schema is {value_text(version)}; this version reads {known}")
     if version not in FROZEN:
-        raise unknown(place, f"schema is {value_text(version)}; this version reads {known}")
-    return _build(place, TrainConfig(), "", found, json.loads(FROZEN[version].read_text()))
+        raise unknown(path, f"schema is {value_text(version)}; this version reads {known}")
+    return _build(path, TrainConfig(), "", found, json.loads(FROZEN[version].read_text()))
 
 
-def _build(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> Any:
+def _build(path: Path | str, default: Any, prefix: str, found: Any, frozen: Mapping[str, Any]) -> Any:
     """A config like `default` with the fields in `found`, else in `frozen`; nested configs are built recursively."""
-    values = _values(place, default, path, found, frozen)
+    values = _values(path, default, prefix, found, frozen)
     try:
         return type(default)(**values)
     except (TypeError, ValueError, OverflowError) as error:
-        raise damaged(place, f"config.json: config.{path}{error}") from None
+        raise damaged(path, f"config.json: config.{prefix}{error}") from None
 
 
-def _values(place: Path | str, default: Any, path: str, found: Any, frozen: Mapping[str, Any]) -> dict[str, Any]:
+def _values(path: Path | str, default: Any, prefix: str, found: Any, frozen: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a config's fields. Configs nested in a `DriveConfig` stay dicts, so that its errors name the path.
     """
     if not isinstance(found, Mapping):
-        raise damaged(place, f"config.json: config{'.' * bool(path)}{path[:-1]} is {value_text(found)}; it must be an "
-                             "object")
+        raise damaged(path, f"config.json: config{'.' * bool(prefix)}{prefix[:-1]} is {value_text(found)}; it must be "
+                            "an object")
     known = [field.name for field in dataclasses.fields(default)]
     for name in found:
         if name not in known:
-            raise unknown(place, f"config has {path}{printable(name)}, which is unknown")
+            raise unknown(path, f"config has {prefix}{printable(name)}, which is unknown")
     values = {}
     for name in known:
         if name not in found and name not in frozen:
-            raise unknown(place, f"config lacks {path}{name}, and its schema has no value for it")
+            raise unknown(path, f"config lacks {prefix}{name}, and its schema has no value for it")
         value, nested = found[name] if name in found else frozen[name], getattr(default, name)
         if dataclasses.is_dataclass(nested):
             build = _values if isinstance(default, DriveConfig) else _build
-            value = build(place, nested, f"{path}{name}.", found.get(name, {}), frozen.get(name, {}))
+            value = build(path, nested, f"{prefix}{name}.", found.get(name, {}), frozen.get(name, {}))
         values[name] = tuple(value) if isinstance(value, list) else value
     return values

@@ -32,24 +32,24 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def damaged(place: Path, what: str) -> DamagedError:
-    return DamagedError(f"{os.fspath(place)!r} is damaged: {what}")
+def damaged(path: Path, what: str) -> DamagedError:
+    return DamagedError(f"{os.fspath(path)!r} is damaged: {what}")
 
 
-def unknown(place: Path, what: str) -> CheckpointError:
-    return CheckpointError(f"{os.fspath(place)!r} is of another version: config.json: {what}")
+def unknown(path: Path, what: str) -> CheckpointError:
+    return CheckpointError(f"{os.fspath(path)!r} is of another version: config.json: {what}")
 
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def read_json(place: Path, name: str) -> Any:
+def read_json(path: Path, name: str) -> Any:
     """The contents of a JSON file of a checkpoint."""
     try:
-        return json.loads((place / name).read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        return json.loads((path / name).read_text(encoding="utf-8"), object_pairs_hook=_unique)
     except (OSError, ValueError, RecursionError) as error:
-        raise DamagedError(f"{os.fspath(place)!r} is no checkpoint, and no folder of a run with one: {name} cannot be "
+        raise DamagedError(f"{os.fspath(path)!r} is no checkpoint, and no folder of a run with one: {name} cannot be "
                            f"read: {reason(error)}") from None
 
 
@@ -62,36 +62,36 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_tensors(place: Path, name: str, digest: str) -> dict[str, Tensor]:
+def read_tensors(path: Path, name: str, digest: str) -> dict[str, Tensor]:
     """The tensors in a file of a checkpoint.
 
     Args:
         digest: SHA-256 of the file as it was written.
     """
     try:
-        data = (place / name).read_bytes()
+        data = (path / name).read_bytes()
     except OSError as error:
-        raise damaged(place, f"{name} cannot be read: {reason(error)}") from None
+        raise damaged(path, f"{name} cannot be read: {reason(error)}") from None
     if (now := hashlib.sha256(data).hexdigest()) != digest:
-        raise damaged(place, f"{name}, {len(data)} bytes, has the SHA-256 {now[:12]}...; config.json says "
-                             f"{digest[:12]}...")
+        raise damaged(path, f"{name}, {len(data)} bytes, has the SHA-256 {now[:12]}...; config.json says "
+                            f"{digest[:12]}...")
     try:
         return load(data)
     except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise damaged(place, f"{name}, {len(data)} bytes, is no safetensors file: {reason(error)}") from None
+        raise damaged(path, f"{name}, {len(data)} bytes, is no safetensors file: {reason(error)}") from None
 
 
-def check_tensors(place: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+def check_tensors(path: Path, name: str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """Raises a DamagedError unless `found` has the names, types and shapes of `wanted`."""
     for key in wanted:
         if key not in found:
-            raise damaged(place, f"{name} lacks {key!r}")
+            raise damaged(path, f"{name} lacks {key!r}")
     for key, tensor in found.items():
         if key not in wanted:
-            raise damaged(place, f"{name} has {value_text(key)}, which config.json does not describe")
+            raise damaged(path, f"{name} has {value_text(key)}, which config.json does not describe")
         if _signature(tensor) != _signature(wanted[key]):
-            raise damaged(place, f"{name}: {key!r} is {_signature(tensor)}; config.json requires "
-                                 f"{_signature(wanted[key])}")
+            raise damaged(path, f"{name}: {key!r} is {_signature(tensor)}; config.json requires "
+                                f"{_signature(wanted[key])}")
 
 
 def _signature(tensor: Tensor) -> str:

@@ -13,10 +13,10 @@ NAME = re.compile(r"update-([0-9]{8,})")
 """The name of a checkpoint in the folder of its run."""
 
 
-def update_of(place: Path) -> int | None:
+def update_of(path: Path) -> int | None:
     """The update in the name of a checkpoint's folder; None for folders of other names."""
-    found = NAME.fullmatch(place.name)
-    return int(found[1]) if found and f"update-{int(found[1]):08d}" == place.name else None
+    found = NAME.fullmatch(path.name)
+    return int(found[1]) if found and f"update-{int(found[1]):08d}" == path.name else None
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -34,10 +34,10 @@ def newest(folder: Path) -> Path:
     return found[-1]
 
 
-def named(place: Path) -> Path:
+def checkpoint_at(path: Path) -> Path:
     """The checkpoint at a path passed by a user: the path itself, or the newest one if it is the folder of a run."""
-    own = (Path(place) / "config.json").is_file()
-    return place if own or not checkpoints(place) else newest(place)
+    own = (Path(path) / "config.json").is_file()
+    return path if own or not checkpoints(path) else newest(path)
 
 
 def delete(path: Path) -> None:

@@ -62,52 +62,52 @@ def space_to_json(space: spaces.Space) -> dict[str, Any]:
 # ---- reading ----
 
 
-def check_semantics(place: Path, found: Any, config: TrainConfig) -> None:
+def check_semantics(path: Path, found: Any, config: TrainConfig) -> None:
     """Raises a CheckpointError unless inputs and outputs mean the same in this version and agree with the config."""
-    found = _object(place, "semantics", found)
+    found = _object(path, "semantics", found)
     if "positions" in found and isinstance(found["positions"], str) and found["positions"] != POSITIONS:
-        raise unknown(place, f"positions are {value_text(found['positions'])}; this version has {POSITIONS!r}")
-    meant = semantics(config, layout_of(place, found), space_of(place, found))
+        raise unknown(path, f"positions are {value_text(found['positions'])}; this version has {POSITIONS!r}")
+    meant = semantics(config, layout_of(path, found), space_of(path, found))
     for name, value in meant.items():
         if name in ("layout", "actions"):
             continue
-        if not _same(_entry(place, "semantics", found, name), value):
-            raise damaged(place, f"config.json: semantics.{name} is {value_text(found[name])}; its config and layout "
-                                 f"require {value!r}")
+        if not _same(_entry(path, "semantics", found, name), value):
+            raise damaged(path, f"config.json: semantics.{name} is {value_text(found[name])}; its config and layout "
+                                f"require {value!r}")
     for name, value in meant["actions"].items():
-        if not _same(_entry(place, "semantics.actions", found["actions"], name), value):
-            raise damaged(place, f"config.json: semantics.actions.{name} is {value_text(found['actions'][name])}; its "
-                                 f"config requires {value!r}")
+        if not _same(_entry(path, "semantics.actions", found["actions"], name), value):
+            raise damaged(path, f"config.json: semantics.actions.{name} is {value_text(found['actions'][name])}; its "
+                                f"config requires {value!r}")
 
 
-def layout_of(place: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
+def layout_of(path: Path, found: Mapping[str, Any]) -> dict[str, Feature]:
     """The layout of the observations that the policy was trained on; meanings are empty."""
-    features = _entry(place, "semantics", found, "layout")
+    features = _entry(path, "semantics", found, "layout")
     if not isinstance(features, list) or not features:
-        raise damaged(place, f"config.json: semantics.layout is {value_text(features)}; it must be a list of features")
+        raise damaged(path, f"config.json: semantics.layout is {value_text(features)}; it must be a list of features")
     layout = {}
     for index, feature in enumerate(features):
         where = f"semantics.layout[{index}]"
-        _object(place, where, feature)
+        _object(path, where, feature)
         for name, kind in FIELDS.items():
-            value = _entry(place, where, feature, name)
+            value = _entry(path, where, feature, name)
             if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-                raise damaged(place, f"config.json: {where}.{name} is {value_text(value)}; it must be of type "
-                                     f"{kind.__name__}")
-        if unknown := feature.keys() - FIELDS.keys():
-            raise damaged(place, f"config.json: {where} has {value_text(min(unknown))}, which is unknown")
+                raise damaged(path, f"config.json: {where}.{name} is {value_text(value)}; it must be of type "
+                                    f"{kind.__name__}")
+        if extra := feature.keys() - FIELDS.keys():
+            raise damaged(path, f"config.json: {where} has {value_text(min(extra))}, which is unknown")
         layout[feature["name"]] = Feature(**feature, meaning="")
     return layout
 
 
-def space_of(place: Path, found: Mapping[str, Any]) -> spaces.Space:
+def space_of(path: Path, found: Mapping[str, Any]) -> spaces.Space:
     """The space of the actions that the policy was trained on."""
-    actions = _object(place, "semantics.actions", _entry(place, "semantics", found, "actions"))
-    space = _object(place, "semantics.actions.space", _entry(place, "semantics.actions", actions, "space"))
+    actions = _object(path, "semantics.actions", _entry(path, "semantics", found, "actions"))
+    space = _object(path, "semantics.actions.space", _entry(path, "semantics.actions", actions, "space"))
     made = _space(*next(iter(space.items()))) if len(space) == 1 else None
     if made is None:
-        raise damaged(place, f"config.json: semantics.actions.space is {value_text(space)}; it must be a discrete, "
-                             "multi_discrete or box space")
+        raise damaged(path, f"config.json: semantics.actions.space is {value_text(space)}; it must be a discrete, "
+                            "multi_discrete or box space")
     return made
 
 
@@ -132,13 +132,13 @@ def _same(one: Any, other: Any) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _object(place: Path, name: str, found: Any) -> Mapping[str, Any]:
+def _object(path: Path, name: str, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise damaged(place, f"config.json: {name} is {value_text(found)}; it must be an object")
+        raise damaged(path, f"config.json: {name} is {value_text(found)}; it must be an object")
     return found
 
 
-def _entry(place: Path, where: str, found: Mapping[str, Any], name: str) -> Any:
+def _entry(path: Path, where: str, found: Mapping[str, Any], name: str) -> Any:
     if name not in found:
-        raise damaged(place, f"config.json: {where} lacks {name!r}")
+        raise damaged(path, f"config.json: {where} lacks {name!r}")
     return found[name]

@@ -16,19 +16,19 @@ Bound = float | Tensor
 """Of all entries of a tensor, or one that broadcasts to it."""
 
 
-def check_values(place: Path, name: str, tensors: Mapping[str, Tensor],
+def check_values(path: Path, name: str, tensors: Mapping[str, Tensor],
                  ranges: Mapping[str, tuple[Bound, Bound]] | None = None) -> None:
     """Raises a DamagedError unless every float is finite and every tensor named in `ranges` is within its range."""
     for key, tensor in tensors.items():
         if (wrong := ~tensor.isfinite()).any():
-            raise damaged(place, f"{name}: {key!r} has {tensor[wrong][0].item()}; every entry must be finite")
+            raise damaged(path, f"{name}: {key!r} has {tensor[wrong][0].item()}; every entry must be finite")
     for key, bounds in (ranges or {}).items():
         tensor = tensors[key]
         least, greatest = (torch.as_tensor(bound).expand_as(tensor) for bound in bounds)
         wrong = (tensor < least) | (tensor > greatest)
         if wrong.any():
             found, low, high = (one[wrong][0].item() for one in (tensor, least, greatest))
-            raise damaged(place, f"{name}: {key!r} has {found}; it must be from {low} to {high}")
+            raise damaged(path, f"{name}: {key!r} has {found}; it must be from {low} to {high}")
 
 
 def moment_ranges(tensors: Mapping[str, Tensor]) -> dict[str, tuple[Bound, Bound]]:

@@ -30,7 +30,7 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
         OSError: a file cannot be written, as on a full disk; earlier checkpoints are unchanged.
     """
     name = f"update-{counters['update']:08d}"
-    place, temporary = folder / name, folder / f".{name}.unfinished"
+    path, temporary = folder / name, folder / f".{name}.unfinished"
 
     def write_policy() -> None:
         delete(temporary)
@@ -53,8 +53,8 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
         (temporary / "config.json").write_text(json.dumps(about, indent=1))
         for file in temporary.iterdir():
             _flush(file)
-        delete(place)
-        os.replace(temporary, place)
+        delete(path)
+        os.replace(temporary, path)
         _flush(folder)
 
     try:
@@ -63,13 +63,13 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
         ranks.on_all(write_rollout)
         ranks.on_main(finish)
     except OSError as error:
-        raise OSError(f"checkpoint {os.fspath(place)!r} cannot be written: {reason(error)}; earlier checkpoints are "
+        raise OSError(f"checkpoint {os.fspath(path)!r} cannot be written: {reason(error)}; earlier checkpoints are "
                       "unchanged") from None
     finally:
         if ranks.is_main:
             _discard(temporary)
     ranks.on_main(lambda: [delete(old) for old in checkpoints(folder)[:-keep]] and None)
-    return place
+    return path
 
 
 def _discard(temporary: Path) -> None:

@@ -111,7 +111,7 @@ def join(device: str = "auto") -> Ranks:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"device is {device!r}; it must be 'auto' or a device of torch, as 'cpu' or 'cuda:1'"
+        raise ValueError(f"device is {device!r}; it must be 'auto' or a device of torch, such as 'cpu' or 'cuda:1'"
                          ) from None
     if chosen.type == "cuda":
         if not torch.cuda.is_available():

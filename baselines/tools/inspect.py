@@ -29,7 +29,7 @@ from ..policy.attention import attend_ring
 from ..policy.kv_cache import KVCache
 from ..policy.model import Policy
 from ..rollout.batches import scenes_of
-from .checkpoint import load_policy, named
+from .checkpoint import checkpoint_at, load_policy
 
 FLAGS = ("first", "waits", "removed", "stopped", "trial_ended", "truncation", "terminations", "truncations",
          "invalid_step")
@@ -98,8 +98,8 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
             step_of_slot[slot] = step
             weights: list[Tensor] = []
 
-            def record(q, layer, slots, length, found=weights):
-                found.append(attention_weights(q, cache, layer, slots, length)[agent].cpu())
+            def record(q, layer, slots, length, out=weights):
+                out.append(attention_weights(q, cache, layer, slots, length)[agent].cpu())
 
             parameters, values = policy.step(on_device("observations"), previous_actions, valid_token, cache, record)
             window = {*tokens[1 - policy.context or len(tokens):], step}
@@ -119,8 +119,9 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
                 "entropy": float(entropy[agent]), "action": actions[agent].tolist(),
                 "reward": float(batch.rewards[agent]), "outcome": OUTCOMES[batch.outcome[agent]],
                 **{name: bool(getattr(batch, name)[agent]) for name in FLAGS if name not in before}})
-            over = batch.trial_ended[agent] and trial + 1 == drive.max_trials
-            done = step + 1 == steps if steps else bool(over)
+            ends_episode = bool(batch.trial_ended[agent] and trial + 1 == drive.max_trials)
+            done = step + 1 == steps if steps else ends_episode
+    # One map of all steps; a step attends to no later one.
     count = len(inspection.steps)
     if all_weights and all_weights[0].size:
         inspection.weights = np.stack([np.pad(found, ((0, 0), (0, 0), (0, count - found.shape[-1])))
@@ -156,7 +157,7 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
     figure = Figure(figsize=(3.2 * max(heads, 1), 3.2 * max(layers, 1) + 0.4), layout="constrained")
     FigureCanvasAgg(figure)
     steps = inspection.steps
-    opened = [step["step"] for step, before in zip(steps[1:], steps) if step["trial"] != before["trial"]]
+    trial_starts = [step["step"] for step, before in zip(steps[1:], steps) if step["trial"] != before["trial"]]
     for layer in range(layers):
         for head in range(heads):
             # The weights, on a logarithmic scale.
@@ -167,7 +168,7 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
             for step in steps:
                 if step["waits"]:
                     axes.axhspan(step["step"] - 0.5, step["step"] + 0.5, color="grey", alpha=0.6, linewidth=0)
-            for step in opened:
+            for step in trial_starts:
                 axes.axhline(step - 0.5, color="red", linewidth=0.8)
                 axes.axvline(step - 0.5, color="red", linewidth=0.8)
             oldest = [oldest_step(steps, step, inspection.context) - 0.5 for step in range(count)]
@@ -205,7 +206,7 @@ def main() -> None:
             seed: of the world.
         """
         try:
-            policy, config = load_policy(named(checkpoint))
+            policy, config = load_policy(checkpoint_at(checkpoint))
             scenes = scenes_of(config.env)
             if not 0 <= scene < len(scenes):
                 raise ValueError(f"scene is {scene}; it must be from 0 to {len(scenes) - 1}")

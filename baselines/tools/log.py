@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .log_file import LOG, append, begin_at
+from .log_file import LOG, append, truncate_after
 
 
 class Log:
@@ -32,7 +32,7 @@ class Log:
         tensorboard_module, wandb_module = check_loggers(tensorboard, wandb)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / LOG
-        if dropped := begin_at(path, resumed):
+        if dropped := truncate_after(path, resumed):
             report(f"line {dropped} of {str(path)!r} is incomplete; it is dropped")
         self._file = path.open("ab", buffering=0)
         if tensorboard_module:

@@ -28,7 +28,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return _split(path)[0]
 
 
-def begin_at(path: Path, update: int) -> int:
+def truncate_after(path: Path, update: int) -> int:
     """Drops the lines after an update and an incomplete last line; returns the number of the latter, or 0.
 
     The log is replaced atomically.
@@ -36,18 +36,18 @@ def begin_at(path: Path, update: int) -> int:
     Raises:
         LogError: another line is damaged.
     """
-    lines, cut = _split(path) if update else ([], 0)
-    beside = path.with_name(f".{path.name}.unfinished")
+    lines, incomplete = _split(path) if update else ([], 0)
+    temporary = path.with_name(f".{path.name}.unfinished")
     try:
-        with beside.open("wb", buffering=0) as file:
+        with temporary.open("wb", buffering=0) as file:
             for line in lines:
                 if line["update"] <= update:
                     append(file, line)
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(temporary, path)
     finally:
-        beside.unlink(missing_ok=True)
-    return cut
+        temporary.unlink(missing_ok=True)
+    return incomplete
 
 
 def append(file: BinaryIO, line: Mapping[str, Any]) -> None:

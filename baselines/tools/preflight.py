@@ -36,6 +36,7 @@ PARITY_ERROR = {"float32": 1e-3, "bfloat16": 0.2}
 """Largest difference allowed between log-probabilities of rollout and training, with initial weights."""
 
 LAW_STEPS = 1000
+"""Steps over which the laws of the channels are checked."""
 
 
 @dataclass
@@ -172,10 +173,10 @@ def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.nda
 
 def check_parity(config: TrainConfig, ranks: Ranks) -> Finding:
     """Training computes the log-probabilities of the rollout, over three rollouts."""
-    alone = Ranks(0, 1, ranks.device)
+    one_rank = Ranks(0, 1, ranks.device)
     config = config.changed(env={"num_worlds": 4, "scene_count": 4, "env_groups": 1})
-    batches, device_buffers = open_batches(config.env, scenes_of(config.env), alone, 0)
-    policy = make_policy(config, batches[0], alone)
+    batches, device_buffers = open_batches(config.env, scenes_of(config.env), one_rank, 0)
+    policy = make_policy(config, batches[0], one_rank)
     collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps)
     gap = 0.0
     for _ in range(3):

@@ -149,8 +149,8 @@ def test_a_folder_without_a_checkpoint_is_an_error(tmp_path):
 
 def test_the_folder_of_a_run_stands_for_its_newest_checkpoint(run, tmp_path):
     place = run[1].checkpoint
-    assert checkpoint.named(place) == checkpoint.named(place.parent) == place
-    assert checkpoint.named(tmp_path) == tmp_path
+    assert checkpoint.checkpoint_at(place) == checkpoint.checkpoint_at(place.parent) == place
+    assert checkpoint.checkpoint_at(tmp_path) == tmp_path
 
 
 def test_other_observations_and_actions_are_an_error(run):

@@ -162,7 +162,8 @@ def test_a_run_is_not_silently_resumed_from_an_older_checkpoint_than_a_damaged_o
         file.unlink()
     assert checkpoint.newest(tmp_path / "run") == damaged
     error_of(lambda place: train(config), damaged, "config.json", repr(str(tmp_path / "run" / older.name)))
-    error_of(lambda place: checkpoint.load_policy(checkpoint.named(place)), tmp_path / "run", repr(older.name)[1:-1])
+    error_of(lambda place: checkpoint.load_policy(checkpoint.checkpoint_at(place)), tmp_path / "run",
+             repr(older.name)[1:-1])
     damaged.rename(tmp_path / "damaged")
     assert train(config).checkpoint.name > older.name
 

@@ -20,7 +20,7 @@ from baselines.config import RunConfig
 from baselines.ppo import train
 from baselines.tools import checkpoint
 from baselines.tools.interrupts import Interrupted
-from baselines.tools.log_file import LogError, append, begin_at, read_lines
+from baselines.tools.log_file import LogError, append, read_lines, truncate_after
 from baselines.tools.run_folder import FolderError, claimed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,7 +212,7 @@ def test_a_run_with_an_incomplete_log_resumes(run, capsys, end):
 def test_a_last_line_without_its_end_of_line_is_kept(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text(json.dumps(line(1)) + "\n" + json.dumps(line(2)))
-    assert begin_at(path, 2) == 0 and read_lines(path) == [line(1), line(2)]
+    assert truncate_after(path, 2) == 0 and read_lines(path) == [line(1), line(2)]
     assert path.read_bytes().endswith(b"\n")
 
 
@@ -235,9 +235,9 @@ def test_a_full_disk_leaves_the_old_log_whole(tmp_path):
     write(path, *map(line, range(27)))
     before = path.read_bytes()
     with files_end_at(len(before) // 2), pytest.raises(OSError, match="metrics.jsonl|large|space"):
-        begin_at(path, 20)
+        truncate_after(path, 20)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-    assert begin_at(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
+    assert truncate_after(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
 
 
 @pytest.mark.parametrize("room", [0, 7])
