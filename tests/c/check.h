@@ -30,7 +30,7 @@ static atomic_int check_failures;
     }                                                                          \
     static void test(void)
 
-/* A claim, and a printf form of the values that would help to see why it does not hold. */
+/* Reports a claim that does not hold, with a printf format and values that show why. */
 #define CHECK(claim, ...)                                                      \
     do {                                                                       \
         if (!(claim) && atomic_fetch_add(&check_failures, 1) < CHECK_REPORT_LIMIT) { \

@@ -16,7 +16,7 @@
 
 #include "drive.h"
 
-enum { BLOCK_LINE = 64, POINTER_LIMIT = 64 };
+enum { BLOCK_ALIGNMENT = 64, POINTER_LIMIT = 64 };
 
 static _Noreturn void fail(const char *why) {
     fprintf(stderr, "replay_recording: %s\n", why);
@@ -34,38 +34,38 @@ static uint64_t read_count(void) {
 }
 
 static void *allocate(uint64_t bytes) {
-    void *memory = calloc((size_t)(bytes / BLOCK_LINE + 1), BLOCK_LINE);
+    void *memory = calloc((size_t)(bytes / BLOCK_ALIGNMENT + 1), BLOCK_ALIGNMENT);
     if (!memory) fail("no memory");
     return memory;
 }
 
 /* The targets of a struct's pointers, to be freed together. */
-typedef struct pointed {
+typedef struct pointer_targets {
     void *targets[POINTER_LIMIT];
     uint64_t count;
-} pointed;
+} pointer_targets;
 
 /* Reads a struct, then, for each pointer of it, its offset in the struct, the size of its target, and the target. */
-static pointed read_struct(void *to, uint64_t bytes) {
+static pointer_targets read_struct(void *to, uint64_t bytes) {
     if (read_count() != bytes) fail("a struct has another size than where the file was written");
     read_bytes(to, bytes);
-    pointed all = {{NULL}, read_count()};
+    pointer_targets all = {{NULL}, read_count()};
     if (all.count > POINTER_LIMIT) fail("too many pointers");
     for (uint64_t i = 0; i < all.count; i++) {
-        const uint64_t at = read_count(), size = read_count();
-        if (at + sizeof(void *) > bytes) fail("a pointer is outside its struct");
+        const uint64_t offset = read_count(), size = read_count();
+        if (offset + sizeof(void *) > bytes) fail("a pointer is outside its struct");
         all.targets[i] = allocate(size);
         read_bytes(all.targets[i], size);
-        memcpy((char *)to + at, &all.targets[i], sizeof(void *));
+        memcpy((char *)to + offset, &all.targets[i], sizeof(void *));
     }
     return all;
 }
 
-static void free_pointed(pointed all) {
+static void free_targets(pointer_targets all) {
     for (uint64_t i = 0; i < all.count; i++) free(all.targets[i]);
 }
 
-static void must(drv_status status, const char *message) {
+static void check_ok(drv_status status, const char *message) {
     if (status != DRV_OK) fail(message);
 }
 
@@ -86,11 +86,11 @@ static bound read_arrays(void) {
     all.count = read_count();
     if (all.count > POINTER_LIMIT) fail("too many arrays");
     for (uint64_t i = 0; i < all.count; i++) {
-        const uint64_t at = read_count();
+        const uint64_t offset = read_count();
         all.bytes[i] = read_count();
         all.targets[i] = allocate(all.bytes[i]);
-        if (at + sizeof(void *) > sizeof all.arrays) fail("an array is outside drv_arrays");
-        memcpy((char *)&all.arrays + at, &all.targets[i], sizeof(void *));
+        if (offset + sizeof(void *) > sizeof all.arrays) fail("an array is outside drv_arrays");
+        memcpy((char *)&all.arrays + offset, &all.targets[i], sizeof(void *));
     }
     return all;
 }
@@ -104,18 +104,18 @@ static void write_figure(drv_figure figure) {
 static void write_report(drv_batch *batch, const drv_config *config, char *message) {
     const int32_t metrics = drv_metric_names(config, NULL, 0), trials = config->max_trials;
     drv_figure figure;
-    must(drv_batch_trials(batch, &figure, message), message);
+    check_ok(drv_batch_trials(batch, &figure, message), message);
     write_figure(figure);
     for (int32_t metric = 0; metric < metrics; metric++) {
-        must(drv_batch_metric(batch, metric, -1, &figure, message), message);
+        check_ok(drv_batch_metric(batch, metric, -1, &figure, message), message);
         write_figure(figure);
     }
     for (int32_t trial = 0; trial < trials; trial++) {
-        must(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &figure, message), message);
+        check_ok(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &figure, message), message);
         write_figure(figure);
     }
     for (int32_t trial = 1; trial < trials; trial++) {
-        must(drv_batch_adaptation(batch, trial, &figure, message), message);
+        check_ok(drv_batch_adaptation(batch, trial, &figure, message), message);
         write_figure(figure);
     }
 }
@@ -134,24 +134,24 @@ int main(int argc, char **argv) {
     drv_arena *arena = drv_arena_create();
     for (uint64_t i = 0; i < scene_count; i++) {
         drv_scene_input input;
-        const pointed parts = read_struct(&input, sizeof input);
-        must(drv_scene_create(&input, arena, &scenes[i], message), message);
-        free_pointed(parts);
+        const pointer_targets parts = read_struct(&input, sizeof input);
+        check_ok(drv_scene_create(&input, arena, &scenes[i], message), message);
+        free_targets(parts);
     }
     drv_arena_free(arena);
 
     /* create the batch and bind its arrays */
     drv_batch_setup setup;
-    const pointed ids = read_struct(&setup, sizeof setup);
+    const pointer_targets ids = read_struct(&setup, sizeof setup);
     setup.scenes = scenes;
     setup.instruction_set = NULL;
     setup.thread_count = argc > 1 ? atoi(argv[1]) : 1;
     drv_batch_needs needs;
-    must(drv_batch_plan(&setup, &needs, message), message);
-    char *block_memory = allocate(needs.block_bytes + BLOCK_LINE);
-    char *block = block_memory + (BLOCK_LINE - (uintptr_t)block_memory % BLOCK_LINE);
+    check_ok(drv_batch_plan(&setup, &needs, message), message);
+    char *block_memory = allocate(needs.block_bytes + BLOCK_ALIGNMENT);
+    char *block = block_memory + (BLOCK_ALIGNMENT - (uintptr_t)block_memory % BLOCK_ALIGNMENT);
     drv_batch *batch;
-    must(drv_batch_create(&setup, block, needs.block_bytes, &batch, message), message);
+    check_ok(drv_batch_create(&setup, block, needs.block_bytes, &batch, message), message);
     const bound all = read_arrays();
     drv_batch_bind(batch, &all.arrays);
     const drv_config config = setup.config;
@@ -161,14 +161,14 @@ int main(int argc, char **argv) {
 
     /* replay the calls, and write what each leaves */
     const uint64_t steps = read_count(), restarts_every = read_count();
-    must(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message), message);
+    check_ok(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message), message);
     for (uint64_t step = 0; step <= steps; step++) {
         if (step > 0) read_bytes(all.targets[0], all.bytes[0]);
-        if (step > 0) must(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message), message);
+        if (step > 0) check_ok(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message), message);
         for (uint64_t i = 1; i < all.count; i++) write_bytes(all.targets[i], all.bytes[i]);
         write_bytes(block, needs.block_bytes);
         if (step % restarts_every != 0) continue;
-        must(drv_batch_restart_observations(batch, DRV_WHOLE_BATCH, restarts, message), message);
+        check_ok(drv_batch_restart_observations(batch, DRV_WHOLE_BATCH, restarts, message), message);
         write_bytes(restarts, restart_bytes);
     }
     write_report(batch, &config, message);
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     drv_batch_free(batch);
     for (uint64_t i = 0; i < scene_count; i++) drv_scene_release(scenes[i]);
     for (uint64_t i = 0; i < all.count; i++) free(all.targets[i]);
-    free_pointed(ids);
+    free_targets(ids);
     free(scenes);
     free(block_memory);
     free(restarts);

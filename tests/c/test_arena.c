@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "batch_play.h"
+#include "batch_fixture.h"
 #include "check.h"
 #include "platform/arena.h"
 #include "rng.h"
 #include "scene/scene.h"
 
-enum { OBJECTS = 64, TURNS = 4000, THREADS = 4, LARGE_PAGE = 2 << 20 };
+enum { OBJECTS = 64, ROUNDS = 4000, THREADS = 4, LARGE_PAGE = 2 << 20 };
 
 /* ---- what is allocated ---- */
 
@@ -66,7 +66,7 @@ typedef struct allocated {
 
 static allocated allocated_now(void) { return (allocated){atomic_load(&mapped_bytes), atomic_load(&heap_blocks)}; }
 
-static bool is_as(allocated before) {
+static bool is_same_as(allocated before) {
     const allocated now = allocated_now();
     return now.mapped_bytes == before.mapped_bytes && now.heap_blocks == before.heap_blocks;
 }
@@ -90,10 +90,10 @@ static void *allocate_and_release(void *seed) {
     test_rng rng = {*(const uint64_t *)seed};
     drv_arena *arena = drv_arena_create();
     object objects[OBJECTS] = {{0}};
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int round = 0; round < ROUNDS; round++) {
         object *one = &objects[rng_below(&rng, OBJECTS)];
         if (one->memory) {
-            CHECK(all_are(one->memory, one->bytes, one->mark), "%u bytes changed by turn %d", one->bytes, turn);
+            CHECK(all_are(one->memory, one->bytes, one->mark), "%u bytes changed by round %d", one->bytes, round);
             drv_memory_release(one->memory);
             one->memory = NULL;
             continue;
@@ -103,7 +103,7 @@ static void *allocate_and_release(void *seed) {
         one->memory = drv_memory_acquire(rng_below(&rng, 4) ? arena : NULL, one->bytes);
         CHECK(one->memory && (uintptr_t)one->memory % DRV_CACHE_LINE == 0, "%u bytes at %p", one->bytes,
               (void *)one->memory);
-        CHECK(all_are(one->memory, one->bytes, 0), "%u bytes are not zeroed in turn %d", one->bytes, turn);
+        CHECK(all_are(one->memory, one->bytes, 0), "%u bytes are not zeroed in round %d", one->bytes, round);
         memset(one->memory, one->mark, one->bytes);
         if (rng_below(&rng, 500) == 0) { /* the objects outlive their arena */
             drv_arena_free(arena);
@@ -119,7 +119,7 @@ TEST(acquired_memory_is_zeroed_exclusive_and_freed) {
     const allocated before = allocated_now();
     uint64_t seed = 7;
     allocate_and_release(&seed);
-    CHECK(is_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
+    CHECK(is_same_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
 }
 
 TEST(memory_without_an_owner_is_freed_with_its_arena) {
@@ -135,7 +135,7 @@ TEST(memory_without_an_owner_is_freed_with_its_arena) {
     for (uint32_t i = 0; i < OBJECTS; i++)
         CHECK(all_are(memory[i], (uint64_t)i * i * 1000, (uint8_t)i), "object %u changed", i);
     drv_arena_free(arena);
-    CHECK(is_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
+    CHECK(is_same_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
     drv_arena_free(NULL);
 }
 
@@ -145,7 +145,7 @@ TEST(objects_of_an_arena_are_side_by_side) {
     int neighbours = 0;
     for (int i = 0; i < OBJECTS; i++) {
         memory[i] = drv_memory_acquire(arena, 100000);
-        /* One line holds the slab of the next object. */
+        /* The cache line before an object refers to its slab. */
         neighbours += i > 0 && memory[i] == memory[i - 1] + drv_round_up_to_line(100000) + DRV_CACHE_LINE;
     }
 #if !defined(__SANITIZE_ADDRESS__)
@@ -294,23 +294,23 @@ TEST(memory_of_an_arena_is_freed_with_its_last_scene) {
     CHECK(last.mapped_bytes < all.mapped_bytes || last.heap_blocks < all.heap_blocks, "nothing was freed");
     CHECK(strcmp(scenes[SCENES - 1]->name, "small") == 0, "the last scene is gone");
     for (int i = SCENES - 2; i < SCENES; i++) drv_scene_release(scenes[i]);
-    CHECK(is_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
+    CHECK(is_same_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
 }
 
 TEST(memory_of_a_batch_is_freed_when_it_is_closed) {
-    batch_play play;
-    begin_scene(&play, small_config(), 2);
-    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
-    void *block = aligned_alloc(BLOCK_LINE, (size_t)play.needs.block_bytes);
+    batch_fixture test;
+    set_up_scene(&test, small_config(), 2);
+    CHECK(drv_batch_plan(&test.setup, &test.needs, test.message) == DRV_OK, "%s", test.message);
+    void *block = aligned_alloc(BLOCK_ALIGNMENT, (size_t)test.needs.block_bytes);
     const allocated before = allocated_now();
-    CHECK(drv_batch_create(&play.setup, block, play.needs.block_bytes, &play.batch, play.message) == DRV_OK, "%s",
-          play.message);
-    CHECK(!is_as(before), "the batch has no memory");
-    drv_batch_close(play.batch);
+    CHECK(drv_batch_create(&test.setup, block, test.needs.block_bytes, &test.batch, test.message) == DRV_OK, "%s",
+          test.message);
+    CHECK(!is_same_as(before), "the batch has no memory");
+    drv_batch_close(test.batch);
     CHECK(allocated_now().mapped_bytes == before.mapped_bytes, "%lld bytes", allocated_now().mapped_bytes);
     CHECK(allocated_now().heap_blocks == before.heap_blocks + 1, "more than the handle is left");
-    drv_batch_free(play.batch);
-    CHECK(is_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
-    drv_scene_release(play.scene);
+    drv_batch_free(test.batch);
+    CHECK(is_same_as(before), "%lld bytes, %d blocks", allocated_now().mapped_bytes, allocated_now().heap_blocks);
+    drv_scene_release(test.scene);
     free(block);
 }

@@ -18,8 +18,8 @@ static bool has_v4(void) {
 
 #endif
 
-/* Other processors have one set. */
-TEST(the_sets_are_those_that_the_compiler_finds) {
+/* Other processors have one instruction set. */
+TEST(the_instruction_sets_are_those_that_the_compiler_detects) {
 #if defined(__x86_64__)
     const drv_cpu cpu = drv_cpu_detect();
     CHECK(cpu.v3 == has_v3(), "%d, not %d", cpu.v3, has_v3());

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-TEST(a_sentence_is_cut_to_the_buffer_and_ends) {
+TEST(a_message_is_truncated_to_the_buffer_and_terminated) {
     char *message = malloc(DRV_MESSAGE_BYTES), *text = malloc(10000);
     memset(text, 'a', 9999);
     text[9999] = '\0';

@@ -1,7 +1,7 @@
-/* Does the caller's rounding mode change a byte, and does each call restore it? */
+/* Does the caller's floating-point environment change a byte, and does each call restore it? */
 #include <fenv.h>
 
-#include "batch_play.h"
+#include "batch_fixture.h"
 #include "check.h"
 #include "drive.h"
 #include "rng.h"
@@ -12,20 +12,20 @@
 
 enum { CALLS = 30, FLUSHES = -1, TRAPS = -2 };
 
-/* What other libraries leave behind in the thread that loads or calls them. */
+/* Environments that other libraries leave in the thread that loads or calls them. */
 static const struct {
     const char *name;
     int mode; /* of fesetround, or one of the above */
-} foreign[] = {
+} environments[] = {
     {"rounds up", FE_UPWARD},
     {"rounds down", FE_DOWNWARD},
-    {"cuts off", FE_TOWARDZERO},
+    {"rounds towards zero", FE_TOWARDZERO},
     {"traps", TRAPS},
 #if defined(__SSE2__)
     {"flushes to zero", FLUSHES},
 #endif
 };
-enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
+enum { ENVIRONMENT_COUNT = sizeof environments / sizeof *environments };
 
 /* Whether this processor has such a mode. */
 static int enter_mode(int mode) {
@@ -53,108 +53,108 @@ static drv_config tiny_config(void) {
     return config;
 }
 
-/* Integers only: in the changed mode nothing but the core may compute with floats. */
-static void act_at_random(batch_play *play, test_rng *rng) {
-    for (int32_t agent = 0; agent < play->needs.num_agents; agent++)
-        play->actions[agent] = rng_below(rng, PLAY_ACTIONS);
+/* Integers only: in the changed environment nothing but the core may compute with floats. */
+static void act_at_random(batch_fixture *test, test_rng *rng) {
+    for (int32_t agent = 0; agent < test->needs.num_agents; agent++)
+        test->actions[agent] = rng_below(rng, ACTION_COUNT);
 }
 
 /* A rollout, from the creation of its scene to its last step. */
-static void play_through(batch_play *play, int32_t threads) {
+static void run_rollout(batch_fixture *test, int32_t threads) {
     test_rng rng = {5};
-    begin(play, tiny_config(), threads);
-    must_reset(play, NULL);
+    set_up(test, tiny_config(), threads);
+    reset_batch(test);
     for (int32_t call = 0; call < CALLS; call++) {
-        act_at_random(play, &rng);
-        must_step(play);
+        act_at_random(test, &rng);
+        step_batch(test);
     }
 }
 
 static void check_mode(int which, int32_t threads) {
-    batch_play plain, other;
-    fenv_t usual;
-    fegetenv(&usual);
-    const int has_mode = enter_mode(foreign[which].mode);
-    fesetenv(&usual);
+    batch_fixture plain, other;
+    fenv_t initial;
+    fegetenv(&initial);
+    const int has_mode = enter_mode(environments[which].mode);
+    fesetenv(&initial);
     if (!has_mode) return;
-    play_through(&plain, 1);
-    enter_mode(foreign[which].mode);
-    play_through(&other, threads);
-    const int left = mode_now(foreign[which].mode);
-    fesetenv(&usual);
-    CHECK(left == foreign[which].mode, "the caller's thread no longer %s", foreign[which].name);
+    run_rollout(&plain, 1);
+    enter_mode(environments[which].mode);
+    run_rollout(&other, threads);
+    const int left = mode_now(environments[which].mode);
+    fesetenv(&initial);
+    CHECK(left == environments[which].mode, "the caller's thread no longer %s", environments[which].name);
     const size_t floats = (size_t)plain.needs.num_agents * (size_t)plain.needs.observation_size;
     CHECK(memcmp(plain.block, other.block, (size_t)plain.needs.block_bytes) == 0,
-          "state of %d threads where the caller's %s", threads, foreign[which].name);
+          "state of %d threads where the caller's %s", threads, environments[which].name);
     CHECK(memcmp(plain.arrays.observations, other.arrays.observations, floats * sizeof(float)) == 0,
-          "observations of %d threads where the caller's %s", threads, foreign[which].name);
-    end(&plain);
-    end(&other);
+          "observations of %d threads where the caller's %s", threads, environments[which].name);
+    tear_down(&plain);
+    tear_down(&other);
 }
 
-TEST(a_foreign_rounding_mode_changes_no_byte_and_stays_the_callers) {
-    for (int which = 0; which < FOREIGN_COUNT; which++)
+TEST(the_callers_environment_changes_no_byte_and_is_restored) {
+    for (int which = 0; which < ENVIRONMENT_COUNT; which++)
         for (int32_t threads = 1; threads <= 3; threads++) check_mode(which, threads);
 }
 
 TEST(a_subnormal_reward_is_not_flushed_to_zero) {
-    batch_play play;
-    begin(&play, tiny_config(), 1);
-    must_reset(&play, NULL);
-    act(&play, 3, 6);
+    batch_fixture test;
+    set_up(&test, tiny_config(), 1);
+    reset_batch(&test);
+    act(&test, 3, 6);
     float reward = 0.0f;
     for (int32_t call = 0; call < CALLS; call++) {
-        must_step(&play);
-        if (play.arrays.rewards[0] != 0.0f) reward = play.arrays.rewards[0];
+        step_batch(&test);
+        if (test.arrays.rewards[0] != 0.0f) reward = test.arrays.rewards[0];
     }
     CHECK(reward == 0x1p-140f, "%a", (double)reward);
-    end(&play);
+    tear_down(&test);
 }
 
-/* Begun in one mode; a worker ends it in another. */
-TEST(a_step_in_flight_runs_in_no_callers_rounding_mode) {
-    for (int which = 0; which < FOREIGN_COUNT; which++) {
-        batch_play plain, in_flight;
-        fenv_t usual;
+/* It begins in the environment of the caller and ends in that of a worker. */
+TEST(a_step_in_flight_does_not_run_in_the_callers_environment) {
+    for (int which = 0; which < ENVIRONMENT_COUNT; which++) {
+        batch_fixture plain, in_flight;
+        fenv_t initial;
         test_rng rng = {5};
-        play_through(&plain, 1);
-        begin(&in_flight, tiny_config(), 1);
-        must_reset(&in_flight, NULL);
-        fegetenv(&usual);
+        run_rollout(&plain, 1);
+        set_up(&in_flight, tiny_config(), 1);
+        reset_batch(&in_flight);
+        fegetenv(&initial);
         int has_mode = 1;
         for (int32_t call = 0; call < CALLS; call++) {
             act_at_random(&in_flight, &rng);
-            has_mode &= enter_mode(foreign[which].mode);
+            has_mode &= enter_mode(environments[which].mode);
             CHECK(drv_batch_step_async(in_flight.batch, DRV_WHOLE_BATCH, NULL, in_flight.message) == DRV_OK, "%s",
                   in_flight.message);
-            const int begun = mode_now(foreign[which].mode);
+            const int begun = mode_now(environments[which].mode);
             CHECK(drv_batch_wait(in_flight.batch, DRV_WHOLE_BATCH, in_flight.message) == DRV_OK, "%s",
                   in_flight.message);
-            const int ended = mode_now(foreign[which].mode);
-            fesetenv(&usual);
-            CHECK(!has_mode || (begun == foreign[which].mode && ended == begun), "the caller's thread no longer %s",
-                  foreign[which].name);
+            const int ended = mode_now(environments[which].mode);
+            fesetenv(&initial);
+            CHECK(!has_mode || (begun == environments[which].mode && ended == begun),
+                  "the caller's thread no longer %s", environments[which].name);
         }
         CHECK(memcmp(plain.block, in_flight.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
-              foreign[which].name);
-        end(&plain);
-        end(&in_flight);
+              environments[which].name);
+        tear_down(&plain);
+        tear_down(&in_flight);
     }
 }
 
-TEST(a_call_raises_no_exception_flag_of_the_callers) {
-    batch_play play;
+TEST(a_call_raises_no_exception_flag_of_the_caller) {
+    batch_fixture test;
     test_rng rng = {6};
-    begin(&play, tiny_config(), 2);
-    must_reset(&play, NULL);
+    set_up(&test, tiny_config(), 2);
+    reset_batch(&test);
     for (int32_t call = 0; call < CALLS; call++) {
-        act_at_random(&play, &rng);
+        act_at_random(&test, &rng);
         feclearexcept(FE_ALL_EXCEPT);
-        must_step(&play);
+        step_batch(&test);
         /* The step rounded nearly every number of it. */
         CHECK(fetestexcept(FE_ALL_EXCEPT) == 0, "flags %d", fetestexcept(FE_ALL_EXCEPT));
     }
-    end(&play);
+    tear_down(&test);
 }
 
 TEST(the_layout_is_the_same_in_every_rounding_mode) {

@@ -1,4 +1,4 @@
-/* Are boxes, segments and angles where geometry.c says? Against libm, polygon clipping and dense sub-stepping. */
+/* Are angles, overlaps and distances right? Against libm, polygon clipping and dense sub-stepping. */
 #include "check.h"
 #include "math/geometry.h"
 #include "rng.h"
@@ -65,8 +65,8 @@ TEST(an_arc_tangent_is_within_3e_7_of_libm) {
 TEST(a_wrapped_angle_is_the_same_direction_inside_the_half_open_turn) {
     test_rng rng = {12};
     for (int32_t i = 0; i < 1000000; i++) {
-        const double reach = i % 2 ? 10.0 : 1000.0;
-        const float angle = (float)rng_between(&rng, -reach, reach), wrapped = drv_wrap_angle(angle);
+        const double limit = i % 2 ? 10.0 : 1000.0;
+        const float angle = (float)rng_between(&rng, -limit, limit), wrapped = drv_wrap_angle(angle);
         CHECK(wrapped >= -drv_pi && wrapped < drv_pi, "%.9g from %.9g", (double)wrapped, (double)angle);
         const double turns = ((double)angle - (double)wrapped) / (2 * pi);
         CHECK(fabs(turns - round(turns)) < 1e-7 * (2.0 + fabs((double)angle)), "%.9g from %.9g", (double)wrapped,
@@ -112,7 +112,7 @@ static polygon corners(drv_box box, double margin_m, double dx, double dy) {
 }
 
 /* The part of `shape` to the left of the line from (ax, ay) to (bx, by) (Sutherland and Hodgman 1974). */
-static polygon cut(const polygon *shape, double ax, double ay, double bx, double by) {
+static polygon clip(const polygon *shape, double ax, double ay, double bx, double by) {
     polygon kept = {.count = 0};
     for (int32_t i = 0; i < shape->count; i++) {
         const int32_t j = (i + 1) % shape->count;
@@ -135,7 +135,7 @@ static int overlap(drv_box a, double margin_m, double dx, double dy, drv_box b) 
     polygon shape = corners(a, margin_m, dx, dy);
     const polygon by = corners(b, margin_m, 0.0, 0.0);
     for (int32_t i = 0; i < 4 && shape.count > 0; i++)
-        shape = cut(&shape, by.x[i], by.y[i], by.x[(i + 1) % 4], by.y[(i + 1) % 4]);
+        shape = clip(&shape, by.x[i], by.y[i], by.x[(i + 1) % 4], by.y[(i + 1) % 4]);
     return shape.count > 0 && area2(&shape) >= 0.0;
 }
 
@@ -173,25 +173,25 @@ static const double rounding_m = 1e-4;
 
 TEST(boxes_overlap_where_clipping_leaves_something) {
     test_rng rng = {21};
-    int32_t together = 0, apart = 0;
+    int32_t overlapping = 0, apart = 0;
     for (int32_t i = 0; i < 200000; i++) {
         const drv_box a = random_box(&rng, 5.0), b = random_box(&rng, 5.0);
         const int surely = overlap(a, -rounding_m, 0, 0, b), perhaps = overlap(a, rounding_m, 0, 0, b);
         if (surely != perhaps) continue;
         CHECK(drv_boxes_overlap(a, b) == (bool)surely, "pair %d", i);
         CHECK(drv_boxes_overlap(b, a) == (bool)surely, "pair %d, the other way round", i);
-        together += surely;
+        overlapping += surely;
         apart += !surely;
     }
-    CHECK(together > 50000 && apart > 50000, "%d together, %d apart", together, apart);
+    CHECK(overlapping > 50000 && apart > 50000, "%d overlapping, %d apart", overlapping, apart);
 }
 
 TEST(boxes_that_share_an_edge_or_a_corner_overlap_and_those_1_cm_apart_do_not) {
     const drv_box middle = {{0, 0}, {1, 0}, 2.0f, 1.0f};
-    const drv_point overlapping[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
-    for (size_t i = 0; i < sizeof overlapping / sizeof *overlapping; i++) {
+    const drv_point neighbours[] = {{4, 0}, {-4, 0}, {0, 2}, {0, -2}, {4, 2}, {-4, -2}, {3, 2}};
+    for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++) {
         drv_box other = middle;
-        other.centre = overlapping[i];
+        other.centre = neighbours[i];
         CHECK(drv_boxes_overlap(middle, other), "neighbour %d", (int)i);
         other.centre.x *= 1.0f + 0.0025f;
         other.centre.y *= 1.0f + 0.005f;
@@ -204,7 +204,7 @@ static const double fine_m = 0.02;
 
 TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
     test_rng rng = {22};
-    int32_t together = 0, apart = 0, passing = 0;
+    int32_t overlapping = 0, apart = 0, passing = 0;
     for (int32_t i = 0; i < 4000; i++) {
         const drv_box a = random_box(&rng, 12.0), b = random_box(&rng, 12.0);
         const drv_point path = {(float)rng_between(&rng, -20.0, 20.0), (float)rng_between(&rng, -20.0, 20.0)};
@@ -221,14 +221,14 @@ TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
         CHECK(drv_swept_boxes_overlap(b, back, a) == found, "pair %d: it differs with the boxes swapped", i);
         if (surely != perhaps) continue;
         CHECK(found == (bool)surely, "pair %d", i);
-        together += surely;
+        overlapping += surely;
         apart += !surely;
         drv_box end = a;
         end.centre = (drv_point){a.centre.x + path.x, a.centre.y + path.y};
         passing += surely && !drv_boxes_overlap(a, b) && !drv_boxes_overlap(end, b);
     }
-    CHECK(together > 500 && apart > 1000 && passing > 200, "%d together, %d apart, %d passing through", together,
-          apart, passing);
+    CHECK(overlapping > 500 && apart > 1000 && passing > 200, "%d overlapping, %d apart, %d passing through",
+          overlapping, apart, passing);
 }
 
 TEST(moving_boxes_first_touch_where_they_do_at_a_sub_step) {
@@ -241,7 +241,7 @@ TEST(moving_boxes_first_touch_where_they_do_at_a_sub_step) {
         CHECK((contact <= 1.0f) == drv_swept_boxes_overlap(a, path, b), "pair %d: %g", i, (double)contact);
         if (contact > 1.0f) continue;
 
-        /* together at the contact, by the grown box, and apart until just before it, by the shrunk one */
+        /* overlapping at the contact, by the grown box, and apart until just before it, by the shrunk one */
         const double x_m = (double)path.x, y_m = (double)path.y, sub_step = 0.5 * fine_m / hypot(x_m, y_m);
         const double at = (double)contact;
         CHECK(overlap(a, rounding_m, at * x_m, at * y_m, b), "pair %d: apart at %g", i, at);
@@ -263,7 +263,7 @@ TEST(a_sweep_at_rest_is_an_overlap_at_rest) {
 
 TEST(a_moving_box_overlaps_a_segment_where_it_does_at_a_sub_step) {
     test_rng rng = {24};
-    int32_t together = 0, apart = 0;
+    int32_t overlapping = 0, apart = 0;
     for (int32_t i = 0; i < 6000; i++) {
         const drv_box box = random_box(&rng, 12.0);
         const double heading = rng_between(&rng, -pi, pi), half = i % 5 ? rng_between(&rng, 0.01, 5.0) : 0.0;
@@ -283,10 +283,10 @@ TEST(a_moving_box_overlaps_a_segment_where_it_does_at_a_sub_step) {
         }
         if (surely != perhaps) continue;
         CHECK(drv_swept_box_overlaps_segment(box, path, middle, along, (float)half) == (bool)surely, "case %d", i);
-        together += surely;
+        overlapping += surely;
         apart += !surely;
     }
-    CHECK(together > 400 && apart > 1000, "%d together, %d apart", together, apart);
+    CHECK(overlapping > 400 && apart > 1000, "%d overlapping, %d apart", overlapping, apart);
 }
 
 TEST(the_distance_to_a_segment_is_the_least_over_its_points) {

@@ -1,4 +1,4 @@
-/* Does a search keep the nearest? Against sorting everything, with good guesses and bad ones. */
+/* Does a search select the k nearest? Against sorting everything, with good guesses and bad ones. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ enum { PADDING = DRV_SIMD_PAD };
 /* Block numbers need neither start at 0 nor be consecutive. */
 static int32_t label_of(int32_t index) { return 1000 + index + index / DRV_WIDTH * 5; }
 
-/* Buffers have exactly the promised size, so that the sanitizer sees a write beyond them. */
+/* Buffers have exactly the promised size, so that the sanitizer detects a write beyond them. */
 static void check_nearest(const float *values, int32_t count, int32_t wanted, drv_bounds bounds) {
     const int32_t blocks = (count + DRV_WIDTH - 1) / DRV_WIDTH;
     const size_t items = (size_t)(blocks * DRV_WIDTH + PADDING);

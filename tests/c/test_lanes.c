@@ -19,32 +19,32 @@ typedef struct square {
     float width_m[ROADS], limit_mps[ROADS], x_m[POINTS], y_m[POINTS];
 } square;
 
-static void make_square(square *made) {
-    make_small(&made->small);
+static void make_square(square *map) {
+    make_small(&map->small);
     const int32_t road_start[] = {0, 3, 6, 8, 10, 12}, lane_start[] = {0, 2, 3, 3, 4, 5};
     const int32_t lane_successor[] = {1, 3, 3, 4, 0};
     const uint8_t road_kind[] = {DRV_ROAD_LANE, DRV_ROAD_LANE, DRV_ROAD_EDGE, DRV_ROAD_LANE, DRV_ROAD_LANE};
     const float x_m[] = {0, 10, 30, 30, 30, 30, 5, 9, 30, 0, 0, 0}, y_m[] = {0, 0, 0, 0, 10, 40, 5, 5, 40, 40, 40, 0};
-    memcpy(made->road_start, road_start, sizeof road_start);
-    memcpy(made->lane_start, lane_start, sizeof lane_start);
-    memcpy(made->lane_successor, lane_successor, sizeof lane_successor);
-    memcpy(made->road_kind, road_kind, sizeof road_kind);
-    memcpy(made->x_m, x_m, sizeof x_m);
-    memcpy(made->y_m, y_m, sizeof y_m);
-    memset(made->width_m, 0, sizeof made->width_m);
-    memset(made->limit_mps, 0, sizeof made->limit_mps);
-    drv_scene_input *in = &made->small.input;
+    memcpy(map->road_start, road_start, sizeof road_start);
+    memcpy(map->lane_start, lane_start, sizeof lane_start);
+    memcpy(map->lane_successor, lane_successor, sizeof lane_successor);
+    memcpy(map->road_kind, road_kind, sizeof road_kind);
+    memcpy(map->x_m, x_m, sizeof x_m);
+    memcpy(map->y_m, y_m, sizeof y_m);
+    memset(map->width_m, 0, sizeof map->width_m);
+    memset(map->limit_mps, 0, sizeof map->limit_mps);
+    drv_scene_input *in = &map->small.input;
     in->road_count = ROADS;
     in->point_count = POINTS;
     in->link_count = LINKS;
-    in->road_start = made->road_start;
-    in->road_kind = made->road_kind;
-    in->road_width_m = made->width_m;
-    in->road_speed_limit_mps = made->limit_mps;
-    in->point_x_m = made->x_m;
-    in->point_y_m = made->y_m;
-    in->lane_start = made->lane_start;
-    in->lane_successor = made->lane_successor;
+    in->road_start = map->road_start;
+    in->road_kind = map->road_kind;
+    in->road_width_m = map->width_m;
+    in->road_speed_limit_mps = map->limit_mps;
+    in->point_x_m = map->x_m;
+    in->point_y_m = map->y_m;
+    in->lane_start = map->lane_start;
+    in->lane_successor = map->lane_successor;
 }
 
 static drv_scene *scene_of(const drv_scene_input *input) {
@@ -119,12 +119,12 @@ TEST(a_scene_without_links_has_no_lane_graph_and_reports_it) {
 }
 
 TEST(only_the_lane_graph_takes_memory_and_nothing_else_changes) {
-    square made;
-    make_square(&made);
-    drv_scene *with = scene_of(&made.small.input);
-    made.small.input.lane_start = made.small.input.lane_successor = NULL;
-    made.small.input.link_count = 0;
-    drv_scene *without = scene_of(&made.small.input);
+    square map;
+    make_square(&map);
+    drv_scene *with = scene_of(&map.small.input);
+    map.small.input.lane_start = map.small.input.lane_successor = NULL;
+    map.small.input.link_count = 0;
+    drv_scene *without = scene_of(&map.small.input);
     CHECK(with->bytes > without->bytes, "%d bytes", (int)with->bytes);
     CHECK(with->segments.count == without->segments.count && with->edges.count == without->edges.count, "segments");
     drv_scene_release(with);
@@ -134,9 +134,9 @@ TEST(only_the_lane_graph_takes_memory_and_nothing_else_changes) {
 /* ---- points ---- */
 
 TEST(arc_lengths_are_those_of_the_polyline) {
-    square made;
-    make_square(&made);
-    drv_scene *scene = scene_of(&made.small.input);
+    square map;
+    make_square(&map);
+    drv_scene *scene = scene_of(&map.small.input);
     const drv_lanes *lanes = &scene->lanes;
     const float arc_m[] = {0, 10, 30, 0, 10, 40, 0, 30, 0, 40};
     CHECK(lanes->point_count == 10, "%d points of lanes", lanes->point_count);
@@ -157,9 +157,9 @@ TEST(arc_lengths_are_those_of_the_polyline) {
 /* ---- routes ---- */
 
 TEST(a_route_is_the_shortest_path_between_its_two_ends) {
-    square made;
-    make_square(&made);
-    drv_scene *scene = scene_of(&made.small.input);
+    square map;
+    make_square(&map);
+    drv_scene *scene = scene_of(&map.small.input);
     char message[DRV_MESSAGE_BYTES] = "";
     drv_route_lane lanes[8];
     int32_t count = 0;
@@ -188,9 +188,9 @@ TEST(a_route_is_the_shortest_path_between_its_two_ends) {
 }
 
 TEST(lane_parts_and_ends_out_of_range_are_refused) {
-    square made;
-    make_square(&made);
-    drv_scene *scene = scene_of(&made.small.input);
+    square map;
+    make_square(&map);
+    drv_scene *scene = scene_of(&map.small.input);
     const drv_route_lane wrong[] = {{2, 0, 1}, {-1, 0, 1}, {ROADS, 0, 1}, {INT32_MIN, 0, 1}, {0, -1, 1}, {0, 2, 1},
                                     {0, 0, 31}, {0, NAN, 1}, {0, 0, NAN}, {0, 0, INFINITY}};
     char message[DRV_MESSAGE_BYTES] = "";
@@ -226,24 +226,24 @@ TEST(hostile_links_are_refused_by_name) {
     /* each in an otherwise valid scene */
     char message[DRV_MESSAGE_BYTES] = "";
     drv_scene *scene = NULL;
-    square made;
+    square map;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-        make_square(&made);
-        made.lane_successor[links[i].link] = links[i].to;
-        CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
+        make_square(&map);
+        map.lane_successor[links[i].link] = links[i].to;
+        CHECK(drv_scene_create(&map.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
               "%s", links[i].named);
         CHECK(strstr(message, links[i].named) && strstr(message, " must "), "%s: %s", links[i].named, message);
     }
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        make_square(&made);
-        made.lane_start[starts[i].entry] = starts[i].value;
-        CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
+        make_square(&map);
+        map.lane_start[starts[i].entry] = starts[i].value;
+        CHECK(drv_scene_create(&map.small.input, NULL, &scene, message) == DRV_ERROR_SCENE && !scene,
               "%s", starts[i].named);
         CHECK(strstr(message, starts[i].named), "%s: %s", starts[i].named, message);
     }
-    make_square(&made);
-    made.small.input.lane_start = NULL;
-    CHECK(drv_scene_create(&made.small.input, NULL, &scene, message) == DRV_ERROR_SCENE &&
+    make_square(&map);
+    map.small.input.lane_start = NULL;
+    CHECK(drv_scene_create(&map.small.input, NULL, &scene, message) == DRV_ERROR_SCENE &&
           strstr(message, "link_count is 5"),
           "%s", message);
 }

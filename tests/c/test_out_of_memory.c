@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "batch_play.h"
+#include "batch_fixture.h"
 #include "check.h"
 #include "drive.h"
 #include "platform/arena.h"
@@ -98,24 +98,24 @@ TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {
 }
 
 static int refuse_batch(bool all_later, int32_t threads) {
-    batch_play play;
-    begin_scene(&play, small_config(), threads);
-    CHECK(drv_batch_plan(&play.setup, &play.needs, play.message) == DRV_OK, "%s", play.message);
-    void *block = aligned_alloc(BLOCK_LINE, (size_t)play.needs.block_bytes);
+    batch_fixture test;
+    set_up_scene(&test, small_config(), threads);
+    CHECK(drv_batch_plan(&test.setup, &test.needs, test.message) == DRV_OK, "%s", test.message);
+    void *block = aligned_alloc(BLOCK_ALIGNMENT, (size_t)test.needs.block_bytes);
     int count = 0;
     for (bool granted_all = false; !granted_all; count++) {
         drv_batch *batch = NULL;
         refuse_after(count, all_later);
         const drv_status status =
-            drv_batch_create(&play.setup, block, play.needs.block_bytes, &batch, play.message);
+            drv_batch_create(&test.setup, block, test.needs.block_bytes, &batch, test.message);
         granted_all = !refused_something();
         CHECK(status == (granted_all ? DRV_OK : DRV_ERROR_MEMORY), "request %d: %d", count, status);
         CHECK((batch != NULL) == granted_all, "request %d", count);
-        CHECK(granted_all || strstr(play.message, "no memory"), "request %d: %s", count, play.message);
+        CHECK(granted_all || strstr(test.message, "no memory"), "request %d: %s", count, test.message);
         drv_batch_free(batch);
     }
     free(block);
-    drv_scene_release(play.scene);
+    drv_scene_release(test.scene);
     return count - 1;
 }
 
@@ -127,63 +127,64 @@ TEST(a_batch_without_memory_is_an_error_and_leaves_nothing) {
 }
 
 /* Steps a batch, and refuses requests of the steps from number `count` on. */
-static void step_refused(batch_play *play, int count, bool all_later) {
+static void step_refused(batch_fixture *test, int count, bool all_later) {
     test_rng rng = {9};
     refuse_after(count, all_later);
-    must_reset(play, NULL);
+    reset_batch(test);
     for (int32_t call = 0; call < 30; call++) {
-        act(play, rng_below(&rng, PLAY_ACCELERATION_BINS), rng_below(&rng, PLAY_STEERING_BINS));
-        must_step(play);
+        act(test, rng_below(&rng, ACCELERATION_BINS), rng_below(&rng, STEERING_BINS));
+        step_batch(test);
     }
 }
 
 TEST(fewer_threads_than_requested_give_the_same_bytes) {
-    batch_play whole;
-    begin(&whole, small_config(), 3);
-    step_refused(&whole, -1, false);
+    batch_fixture all_threads;
+    set_up(&all_threads, small_config(), 3);
+    step_refused(&all_threads, -1, false);
     for (int all_later = 0; all_later < 2; all_later++) {
         bool some = true;
         for (int count = 0; some; count++) {
-            batch_play fewer;
-            begin(&fewer, small_config(), 3);
+            batch_fixture fewer;
+            set_up(&fewer, small_config(), 3);
             step_refused(&fewer, count, all_later != 0);
             some = refused_something();
-            CHECK(memcmp(whole.block, fewer.block, (size_t)whole.needs.block_bytes) == 0, "request %d", count);
+            const size_t bytes = (size_t)all_threads.needs.block_bytes;
+            CHECK(memcmp(all_threads.block, fewer.block, bytes) == 0, "request %d", count);
             CHECK(count < 4 || !some, "request %d of two threads", count);
-            end(&fewer);
+            tear_down(&fewer);
         }
     }
-    end(&whole);
+    tear_down(&all_threads);
 }
 
-static void fly(batch_play *play) {
-    act(play, 3, 6);
-    CHECK(drv_batch_step_async(play->batch, DRV_WHOLE_BATCH, NULL, play->message) == DRV_OK, "%s", play->message);
-    CHECK(drv_batch_wait(play->batch, DRV_WHOLE_BATCH, play->message) == DRV_OK, "%s", play->message);
+static void step_in_flight(batch_fixture *test) {
+    act(test, 3, 6);
+    CHECK(drv_batch_step_async(test->batch, DRV_WHOLE_BATCH, NULL, test->message) == DRV_OK, "%s", test->message);
+    CHECK(drv_batch_wait(test->batch, DRV_WHOLE_BATCH, test->message) == DRV_OK, "%s", test->message);
 }
 
 TEST(a_step_allocates_nothing_once_threads_have_started) {
     for (int32_t threads = 1; threads <= 3; threads++) {
-        batch_play play;
-        begin(&play, small_config(), threads);
-        step_refused(&play, -1, false);
-        fly(&play);
-        step_refused(&play, 0, true);
-        fly(&play);
+        batch_fixture test;
+        set_up(&test, small_config(), threads);
+        step_refused(&test, -1, false);
+        step_in_flight(&test);
+        step_refused(&test, 0, true);
+        step_in_flight(&test);
         CHECK(!refused_something(), "%d requests", atomic_load(&refused));
-        end(&play);
+        tear_down(&test);
     }
 }
 
 TEST(a_step_in_flight_without_a_worker_runs_in_the_waiting_thread) {
-    batch_play play;
-    begin(&play, small_config(), 1); /* of one thread: none was started for the reset */
-    must_reset(&play, NULL);
+    batch_fixture test;
+    set_up(&test, small_config(), 1); /* of one thread: none was started for the reset */
+    reset_batch(&test);
     refuse_after(0, true);
     for (int32_t call = 1; call <= 5; call++) {
-        fly(&play);
-        CHECK(play.arrays.trial_ended[0] == (call == 5), "call %d", call);
+        step_in_flight(&test);
+        CHECK(test.arrays.trial_ended[0] == (call == 5), "call %d", call);
     }
     CHECK(refused_something(), "it found a thread");
-    end(&play);
+    tear_down(&test);
 }

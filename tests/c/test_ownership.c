@@ -6,54 +6,59 @@
 
 enum { PARTS = 5, TRIES = 20000, FREE = 0, IN_CALL = 1, IN_FLIGHT = 2 };
 
-/* The mask of each part, 0 for the whole batch, and the owners of each world; world i belongs to part 1 + i. */
-typedef struct ledger {
+/* The state of each part (entry 0: the whole batch), and the number of owners of each world. World i is part 1 + i. */
+typedef struct expected_owners {
     int32_t state[1 + PARTS];
-    int32_t holders[PARTS];
-} ledger;
+    int32_t owners[PARTS];
+} expected_owners;
 
-static void hold(ledger *book, int32_t number, int32_t change) {
+static void hold(expected_owners *expected, int32_t number, int32_t change) {
     for (int32_t world = 0; world < PARTS; world++)
-        if (number == 0 || number == 1 + world) book->holders[world] += change;
+        if (number == 0 || number == 1 + world) expected->owners[world] += change;
 }
 
-static int is_free(const ledger *book, int32_t number) {
+static int is_free(const expected_owners *expected, int32_t number) {
     for (int32_t world = 0; world < PARTS; world++)
-        if ((number == 0 || number == 1 + world) && book->holders[world] > 0) return 0;
+        if ((number == 0 || number == 1 + world) && expected->owners[world] > 0) return 0;
     return 1;
 }
 
 TEST(a_world_has_one_owner_at_a_time) {
     drv_ownership ownership = {.part_count = PARTS};
-    ledger book = {0};
+    expected_owners expected = {0};
     test_rng rng = {81};
     atomic_init(&ownership.taken, 0);
-    int32_t taken = 0, refused = 0, taken_up = 0;
+    int32_t acquired = 0, refused = 0, resumed = 0;
     for (int32_t i = 0; i < TRIES; i++) {
         const int32_t number = rng_below(&rng, 1 + PARTS);
-        const int32_t state = book.state[number];
+        const int32_t state = expected.state[number];
         uint64_t found;
         if (state == IN_CALL) {
-            book.state[number] = rng_below(&rng, 2) ? FREE : IN_FLIGHT;
-            if (book.state[number] == FREE) hold(&book, number, -1);
-            if (book.state[number] == FREE) drv_ownership_release(&ownership, number);
-            else drv_ownership_to_flight(&ownership, number);
+            expected.state[number] = rng_below(&rng, 2) ? FREE : IN_FLIGHT;
+            if (expected.state[number] == IN_FLIGHT) {
+                drv_ownership_to_flight(&ownership, number);
+                continue;
+            }
+            hold(&expected, number, -1);
+            drv_ownership_release(&ownership, number);
             continue;
         }
-        const int wanted = is_free(&book, number);
+        const int wanted = is_free(&expected, number);
         CHECK(drv_ownership_acquire(&ownership, number, &found) == wanted, "part %d in state %d", number, state);
-        if (wanted) hold(&book, number, 1);
-        if (wanted) book.state[number] = IN_CALL;
-        taken += wanted;
+        acquired += wanted;
         refused += !wanted;
-        if (wanted) continue;
+        if (wanted) {
+            hold(&expected, number, 1);
+            expected.state[number] = IN_CALL;
+            continue;
+        }
         CHECK(drv_ownership_from_flight(&ownership, number, &found) == (state == IN_FLIGHT),
               "part %d in state %d", number, state);
-        if (state == IN_FLIGHT) book.state[number] = IN_CALL;
-        taken_up += state == IN_FLIGHT;
+        if (state == IN_FLIGHT) expected.state[number] = IN_CALL;
+        resumed += state == IN_FLIGHT;
     }
-    CHECK(taken > 1000 && refused > 1000 && taken_up > 1000, "%d taken, %d refused, %d taken up", taken, refused,
-          taken_up);
+    CHECK(acquired > 1000 && refused > 1000 && resumed > 1000, "%d acquired, %d refused, %d resumed", acquired, refused,
+          resumed);
 }
 
 TEST(a_failed_acquire_returns_the_bits_that_conflict) {
@@ -63,8 +68,8 @@ TEST(a_failed_acquire_returns_the_bits_that_conflict) {
     drv_ownership_acquire(&ownership, 2, &found);
     drv_ownership_to_flight(&ownership, 2);
     drv_ownership_acquire(&ownership, 4, &found);
-    CHECK(!drv_ownership_acquire(&ownership, DRV_OWNERSHIP_WHOLE, &found), "the whole was taken");
+    CHECK(!drv_ownership_acquire(&ownership, DRV_OWNERSHIP_WHOLE, &found), "the whole batch was acquired");
     CHECK(found == (drv_ownership_flight_bit(2) | drv_ownership_call_bit(4)), "%llx", (unsigned long long)found);
-    CHECK(!drv_ownership_from_flight(&ownership, 4, &found), "a call was taken up");
+    CHECK(!drv_ownership_from_flight(&ownership, 4, &found), "a call was resumed");
     CHECK(drv_ownership_acquire(&ownership, 5, &found), "%llx", (unsigned long long)found);
 }

@@ -29,7 +29,7 @@ typedef struct watched {
     uint8_t *bytes;
     size_t stride, world_bytes; /* from world to world, and of one world */
     uint8_t *before;
-    bool is_ours;
+    bool is_owned; /* to be freed with the rollout */
 } watched;
 
 /* What a phase changed in any rollout, by the index of the array in its list. */
@@ -76,24 +76,24 @@ static drv_scene *make_scene(int32_t variant) {
 
 static size_t item_bytes(const char *type) { return (size_t)(type[1] - '0'); }
 
-static void watch_array(rollout *on, int list, watched array) {
+static void watch_array(rollout *run, int list, watched array) {
     array.before = malloc(NUM_WORLDS * array.world_bytes);
-    on->watch[list][on->watch_count[list]++] = array;
+    run->watch[list][run->watch_count[list]++] = array;
 }
 
-static void begin_rollout(rollout *on, drv_config config) {
+static void begin_rollout(rollout *run, drv_config config) {
     /* the batch */
-    memset(on, 0, sizeof *on);
-    for (int32_t i = 0; i < SCENES; i++) on->scenes[i] = make_scene(i);
+    memset(run, 0, sizeof *run);
+    for (int32_t i = 0; i < SCENES; i++) run->scenes[i] = make_scene(i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
-                                   .record_capacity = 3, .scene_count = SCENES, .scenes = on->scenes,
+                                   .record_capacity = 3, .scene_count = SCENES, .scenes = run->scenes,
                                    .world_ids = ids, .seed = 3, .thread_count = 1};
     drv_batch_needs needs;
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);
-    on->block = aligned_alloc(64, (size_t)needs.block_bytes);
-    CHECK(drv_batch_create(&setup, on->block, needs.block_bytes, &on->batch, message) == DRV_OK, "%s", message);
+    run->block = aligned_alloc(64, (size_t)needs.block_bytes);
+    CHECK(drv_batch_create(&setup, run->block, needs.block_bytes, &run->batch, message) == DRV_OK, "%s", message);
 
     /* the caller's arrays */
     drv_array_field fields[ARRAY_LIMIT];
@@ -104,47 +104,47 @@ static void begin_rollout(rollout *on, drv_config config) {
         const int32_t entries = fields[i].per_world ? 1 : needs.agents_per_world;
         const size_t bytes = (size_t)(entries * columns * depth) * item_bytes(fields[i].type);
         uint8_t *array = calloc(NUM_WORLDS, bytes);
-        memcpy((uint8_t *)&on->arrays + fields[i].offset, &array, sizeof array);
-        watch_array(on, 0, (watched){fields[i].name, fields[i].phases, array, bytes, bytes, NULL, true});
+        memcpy((uint8_t *)&run->arrays + fields[i].offset, &array, sizeof array);
+        watch_array(run, 0, (watched){fields[i].name, fields[i].phases, array, bytes, bytes, NULL, true});
     }
-    drv_batch_bind(on->batch, &on->arrays);
+    drv_batch_bind(run->batch, &run->arrays);
 
     /* the arrays of the state */
     drv_state_field state[ARRAY_LIMIT];
-    const int32_t states = drv_batch_state_fields(on->batch, state, ARRAY_LIMIT);
+    const int32_t states = drv_batch_state_fields(run->batch, state, ARRAY_LIMIT);
     for (int32_t i = 0; i < states; i++)
-        watch_array(on, 1, (watched){state[i].name, state[i].phases, on->block + state[i].offset,
+        watch_array(run, 1, (watched){state[i].name, state[i].phases, run->block + state[i].offset,
                                      (size_t)state[i].world_stride,
                                      (size_t)state[i].count * item_bytes(state[i].type), NULL, false});
 }
 
-static void end_rollout(rollout *on) {
-    drv_batch_free(on->batch);
-    for (int32_t i = 0; i < SCENES; i++) drv_scene_release(on->scenes[i]);
+static void end_rollout(rollout *run) {
+    drv_batch_free(run->batch);
+    for (int32_t i = 0; i < SCENES; i++) drv_scene_release(run->scenes[i]);
     for (int list = 0; list < 2; list++)
-        for (int32_t i = 0; i < on->watch_count[list]; i++) {
-            free(on->watch[list][i].before);
-            if (on->watch[list][i].is_ours) free(on->watch[list][i].bytes);
+        for (int32_t i = 0; i < run->watch_count[list]; i++) {
+            free(run->watch[list][i].before);
+            if (run->watch[list][i].is_owned) free(run->watch[list][i].bytes);
         }
-    free(on->block);
+    free(run->block);
 }
 
 /* ---- one phase at a time ---- */
 
-static void snapshot(rollout *on) {
+static void snapshot(rollout *run) {
     for (int list = 0; list < 2; list++)
-        for (int32_t i = 0; i < on->watch_count[list]; i++) {
-            const watched *array = &on->watch[list][i];
+        for (int32_t i = 0; i < run->watch_count[list]; i++) {
+            const watched *array = &run->watch[list][i];
             for (size_t world = 0; world < NUM_WORLDS; world++)
                 memcpy(array->before + world * array->world_bytes, array->bytes + world * array->stride,
                        array->world_bytes);
         }
 }
 
-static void compare(rollout *on, int phase) {
+static void compare(rollout *run, int phase) {
     for (int list = 0; list < 2; list++)
-        for (int32_t i = 0; i < on->watch_count[list]; i++) {
-            const watched *array = &on->watch[list][i];
+        for (int32_t i = 0; i < run->watch_count[list]; i++) {
+            const watched *array = &run->watch[list][i];
             bool changed = false;
             for (size_t world = 0; world < NUM_WORLDS; world++)
                 changed |= memcmp(array->before + world * array->world_bytes, array->bytes + world * array->stride,
@@ -156,49 +156,50 @@ static void compare(rollout *on, int phase) {
         }
 }
 
-static void run_phase(rollout *on, drv_world *world, int phase) {
-    snapshot(on);
-    phases[phase].run(world, &on->batch->workers[0].scratch);
-    compare(on, phase);
+static void run_phase(rollout *run, drv_world *world, int phase) {
+    snapshot(run);
+    phases[phase].run(world, &run->batch->workers[0].scratch);
+    compare(run, phase);
 }
 
-static void step_in_phases(rollout *on, int32_t number) {
-    drv_world world = drv_batch_world(on->batch, number);
+static void step_in_phases(rollout *run, int32_t number) {
+    drv_world world = drv_batch_world(run->batch, number);
     if (*world.pending != DRV_GOES_ON) {
-        run_phase(on, &world, DRV_PHASE_trial_restart);
+        run_phase(run, &world, DRV_PHASE_trial_restart);
     } else {
-        for (int phase = DRV_PHASE_traffic_plan; phase < DRV_PHASE_observe_write; phase++) run_phase(on, &world, phase);
+        for (int phase = DRV_PHASE_traffic_plan; phase < DRV_PHASE_observe_write; phase++)
+            run_phase(run, &world, phase);
     }
-    run_phase(on, &world, DRV_PHASE_observe_write);
+    run_phase(run, &world, DRV_PHASE_observe_write);
 }
 
 static void check_config(drv_config config, uint64_t seed) {
-    rollout on;
+    rollout run;
     test_rng rng = {seed};
     char message[DRV_MESSAGE_BYTES];
-    begin_rollout(&on, config);
+    begin_rollout(&run, config);
     for (int step = 0; step < STEPS; step++) {
         const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
         if (step % 100 == 0)
-            CHECK(drv_batch_reset(on.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
+            CHECK(drv_batch_reset(run.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
         const int32_t count = drv_action_space_of(&config).count;
-        for (int32_t agent = 0; agent < on.batch->needs.num_agents; agent++)
-            on.batch->actions.bin[agent] = rng_below(&rng, count);
-        for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&on, world);
+        for (int32_t agent = 0; agent < run.batch->needs.num_agents; agent++)
+            run.batch->actions.bin[agent] = rng_below(&rng, count);
+        for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&run, world);
     }
-    end_rollout(&on);
+    end_rollout(&run);
 }
 
 /* Entries of the lists that no rollout has covered; `config` is one under which a batch has all arrays. */
 static void check_all_seen(drv_config config) {
-    rollout on;
-    begin_rollout(&on, config);
+    rollout run;
+    begin_rollout(&run, config);
     for (int list = 0; list < 2; list++)
-        for (int32_t i = 0; i < on.watch_count[list]; i++)
+        for (int32_t i = 0; i < run.watch_count[list]; i++)
             for (int phase = 0; phase < DRV_PHASE_COUNT; phase++)
-                CHECK(seen[list][i][phase] == (strstr(on.watch[list][i].listed, phases[phase].name) != NULL),
-                      "%s lists %s, which never changed it", on.watch[list][i].name, phases[phase].name);
-    end_rollout(&on);
+                CHECK(seen[list][i][phase] == (strstr(run.watch[list][i].listed, phases[phase].name) != NULL),
+                      "%s lists %s, which never changed it", run.watch[list][i].name, phases[phase].name);
+    end_rollout(&run);
 }
 
 TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {

@@ -58,7 +58,7 @@ TEST(every_item_is_done_once_on_any_number_of_threads) {
     }
 }
 
-TEST(a_pool_that_never_works_starts_and_ends) {
+TEST(a_pool_without_items_starts_and_ends) {
     for (int32_t threads = 1; threads <= 64; threads *= 4) check_rounds(threads, NULL, 0);
     const int32_t nothing[] = {0, 1, 0, 1};
     check_rounds(4, nothing, 4);
@@ -93,18 +93,18 @@ TEST(two_pools_of_two_callers_are_independent) {
     for (int32_t i = 0; i < 3; i++) pthread_join(callers[i], NULL);
 }
 
-static void nap(void *context, int32_t index, int32_t worker) {
+static void sleep_2_ms(void *context, int32_t index, int32_t worker) {
     (void)worker;
-    /* Long enough for the others to find nothing left and fall asleep. */
+    /* Long enough for the other workers to find no item and sleep. */
     usleep(2000);
     ((int32_t *)context)[index]++;
 }
 
-TEST(workers_that_fell_asleep_are_woken) {
+TEST(sleeping_workers_are_woken) {
     drv_pool *pool = drv_pool_create(4, 1);
     int32_t done[4] = {0};
     for (int32_t round = 0; round < 20; round++) {
-        drv_pool_run(pool, 0, nap, done, 4);
+        drv_pool_run(pool, 0, sleep_2_ms, done, 4);
         usleep(1000);
     }
     for (int32_t i = 0; i < 4; i++) CHECK(done[i] == 20, "item %d: %d", i, done[i]);
@@ -115,11 +115,11 @@ TEST(workers_that_fell_asleep_are_woken) {
 TEST(a_forked_child_starts_threads_of_its_own) {
     drv_pool *pool = drv_pool_create(4, 1);
     int32_t done[8] = {0};
-    drv_pool_run(pool, 0, nap, done, 8);
+    drv_pool_run(pool, 0, sleep_2_ms, done, 8);
     const pid_t child = fork();
     if (child == 0) {
         drv_pool_forked(pool);
-        for (int32_t round = 0; round < 50; round++) drv_pool_run(pool, 0, nap, done, 8);
+        for (int32_t round = 0; round < 50; round++) drv_pool_run(pool, 0, sleep_2_ms, done, 8);
         int32_t right = 1;
         for (int32_t i = 0; i < 8; i++) right &= done[i] == 51;
         drv_pool_free(pool);
@@ -128,7 +128,7 @@ TEST(a_forked_child_starts_threads_of_its_own) {
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
-    drv_pool_run(pool, 0, nap, done, 8);
+    drv_pool_run(pool, 0, sleep_2_ms, done, 8);
     for (int32_t i = 0; i < 8; i++) CHECK(done[i] == 2, "item %d: %d", i, done[i]);
     drv_pool_free(pool);
 }
@@ -293,10 +293,10 @@ TEST(workers_complete_a_round_that_no_caller_waits_for) {
 
 typedef struct mask_check {
     sigset_t callers;
-    atomic_int looked, wrong;
+    atomic_int inspected, wrong;
 } mask_check;
 
-static void look_at_mask(void *context, int32_t index, int32_t worker) {
+static void inspect_mask(void *context, int32_t index, int32_t worker) {
     mask_check *check = context;
     sigset_t mask;
     (void)index;
@@ -308,16 +308,16 @@ static void look_at_mask(void *context, int32_t index, int32_t worker) {
         atomic_fetch_add(&check->wrong, sigismember(&mask, faults[i]));
     for (int number = 1; worker == 0 && number < NSIG; number++)
         atomic_fetch_add(&check->wrong, sigismember(&mask, number) != sigismember(&check->callers, number));
-    atomic_fetch_add(&check->looked, worker > 0);
+    atomic_fetch_add(&check->inspected, worker > 0);
     usleep(500); /* so that each thread gets its share */
 }
 
 TEST(workers_block_all_signals_but_those_of_faults) {
-    mask_check check = {.looked = 0};
+    mask_check check = {.inspected = 0};
     pthread_sigmask(SIG_SETMASK, NULL, &check.callers);
     drv_pool *pool = drv_pool_create(4, 1);
-    for (int32_t round = 0; round < 10; round++) drv_pool_run(pool, 0, look_at_mask, &check, 8);
-    CHECK(atomic_load(&check.looked) > 0, "no worker worked");
+    for (int32_t round = 0; round < 10; round++) drv_pool_run(pool, 0, inspect_mask, &check, 8);
+    CHECK(atomic_load(&check.inspected) > 0, "no item ran on a worker");
     CHECK(atomic_load(&check.wrong) == 0, "%d", atomic_load(&check.wrong));
     drv_pool_free(pool);
 }

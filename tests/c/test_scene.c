@@ -153,7 +153,7 @@ TEST(split_roads_keep_their_length_and_are_in_their_cells) {
     }
 }
 
-TEST(a_segment_at_the_border_of_the_map_is_kept) {
+TEST(a_segment_on_the_boundary_of_the_map_is_kept) {
     small_scene small;
     make_small(&small);
     /* A square of edges whose middles are on the four sides of the grid. */
@@ -220,9 +220,9 @@ TEST(a_map_as_wide_as_coordinates_go_has_few_enough_cells) {
 
 /* ---- what a scene refuses ---- */
 
-static const float not_a_number = NAN, endless = INFINITY;
+static const float not_a_number = NAN, infinite = INFINITY;
 
-/* Each case breaks a valid input in one place. Returns what the sentence must name; NULL past the last case. */
+/* Each case breaks a valid input in one place. Returns what the message must name; NULL past the last case. */
 static const char *break_input(int32_t number, small_scene *small, const char **about) {
 #define BREAK(change, named)     \
     if (number-- == 0) {         \
@@ -232,8 +232,8 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     }
 #define BREAK_VALUE(place, named)            \
     BREAK(place = not_a_number, named)       \
-    BREAK(place = endless, named)            \
-    BREAK(place = -endless, named)           \
+    BREAK(place = infinite, named)            \
+    BREAK(place = -infinite, named)           \
     BREAK(place = 1e30f, named)
     drv_scene_input *in = &small->input;
     BREAK(in->vehicle_count = 0, "vehicle_count")
@@ -431,7 +431,7 @@ TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
 
 TEST(random_bytes_are_refused_or_make_a_scene) {
     test_rng rng = {52};
-    int32_t made = 0, refused = 0;
+    int32_t created = 0, refused = 0;
     for (int32_t round = 0; round < 20000; round++) {
         small_scene small;
         make_small(&small);
@@ -449,14 +449,14 @@ TEST(random_bytes_are_refused_or_make_a_scene) {
         drv_scene *scene = NULL;
         const drv_status status = drv_scene_create(&small.input, NULL, &scene, message);
         CHECK((status == DRV_OK) == (scene != NULL), "status %d", status);
-        made += status == DRV_OK;
+        created += status == DRV_OK;
         refused += status != DRV_OK;
         drv_scene_release(scene);
     }
-    CHECK(made > 1000 && refused > 1000, "%d made, %d refused", made, refused);
+    CHECK(created > 1000 && refused > 1000, "%d created, %d refused", created, refused);
 }
 
-TEST(a_long_name_is_cut_to_fit) {
+TEST(a_long_name_is_truncated) {
     small_scene small;
     make_small(&small);
     char name[5000];
@@ -469,6 +469,6 @@ TEST(a_long_name_is_cut_to_fit) {
     small.input.dt_s = 0.0f;
     char *message = malloc(DRV_MESSAGE_BYTES);
     CHECK(drv_scene_create(&small.input, NULL, &scene, message) == DRV_ERROR_SCENE, "it was accepted");
-    CHECK(strstr(message, "dt_s") != NULL, "the name crowds out the reason: %s", message);
+    CHECK(strstr(message, "dt_s") != NULL, "the name leaves no space for the reason: %s", message);
     free(message);
 }

@@ -188,7 +188,7 @@ void *drv_memory_acquire(drv_arena *arena, uint64_t bytes) {
     if (!from) return NULL;
     if (arena) atomic_fetch_add(&from->references, 1);
     uint8_t *line = cut(from, size);
-    *(slab **)(void *)line = from; /* the line before the memory holds its slab */
+    *(slab **)(void *)line = from; /* the line before the memory refers to its slab */
     return line + DRV_CACHE_LINE;
 }
 
