@@ -64,7 +64,7 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
     # Where each part lies, and whether the array has that form.
     place = lib.drv_index_observation(native_config(config))
     sets = {each.name: each for each in observation_sets(config)}
-    own_end, partners_end = sets["partners"].index_bytes, sets["roads"].index_bytes
+    own_end, partners_end = sets["partners"].index_offset_bytes, sets["roads"].index_offset_bytes
     roads_end = partners_end + 2 * sets["roads"].slots
     shape, dtype = getattr(observations, "shape", None), str(getattr(observations, "dtype", None)).rpartition(".")[2]
     if shape is None:

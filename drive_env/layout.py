@@ -48,18 +48,19 @@ def observation_layout(config: DriveConfig) -> dict[str, Feature]:
 class ObservationSet:
     """A set of slots in an observation, with one record per slot; the names of its features begin with `name/`.
 
-    `offset` is the index of its first float, `index_bytes` the offset of its uint16 indices in index observations.
+    `offset` is the index of its first float, `index_offset_bytes` that of its uint16
+    indices in index observations.
     """
 
     name: str
     slots: int
     record_floats: int
     offset: int
-    index_bytes: int
+    index_offset_bytes: int
 
 
 def observation_sets(config: DriveConfig) -> list[ObservationSet]:
     """The sets of an observation under this config, in order; the features before the first set have no slots."""
     entries = table(lib.drv_observation_sets, "drv_observation_set", native_config(config))
-    return [ObservationSet(text(entry.name), entry.slots, entry.record_floats, entry.offset, entry.index_bytes)
+    return [ObservationSet(text(entry.name), entry.slots, entry.record_floats, entry.offset, entry.index_offset_bytes)
             for entry in entries]

@@ -77,6 +77,6 @@ def report_with_start(roles: Roles, config: DriveConfig) -> Report:
     overlapping = state["overlapping"].reshape(alone.agents_per_world, -1).any(axis=1)
     alone.close()
     for what, agents in (("in contact with a vehicle", overlapping), ("over a road edge", state["on_road_edge"]),
-                         ("inside their goals", state["goal_spent"])):
+                         ("inside their goals", state["in_goal_since_start"])):
         report.notes.append(f"agents that start {what}: {int(agents.sum())}")
     return report

@@ -49,7 +49,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steps = (0, max(roles.trial_steps for roles in core.roles))
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
-             "goal_spent", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
+             "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),

@@ -33,9 +33,9 @@ def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, length_m
     Returns:
         (n,) or (n, dimensions), in the form of `Batch.actions`.
     """
-    # Along a bend the midpoint between the axles moves at the slip angle.
-    slip_rad = np.arctan(0.5 * np.tan(steering_rad))
-    curvature_per_m = 2.0 * np.sin(slip_rad) / (WHEELBASE_SHARE * length_m)
+    # In a bend the midpoint between the axles moves at the sideslip angle of the kinematic bicycle.
+    sideslip_rad = np.arctan(0.5 * np.tan(steering_rad))
+    curvature_per_m = 2.0 * np.sin(sideslip_rad) / (WHEELBASE_SHARE * length_m)
     values = dict(zip(CONTROLS, (acceleration_mps2, steering_rad, curvature_per_m)))
     dimensions = action_dimensions(config)
     shares = [dimension.share_of(values[dimension.name]) for dimension in dimensions]

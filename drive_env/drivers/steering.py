@@ -94,7 +94,7 @@ def pursuit_steering(path: Path, vehicles: dict[str, np.ndarray], dt_s: float) -
     dx_m, dy_m = aim[:, 0] - vehicles["x_m"][agents], aim[:, 1] - vehicles["y_m"][agents]
     bearing_rad = np.arctan2(dy_m, dx_m) - vehicles["heading_rad"][agents]
     wheelbase_m = WHEELBASE_SHARE * vehicles["length_m"][agents]
-    # The centre departs at the slip angle, tan(slip) = tan(steering) / 2, on an arc of curvature
-    # 2 sin(slip) / wheelbase, and meets the aim where sin(bearing - slip) = distance sin(slip) / wheelbase.
+    # The centre departs at the sideslip angle, tan(sideslip) = tan(steering) / 2, on an arc of curvature
+    # 2 sin(sideslip) / wheelbase. It meets the aim where sin(bearing - sideslip) = distance sin(sideslip) / wheelbase.
     ahead_m = np.maximum(np.hypot(dx_m, dy_m) + wheelbase_m * np.cos(bearing_rad), 0.1)
     return np.arctan2(2 * wheelbase_m * np.sin(bearing_rad), ahead_m)

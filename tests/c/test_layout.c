@@ -93,13 +93,13 @@ TEST(sets_follow_the_head_and_each_other_without_a_gap) {
     const int32_t count = drv_observation_sets(&config, sets, DRV_SET_COUNT);
     CHECK(count == DRV_SET_COUNT && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);
     const int32_t heads = drv_index_observation(&config).head_count;
-    int32_t offset = heads, index_bytes = heads * 4;
+    int32_t offset = heads, next_byte = heads * 4;
     for (int32_t i = 0; i < count; i++) {
-        CHECK(sets[i].offset == offset && sets[i].index_bytes == index_bytes, "%s stands at %d", sets[i].name,
+        CHECK(sets[i].offset == offset && sets[i].index_offset_bytes == next_byte, "%s stands at %d", sets[i].name,
               sets[i].offset);
         offset += sets[i].slots * sets[i].record_floats;
-        index_bytes += sets[i].slots * 2;
+        next_byte += sets[i].slots * 2;
     }
     CHECK(offset == drv_layout_size(&config), "the sets end at %d", offset);
-    CHECK(index_bytes <= drv_index_observation(&config).observation_bytes, "indices end at byte %d", index_bytes);
+    CHECK(next_byte <= drv_index_observation(&config).observation_bytes, "indices end at byte %d", next_byte);
 }

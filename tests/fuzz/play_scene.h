@@ -71,7 +71,7 @@ static inline void check_agent(const drv_config *config, const uint8_t *agent, c
     drv_observation_set sets[3]; /* the last, of candidate goals, is empty in index observations */
     MUST(drv_observation_sets(config, sets, 3) == 3, "another set is not checked");
     const int32_t entries[3] = {1 + needs->vehicles_per_world, 1 + segments, 1};
-    for (int32_t i = 0; i < 3; i++) check_indices(agent + sets[i].index_bytes, sets[i].slots, entries[i]);
+    for (int32_t i = 0; i < 3; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,

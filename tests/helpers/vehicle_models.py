@@ -47,15 +47,15 @@ def _turned(heading_rad, angle_rad):
     return cmath.phase(cmath.rect(1.0, heading_rad + angle_rad))
 
 
-def _rolled(car, speed_mps, slip_rad, dt_s):
-    """A car whose centre moves at a slip angle: it turns about the point where the normals of its axles meet."""
-    step = cmath.rect(speed_mps * dt_s, car.heading_rad + slip_rad)
-    turn_rad = speed_mps * dt_s * math.sin(slip_rad) / (0.5 * car.wheelbase_m)
+def _rolled(car, speed_mps, sideslip_rad, dt_s):
+    """A car whose centre moves at a sideslip angle: it turns about the point where the normals of its axles meet."""
+    step = cmath.rect(speed_mps * dt_s, car.heading_rad + sideslip_rad)
+    turn_rad = speed_mps * dt_s * math.sin(sideslip_rad) / (0.5 * car.wheelbase_m)
     return replace(car, position=car.position + step, heading_rad=_turned(car.heading_rad, turn_rad),
                    speed_mps=speed_mps)
 
 
-def _slip(steering_rad):
+def _sideslip(steering_rad):
     return cmath.phase(complex(2.0 * math.cos(steering_rad), math.sin(steering_rad)))
 
 
@@ -63,16 +63,16 @@ def bicycle(car, control, limits):
     acceleration, steering = control
     speed = car.speed_mps + acceleration * limits.dt_s
     speed = 0.0 if speed * car.speed_mps < 0 else limits.speed(speed)
-    return replace(_rolled(car, speed, _slip(steering), limits.dt_s), steering_rad=steering)
+    return replace(_rolled(car, speed, _sideslip(steering), limits.dt_s), steering_rad=steering)
 
 
 def classic(car, control, limits):
     acceleration, wanted = control
-    most = STEERING_RATE_RADPS * limits.dt_s
-    steering = min(max(wanted, car.steering_rad - most), car.steering_rad + most)
+    max_change = STEERING_RATE_RADPS * limits.dt_s
+    steering = min(max(wanted, car.steering_rad - max_change), car.steering_rad + max_change)
     steering = math.copysign(min(abs(steering), limits.steering_rad), steering)
     speed = limits.speed(car.speed_mps + acceleration * limits.dt_s)
-    return replace(_rolled(car, speed, _slip(steering), limits.dt_s), steering_rad=steering)
+    return replace(_rolled(car, speed, _sideslip(steering), limits.dt_s), steering_rad=steering)
 
 
 def invertible_bicycle(car, control, limits):
@@ -97,13 +97,13 @@ def grip(car, control, limits):
     radius = limits.friction * GRAVITY_MPS2
     acceleration = min(max(acceleration, -radius), radius)
     lateral = math.sqrt(radius**2 - acceleration**2)
-    most_curvature = lateral / max(abs(car.speed_mps), 1.0) ** 2
-    slip = _slip(steering)
-    if abs(math.sin(slip)) > 0.5 * car.wheelbase_m * most_curvature:
-        slip = math.copysign(math.asin(0.5 * car.wheelbase_m * most_curvature), slip)
+    max_curvature = lateral / max(abs(car.speed_mps), 1.0) ** 2
+    sideslip = _sideslip(steering)
+    if abs(math.sin(sideslip)) > 0.5 * car.wheelbase_m * max_curvature:
+        sideslip = math.copysign(math.asin(0.5 * car.wheelbase_m * max_curvature), sideslip)
     speed = car.speed_mps + acceleration * limits.dt_s
     speed = 0.0 if speed * car.speed_mps < 0 else limits.speed(speed)
-    return replace(_rolled(car, speed, slip, limits.dt_s), steering_rad=steering)
+    return replace(_rolled(car, speed, sideslip, limits.dt_s), steering_rad=steering)
 
 
 def jerk(car, control, limits):
@@ -115,9 +115,9 @@ def jerk(car, control, limits):
     wanted = 0.0 if wanted * lateral < 0 else min(max(wanted, -4.0), 4.0)
     speed = car.speed_mps + (acceleration + car.acceleration_mps2) * limits.dt_s / 2
     speed = 0.0 if speed * car.speed_mps < 0 else limits.speed(speed)
-    most = STEERING_RATE_RADPS * limits.dt_s
+    max_change = STEERING_RATE_RADPS * limits.dt_s
     steering = math.atan2(wanted * car.wheelbase_m, max(abs(speed), 1.0) ** 2)
-    steering = min(max(steering, car.steering_rad - most), car.steering_rad + most)
+    steering = min(max(steering, car.steering_rad - max_change), car.steering_rad + max_change)
     steering = math.copysign(min(abs(steering), limits.steering_rad), steering)
     curvature, path = math.tan(steering) / car.wheelbase_m, (speed + car.speed_mps) * limits.dt_s / 2
     forward = cmath.rect(1.0, car.heading_rad)

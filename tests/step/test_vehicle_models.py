@@ -111,9 +111,9 @@ def test_the_table_of_jerks_is_the_published_one():
     (0.9, 0, 15, 0.03924), (0.3, 0, 15, 0.01308), (0.5, -4, 15, 0.012617), (0.3, -4, 15, 0.0)])
 def test_a_car_turns_no_more_than_its_friction_circle_allows(friction, acceleration, speed_mps, curvature):
     """The commanded curvature is 0.05 1/m; braking takes its share of the circle, and at 0.3 all of it."""
-    length_m, slip = 5.0, math.asin(0.5 * 3.0 * 0.05)
+    length_m, sideslip = 5.0, math.asin(0.5 * 3.0 * 0.05)
     batch = begin("grip", [(0, 0, 0, speed_mps, length_m)], friction=friction)
-    act(batch, [(acceleration, math.atan(2 * math.tan(slip)))])
+    act(batch, [(acceleration, math.atan(2 * math.tan(sideslip)))])
     _, _, heading, after_mps, _ = now(batch)
     assert heading / (0.1 * after_mps) == pytest.approx(curvature, abs=2e-6)
     assert after_mps == pytest.approx(speed_mps + 0.1 * max(acceleration, -friction * 9.81), abs=1e-5)

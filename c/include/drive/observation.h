@@ -32,8 +32,8 @@ typedef struct drv_observation_set {
     const char *name; /* its features are called name/... */
     int32_t slots;
     int32_t record_floats;
-    int32_t offset;      /* of its first float in a float observation */
-    int32_t index_bytes; /* of its first uint16 in an index observation */
+    int32_t offset;             /* of its first float in a float observation, in floats */
+    int32_t index_offset_bytes; /* of its first uint16 in an index observation */
 } drv_observation_set;
 
 /* An index observation: `head_count` floats, the features of no set; then the uint16 of its sets, one after another. */

@@ -167,8 +167,8 @@ static void detect_goal(drv_world *world, int32_t agent) {
     float limit_mps = world->config->goal_max_speed_mps;
     world->goal_onset[agent] = 0;
     if (world->had_goal[agent]) return;
-    if (world->goal_spent[agent]) {
-        world->goal_spent[agent] = within_goal(world, agent, to, to);
+    if (world->in_goal_since_start[agent]) {
+        world->in_goal_since_start[agent] = within_goal(world, agent, to, to);
         return;
     }
     bool slow_enough = limit_mps < 0.0f || fabsf(world->speed_mps[agent]) <= limit_mps;
@@ -184,12 +184,12 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->collision_onset[agent] = world->offroad_onset[agent] = world->goal_onset[agent] = 0;
         world->collision_vehicle[agent] = -1;
-        world->on_road_edge[agent] = world->goal_spent[agent] = 0;
+        world->on_road_edge[agent] = world->in_goal_since_start[agent] = 0;
         if (world->controller[agent] != DRV_CONTROLLER_AGENT) continue;
 
         /* store what overlaps at the start */
         drv_point start = {world->x_m[agent], world->y_m[agent]};
-        world->goal_spent[agent] = within_goal(world, agent, start, start);
+        world->in_goal_since_start[agent] = within_goal(world, agent, start, start);
         const drv_moving_box own = moving_box_of(world, agent);
         world->on_road_edge[agent] = find_edges(world, agent, &own, false).at_end;
         for (int32_t first = 0; first < all.on_map->count; first += 64)

@@ -283,7 +283,7 @@ static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_sc
     float *head = (float *)(void *)out;
     write_head(world, agent, frame_of(world, agent), head);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
-        write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_bytes));
+        write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_offset_bytes));
     scale_head(&layout->head, head);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, head + HEAD_COUNT);
 }

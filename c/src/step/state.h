@@ -65,7 +65,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", goal_onset, DRV_AGENTS, "the agent reached its goal", "trial_restart, events_detect")           \
     X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
     X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
-    X(uint8_t, "u1", goal_spent, DRV_AGENTS, "inside the goal since the start", "trial_restart, events_detect")      \
+    X(uint8_t, "u1", in_goal_since_start, DRV_AGENTS, "at the goal since the start", "trial_restart, events_detect") \
     /* agents: measures, the continuous facts */                                                                     \
     X(float, "f4", distance_m, DRV_AGENTS, "m driven in this trial", "trial_restart, measures_take")                 \
     X(float, "f4", progress_m, DRV_AGENTS, "m by which the goal came nearer in the step, 0 once it was reached",     \

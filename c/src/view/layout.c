@@ -95,13 +95,13 @@ static int32_t head_count_of(const drv_config *config) { return HEAD_COUNT + hid
 
 /* Lays out the sets one after another; returns the number of floats of an observation. */
 static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets) {
-    int32_t offset = head_count_of(config), index_bytes = offset * (int32_t)sizeof(float);
+    int32_t offset = head_count_of(config), index_offset_bytes = offset * (int32_t)sizeof(float);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++) {
         const set_kind *kind = &set_kinds[i];
         const int32_t slots = slots_of(config, kind);
-        sets[i] = (drv_observation_set){kind->name, slots, kind->record_floats, offset, index_bytes};
+        sets[i] = (drv_observation_set){kind->name, slots, kind->record_floats, offset, index_offset_bytes};
         offset += slots * kind->record_floats;
-        index_bytes += slots * (int32_t)sizeof(uint16_t);
+        index_offset_bytes += slots * (int32_t)sizeof(uint16_t);
     }
     return offset;
 }
@@ -111,7 +111,7 @@ drv_index_layout drv_index_observation(const drv_config *config) {
     drv_observation_set sets[DRV_SET_COUNT];
     lay_out_sets(config, sets);
     const drv_observation_set *last = &sets[DRV_SET_COUNT - 1];
-    const int32_t end = last->index_bytes + last->slots * (int32_t)sizeof(uint16_t);
+    const int32_t end = last->index_offset_bytes + last->slots * (int32_t)sizeof(uint16_t);
     return (drv_index_layout){head_count_of(config), (end + aligned_to - 1) / aligned_to * aligned_to};
 }
 
