@@ -205,6 +205,9 @@ class DriveConfig(Checked):
     reward_terms: bool = setting(
         False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
         "have it, too", switch())
+    detailed_metrics: bool = setting(
+        False, "", "whether reports and trial records have metrics of lane, comfort, gap, time to collision and fault, "
+        "too", switch())
     log_ema_alpha: float = setting(
         0.707, "1", "weight of the past in each agent's exponential moving averages of metrics",
         number(0.0, 0.999999))

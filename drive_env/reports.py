@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -45,12 +46,21 @@ def metrics_report(core: NativeBatch) -> Metrics:
     report = Metrics(trials=_figure(core, lib.drv_batch_trials))
     for metric, name in enumerate(names):
         report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
+    add_distance_per_infraction(report)
     for trial in range(core.config.max_trials):
         for short, name in PER_TRIAL.items():
             report[f"trial_{trial}_{short}"] = _figure(core, lib.drv_batch_metric, names.index(name), trial)
     for trial in range(1, core.config.max_trials):
         report[f"ada_delta_trial_{trial}_minus_0"] = _figure(core, lib.drv_batch_adaptation, trial)
     return report
+
+
+def add_distance_per_infraction(report: Metrics) -> None:
+    """Adds the quotient of two means, if the report has infractions; quotients of trials without any have no mean."""
+    if "infractions" in report:
+        distance, infractions = report["distance_m"], report["infractions"]
+        report["distance_per_infraction_m"] = (Figure(distance.value / infractions.value, distance.n)
+                                               if infractions.value > 0 else Figure(math.nan, 0))
 
 
 def _figure(core: NativeBatch, function, *arguments) -> Figure:

@@ -27,8 +27,8 @@ LONGEST = 1 << 62
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
-LANE_REACH_M, COLLISION_HORIZON_S = 5.0, 3.0
-"""The largest offset from a lane, and the largest time to collision."""
+LANE_REACH_M, COLLISION_HORIZON_S, FARTHEST_GAP_M = 5.0, 3.0, 50.0
+"""The largest offset from a lane, the largest time to collision, and the largest gap."""
 
 ROUNDING = 1.001
 """Factor by which float32 arithmetic of one step can exceed a limit."""
@@ -49,17 +49,19 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steps = (0, max(roles.trial_steps for roles in core.roles))
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
-             "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored")
+             "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
+             "had_fault_by_bearing", "had_fault_by_bumper")
+    of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
-        "clock_steps": steps, "age_steps": steps, "steps_driven": steps, "pending": (0, 2), "status": (0, ABSENT),
+        "clock_steps": steps, "age_steps": steps, "pending": (0, 2), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
-        **dict.fromkeys(flags, FLAG)}
+        **dict.fromkeys(of_trial, steps), "infractions": (0, 2 * steps[1]), **dict.fromkeys(flags, FLAG)}
 
 
 def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
@@ -79,12 +81,13 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
     shortest_m = SIZE_RANGE_M[0] / 2 * (config.hidden.wheelbase_factor or (1.0, 1.0))[0]
     turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / shortest_m
+    lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
+    jerk_mps3 = 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.
     step_reward = 8 * far_m * sum(map(abs, config.reward.to_dict().values()))
     trial_reward = SUM_ROUNDING * steps * step_reward
-    figure = max(1.0, steps, distance_m, SPEED_LIMIT_MPS, trial_reward)
+    figure = max(1.0, 2 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
-    lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
@@ -96,8 +99,9 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
         "lane_offset_m": _both(LANE_REACH_M), **dict.fromkeys(("lane_cos_error", "lane_sin_error"), _both(1.0)),
         "lateral_mps2": _both(lateral_mps2), "previous_acceleration_mps2": _both(change_mps2),
-        "jerk_mps3": (0.0, 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]),
-        "time_to_collision_s": (0.0, COLLISION_HORIZON_S),
+        **dict.fromkeys(("jerk_mps3", "max_jerk_mps3"), (0.0, jerk_mps3)), "min_gap_m": (0.0, FARTHEST_GAP_M),
+        **dict.fromkeys(("time_to_collision_s", "min_time_to_collision_s"), (0.0, COLLISION_HORIZON_S)),
+        "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * LANE_REACH_M),
         "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
         "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])), "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),

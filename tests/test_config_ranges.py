@@ -81,6 +81,7 @@ FIELDS = {
     "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "reward_terms": switch(),
+    "detailed_metrics": switch(),
     "scene_order": choice("random", "cycle"),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),

@@ -37,7 +37,7 @@ CONCEPTS = {
     # Declared in the core's list, as a section of its file and in the Scene, filled by a reader; the fifth place is the
     # number of sections. Further readers fill it as well; observations and paths use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
-        ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "reward.c",
+        ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "lane.c",
         SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py",
         SCENES / "generate" / "exits.py")),
 }

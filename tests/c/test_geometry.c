@@ -199,6 +199,43 @@ TEST(boxes_that_share_an_edge_or_a_corner_overlap_and_those_1_cm_apart_do_not) {
     }
 }
 
+/* The point of a box's outline at a share of its way around, in double precision. */
+static void outline_point(drv_box box, double share, double *x_m, double *y_m) {
+    const double sides[4][4] = {{1, -1, 1, 1}, {1, 1, -1, 1}, {-1, 1, -1, -1}, {-1, -1, 1, -1}}; /* from, to */
+    const double *side = sides[(int32_t)(share * 4.0) % 4], along = share * 4.0 - floor(share * 4.0);
+    const double x = (double)box.half_length_m * (side[0] + along * (side[2] - side[0]));
+    const double y = (double)box.half_width_m * (side[1] + along * (side[3] - side[1]));
+    *x_m = (double)box.centre.x + x * (double)box.ahead.x - y * (double)box.ahead.y;
+    *y_m = (double)box.centre.y + x * (double)box.ahead.y + y * (double)box.ahead.x;
+}
+
+TEST(the_distance_of_boxes_is_that_of_the_nearest_points_of_their_outlines) {
+    enum { POINTS = 400 };
+    test_rng rng = {26};
+    int32_t apart = 0;
+    for (int32_t i = 0; i < 400; i++) {
+        const drv_box a = random_box(&rng, 8.0), b = random_box(&rng, 8.0);
+        const double found = (double)drv_boxes_distance(a, b);
+        CHECK((found == 0.0) == drv_boxes_overlap(a, b), "pair %d: %g", i, found);
+        CHECK(fabs((double)drv_boxes_distance(b, a) - found) < rounding_m, "pair %d: it differs, swapped", i);
+        if (found == 0.0) continue;
+        const float half_side_m = drv_larger(drv_larger(a.half_length_m, a.half_width_m),
+                                             drv_larger(b.half_length_m, b.half_width_m));
+        const double spacing_m = 8.0 * (double)half_side_m / POINTS;
+        double nearest = INFINITY;
+        for (int32_t k = 0; k < POINTS * POINTS; k++) {
+            double ax, ay, bx, by;
+            outline_point(a, (double)(k / POINTS) / POINTS, &ax, &ay);
+            outline_point(b, (double)(k % POINTS) / POINTS, &bx, &by);
+            nearest = fmin(nearest, hypot(ax - bx, ay - by));
+        }
+        CHECK(found < nearest + rounding_m && nearest < found + 2.0 * spacing_m, "pair %d: %g and %g", i, found,
+              nearest);
+        apart++;
+    }
+    CHECK(apart > 100, "%d", apart);
+}
+
 /* Small enough that a box moves less than `fine_m` from one sub-step to the next. */
 static const double fine_m = 0.02;
 

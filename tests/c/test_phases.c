@@ -61,7 +61,9 @@ static drv_scene *make_scene(int32_t variant) {
         small.log_heading_rad[frame] = 0.3f * (float)frame;
         small.log_vx_mps[frame] = 1.0f + (float)frame;
     }
+    small.road_speed_limit_mps[0] = 5.0f; /* below the start speed */
     if (variant > 0) {
+        small.vx_mps[0] = -1.0f; /* against the lane */
         small.goal_x_m[0] = 9.0f;
         small.goal_y_m[0] = 0.5f;
         small.input.num_agents = SMALL_AGENTS - 1;
@@ -208,7 +210,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.min_speed_mps = -5.0f;
     config.observation_type = DRV_INDEX;
     config.reward_progress_per_m = 0.01f;
-    config.reward_terms = 1;
+    config.reward_terms = config.detailed_metrics = 1;
     check_config(config, 1);
     config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
     check_config(config, 2);

@@ -22,16 +22,16 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13,
-         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1},
+         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
          .metrics = 13, .has_hidden = 1, .rule_based = 5,
-         .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3},
+         .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,
          .has_commanded = 1, .delay_steps = 3,
-         .lane_agents = 65, .comfort_agents = 65, .proximity_agents = 65},
+         .lane_agents = 65, .comfort_agents = 65, .proximity_agents = 65, .detailed_agents = 65},
         {.agents = 200, .vehicles = 1008, .contact_words = 16, .max_trials = 100, .record_capacity = 5, .terms = 6,
          .metrics = 17, .rule_based = 300,
-         .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200}};
+         .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200, .detailed_agents = 200}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);
@@ -55,7 +55,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
 TEST(the_pointers_of_a_world_agree_with_its_described_fields) {
     const drv_sizes sizes = {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 2,
                              .terms = 4, .metrics = 13, .has_hidden = 1, .has_commanded = 1, .delay_steps = 2,
-                             .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .rule_based = 2};
+                             .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3,
+                             .rule_based = 2};
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));
     drv_world world = {.sizes = sizes};
     drv_state_attach(&world, block);

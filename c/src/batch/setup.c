@@ -157,6 +157,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .lane_agents = columns.lane ? setup->agents_per_world : 0,
                        .comfort_agents = columns.comfort ? setup->agents_per_world : 0,
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
+                       .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};

@@ -37,6 +37,34 @@ bool drv_boxes_overlap(drv_box a, drv_box b) {
     return true;
 }
 
+/* The squared distance from a point to a box. */
+static float squared_distance_to_box(drv_point point, drv_box box) {
+    const drv_point offset = minus(point, box.centre);
+    const float x = drv_larger(fabsf(dot(offset, box.ahead)) - box.half_length_m, 0.0f);
+    const float y = drv_larger(fabsf(dot(offset, left_of(box.ahead))) - box.half_width_m, 0.0f);
+    return x * x + y * y;
+}
+
+/* The squared distance from the nearest corner of a box to another box. */
+static float squared_distance_of_corners(drv_box corners_of, drv_box to) {
+    const drv_point ahead = corners_of.ahead, left = left_of(ahead);
+    float nearest2 = INFINITY;
+    for (int i = 0; i < 4; i++) {
+        const float along = i & 1 ? corners_of.half_length_m : -corners_of.half_length_m;
+        const float across = i & 2 ? corners_of.half_width_m : -corners_of.half_width_m;
+        const drv_point corner = {corners_of.centre.x + along * ahead.x + across * left.x,
+                                  corners_of.centre.y + along * ahead.y + across * left.y};
+        nearest2 = drv_smaller(nearest2, squared_distance_to_box(corner, to));
+    }
+    return nearest2;
+}
+
+/* Of two convex shapes that are apart, one has a corner among the nearest points. */
+float drv_boxes_distance(drv_box a, drv_box b) {
+    if (drv_boxes_overlap(a, b)) return 0.0f;
+    return sqrtf(drv_smaller(squared_distance_of_corners(a, b), squared_distance_of_corners(b, a)));
+}
+
 /* The times at which the translated `a` shares a point with `b`. */
 static time_interval contact_interval(drv_box a, drv_point path, drv_box b) {
     drv_point offset = minus(a.centre, b.centre);

@@ -90,6 +90,9 @@ static inline drv_floats drv_squared_distances(const float *x, const float *y, d
 /* Whether two boxes share a point; those that touch do. */
 DRV_STEP_API bool drv_boxes_overlap(drv_box a, drv_box b);
 
+/* The distance between two boxes; 0 where they overlap. */
+DRV_STEP_API float drv_boxes_distance(drv_box a, drv_box b);
+
 /* Swept overlap: whether `a`, translated by `path` with constant heading, shares a point with `b` at any time. `path`
  * is the motion of `a` relative to `b`. Exact for constant headings: each separating axis gives an interval of time. */
 DRV_STEP_API bool drv_swept_boxes_overlap(drv_box a, drv_point path, drv_box b);

@@ -14,7 +14,7 @@ static const struct {
 
 /* Whether anything uses the facts of the terms of one kind. */
 static bool uses(const drv_config *config, int32_t kind) {
-    bool used = config->reward_terms;
+    bool used = config->reward_terms || config->detailed_metrics;
 #define X(symbol, name, weight, when, shown) used = used || ((int32_t)(shown) == kind && config->weight != 0.0f);
     DRV_REWARD_TERMS(X)
 #undef X

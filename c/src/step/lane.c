@@ -1,4 +1,6 @@
 /* Which lane is each agent on? The nearest centre line, where one against the heading counts as farther away. */
+#include "step/lane.h"
+
 #include <math.h>
 
 #include "math/geometry.h"
@@ -11,6 +13,9 @@ static const float lane_reach_m = 5.0f;
 /* Metres by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems 2 m
  * farther, so an agent that drives well inside its own lane never has the opposite one. */
 static const float lane_turn_cost_m = 1.0f;
+
+/* The width of a lane whose scene has none: that of common urban and rural lanes. */
+static const float usual_lane_width_m = 3.5f;
 
 /* The pose of an agent relative to a segment of a centre line. */
 typedef struct lane_pose {
@@ -62,6 +67,23 @@ static void locate(drv_world *world, int32_t agent) {
     world->lane_offset_m[agent] = best.offset_m;
     world->lane_cos_error[agent] = best.cos_error;
     world->lane_sin_error[agent] = best.sin_error;
+}
+
+float drv_lane_over_speed(const drv_world *world, int32_t agent) {
+    if (world->lane[agent] < 0) return 0.0f;
+    const float limit_mps = world->scene->road_speed_limit_mps[world->lane[agent]];
+    return limit_mps > 0.0f ? drv_larger(fabsf(world->speed_mps[agent]) - limit_mps, 0.0f) : 0.0f;
+}
+
+bool drv_lane_border_crossed(const drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    if (world->lane[agent] < 0) return false;
+    const float width_m = scene->road_width_m[world->lane[agent]];
+    const float half_lane_m = 0.5f * (width_m > 0.0f ? width_m : usual_lane_width_m);
+    /* half the extent of the box across the lane */
+    const float half_m = 0.5f * (scene->width_m[agent] * fabsf(world->lane_cos_error[agent]) +
+                                 scene->length_m[agent] * fabsf(world->lane_sin_error[agent]));
+    return fabsf(world->lane_offset_m[agent]) + half_m > half_lane_m;
 }
 
 void drv_lane_begin(drv_world *world) {

@@ -19,6 +19,19 @@
     X(TRIAL_LENGTH, "trial_length", true, world->steps_driven[agent])                      \
     X(DISTANCE, "distance_m", true, world->distance_m[agent])                              \
     X(MEAN_SPEED, "mean_speed_mps", true, world->distance_m[agent] / driven_s)             \
+    X(WRONG_WAY, "wrong_way_share", config->detailed_metrics,                              \
+      (float)world->wrong_way_steps[agent] / (float)world->steps_driven[agent])            \
+    X(LANE_OFFSET, "mean_lane_offset_m", config->detailed_metrics,                         \
+      world->lane_steps[agent] > 0 ? world->lane_offset_sum_m[agent] / (float)world->lane_steps[agent] : 0.0f) \
+    X(OVER_SPEED, "over_speed_share", config->detailed_metrics,                            \
+      (float)world->over_speed_steps[agent] / (float)world->steps_driven[agent])           \
+    X(GAP, "min_gap_m", config->detailed_metrics, world->min_gap_m[agent])                 \
+    X(TIME_TO_COLLISION, "min_time_to_collision_s", config->detailed_metrics, world->min_time_to_collision_s[agent]) \
+    X(JERK, "max_jerk_mps3", config->detailed_metrics, world->max_jerk_mps3[agent])        \
+    X(HARD_BRAKINGS, "hard_brakings", config->detailed_metrics, world->hard_brakings[agent]) \
+    X(INFRACTIONS, "infractions", config->detailed_metrics, world->infractions[agent])     \
+    X(FAULT_BY_BEARING, "at_fault_collision", config->detailed_metrics, world->had_fault_by_bearing[agent]) \
+    X(FAULT_BY_BUMPER, "at_fault_collision_nuplan", config->detailed_metrics, world->had_fault_by_bumper[agent]) \
     X(REWARD, "reward", true, reward)
 
 /* The most figures of a trial. */

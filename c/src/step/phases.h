@@ -17,6 +17,7 @@
     X(measures_take, "measures continuous facts of the step: metres driven, progress towards the goal, comfort") \
     X(lane_locate, "finds the lane that each agent is on, where a term or metric uses it")                      \
     X(proximity_measure, "measures the time to collision of each agent, where a term or metric uses it")        \
+    X(details_add, "adds the step to the counts and extremes of the trial, where detailed metrics are on")      \
     X(trial_judge, "decides which agents, trials and episodes end; writes the channels")                        \
     X(reward_score, "sums the reward terms of each agent")                                                      \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
@@ -44,11 +45,6 @@ DRV_STEP_API void drv_traffic_begin(drv_world *world);
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
-/* The time to collision of an agent that meets nothing within it; nuPlan's horizon. */
-static const float drv_collision_horizon_s = 3.0f;
-/* Sets the facts of lane and proximity to those of an agent that has neither lane nor vehicles near it. */
-DRV_STEP_API void drv_lane_begin(drv_world *world);
-DRV_STEP_API void drv_proximity_begin(drv_world *world);
 /* Sets the state to the start of the next trial of the episode; writes no channel. */
 DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
 /* Opens the episode whose number world->episode holds; the clock of its first trial begins at `age_steps`. */

@@ -1,5 +1,9 @@
-/* How near are other vehicles? The time to collision of each agent, if all vehicles hold their speed and heading. */
-#include "math/bits.h"
+/* How near are other vehicles to an agent? The time to collision, if all vehicles hold their speed and heading, and the
+ * gap between boxes. */
+#include "step/proximity.h"
+
+#include <math.h>
+
 #include "math/geometry.h"
 #include "step/on_map.h"
 #include "step/phases.h"
@@ -50,6 +54,21 @@ static float time_to_collision(const drv_world *world, int32_t agent, const drv_
         first = drv_smaller(first, drv_swept_boxes_contact(own, relative, proximity_box(world, vehicle)));
     }
     return first * drv_collision_horizon_s;
+}
+
+float drv_proximity_gap(const drv_world *world, int32_t agent, const drv_scratch *scratch, float limit_m) {
+    const drv_on_map *on_map = &scratch->on_map;
+    const drv_box own = proximity_box(world, agent);
+    float nearest_m = limit_m;
+    for (int32_t i = 0; i < on_map->count; i++) {
+        const int32_t vehicle = on_map->vehicle[i];
+        if (vehicle == agent) continue;
+        const float reach_m = nearest_m + world->scene->radius_m[agent] + world->scene->radius_m[vehicle];
+        const float dx = on_map->x_m[i] - own.centre.x, dy = on_map->y_m[i] - own.centre.y;
+        if (dx * dx + dy * dy > reach_m * reach_m) continue;
+        nearest_m = drv_smaller(nearest_m, drv_boxes_distance(own, proximity_box(world, vehicle)));
+    }
+    return nearest_m;
 }
 
 void drv_proximity_begin(drv_world *world) {

@@ -1,7 +1,11 @@
 /* What is the reward of each agent? A sum of named terms, each a weight times a fact of the step; exactly 0 for agents
  * that did not act. */
+#include <math.h>
+
 #include "math/geometry.h"
+#include "step/lane.h"
 #include "step/phases.h"
+#include "step/proximity.h"
 
 /* Accelerations and jerk up to these are comfortable; published with the comfort reward of GIGAFLOW. */
 static const float comfortable_mps2 = 3.0f, comfortable_mps3 = 5.0f;
@@ -10,13 +14,6 @@ static const float comfortable_mps2 = 3.0f, comfortable_mps3 = 5.0f;
 static int32_t exceeded_limits(const drv_world *world, int32_t agent) {
     return (fabsf(world->acceleration_mps2[agent]) > comfortable_mps2) +
            (fabsf(world->lateral_mps2[agent]) > comfortable_mps2) + (world->jerk_mps3[agent] > comfortable_mps3);
-}
-
-/* The speed by which the agent exceeds the limit of its lane; 0 without a lane or a known limit. */
-static float over_speed(const drv_world *world, int32_t agent) {
-    if (world->lane[agent] < 0) return 0.0f;
-    const float limit_mps = world->scene->road_speed_limit_mps[world->lane[agent]];
-    return limit_mps > 0.0f ? drv_larger(fabsf(world->speed_mps[agent]) - limit_mps, 0.0f) : 0.0f;
 }
 
 /* The fact of a term that only some batches have. In a function of its own, so that compilers unroll the loop over the
@@ -29,7 +26,7 @@ static float optional_fact(const drv_world *world, int32_t agent, drv_term term)
         case DRV_TERM_LANE_ALIGNMENT: return world->lane_cos_error[agent] * dt_s;
         case DRV_TERM_LANE_OFFSET: return fabsf(world->lane_offset_m[agent]) * dt_s;
         case DRV_TERM_WRONG_WAY: return drv_larger(-speed_mps * world->lane_cos_error[agent], 0.0f) * dt_s;
-        case DRV_TERM_OVER_SPEED: return over_speed(world, agent) * dt_s;
+        case DRV_TERM_OVER_SPEED: return drv_lane_over_speed(world, agent) * dt_s;
         case DRV_TERM_DISCOMFORT: return (float)exceeded_limits(world, agent) * dt_s;
         case DRV_TERM_TIME_TO_COLLISION:
             return (1.0f - world->time_to_collision_s[agent] / drv_collision_horizon_s) * dt_s;

@@ -16,6 +16,7 @@
 #define DRV_LANE_AGENTS sizes.lane_agents
 #define DRV_COMFORT_AGENTS sizes.comfort_agents
 #define DRV_PROXIMITY_AGENTS sizes.proximity_agents
+#define DRV_DETAILED_AGENTS sizes.detailed_agents
 #define DRV_RECORD_FIGURES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)
 #define DRV_COMMANDED_AGENTS (sizes.agents * sizes.has_commanded)
 #define DRV_HIDDEN_VALUES (sizes.agents * sizes.has_hidden * DRV_HIDDEN_COUNT)

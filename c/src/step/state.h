@@ -84,6 +84,21 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: proximity; no entries where nothing uses it */                                                        \
     X(float, "f4", time_to_collision_s, DRV_PROXIMITY_AGENTS, "s, at most the horizon",                              \
       "trial_restart, proximity_measure")                                                                            \
+    /* agents: this trial, for the detailed metrics; no entries where they are off */                                \
+    X(int32_t, "i4", lane_steps, DRV_DETAILED_AGENTS, "steps on a lane", "trial_restart, details_add")               \
+    X(float, "f4", lane_offset_sum_m, DRV_DETAILED_AGENTS, "m, of their distances from the centre line",             \
+      "trial_restart, details_add")                                                                                  \
+    X(int32_t, "i4", wrong_way_steps, DRV_DETAILED_AGENTS, "steps against the lane", "trial_restart, details_add")   \
+    X(int32_t, "i4", over_speed_steps, DRV_DETAILED_AGENTS, "steps above the limit", "trial_restart, details_add")   \
+    X(float, "f4", min_gap_m, DRV_DETAILED_AGENTS, "m", "trial_restart, details_add")                                \
+    X(float, "f4", min_time_to_collision_s, DRV_DETAILED_AGENTS, "s", "trial_restart, details_add")                  \
+    X(float, "f4", max_jerk_mps3, DRV_DETAILED_AGENTS, "m/s3", "trial_restart, details_add")                         \
+    X(int32_t, "i4", hard_brakings, DRV_DETAILED_AGENTS, "onsets", "trial_restart, details_add")                     \
+    X(uint8_t, "u1", brakes_hard, DRV_DETAILED_AGENTS, "in this step", "trial_restart, details_add")                 \
+    X(int32_t, "i4", infractions, DRV_DETAILED_AGENTS, "collision and off-road onsets", "trial_restart, details_add") \
+    X(uint8_t, "u1", had_fault_by_bearing, DRV_DETAILED_AGENTS, "a collision at fault", "trial_restart, details_add") \
+    X(uint8_t, "u1", had_fault_by_bumper, DRV_DETAILED_AGENTS, "the same, by nuPlan's rule",                         \
+      "trial_restart, details_add")                                                                                  \
     /* agents: status and outcome */                                                                                 \
     X(uint8_t, "u1", status, DRV_AGENTS, "0 driving, 1 stopped, 2 removed, 3 absent", "trial_restart, trial_judge")  \
     X(uint8_t, "u1", outcome, DRV_AGENTS, "how this trial ended for the agent, 0 not yet",                           \
@@ -121,7 +136,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
 typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
     int32_t terms, metrics; /* of drv_columns */
-    int32_t lane_agents, comfort_agents, proximity_agents; /* agents, or 0 where no facts of the kind are used */
+    /* agents, or 0 where nothing uses facts of the kind */
+    int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
     int32_t has_hidden;    /* 1: agents have hidden values */
     int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;   /* the longest delay of an action */

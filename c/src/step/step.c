@@ -37,6 +37,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(measures_take);
         RUN(lane_locate);
         RUN(proximity_measure);
+        RUN(details_add);
         RUN(trial_judge);
         RUN(reward_score);
         RUN(metrics_add);

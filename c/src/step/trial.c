@@ -1,8 +1,11 @@
 /* How do events end trials and episodes? The clock, event responses, restarts, and the channels that report them. */
 #include "math/geometry.h"
 #include "math/random.h"
+#include "step/details.h"
 #include "step/hidden.h"
+#include "step/lane.h"
 #include "step/phases.h"
+#include "step/proximity.h"
 
 /* ---- channels ---- */
 
@@ -75,6 +78,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     drv_measures_begin(world);
     drv_lane_begin(world);
     drv_proximity_begin(world);
+    drv_details_begin(world);
     drv_events_begin(world, scratch);
 }
 

@@ -6,6 +6,7 @@
 
 #include "step/actions.c"
 #include "step/corridor.c"
+#include "step/details.c"
 #include "step/dynamics.c"
 #include "step/dynamics/bicycle.c"
 #include "step/dynamics/classic.c"
@@ -15,6 +16,7 @@
 #include "step/dynamics/jerk.c"
 #include "step/events.c"
 #include "step/expert.c"
+#include "step/fault.c"
 #include "step/hidden.c"
 #include "step/lane.c"
 #include "step/measures.c"

@@ -1,0 +1,74 @@
+"""Is a collision the agent's fault? Staged contacts with the verdicts that two published rules define."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scripted_events import TURNS
+from scripted_scenes import batch_of, driver, log_replay, stage, standing
+
+FRAMES = 30
+LANES = [("lane", [(-50.0, y_m), (80.0, y_m)]) for y_m in (0.0, 3.5)]
+"""Two lanes in the same direction, of unknown width, which counts as 3.5 m."""
+
+EDGE = ("edge", [(-50.0, -0.5), (80.0, -0.5)])
+PEDESTRIAN = {"kind": "pedestrian", "length_m": 0.6, "width_m": 0.6}
+
+
+def moving(x_m, y_m, heading_rad, speed_mps, **more):
+    """A log-replay vehicle at constant velocity."""
+    step_m = 0.1 * speed_mps
+    return log_replay([(x_m + i * step_m * math.cos(heading_rad), y_m + i * step_m * math.sin(heading_rad), heading_rad,
+                        speed_mps) for i in range(FRAMES)], **more)
+
+
+CONTACTS = {
+    # the agent, the other, extra roads, fault by bearing, fault by bumper (nuPlan)
+    "is rear-ended": (driver(speed_mps=5.0), moving(-10.0, 0.0, 0.0, 15.0), [], False, False),
+    "rear-ends": (driver(speed_mps=10.0), moving(10.0, 0.0, 0.0, 3.0), [], True, True),
+    "hits a parked car": (driver(speed_mps=10.0), standing(FRAMES, 10.0, 0.0), [], True, True),
+    "is side-swiped in its lane": (driver(speed_mps=10.0), moving(-2.5, 3.2, -0.2, 10.5), [], False, False),
+    "side-swipes in a lane change": (driver(0.0, 0.3, 0.15, 10.0), moving(-1.0, 3.5, 0.0, 10.0), [], True, True),
+    "hits a pedestrian at rest": (driver(speed_mps=10.0), standing(FRAMES, 10.0, 0.0, **PEDESTRIAN), [], True, True),
+    "is hit head-on while it stands": (driver(), moving(15.0, 0.0, math.pi, 10.0), [], False, False),
+    "hits a crossing car": (driver(speed_mps=10.0), moving(12.0, -4.5, math.pi / 2, 5.0), [], True, True),
+    "is hit by a crossing car": (driver(speed_mps=5.0), moving(4.5, -13.0, math.pi / 2, 10.0), [], False, False),
+    # where the rules differ
+    "a pedestrian walks into its side": (driver(speed_mps=2.0), moving(1.5, -3.0, math.pi / 2, 2.0, **PEDESTRIAN), [],
+                                         True, False),
+    "a cyclist runs into its rear": (driver(speed_mps=2.0), moving(-6.0, 0.0, 0.0, 6.0, kind="cyclist"), [],
+                                     True, False),
+    "is hit by a crossing car on the road edge": (driver(speed_mps=5.0), moving(4.5, -13.0, math.pi / 2, 10.0), [EDGE],
+                                                  False, True),
+}
+
+
+@pytest.mark.parametrize("turn_rad", TURNS[:3])
+@pytest.mark.parametrize("agent, other, roads, by_bearing, by_bumper", CONTACTS.values(), ids=CONTACTS)
+def test_a_staged_contact_has_the_verdicts_of_both_rules(agent, other, roads, by_bearing, by_bumper, turn_rad):
+    scene = stage([agent, other], [*LANES, *roads], turn_rad=turn_rad)
+    batch = batch_of(scene, detailed_metrics=True, on_offroad="ignore", trial_steps=FRAMES)
+    state = batch._core.state
+    while not state["collision_onset"][0, 0]:
+        assert state["clock_steps"][0, 0] < FRAMES - 1, "they did not meet"
+        assert not state["had_fault_by_bearing"][0, 0] and not state["had_fault_by_bumper"][0, 0]
+        batch.step([3 * 13 + 6])
+    assert bool(state["had_fault_by_bearing"][0, 0]) is by_bearing
+    assert bool(state["had_fault_by_bumper"][0, 0]) is by_bumper
+    while not batch.trial_ended[0]:
+        batch.step([3 * 13 + 6])
+    report = batch.metrics()
+    assert (report["at_fault_collision"].value, report["at_fault_collision_nuplan"].value) == (by_bearing, by_bumper)
+
+
+def test_a_lane_that_is_wide_enough_is_not_left():
+    """A crossing car hits the side of an agent whose box is over the border of a lane of 3.5 m, not over one of 8 m."""
+    for width_m, fault in ((3.5, True), (8.0, False)):
+        scene = stage([driver(0.0, 1.2, speed_mps=5.0), moving(4.2, -13.0, math.pi / 2, 10.0)], LANES[:1])
+        widths = np.full(1, width_m, np.float32)
+        scene = dataclasses.replace(scene, roads=dataclasses.replace(scene.roads, width_m=widths))
+        batch = batch_of(scene, detailed_metrics=True, trial_steps=FRAMES)
+        while not batch.waits[0]:
+            batch.step([3 * 13 + 6])
+        assert batch.metrics()["at_fault_collision_nuplan"].value == fault
