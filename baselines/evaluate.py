@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from gymnasium import spaces
+from torch import Tensor
 
 from drive_env import Batch, DriveConfig, Figure, Scene, trial_metrics
 
+from .policy.kv_cache import KVCache
 from .policy.model import Policy
 from .rollout.batches import scenes_of
 from .tools.checkpoint import check_fits, checkpoint_at, load_policy
@@ -37,19 +39,31 @@ MakeAct = Callable[[Batch], Act]
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
              threads: int = 0) -> dict[str, Figure]:
     """`trial_metrics` over one episode of every scene: each of the `max_trials` trials of each agent once."""
-    records, agents = [], 0
-    for start in range(0, len(scenes), WORLDS_AT_ONCE):
-        chunk = scenes[start : start + WORLDS_AT_ONCE]
-        # With as many consecutive world ids as scenes, "cycle" gives each scene to one world.
-        with Batch(chunk, num_worlds=len(chunk), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
-                   world_ids=range(start, start + len(chunk)), trial_records=drive.max_trials) as batch:
-            records.append(_first_episodes(batch, make_act(batch)))
-            records[-1]["agent"] += agents  # numbered through all batches
+    return trial_metrics(episode_records(make_act, scenes, drive, seed, threads))
+
+
+def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0, threads: int = 0,
+                    episodes: int = 1) -> np.ndarray:
+    """The trial records of `episodes` episodes of every scene; agents and scenes are numbered through all batches.
+
+    Each episode is that of a world of its own. In a batch the world w plays the scene w mod the number of its scenes,
+    up to a rotation.
+    """
+    records, agents, scenes_at_once = [], 0, max(WORLDS_AT_ONCE // episodes, 1)
+    for start in range(0, len(scenes), scenes_at_once):
+        chunk = scenes[start : start + scenes_at_once]
+        # With consecutive world ids, "cycle" gives each scene to equally many worlds.
+        ids = range(start * episodes, (start + len(chunk)) * episodes)
+        with Batch(chunk, num_worlds=len(ids), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
+                   world_ids=ids, trial_records=drive.max_trials) as batch:
+            records.append(first_episodes(batch, make_act(batch)))
+            records[-1]["agent"] += agents
+            records[-1]["scene"] += start
             agents += batch.num_agents
-    return trial_metrics(np.concatenate(records))
+    return np.concatenate(records)
 
 
-def _first_episodes(batch: Batch, act: Act) -> np.ndarray:
+def first_episodes(batch: Batch, act: Act) -> np.ndarray:
     """The records of every world's first episode; a world that is done earlier is stepped further, without records."""
     batch.reset()
     is_done = np.zeros(batch.num_worlds, bool)
@@ -91,30 +105,49 @@ def random_policy(seed: int) -> MakeAct:
 
 
 @dataclass
+class Memory:
+    """What a policy carries from one step of an episode to the next, for R agents."""
+
+    cache: KVCache
+    previous_actions: Tensor
+    """(R, A) action of the last valid token."""
+
+
+Intervention = Callable[[Batch, Memory, Tensor], Tensor]
+"""Takes a batch, the memory and the observations (R, O) before an inference. Changes the memory in place and returns
+the observations that the policy gets."""
+
+
+@dataclass
 class PolicyRunner:
-    """Runs a policy in batches, with a KV cache for each.
+    """Runs a policy in batches, with a memory for each.
 
     Args:
         deterministic: use the mode of the distribution instead of a sample.
+        intervene: makes the intervention of a batch that has not been reset yet; None: no intervention.
     """
 
     policy: Policy
     device: torch.device
     deterministic: bool = True
+    intervene: Callable[[Batch], Intervention] | None = None
 
     def __call__(self, batch: Batch) -> Act:
-        cache = self.policy.make_cache(batch.num_agents, 1, self.device)
         actor = self.policy.actor
-        previous_actions = torch.zeros(batch.num_agents, actor.components, dtype=actor.dtype, device=self.device)
+        memory = Memory(self.policy.make_cache(batch.num_agents, 1, self.device), torch.zeros(
+            batch.num_agents, actor.components, dtype=actor.dtype, device=self.device))
+        intervention = self.intervene(batch) if self.intervene else None
         on_device = lambda array: torch.from_numpy(array).to(self.device)
 
         @torch.no_grad()
         def act(batch: Batch) -> np.ndarray:
-            valid_token = ~on_device(batch.waits)
-            cache.reset(on_device(batch.first))
-            parameters, _ = self.policy.step(on_device(batch.observations), previous_actions, valid_token, cache)
+            observations, valid_token = on_device(batch.observations), ~on_device(batch.waits)
+            memory.cache.reset(on_device(batch.first))
+            if intervention:
+                observations = intervention(batch, memory, observations)
+            parameters, _ = self.policy.step(observations, memory.previous_actions, valid_token, memory.cache)
             actions = actor.mode(parameters) if self.deterministic else actor.sample(parameters)
-            previous_actions.copy_(torch.where(valid_token[:, None], actions, previous_actions))
+            memory.previous_actions.copy_(torch.where(valid_token[:, None], actions, memory.previous_actions))
             return actor.to_env(actions).cpu().numpy()
 
         return act

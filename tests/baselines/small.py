@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import torch
 
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
@@ -53,6 +54,13 @@ def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, 
 def clone(buffer):
     """A copy that the next rollout does not overwrite."""
     return buffer.select(torch.arange(len(buffer.first)))
+
+
+def log_of(scene, frames):
+    """A generated scene as a log in which nothing moves: its trials have frames - 1 steps."""
+    tracks = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
+    still = {name: np.repeat(getattr(scene.objects, name), frames, axis=0) for name in tracks}
+    return replace(scene, generated=False, objects=replace(scene.objects, **still))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, BUSY, make_policy, run_here, tiny_config
+from small import ALONE, BUSY, log_of, make_policy, run_here, tiny_config
 from still_town import still_town
 
 from baselines import evaluate as evaluation
@@ -51,13 +51,6 @@ def test_an_evaluation_simulates_every_scene_once():
         report = evaluate(random_policy(0), scenes, drive)
         assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
         assert report["trial_length"].value < 150, "some ended early"
-
-
-def log_of(scene, frames):
-    """A generated scene as a log in which nothing moves: its trials have frames - 1 steps."""
-    tracks = ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps", "valid")
-    still = {name: np.repeat(getattr(scene.objects, name), frames, axis=0) for name in tracks}
-    return replace(scene, generated=False, objects=replace(scene.objects, **still))
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3])

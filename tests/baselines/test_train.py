@@ -266,7 +266,7 @@ sys.meta_path.insert(0, Finder)
 """
 
 
-@pytest.mark.parametrize("command", ["ppo", "evaluate", "tools.inspect"])
+@pytest.mark.parametrize("command", ["ppo", "evaluate", "ablate", "tools.inspect"])
 def test_a_command_interrupted_during_its_imports_prints_one_line(tmp_path, command):
     (tmp_path / "sitecustomize.py").write_text(IMPORT_INTERRUPTED)
     done = subprocess.run([sys.executable, "-m", f"baselines.{command}"], cwd=ROOT, capture_output=True, text=True,

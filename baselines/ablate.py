@@ -1,0 +1,134 @@
+"""What do later trials gain from memory? The score of each trial of a policy under ablations, on held-out scenes.
+
+    python -m baselines.ablate runs/hidden_exit
+    python -m baselines.ablate runs/hidden_exit --compare informed=runs/informed feed-forward=runs/no-memory
+"""
+
+from __future__ import annotations
+
+if __name__ == "__main__":  # before the imports, which take seconds
+    from .tools.interrupts import ExitOnInterrupt
+
+    ExitOnInterrupt("baselines.ablate").install()
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from drive_env import Batch, DriveConfig, Scene
+
+from .adaptation.interventions import ablations
+from .adaptation.report import as_data, as_table, draw_scores
+from .adaptation.scores import Scores, optimal_curves
+from .evaluate import PolicyRunner, episode_records
+from .rollout.batches import scenes_of
+from .tools.checkpoint import check_fits, checkpoint_at, load_policy
+from .tools.dist import join
+
+EPISODES_LEAST = 2
+"""Of every scene: the past of another agent in the same scene is needed."""
+
+WIDEST = 1000
+"""Columns of the widest table that is printed."""
+
+
+def scores_of(runners: Mapping[str, tuple[PolicyRunner, DriveConfig]], scenes: list[Scene], episodes: int,
+              seed: int) -> dict[str, Scores]:
+    """The scores of each policy, by name, in the same episodes of every scene and with the same random numbers."""
+    found = {}
+    for name, (runner, drive) in runners.items():
+        torch.manual_seed(seed)
+        found[name] = Scores(episode_records(runner, scenes, drive, seed, episodes=episodes), len(scenes))
+    return found
+
+
+def compared_checkpoints(compare: tuple[str, ...], taken: Mapping[str, object]) -> dict[str, Path]:
+    """The checkpoints of further policies by name, from arguments NAME=CHECKPOINT.
+
+    Raises:
+        ValueError: an argument has another form, or its name is taken.
+    """
+    found: dict[str, Path] = {}
+    for argument in compare:
+        name, equals, path = argument.partition("=")
+        if not (name and equals and path):
+            raise ValueError(f"compare is {argument!r}; it must be NAME=CHECKPOINT")
+        if name in taken or name in found:
+            raise ValueError(f"compare has {name!r}, which is the name of another policy; it must be a new one")
+        found[name] = checkpoint_at(Path(path))
+    return found
+
+
+def main() -> None:
+    """The command: `python -m baselines.ablate CHECKPOINT`."""
+    import tyro
+    from rich.console import Console
+
+    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
+            first_seed: int | None = None, episodes: int = 8, compare: tuple[str, ...] = (),
+            deterministic: bool = False, seed: int = 0, device: str = "auto", out: Path = Path("ablation")) -> None:
+        """Prints the score of each trial under ablations of memory and trial features, with 95% intervals over scenes.
+
+        Writes `scores.json` and `scores.png`, too.
+
+        Args:
+            checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
+            scenes: generators and paths; none: those of the training.
+            scene_count: scenes per generator; none: as in the training.
+            first_seed: of the generators' scenes; none: the first after those of the training.
+            episodes: of every scene, at least 2.
+            compare: further policies without ablations, NAME=CHECKPOINT, each with its own config on the same scenes.
+            deterministic: take the most probable action instead of a sample.
+            seed: of the worlds and of the samples.
+            device: a device of torch, or auto.
+            out: the folder to write into.
+        """
+        try:
+            # The policy under each ablation.
+            if episodes < EPISODES_LEAST:
+                raise ValueError(f"episodes is {episodes}; it must be {EPISODES_LEAST} or more")
+            torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
+            policy, config = load_policy(checkpoint, torch_device)
+            if config.env.drive.max_trials == 1:
+                raise ValueError(f"'{checkpoint}' has max_trials 1; an ablation needs an episode of 2 or more trials")
+            chosen = {"scenes": scenes or None, "scene_count": scene_count}
+            env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
+            held_out = scenes_of(env, config.env.scene_count if first_seed is None else first_seed)
+            full = PolicyRunner(policy, torch_device, deterministic)
+            runners = {name: (runner, env.drive) for name, runner in ablations(full).items()}
+
+            # Further policies, each with the config of its training.
+            paths = {"full": checkpoint}
+            for name, path in compared_checkpoints(compare, runners).items():
+                other, of_other = load_policy(path, torch_device)
+                paths[name] = path
+                runners[name] = PolicyRunner(other, torch_device, deterministic), of_other.env.drive
+            for name, path in paths.items():  # checks all scenes before any is played
+                with Batch(held_out, config=runners[name][1], seed=seed) as batch:
+                    check_fits(path, batch)
+            out.mkdir(parents=True, exist_ok=True)
+        except (ValueError, OSError) as error:  # from checkpoints, scenes or the folder; the message is one sentence
+            sys.exit(f"baselines.ablate: {error}")
+
+        # Scores, as a table, a file and a picture.
+        policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(held_out, env.drive)
+        title = f"{checkpoint.name} on {len(held_out)} scenes, {episodes} episodes of each"
+        table = as_table(title, policies, optimal)
+        width = Console(width=WIDEST).measure(table).maximum
+        Console(width=max(Console().width, width)).print(table)  # not cut in a narrow terminal or a pipe
+        (out / "scores.json").write_text(json.dumps({
+            "checkpoints": {name: str(path) for name, path in paths.items()},
+            "scenes": [scene.name for scene in held_out], "episodes": episodes, "seed": seed,
+            "deterministic": deterministic, "optimal": optimal, "policies": as_data(policies, optimal)}, indent=1))
+        draw_scores(policies, optimal, out / "scores.png")
+        print(f"scores: {out / 'scores.json'}\npicture: {out / 'scores.png'}")
+
+    tyro.cli(run, prog="python -m baselines.ablate", config=(tyro.conf.PositionalRequiredArgs,))
+
+
+if __name__ == "__main__":
+    main()

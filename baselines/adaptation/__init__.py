@@ -1,0 +1,1 @@
+"""What do later trials gain, and through what? Interventions on a policy, and scores of each trial."""

@@ -1,0 +1,102 @@
+"""How high is the score of each trial, how certain is it, and how much of it needs a memory?
+
+Intervals are those of a bootstrap over scenes (Efron 1979): the agents and episodes of a scene are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from drive_env import ConfigError, DriveConfig, Scene
+from drive_env.tasks import KNOWLEDGE, optimal_scores
+
+RESAMPLES = 1000
+SEED = 0
+"""Of the resamples: policies on equally many scenes are compared on the same ones."""
+
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, the ends of its 95% interval, and the number of agents that it is the mean of, each of one episode."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class Scores:
+    """The scores of a policy by scene and trial.
+
+    Args:
+        records: of `evaluate.episode_records`, on `scenes` scenes.
+    """
+
+    def __init__(self, records: np.ndarray, scenes: int):
+        self.trials = int(records["trial"].max()) + 1
+        self._total, self._count = np.zeros((2, scenes, self.trials))
+        np.add.at(self._total, (records["scene"], records["trial"]), records["score"])
+        np.add.at(self._count, (records["scene"], records["trial"]), 1)
+
+    def of_trial(self, trial: int) -> Estimate:
+        """The mean score of a trial."""
+        return self._estimate(lambda mean: mean[..., trial])
+
+    def gain(self, trial: int) -> Estimate:
+        """The score of a trial minus that of the first."""
+        return self._estimate(lambda mean: mean[..., trial] - mean[..., 0])
+
+    def memory_share(self, trial: int, optimal: Mapping[str, Sequence[float]]) -> Estimate | None:
+        """The part of what only a memory can add to the score of a trial that the policy reaches; 1 at the optimum.
+
+        It is below 0 for a policy that is worse than the optimum without memory. None where a memory can add nothing.
+
+        Args:
+            optimal: of `optimal_curves`.
+        """
+        without, span = optimal["trial_features"][trial], optimal["memory"][trial] - optimal["trial_features"][trial]
+        return self._estimate(lambda mean: (mean[..., trial] - without) / span) if span > 1e-9 else None
+
+    def excess(self, other: Scores, trial: int) -> Estimate:
+        """The score of a trial minus that of another policy on the same scenes."""
+        return self._estimate(lambda mean, of_other: mean[..., trial] - of_other[..., trial], other)
+
+    def _estimate(self, figure: Callable[..., np.ndarray], *others: Scores) -> Estimate:
+        """A figure of the mean score of each trial, (..., trials), of this policy and of others."""
+        policies = (self, *others)
+        resampled = figure(*(policy._resampled() for policy in policies))
+        low, high = np.quantile(resampled, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+        value = figure(*(policy._mean() for policy in policies))
+        return Estimate(float(value), float(low), float(high), int(self._count[:, 0].sum()))
+
+    def _mean(self) -> np.ndarray:
+        """(trials,)."""
+        return self._total.sum(0) / self._count.sum(0)
+
+    def _resampled(self) -> np.ndarray:
+        """(resamples, trials): the same over scenes drawn with replacement."""
+        scenes = len(self._total)
+        drawn = np.random.default_rng(SEED).integers(0, scenes, (RESAMPLES, scenes))
+        return self._total[drawn].sum(1) / self._count[drawn].sum(1)
+
+
+def optimal_curves(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[float, ...]]:
+    """The scores of optimal policies in each trial, by what they know of earlier trials (`drive_env.tasks.KNOWLEDGE`).
+
+    Returns:
+        The means over the scenes. Empty where they are not known: a scene has no candidate goals, their number or that
+        of the trials is out of the range of `optimal_scores`, or agents observe which goal is theirs.
+    """
+    if drive.observation.goal_reveal_s != 0:
+        return {}
+    try:
+        return {knowledge: tuple(map(float, np.mean([
+            optimal_scores(len(scene.candidate_goals_m), drive.max_trials, knowledge) for scene in scenes], axis=0)))
+            for knowledge in KNOWLEDGE}
+    except ConfigError:
+        return {}
