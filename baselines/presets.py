@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from drive_env import DriveConfig, RewardConfig
+from drive_env.tasks import hidden_exit
 
 from .config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
 
@@ -32,4 +33,11 @@ SMALL = TrainConfig(
     run=RunConfig(folder="runs/small", checkpoint_updates=0, evaluate_updates=20, torch_threads=1))
 """Towns with eight cars: learns to drive in two minutes on two cores."""
 
-PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL}
+HIDDEN_EXIT = TrainConfig(
+    env=EnvConfig(scenes=("exits",), scene_count=256, num_worlds=1024, drive=hidden_exit(seeds=range(1)).config),
+    model=ModelConfig(width=64, context=90),
+    ppo=PPOConfig(agent_steps=40_000_000, rollout_steps=96, minibatches=8, learning_rate=7e-4),
+    run=RunConfig(folder="runs/hidden_exit"))
+"""Three trials with the same hidden exit of three: the task in which a memory pays, on a GPU (baselines/ablate.py)."""
+
+PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit": HIDDEN_EXIT}
