@@ -23,7 +23,7 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
         overwrite: False refuses an existing path.
 
     Raises:
-        SceneError: the scene is invalid, has candidate goals, or is larger than a file may be.
+        SceneError: the scene is invalid, or larger than a file may be.
         ConfigError: the path does not end in .drv, its folder does not exist, it exists and `overwrite` is False, or
             `overwrite` is not a bool.
         OSError: the file cannot be written.

@@ -165,10 +165,11 @@ static piece *piece_of(pieces *in, drv_file_part part) {
 /* The counts that the sections of the file define. */
 static drv_file own_counts(pieces *in) {
     const piece *kinds = piece_of(in, FILE_CONTROL_KIND), *lanes = piece_of(in, FILE_CONTROL_LANE);
-    const piece *phases = piece_of(in, FILE_PHASE_STATE);
+    const piece *phases = piece_of(in, FILE_PHASE_STATE), *goals = piece_of(in, FILE_CANDIDATE_GOAL);
     return (drv_file){.control_count = kinds ? (int32_t)kinds->size : 0,
                       .controlled_count = lanes ? (int32_t)(lanes->size / 4) : 0,
-                      .phase_count = phases ? (int32_t)phases->size : 0};
+                      .phase_count = phases ? (int32_t)phases->size : 0,
+                      .candidate_count = goals ? (int32_t)(goals->size / 8) : 0};
 }
 
 /* Writes starts that divide `total` elements among the controls. */

@@ -9,6 +9,7 @@ import build_core
 import pytest
 from build_core import ADDRESS
 from drv_writer import (
+    LATER_SECTIONS,
     controlled_scene,
     drv_file,
     entries,
@@ -67,5 +68,5 @@ def outcomes(files):
 
 def at(name):
     """Where a section of the full scene's file begins, or of the controlled scene's if only that has it."""
-    data = drv_file(CONTROLLED) if name.startswith("controls.") else DATA
+    data = drv_file(CONTROLLED) if name in LATER_SECTIONS else DATA
     return next(entry[2] for entry in entries(data) if entry[0] == sections_of(1)[name][0])

@@ -31,10 +31,11 @@ SECTIONS = {
 }
 """Name to code and size of an element, in the order of the file."""
 
-CONTROL_SECTIONS = {
+LATER_SECTIONS = {
     "controls.kind": (96, 1), "controls.line_m": (97, 4), "controls.start": (98, 4), "controls.lane": (99, 4),
     "controls.state": (100, 1), "controls.phase_start": (101, 4), "controls.phase_state": (102, 1),
     "controls.phase_s": (103, 4), "controls.offset_s": (104, 4), "controls.junction": (105, 4),
+    "candidate_goals_m": (112, 4),
 }
 """The same for the sections that 1.1 adds."""
 
@@ -68,11 +69,12 @@ def full_scene() -> Scene:
 
 
 def controlled_scene() -> Scene:
-    """The full scene with a light that has a log, a light that has a program, and a stop sign."""
+    """The full scene with a light that has a log, a light that has a program, a stop sign, and candidate goals."""
     scene = full_scene()
     state = np.zeros((scene.objects.frame_count, 3), np.uint8)
     state[:, 0] = [3, 3, 2, 1, 1]
-    return dataclasses.replace(scene, controls=Controls(
+    candidates_m = np.array([[48, 0], [-20, 1.5]], np.float32)
+    return dataclasses.replace(scene, candidate_goals_m=candidates_m, controls=Controls(
         kind=np.array([1, 1, 2], np.uint8),
         line_m=np.array([[19, 2, 19, -2], [49, 2, 49, -2], [21, -2, 21, 2]], np.float32),
         start=np.array([0, 1, 3, 3], np.int32), lane=np.array([0, 0, 2], np.int32), state=state,
@@ -93,13 +95,13 @@ def bare_scene(frames: int = 1) -> Scene:
 
 def sections_of(minor: int) -> dict[str, tuple[int, int]]:
     """The sections of a minor version."""
-    return SECTIONS | (CONTROL_SECTIONS if minor else {})
+    return SECTIONS | (LATER_SECTIONS if minor else {})
 
 
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
-    minor = int(scene.controls.count > 0)
+    minor = int(scene.controls.count > 0 or len(scene.candidate_goals_m) > 0)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}
@@ -113,6 +115,7 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
         "objects.valid": bytes(bits),
         **{name: struct.pack(f"<{len(getattr(scene, name))}i", *getattr(scene, name))
            for name in ("tracks_to_predict", "objects_of_interest")},
+        **({"candidate_goals_m": scene.candidate_goals_m.tobytes()} if minor else {}),
     }
     header = dict(
         magic=b"\x89DRV\r\n\x1a\n", major=1, minor=minor, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],

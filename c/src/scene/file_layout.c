@@ -31,6 +31,7 @@ static const char *const extent_names[] = {
     [EXTENT_CONTROL_STARTS] = "control_count + 1",
     [EXTENT_CONTROLLED] = "controlled_count",
     [EXTENT_PHASES] = "phase_count",
+    [EXTENT_CANDIDATES] = "candidate_count",
 };
 
 static const char *const rule_texts[] = {
@@ -86,6 +87,7 @@ int64_t drv_file_extent(const drv_file_header *header, const drv_file *file, drv
     case EXTENT_CONTROL_STARTS: return (int64_t)file->control_count + 1;
     case EXTENT_CONTROLLED: return file->controlled_count;
     case EXTENT_PHASES: return file->phase_count;
+    case EXTENT_CANDIDATES: return file->candidate_count;
     }
     return 1;
 }

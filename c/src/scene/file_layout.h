@@ -66,7 +66,8 @@ typedef enum drv_extent {
     EXTENT_CONTROLS,
     EXTENT_CONTROL_STARTS,
     EXTENT_CONTROLLED,
-    EXTENT_PHASES
+    EXTENT_PHASES,
+    EXTENT_CANDIDATES
 } drv_extent;
 
 /* Condition on the values of a section beyond their range. */
@@ -159,7 +160,10 @@ typedef enum drv_rule {
     X(FILE_CONTROL_OFFSET, 104, 1, "controls.offset_s", "f4", EXTENT_CONTROLS, EXTENT_NONE,                           \
       "s", 0, DRV_PHASE_LIMIT_S, RULE_NONE, "time since the first phase began, at frame 0")                           \
     X(FILE_CONTROL_JUNCTION, 105, 1, "controls.junction", "i4", EXTENT_CONTROLS, EXTENT_NONE,                         \
-      "", 0, 0, RULE_JUNCTION, "controls of one junction share an offset drawn per episode; -1: none is drawn")
+      "", 0, 0, RULE_JUNCTION, "controls of one junction share an offset drawn per episode; -1: none is drawn")      \
+    X(FILE_CANDIDATE_GOAL, 112, 1, "candidate_goals_m", "f4", EXTENT_CANDIDATES, EXTENT_PAIR,                         \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
+      "goals of which each episode draws that of an agent, x then y")
 
 /* The largest finite float64; pi rounded to float32, which is larger than pi. */
 #define FILE_FINITE 1.7976931348623157e308
@@ -174,13 +178,14 @@ typedef enum drv_file_part { FILE_SECTIONS(X) FILE_SECTION_COUNT } drv_file_part
 enum { FILE_FIRST_SECTIONS = FILE_SECTIONS(X) };
 #undef X
 
-/* The counts that the header lacks: the number of elements of a section is the count.
+/* The counts that the header lacks: the number of rows of a section is the count.
  *
- * X(extent, member of drv_file, symbol of the section, highest) */
-#define FILE_OWN_COUNTS(X)                                                        \
-    X(EXTENT_CONTROLS, control_count, FILE_CONTROL_KIND, DRV_TRAFFIC_CONTROL_LIMIT)       \
-    X(EXTENT_CONTROLLED, controlled_count, FILE_CONTROL_LANE, DRV_POINT_LIMIT)    \
-    X(EXTENT_PHASES, phase_count, FILE_PHASE_STATE, DRV_POINT_LIMIT)
+ * X(extent, member of drv_file, symbol of the section, its columns, highest) */
+#define FILE_OWN_COUNTS(X)                                                             \
+    X(EXTENT_CONTROLS, control_count, FILE_CONTROL_KIND, 1, DRV_TRAFFIC_CONTROL_LIMIT) \
+    X(EXTENT_CONTROLLED, controlled_count, FILE_CONTROL_LANE, 1, DRV_POINT_LIMIT)      \
+    X(EXTENT_PHASES, phase_count, FILE_PHASE_STATE, 1, DRV_POINT_LIMIT)                \
+    X(EXTENT_CANDIDATES, candidate_count, FILE_CANDIDATE_GOAL, 2, DRV_CANDIDATE_LIMIT)
 
 /* Shape of a section, and the condition on its values beyond their range. */
 typedef struct drv_file_form {

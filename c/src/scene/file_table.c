@@ -49,13 +49,13 @@ static void shape_absent_sections(drv_file_reader *in) {
 /* Stores the count that the section defines, if it does so. */
 static drv_status read_own_count(const drv_file_reader *in, const drv_file_entry *entry, uint64_t at,
                                  drv_file_part part) {
-#define X(extent, member, section, highest)                                                                       \
+#define X(extent, member, section, columns, highest)                                                              \
     if (part == (section)) {                                                                                      \
-        if (entry->count > (uint64_t)(highest))                                                                   \
+        if (entry->count > (uint64_t)(highest) * (columns))                                                       \
             return REFUSE(in, "table: count at byte %llu of section %s is %llu; it must be 0 to %d",              \
                           (unsigned long long)(at + offsetof(drv_file_entry, count)), drv_file_kind_of(part).name, \
-                          (unsigned long long)entry->count, (int)(highest));                                      \
-        in->file->member = (int32_t)entry->count;                                                                 \
+                          (unsigned long long)entry->count, (int)(highest) * (columns));                          \
+        in->file->member = (int32_t)(entry->count / (columns));                                                   \
     }
     FILE_OWN_COUNTS(X)
 #undef X

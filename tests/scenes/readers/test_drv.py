@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 import struct
 
@@ -30,6 +31,7 @@ def assert_same(left, right):
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
             assert array.tobytes() == other.tobytes(), f"{part}.{name}"
     assert left.origin_m.tobytes() == right.origin_m.tobytes()
+    assert left.candidate_goals_m.tobytes() == right.candidate_goals_m.tobytes()
     for name in ("name", "source", "generated", "dt_s", "sdc", "tracks_to_predict", "objects_of_interest",
                  "scenario_id", "report"):
         assert getattr(left, name) == getattr(right, name), name
@@ -39,7 +41,7 @@ SCENES = {
     "full": full_scene, "controlled": controlled_scene, "bare": bare_scene,
     "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
-    "intersection": lambda: generate_scene("intersection", seed=5, agents=6),
+    "intersection": lambda: generate_scene("intersection", seed=5, agents=6), "exits": lambda: generate_scene("exits"),
 }
 
 
@@ -72,8 +74,7 @@ def test_equal_scenes_give_equal_bytes_also_after_loading(name):
     assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
 
 
-# A file cannot hold the candidate goals of "exits".
-@pytest.mark.parametrize("rollout", [name for name in golden.ROLLOUTS if name != "exits/revealed"])
+@pytest.mark.parametrize("rollout", golden.ROLLOUTS)
 def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(rollout, tmp_path):
     batch = golden.begin(rollout)
     if batch is None:
@@ -106,11 +107,11 @@ def test_the_documented_ranges_are_those_of_the_validator():
     for kind in KINDS:
         if kind.type != "f4":
             continue
-        part, name = kind.name.split(".")
+        name = kind.name.rpartition(".")[2]
         for end, beyond in ((kind.low, -np.inf), (kind.high, np.inf)):
             scene = controlled_scene()
             scene.objects.vx_mps[:] = scene.objects.vy_mps[:] = 0
-            array = getattr(getattr(scene, part), name)
+            array = operator.attrgetter(kind.name)(scene)
             array.flat[0] = end
             assert_same(scene, read_drv(drv_file(validate_scene(scene))))
             array.flat[0] = np.nextafter(np.float32(end), np.float32(beyond))
@@ -149,7 +150,7 @@ def test_any_memory_order_can_be_written():
 def test_a_file_has_the_lowest_minor_version_that_holds_its_scene(name):
     data = drv_bytes(SCENES[name]())
     minor, section_count = struct.unpack_from("<HI", data, 10)
-    assert (minor, section_count) == ((1, 35) if name == "controlled" else (0, 25))
+    assert (minor, section_count) == ((1, 36) if name in ("controlled", "exits") else (0, 25))
 
 
 def test_sections_of_a_later_minor_version_are_skipped():
@@ -168,6 +169,12 @@ def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
     assert found.controls.state.shape == (full_scene().objects.frame_count, 0)
 
 
+def test_one_candidate_goal_at_the_origin_is_not_none():
+    scene = dataclasses.replace(full_scene(), candidate_goals_m=np.zeros((1, 2), np.float32))
+    assert read_drv(drv_bytes(scene)).candidate_goals_m.shape == (1, 2)
+    assert read_drv(drv_bytes(full_scene())).candidate_goals_m.shape == (0, 2)
+
+
 def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refused():
     header, sections = parts_of(controlled_scene())
     with pytest.raises(SceneError, match=r"code at byte \d+ is 96; version 1.0 has no such section"):
@@ -176,8 +183,8 @@ def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refus
 
 def test_a_section_that_the_minor_version_has_is_required():
     header, sections = parts_of(controlled_scene())
-    fewer = {name: data for name, data in sections.items() if name != "controls.junction"}
-    with pytest.raises(SceneError, match=r"it has no section controls.junction, code 105"):
+    fewer = {name: data for name, data in sections.items() if name != "candidate_goals_m"}
+    with pytest.raises(SceneError, match=r"it has no section candidate_goals_m, code 112"):
         read_drv(file_of(header, fewer))
 
 

@@ -10,6 +10,7 @@ from drv_outcomes import CONTROLLED, DATA, FULL, INF, NAN, at, outcomes
 from drv_writer import (
     ENTRY_BYTES,
     HEADER_BYTES,
+    LATER_SECTIONS,
     SECTIONS,
     bare_scene,
     file_of,
@@ -29,7 +30,7 @@ def numbers(kind, *values):
 
 def element(name, index, number):
     """The file of the full scene, or of the controlled one, with one number of a section changed."""
-    scene = CONTROLLED if name.startswith("controls.") else FULL
+    scene = CONTROLLED if name in LATER_SECTIONS else FULL
     sections = parts_of(scene)[1]
     kind = next(kind for kind in KINDS if kind.name == name)
     array = np.frombuffer(sections[name], kind.dtype).copy()
@@ -212,6 +213,13 @@ SPOILT = {
         parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1\1"}),
     "of section controls.kind is 65536; it must be 0 to 65535": file_of(
         parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1" * 65536}),
+    # candidate goals
+    f"element [1, 0] at byte {at('candidate_goals_m') + 8} is 50001; it must be -50000 to 50000":
+        element("candidate_goals_m", 2, 50001),
+    "of section candidate_goals_m is 130; it must be 0 to 128": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"candidate_goals_m": bytes(4 * 130)}),
+    "of section candidate_goals_m is 3; by the file's counts it must be 2": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"candidate_goals_m": bytes(4 * 3)}),
     # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,

@@ -56,7 +56,8 @@ def read_drv(data: bytes) -> Scene:
         roads=_part(Roads, "roads", arrays), lanes=_part(LaneGraph, "lanes", arrays),
         controls=_part(Controls, "controls", arrays), sdc=file.sdc,
         tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
-        objects_of_interest=tuple(arrays["objects_of_interest"].tolist()))
+        objects_of_interest=tuple(arrays["objects_of_interest"].tolist()),
+        candidate_goals_m=arrays["candidate_goals_m"])
 
 
 def _view(block, kind, section):

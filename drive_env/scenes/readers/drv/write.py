@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 
-from ....errors import SceneError, value_text
+from ....errors import SceneError
 from ....version import package_version
 from ...file_layout import ALIGNMENT_BYTES, ENTRY, HEADER, KINDS, MAGIC, VERSION
 from ...metadata import encode_metadata
@@ -20,15 +20,14 @@ def drv_bytes(scene: Scene) -> bytes:
     """The scene as the bytes of a file, of the lowest minor version that can hold it; equal scenes give equal bytes.
 
     Raises:
-        SceneError: the scene is invalid, or has candidate goals.
+        SceneError: the scene is invalid.
     """
     validate_scene(scene)
-    if len(scene.candidate_goals_m):
-        raise SceneError(f"scene {value_text(scene.name)} has {len(scene.candidate_goals_m)} candidate goals; a .drv "
-                         "file cannot hold any")
-    # A section of zeros need not be written: it is what a file of an earlier minor version reads as.
+    # A section of zeros need not be written: it is what a file of an earlier minor version reads as. One candidate goal
+    # at the origin is zeros, too, but not none.
     sections = [_section(scene, kind) for kind in KINDS]
-    minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True) if section.strip(b"\0"))
+    minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True)
+                if section.strip(b"\0") or (section and kind.name == "candidate_goals_m"))
     kinds, sections = zip(*((kind, section) for kind, section in zip(KINDS, sections, strict=True)
                             if kind.since <= minor), strict=True)
     table = np.zeros(len(kinds), ENTRY)
