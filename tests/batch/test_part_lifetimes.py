@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
-from part_batches import ENDLESS, PATIENCE_S, all_of, draw, opened, stepped, steps_of
+from part_batches import ENDLESS, TIMEOUT_S, bytes_of, draw, opened, stepped, steps_of
 
 from drive_env import Batch, CallError
 
@@ -22,7 +22,7 @@ def test_a_copy_has_parts_of_its_own():
     assert [part.world_slice for part in other.parts] == [part.world_slice for part in batch.parts]
     for part in other.parts:
         part.step(draw(batch, 4)[part.agent_slice])
-    assert all_of(other) == all_of(stepped(5)) and all_of(batch) == all_of(stepped(4))
+    assert bytes_of(other) == bytes_of(stepped(5)) and bytes_of(batch) == bytes_of(stepped(4))
 
 
 def test_a_part_has_no_copies():
@@ -119,15 +119,15 @@ def test_calls_in_a_child_forked_with_a_step_in_flight_are_errors_and_the_parent
         # Newer interpreters warn at every fork beside threads; this test shows that the core's are harmless.
         warnings.simplefilter("ignore", DeprecationWarning)
         child.start()
-    assert receiver.poll(PATIENCE_S), "the child hangs"
+    assert receiver.poll(TIMEOUT_S), "the child hangs"
     message = receiver.recv()
-    child.join(PATIENCE_S)
+    child.join(TIMEOUT_S)
     assert child.exitcode == 0 and all("forked" in sentence for sentence in message), message
     part.wait()
     if not whole:
         batch.parts[0].step(draw(batch, 0)[batch.parts[0].agent_slice])
     batch.step(draw(batch, 1))
-    assert all_of(batch) == all_of(stepped(2))
+    assert bytes_of(batch) == bytes_of(stepped(2))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
@@ -139,7 +139,7 @@ def test_a_child_forked_between_steps_steps_parts_whose_batch_is_gone():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        signal.alarm(PATIENCE_S)
+        signal.alarm(TIMEOUT_S)
         part.step_async(part.actions)
         part.wait()
         os._exit(7)

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 from golden import OUTPUTS
-from part_batches import SCENES, all_of, draw, make, opened, stepped, steps_of
+from part_batches import SCENES, bytes_of, draw, make, opened, stepped, steps_of
 from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, BatchPart, CallError, ConfigError, DriveConfig
@@ -76,7 +76,7 @@ def test_a_learner_that_computes_for_one_half_while_the_other_is_stepped(threads
         second.wait()
     first.wait()
     second.step(draw(batch, 40)[second.agent_slice])
-    assert all_of(batch) == all_of(stepped(41))
+    assert bytes_of(batch) == bytes_of(stepped(41))
 
 
 @pytest.mark.parametrize("threads", (1, 3))
@@ -101,7 +101,7 @@ def test_parts_in_threads_of_their_own(threads):
         thread.start()
     for thread in threads:
         thread.join()
-    assert message == [] and all_of(batch) == all_of(stepped(40))
+    assert message == [] and bytes_of(batch) == bytes_of(stepped(40))
 
 
 def test_a_reset_of_a_part_is_that_of_its_worlds():
@@ -115,16 +115,16 @@ def test_a_reset_of_a_part_is_that_of_its_worlds():
         first.reset(worlds=[False, True, True])
     first.reset(initial_ages=[0, 1, 2])
     other.reset(seed=[5] * 3 + [8] * 4, initial_ages=[0, 1, 2, 0, 0, 0, 0])
-    assert all_of(batch) == all_of(other)
+    assert bytes_of(batch) == bytes_of(other)
     second.reset(worlds=[True, False, False, True], seed=[1, 2, 3, 4])
     other.reset(worlds=[False] * 3 + [True, False, False, True], seed=[0, 0, 0, 1, 2, 3, 4])
-    assert all_of(batch) == all_of(other) and np.array_equal(batch.seeds, other.seeds)
+    assert bytes_of(batch) == bytes_of(other) and np.array_equal(batch.seeds, other.seeds)
     for bad in ({"worlds": [True] * 7}, {"initial_ages": [0] * 3}, {"initial_ages": [0, 0, 9, 0]}):
         with pytest.raises(CallError):
             second.reset(**bad)
     with pytest.raises(ConfigError):
         second.reset(seed=[1, 2, 3])
-    assert all_of(batch) == all_of(other)
+    assert bytes_of(batch) == bytes_of(other)
 
 
 def test_a_restart_left_to_the_caller_is_required_part_by_part():

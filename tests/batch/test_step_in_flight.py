@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from part_batches import CALLS, ENDLESS, PATIENCE_S, all_of, draw, make, opened, stepped, steps_of
+from part_batches import CALLS, ENDLESS, TIMEOUT_S, bytes_of, draw, make, opened, stepped, steps_of
 
 from drive_env import ActionError, CallError
 
@@ -19,7 +19,7 @@ ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 @pytest.mark.parametrize("threads", (1, 2, 4))
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_actions_may_be_overwritten_while_their_step_is_in_flight(action_type, threads):
-    wanted = all_of(stepped(30, action_type=action_type))
+    wanted = bytes_of(stepped(30, action_type=action_type))
     for takes_bound in (False, True):
         batch = opened(threads=threads, action_type=action_type)
         actions = batch.bound_actions if takes_bound else np.empty_like(batch.bound_actions)
@@ -28,7 +28,7 @@ def test_actions_may_be_overwritten_while_their_step_is_in_flight(action_type, t
             batch.step_async(actions)
             actions[...] = -7
             batch.wait()
-        assert all_of(batch) == wanted
+        assert bytes_of(batch) == wanted
 
 
 @pytest.mark.parametrize("threads", (1, 2, 4))
@@ -36,12 +36,12 @@ def test_a_step_in_flight_is_taken_while_its_caller_does_something_else(threads)
     batch = opened(threads=threads, **ENDLESS)
     for step in range(5):
         batch.step_async(draw(batch, step))
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while (steps_of(batch) <= step).any() and time.monotonic() < end:
             time.sleep(0.001)
         assert (steps_of(batch) == step + 1).all()  # before any wait
         batch.wait()
-    assert all_of(batch) == all_of(stepped(5, **ENDLESS))
+    assert bytes_of(batch) == bytes_of(stepped(5, **ENDLESS))
 
 
 @pytest.mark.skipif(not PROCESS.exists(), reason="only Linux reports the number of threads of a process")
@@ -98,7 +98,7 @@ def test_a_call_beside_a_step_in_flight_is_an_error_and_changes_nothing(name):
         batch.parts[2].step(actions[batch.parts[2].agent_slice])
         for part in batch.parts[:2]:
             part.wait()
-    assert all_of(batch) == all_of(stepped(30))
+    assert bytes_of(batch) == bytes_of(stepped(30))
 
 
 def test_a_wait_without_a_step_in_flight_is_an_error():
@@ -125,7 +125,7 @@ def test_a_wait_without_a_step_in_flight_is_an_error():
 def test_a_refused_action_puts_no_step_in_flight(bad):
     batch = opened(parts=2)
     first, second = batch.parts
-    before, actions = all_of(batch), draw(batch, 0)
+    before, actions = bytes_of(batch), draw(batch, 0)
     actions[second.agent_slice.start + 8] = bad
     with pytest.raises(ActionError, match=f"agent {second.agent_slice.start + 8} "):
         batch.step_async(actions)
@@ -134,12 +134,12 @@ def test_a_refused_action_puts_no_step_in_flight(bad):
     for wrong in (actions, actions[:3], None, "nonsense", actions.astype(float), [[1], [2, 3]]):
         with pytest.raises(ActionError):
             second.step_async(wrong)
-    assert all_of(batch) == before
+    assert bytes_of(batch) == before
     with pytest.raises(CallError, match="before step_async"):
         second.wait()
     first.step(actions[first.agent_slice])
     second.step(draw(batch, 0)[second.agent_slice])
-    assert all_of(batch) == all_of(stepped(1))
+    assert bytes_of(batch) == bytes_of(stepped(1))
 
 
 def test_a_step_before_reset_and_after_close_is_an_error():

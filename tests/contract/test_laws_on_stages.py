@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import rollouts
 import world_rollout
-from contract_batches import BLIND, make_batch, same_bits, step, two_trials_of_everything
+from contract_batches import FEW_SLOTS, make_batch, same_bits, step, two_trials_of_everything
 from integer_scenes import LONG, NOTCH_M, Car, actions_for, coasting_stage, make_scene
 
 import drive_env
@@ -83,7 +83,7 @@ def test_law_6_a_log_rewinds_with_its_world():
     valid[4:, 3] = False
     valid[1:, :2] = False
     scene = scene_with_log_replays(agents, [(0, ahead), (1, beside)], valid)
-    config = BLIND.replace(max_trials=3)
+    config = FEW_SLOTS.replace(max_trials=3)
     batch = drive_env.Batch(scenes=[scene], num_worlds=1, config=config, seed=0)
     batch.reset()
     assert batch.num_agents == 2
@@ -116,17 +116,17 @@ def test_law_8_the_goal_is_rewarded_in_its_step_and_a_time_limit_is_not():
 
 
 def test_law_9_observations_of_waiting_agents_change_no_number_of_a_learner():
-    record = rollouts.collect(two_trials_of_everything(), BLIND.replace(max_trials=2, trial_steps=6),
+    record = rollouts.collect(two_trials_of_everything(), FEW_SLOTS.replace(max_trials=2, trial_steps=6),
                               rollouts.POLICIES["coast"], 60, reset_share=0.05)
     learner.check_law_9(record)
 
 
 def test_law_9_the_observation_after_a_truncation_is_the_bootstrap():
     batch = make_batch(coasting_stage([{}, {"goal_step": 1}]), trial_steps=3)
-    record = rollouts.collect(batch, BLIND.replace(trial_steps=3), rollouts.POLICIES["coast"], 3)
-    numbers = learner.learner_numbers(record, "through")
+    record = rollouts.collect(batch, FEW_SLOTS.replace(trial_steps=3), rollouts.POLICIES["coast"], 3)
+    numbers = learner.learner_advantages(record, "through")
     record.arrays[3]["observations"][0] = np.nan
-    spoilt = learner.learner_numbers(record, "through")
+    spoilt = learner.learner_advantages(record, "through")
     assert np.isnan(spoilt[3, 0]) and np.isfinite(numbers).all()
     assert same_bits(spoilt[:, 1], numbers[:, 1])
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from contract_batches import BLIND, EVENT_RESPONSES, make_batch, step
+from contract_batches import FEW_SLOTS, EVENT_RESPONSES, make_batch, step
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integer_scenes import FAR_GOAL, LONG, SHORT, Car, Stage, Wall, coasting_stage
@@ -61,7 +61,7 @@ def crowds(draw):
 stages = st.one_of(schedules(), crowds())
 responses = st.sampled_from(EVENT_RESPONSES)
 configs = st.builds(
-    BLIND.replace,
+    FEW_SLOTS.replace,
     max_trials=st.one_of(st.integers(1, 4), st.just(32)),
     trial_steps=st.one_of(st.integers(1, 12), st.sampled_from((1, 9, 25))),
     on_goal=responses, on_collision=responses, on_offroad=responses,
@@ -106,7 +106,7 @@ ALL_AT_ONCE = {
 @pytest.mark.parametrize("max_trials", [1, 3])
 def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
     for on_goal, on_collision, on_offroad in itertools.product(EVENT_RESPONSES, EVENT_RESPONSES, EVENT_RESPONSES):
-        config = BLIND.replace(max_trials=max_trials, trial_steps=4, on_goal=on_goal,
+        config = FEW_SLOTS.replace(max_trials=max_trials, trial_steps=4, on_goal=on_goal,
                              on_collision=on_collision, on_offroad=on_offroad)
         lockstep = Lockstep([coasting_stage(agents)], config)
         lockstep.reset()
@@ -118,7 +118,7 @@ def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 1.0])
 def test_adversarial_rollouts_with_a_share_limit_follow_the_contract(agents, limit):
     for on_goal, max_trials in itertools.product(EVENT_RESPONSES, (1, 3)):
-        config = BLIND.replace(
+        config = FEW_SLOTS.replace(
             max_trials=max_trials,
             trial_steps=4,
             on_goal=on_goal,
@@ -134,7 +134,7 @@ def test_adversarial_rollouts_with_a_share_limit_follow_the_contract(agents, lim
 @pytest.mark.parametrize("max_trials", [1, 2, 8, 32])
 @pytest.mark.parametrize("trial_steps", [1, 3])
 def test_any_number_of_trials_follows_the_contract(max_trials, trial_steps):
-    config = BLIND.replace(max_trials=max_trials, trial_steps=trial_steps, agents_per_world=5)
+    config = FEW_SLOTS.replace(max_trials=max_trials, trial_steps=trial_steps, agents_per_world=5)
     stages = [coasting_stage([{"goal_step": 2}, {"wall_step": 1}]), coasting_stage([{"car_step": 1}, {}, {}])]
     lockstep = Lockstep(stages, config, num_worlds=3)
     lockstep.reset()
@@ -144,7 +144,7 @@ def test_any_number_of_trials_follows_the_contract(max_trials, trial_steps):
 
 def test_worlds_with_fewer_vehicles_than_agents_follow_the_contract():
     stages = [coasting_stage([{"goal_step": k + 1} for k in range(count)]) for count in (1, 3, 7)]
-    config = BLIND.replace(max_trials=2, trial_steps=5, scene_order="cycle")
+    config = FEW_SLOTS.replace(max_trials=2, trial_steps=5, scene_order="cycle")
     lockstep = Lockstep(stages, config, num_worlds=4)
     assert lockstep.batch.agents_per_world == 7
     lockstep.reset()
@@ -170,7 +170,7 @@ def test_a_share_of_exactly_the_limit_ends_the_trial(agents):
 @pytest.mark.parametrize("max_trials", [1, 3])
 def test_caller_restart_has_the_channels_of_the_contract(max_trials):
     stages = [coasting_stage([{"goal_step": 2}, {"wall_step": 1}]), coasting_stage([{"goal_step": 5}, {}])]
-    config = BLIND.replace(max_trials=max_trials, trial_steps=6)
+    config = FEW_SLOTS.replace(max_trials=max_trials, trial_steps=6)
     lockstep = Lockstep(stages, config, num_worlds=3, restart="caller")
     lockstep.reset()
     drive(lockstep, 70, pushes["coast"](None))

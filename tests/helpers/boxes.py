@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-HALF = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
+UNIT_BOX = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
 
 
 def corners(xy_m, heading_rad, length_m, width_m):
     """(n, 4, 2) corners of n boxes, counter-clockwise from the front left one."""
-    local = HALF * np.stack(np.broadcast_arrays(length_m, width_m), axis=-1)[..., None, :]
+    local = UNIT_BOX * np.stack(np.broadcast_arrays(length_m, width_m), axis=-1)[..., None, :]
     cos, sin = np.cos(heading_rad)[..., None], np.sin(heading_rad)[..., None]
     return np.stack([local[..., 0] * cos - local[..., 1] * sin, local[..., 0] * sin + local[..., 1] * cos],
                     axis=-1) + np.asarray(xy_m)[..., None, :]
@@ -32,30 +32,31 @@ def point_segment_m(points, segments):
 
 def box_segment_gap_m(box, segments):
     """Smallest distance between one (4, 2) box and (m, 2, 2) segments; 0 if they overlap."""
-    reach = np.linalg.norm(box[0] - box[2])
-    near = segments[point_segment_m(box.mean(axis=0)[None], segments)[0] < reach + 2.0]
+    radius_m = np.linalg.norm(box[0] - box[2])
+    near = segments[point_segment_m(box.mean(axis=0)[None], segments)[0] < radius_m + 2.0]
     if not len(near):
         return np.inf
     sides = np.stack([box, np.roll(box, -1, axis=0)], axis=1)
-    if cross(sides, near).any() or inside(near.reshape(-1, 2), box).any():
+    if segments_cross(sides, near).any() or inside(near.reshape(-1, 2), box).any():
         return 0.0
     return min(point_segment_m(box, near).min(), point_segment_m(near.reshape(-1, 2), sides).min())
 
 
-def cross(first, second):
+def segments_cross(first, second):
     """(n, m) bool: which segments cross."""
     a, b, c, d = first[:, None, 0], first[:, None, 1], second[None, :, 0], second[None, :, 1]
-    return (turn(a, b, c) * turn(a, b, d) <= 0) & (turn(c, d, a) * turn(c, d, b) <= 0)
+    return (orientation(a, b, c) * orientation(a, b, d) <= 0) & (orientation(c, d, a) * orientation(c, d, b) <= 0)
 
 
-def turn(a, b, c):
-    """Above 0 if c is to the left of the line from a to b."""
+def orientation(a, b, c):
+    """Twice the signed area of a triangle: above 0 if c is to the left of the line from a to b."""
     ahead, aside = b - a, c - a
     return ahead[..., 0] * aside[..., 1] - ahead[..., 1] * aside[..., 0]
 
 
 def inside(points, box):
-    sides = [turn(box[i], box[(i + 1) % 4], points) for i in range(4)]
+    """(n,) bool: which points are in the box."""
+    sides = [orientation(box[i], box[(i + 1) % 4], points) for i in range(4)]
     return np.all(np.array(sides) >= 0, axis=0)
 
 

@@ -120,7 +120,7 @@ class BruteForce:
         return range(first, first + self.batch.agents_per_world)
 
     def step(self, push, turn):
-        """Steps every agent with its bins and updates the history."""
+        """Steps every agent with its bins of acceleration and steering, and updates the history."""
         batch = self.batch
         self.before = batch.vehicles(self.world)
         batch.step(np.asarray(push) * 13 + turn)
@@ -175,7 +175,7 @@ class BruteForce:
 
     def check_ego(self, agent, observation, now, pose, stopped):
         goal = self.scene.objects.goal_m[self.roles.objects[agent]].astype(float)
-        ahead, left = into_frame(goal - pose[:2], pose[2])
+        ahead, left = to_frame(goal - pose[:2], pose[2])
         away = math.hypot(ahead, left)
         speed, dt_s = float(now["speed_mps"][agent]), self.roles.dt_s
         drives = self.acted[agent] and not stopped
@@ -253,19 +253,19 @@ class BruteForce:
 
     def transformed(self, records, pose, block, names):
         """Records of (x, y, direction, four numbers) in the scene's frame, as the agent must observe them."""
-        x, y = into_frame((records[:, :2] - pose[:2]).T, pose[2])
-        dx, dy = into_frame(records[:, 2:4].T, pose[2])
+        x, y = to_frame((records[:, :2] - pose[:2]).T, pose[2])
+        dx, dy = to_frame(records[:, 2:4].T, pose[2])
         quantities = np.stack([x, y, dx, dy, *records[:, 4:].T], axis=1)
         features = [self.layout[f"{block}/{name}"] for name in names]
         scales, lows = ([getattr(feature, part) for feature in features] for part in ("scale", "low"))
         return np.clip(quantities * scales, lows, 1.0)
 
     def check_order(self):
-        """All agents show segments in the same order at all times."""
+        """All agents observe segments in one order, in all steps."""
         tuple(graphlib.TopologicalSorter(self.order).static_order())
 
 
-def into_frame(offset, heading):
+def to_frame(offset, heading):
     x, y = offset
     return x * math.cos(heading) + y * math.sin(heading), y * math.cos(heading) - x * math.sin(heading)
 
@@ -275,25 +275,25 @@ def distances(records, pose):
 
 
 def match(slots, expected, ascending=False):
-    """Which expected record each slot shows, none twice; with `ascending` in ascending index."""
+    """The index of the expected record in each slot, none twice; with `ascending` in ascending order."""
     found, used = [], set()
     for slot, values in enumerate(slots):
         fits = np.flatnonzero(np.abs(expected - values).max(axis=1, initial=0.0) < OBSERVED_TOLERANCE)
         fits = [int(record) for record in fits if record not in used
                 and (not ascending or not found or record > found[-1])]
-        assert fits, f"slot {slot} shows {values}, which is no record, or one of an earlier slot"
+        assert fits, f"slot {slot} has {values}, which is no record, or one of an earlier slot"
         found.append(fits[0])
         used.add(fits[0])
     return np.array(found, int)
 
 
 def check_nearest(found, away, slots, radius_m):
-    """The records found are the k nearest within the radius, k = `slots`; only ties at the rim may differ."""
-    hidden = np.delete(away, found)
+    """The records found are the k nearest within the radius, k = `slots`; ties at the largest distance may differ."""
+    others = np.delete(away, found)
     assert len(found) <= slots
-    assert (away[found] <= radius_m + TIE_M).all(), "a record beyond the view radius is shown"
+    assert (away[found] <= radius_m + TIE_M).all(), "a record beyond the view radius is observed"
     if len(found) < slots:
-        assert (hidden >= radius_m - TIE_M).all(), f"{len(found)} of {slots} slots filled, but one is missing"
+        assert (others >= radius_m - TIE_M).all(), f"{len(found)} of {slots} slots filled, but one is missing"
     else:
-        nearest_hidden = hidden.min(initial=math.inf)
-        assert away[found].max(initial=0.0) <= nearest_hidden + TIE_M, "a nearer record is missing"
+        nearest_other = others.min(initial=math.inf)
+        assert away[found].max(initial=0.0) <= nearest_other + TIE_M, "a nearer record is missing"

@@ -87,7 +87,7 @@ def working_compiler(flags: tuple[str, ...]) -> str | None:
 
 @functools.cache
 def fuzzer_works() -> bool:
-    """clang is here, and the runtime of libFuzzer with it."""
+    """Whether clang and the runtime of libFuzzer are installed."""
     if "clang" not in compilers():
         return False
     source, program = _folder() / "probe_fuzzer.c", _folder() / "probe_fuzzer"
@@ -107,11 +107,11 @@ def step_sources() -> tuple[Path, ...]:
 @functools.cache
 def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path, ...] = SOURCES,
                  in_units: bool = True) -> tuple[str, ...]:
-    """Object files of the core; `flags` come after the core's own and win over them.
+    """Object files of the core; `flags` come after the core's own and override them.
 
     Args:
-        in_units: whether the step is one unit, as in the package, where all of its files are there; its functions stay
-            external, so that tests can call them. False: each file by itself.
+        in_units: whether the files of the step are compiled as one unit, as in the package; its functions stay
+            external, so that tests can call them. False, or if `sources` lacks one of them: each file by itself.
 
     Raises:
         BuildError: a file does not compile.
@@ -121,8 +121,8 @@ def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path
         sources = (STEP_UNIT, *(source for source in sources if source not in step_sources()))
     # Files of two folders may have the same name.
     objects = [folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)]
-    commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(made)]
-                for source, made in zip(sources, objects, strict=True)]
+    commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(output)]
+                for source, output in zip(sources, objects, strict=True)]
     with ThreadPoolExecutor() as pool:
         list(pool.map(_run, commands))
     return tuple(map(str, objects))
@@ -149,8 +149,8 @@ def small_library(text: str, compiler: str, flags: tuple[str, ...]) -> str:
 def modern_windows(compiler: str) -> tuple[str, ...]:
     """Options that make MinGW-w64 use the C library of Python for Windows instead of an older one."""
     specs = Path(folder("specs")) / compiler
-    said = subprocess.run([compiler, "-dumpspecs"], check=True, capture_output=True, text=True).stdout
-    specs.write_text(said.replace("-lmsvcrt", "-lucrt"))
+    defaults = subprocess.run([compiler, "-dumpspecs"], check=True, capture_output=True, text=True).stdout
+    specs.write_text(defaults.replace("-lmsvcrt", "-lucrt"))
     return ("-D_UCRT", f"-specs={specs}")
 
 
@@ -177,16 +177,16 @@ test_program.__test__ = False  # not a test by itself
 @functools.cache
 def folder(name: str) -> str:
     """Path of an empty folder of that name, the same one for the whole session."""
-    made = _folder() / name
-    made.mkdir()
-    return str(made)
+    path = _folder() / name
+    path.mkdir()
+    return str(path)
 
 
 @functools.cache
 def _folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="drive_core_")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    path = tempfile.mkdtemp(prefix="drive_core_")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path)
 
 
 def _run(command):

@@ -7,7 +7,7 @@ from integer_scenes import Stage, coasting_stage
 import drive_env
 from drive_env.config import DriveConfig
 
-BLIND = DriveConfig(observation={"partners": 2, "roads": 2})
+FEW_SLOTS = DriveConfig(observation={"partners": 2, "roads": 2})
 """Few slots: these tests are not about observations."""
 
 GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
@@ -16,7 +16,7 @@ EVENT_RESPONSES = ("ignore", "stop", "remove")
 
 def make_batch(stages, num_worlds=1, *, seed=0, threads=1, restart="auto", world_ids=None, **choices):
     stages = [stages] if isinstance(stages, Stage) else stages
-    config = BLIND.replace(**choices)
+    config = FEW_SLOTS.replace(**choices)
     return drive_env.Batch(
         scenes=[stage.scene() for stage in stages],
         num_worlds=num_worlds,

@@ -155,8 +155,8 @@ def arguments_table():
     for api, found in apis.items():
         for name, argument in inspect.signature(found).parameters.items():
             default = argument.default.value if isinstance(argument.default, Enum) else argument.default
-            takers = rows.setdefault(name, [code(name), code(repr(default)), "", meanings[name]])
-            takers[2] += f"{', ' if takers[2] else ''}{api}"
+            row = rows.setdefault(name, [code(name), code(repr(default)), "", meanings[name]])
+            row[2] += f"{', ' if row[2] else ''}{api}"
     return table(["argument", "default", "accepted by", "meaning"], rows.values())
 
 

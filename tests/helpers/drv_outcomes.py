@@ -23,7 +23,6 @@ from drive_env.scenes.validate import validate_scene
 
 NAN, INF = float("nan"), float("inf")
 
-
 FULL = full_scene()
 DATA = drv_file(FULL)
 CONTROLLED = controlled_scene()
@@ -31,7 +30,7 @@ READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
 
 
 def errors_of_the_sanitized_core(files):
-    """The error of each file; empty if it was read and played."""
+    """The error of each file; empty if it was read and stepped."""
     compiler = build_core.working_compiler(ADDRESS)
     if compiler is None:
         pytest.skip("neither gcc nor clang builds programs that run with the address sanitizer")
@@ -54,11 +53,11 @@ def outcomes(files):
         try:
             scene = read_drv(data)
         except SceneError as error:
-            words = str(error)
+            message = str(error)
             # The core does not read metadata.
-            assert in_core == words or (in_core == "" and words.startswith("section metadata at byte"))
-            assert words
-            found.append(words)
+            assert in_core == message or (in_core == "" and message.startswith("section metadata at byte"))
+            assert message
+            found.append(message)
         else:
             assert in_core == ""
             validate_scene(scene)

@@ -1,4 +1,4 @@
-"""Which generated scenes do tests look at, how are their lanes measured, and what holds for their vehicles?"""
+"""Which generated scenes do tests check, by which lengths of lanes, and which properties must their vehicles have?"""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class LaneTable:
         self.along = np.concatenate([np.cumsum(step) - step for step in steps])
         self.length = np.zeros(scene.roads.count)
         self.length[list(lanes)] = [step.sum() for step in steps]
-        self.before = np.repeat(np.arange(scene.roads.count), np.diff(scene.lanes.start))
-        self.after = scene.lanes.successor
+        self.link_from = np.repeat(np.arange(scene.roads.count), np.diff(scene.lanes.start))
+        self.link_to = scene.lanes.successor
 
-    def spots(self, xy):
+    def lanes_at(self, xy):
         """Lanes whose centre line contains the point, as {lane: metres along it}."""
         away = point_segment_m(np.asarray(xy, np.float64)[None], self.segments)[0]
         return {int(self.lane[i]): self.along[i] + np.linalg.norm(xy - self.segments[i, 0])
@@ -51,16 +51,16 @@ class LaneTable:
 
     def path_m(self, lane, along, goal, goal_along):
         """Length of the shortest path in the lane graph, by relaxing all links until nothing changes."""
-        reach = np.full(len(self.length), np.inf)
-        reach[self.after[self.before == lane]] = self.length[lane] - along
+        distance = np.full(len(self.length), np.inf)
+        distance[self.link_to[self.link_from == lane]] = self.length[lane] - along
         while True:
-            offer = reach.copy()
-            np.minimum.at(offer, self.after, reach[self.before] + self.length[self.before])
-            if (offer == reach).all():
+            relaxed = distance.copy()
+            np.minimum.at(relaxed, self.link_to, distance[self.link_from] + self.length[self.link_from])
+            if (relaxed == distance).all():
                 break
-            reach = offer
+            distance = relaxed
         direct = goal_along - along if goal == lane and goal_along >= along else np.inf
-        return min(direct, reach[goal] + goal_along)
+        return min(direct, distance[goal] + goal_along)
 
 
 def positions(scene):
@@ -108,8 +108,8 @@ def check_routes(scene):
     objects, table, xy_m = scene.objects, LaneTable(scene), positions(scene)
     routes_m = []
     for car in range(objects.count):
-        (lane, along), = table.spots(xy_m[car]).items()
-        (goal, goal_along), = table.spots(objects.goal_m[car].astype(np.float64)).items()
+        (lane, along), = table.lanes_at(xy_m[car]).items()
+        (goal, goal_along), = table.lanes_at(objects.goal_m[car].astype(np.float64)).items()
         assert len(table.points[lane]) == 2, "a car starts on a street, not in a junction"
         step = table.points[lane][1] - table.points[lane][0]
         heading_rad = float(objects.heading_rad[0, car])

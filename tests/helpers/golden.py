@@ -59,7 +59,7 @@ ROLLOUTS = {
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
     "exits/revealed": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                        "observation": {"partners": 0, "roads": 16, "candidates": 3, "goal_reveal_s": 2.0}},
-    # One play for each further vehicle model.
+    # One rollout for each further vehicle model.
     "town/classic": {**TWO_TRIALS, "dynamics": {"model": "classic", "min_speed_mps": -2.0},
                      "action_type": "continuous"},
     "town/invertible_bicycle": {**TWO_TRIALS, "dynamics": "invertible_bicycle", "action_type": "continuous"},
@@ -231,7 +231,7 @@ def snapshot_of(batch, with_restarts: bool) -> Snapshot:
 
 
 def report_of(batch) -> np.ndarray:
-    """The report, less the figures by trial index that repeat others: a golden hash outlives more of them."""
+    """The report without figures by trial index that repeat others, so that adding such figures changes no hash."""
     repeated = ("_goal", "_collision", "_offroad", "_length")
     return np.array([(figure.value, figure.n) for name, figure in batch.metrics().items()
                      if not (name.startswith("trial_") and name != "trial_length" and name.endswith(repeated))],

@@ -1,4 +1,4 @@
-"""What may a hostile file lead to? An error that names file, place and reason, or a scene that plays; nothing else.
+"""What may a hostile file lead to? An error that names file, place and reason, or a scene that can be stepped.
 
 `FileCheck` reads files and checks this; the generators below write them.
 """
@@ -38,7 +38,6 @@ STEPS = 7
 """Into the second trial, so that a restart is included."""
 
 SCENES_PER_BATCH = 400
-"""Scenes per batch."""
 
 
 class Hang(Exception):
@@ -48,10 +47,10 @@ class Hang(Exception):
 @contextmanager
 def time_bound(seconds=FILE_SECONDS):
     """Raises `Hang` in a block that takes longer."""
-    def cut(*_):
+    def on_alarm(*_):
         raise Hang(f"more than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, cut)
+    before = signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -61,19 +60,19 @@ def time_bound(seconds=FILE_SECONDS):
 
 
 class FileCheck:
-    """Reads hostile files and plays the scenes that they hold.
+    """Reads hostile files and steps the scenes in them.
 
     Attributes:
         refused, read: number of files that raised an error, that held a valid scene.
-        played, idle: number of different scenes that were played, that had no possible agent.
+        played, idle: number of different scenes that were stepped, that had no possible agent.
     """
 
     def __init__(self):
         self.refused = self.read = self.played = self.idle = 0
-        self._fingerprints, self._waiting = set(), []
+        self._fingerprints, self._pending = set(), []
 
     def run(self, files) -> FileCheck:
-        """Reads every file, then plays the remaining scenes."""
+        """Reads every file, then steps the remaining scenes."""
         for data in files:
             self.put(data)
         self.play()
@@ -89,20 +88,20 @@ class FileCheck:
             check_message(str(error))
             return
         self.read += 1
-        mark = fingerprint(scene)
-        if mark not in self._fingerprints:
-            self._fingerprints.add(mark)
-            self._waiting.append(scene)
-            if len(self._waiting) == SCENES_PER_BATCH:
+        key = fingerprint(scene)
+        if key not in self._fingerprints:
+            self._fingerprints.add(key)
+            self._pending.append(scene)
+            if len(self._pending) == SCENES_PER_BATCH:
                 self.play()
 
     def play(self) -> None:
-        drivable = [scene for scene in self._waiting if scene.objects.valid[0].any()]
-        for scene in self._waiting:
+        drivable = [scene for scene in self._pending if scene.objects.valid[0].any()]
+        for scene in self._pending:
             if not scene.objects.valid[0].any():
                 self.idle += 1
                 check_refused(scene)
-        self._waiting = []
+        self._pending = []
         if drivable:
             with time_bound():
                 play(drivable)
@@ -123,7 +122,7 @@ def check_refused(scene: Scene) -> None:
     except SceneError as error:
         assert "has no object that could drive" in str(error)
     else:
-        raise AssertionError("a scene without agents was played")
+        raise AssertionError("a scene without agents was accepted")
 
 
 def play(scenes) -> None:

@@ -11,8 +11,8 @@ def _overlap(a, b, at_a, at_b):
     return 2 * abs(at_a - at_b) <= a.length + b.length + 1
 
 
-def _meet(a, b, gap_before, gap_after):
-    """Whether they overlap anywhere between one gap (a's position minus b's) and another."""
+def _overlap_between(a, b, gap_before, gap_after):
+    """Whether two cars of one lane overlap while the gap, a's position minus b's, changes from one to another."""
     if gap_before * gap_after <= 0:
         return True
     return 2 * min(abs(gap_before), abs(gap_after)) <= a.length + b.length + 1
@@ -42,39 +42,39 @@ class Motion:
             if drives[r]:
                 self.speed[r] = min(max(self.speed[r] + pushes[r] - COAST, 0), FASTEST)
                 self.at[r] += self.speed[r]
-        there = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
+        present = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
         return [
             Facts(
-                goal=self._meets_goal(r, before[r]),
-                collision=self._meets_car(r, before, there),
-                offroad=self._meets_wall(r, before[r]),
+                goal=self._goal_onset(r, before[r]),
+                collision=self._collision_onset(r, before, present),
+                offroad=self._offroad_onset(r, before[r]),
             ) if drives[r] else NOTHING
             for r in range(num_agents)
         ]
 
-    def _meets_goal(self, r, before):
+    def _goal_onset(self, r, before):
         goal = self.stage.agents[r].goal + 0.5
         return before - GOAL_RADIUS <= goal <= self.at[r] + GOAL_RADIUS
 
-    def _meets_wall(self, r, before):
+    def _offroad_onset(self, r, before):
         car = self.cars[r]
         half = (car.length + 0.5) / 2
         onset = False
         for wall in self.stage.walls:
             if wall.lane == car.lane:
-                place = wall.at + 0.5
-                over_it_already = abs(place - before) <= half
-                onset |= not over_it_already and before - half <= place <= self.at[r] + half
+                wall_at = wall.at + 0.5
+                overlapped_before = abs(wall_at - before) <= half
+                onset |= not overlapped_before and before - half <= wall_at <= self.at[r] + half
         return onset
 
-    def _meets_car(self, r, before, there):
+    def _collision_onset(self, r, before, present):
         car = self.cars[r]
         for other_index, other in enumerate(self.cars):
-            if other_index == r or other.lane != car.lane or not there[other_index]:
+            if other_index == r or other.lane != car.lane or not present[other_index]:
                 continue
             if _overlap(car, other, before[r], before[other_index]):
                 continue
             gaps = before[r] - before[other_index], self.at[r] - self.at[other_index]
-            if _meet(car, other, *gaps):
+            if _overlap_between(car, other, *gaps):
                 return True
         return False

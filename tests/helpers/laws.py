@@ -25,21 +25,21 @@ from world_rollout import (
 
 
 def law_1_flags_agree(rollout):
-    rollout.must(~rollout.truncation | rollout.trial_ended, "truncation implies trial_ended")
-    rollout.must(
+    rollout.check(~rollout.truncation | rollout.trial_ended, "truncation implies trial_ended")
+    rollout.check(
         rollout.truncations == (rollout.truncation & rollout.last_trial), "truncations is truncation in the last trial"
     )
-    rollout.must(~(rollout.terminations & rollout.truncations), "terminations and truncations never meet")
-    rollout.must(rollout.truncation == (rollout.trial_ended & rollout.acted & ~rollout.gone),
-                 "truncation closes a trial on an agent that still drives")
-    rollout.must(rollout.terminations == (rollout.stopped_driving & rollout.last_trial),
-                 "terminations marks the event that ends an agent in the last trial")
+    rollout.check(~(rollout.terminations & rollout.truncations), "terminations and truncations exclude each other")
+    rollout.check(rollout.truncation == (rollout.trial_ended & rollout.acted & ~rollout.gone),
+                  "truncation closes a trial on an agent that still drives")
+    rollout.check(rollout.terminations == (rollout.stopped_driving & rollout.last_trial),
+                  "terminations marks the event that ends an agent in the last trial")
 
 
 def law_2_each_agent_ends_once_an_episode(rollout):
     ends = rollout.terminations.astype(int) + rollout.truncations
-    rollout.must(rollout.trial_index >= 0, "trials count from 0")
-    rollout.must(rollout.trial_index < rollout.config.max_trials, "there are max_trials trials")
+    rollout.check(rollout.trial_index >= 0, "trials count from 0")
+    rollout.check(rollout.trial_index < rollout.config.max_trials, "there are max_trials trials")
     for start, stop in rollout.episodes():
         whole = stop < rollout.call_count and not rollout.is_reset[stop]
         closed = rollout.trial_ended[start:stop].any(axis=1).sum()
@@ -49,17 +49,17 @@ def law_2_each_agent_ends_once_an_episode(rollout):
             assert closed == rollout.config.max_trials, (
                 f"{closed} trials in the episode of calls {start}..{stop - 1}"
             )
-            rollout.must(flags == has_vehicle, "each agent with a vehicle gets exactly one flag an episode")
+            rollout.check(flags == has_vehicle, "each agent with a vehicle gets exactly one flag an episode")
         else:
             assert closed <= rollout.config.max_trials
-            rollout.must(flags <= has_vehicle, "no agent gets two flags in an episode, an absent one none")
-    rollout.must(rollout.last_trial | (ends == 0), "no flag before the last trial")
+            rollout.check(flags <= has_vehicle, "no agent gets two flags in an episode, an absent one none")
+    rollout.check(rollout.last_trial | (ends == 0), "no flag before the last trial")
 
 
-def law_3_a_trial_ends_for_all_agents_when_its_world_says(rollout):
-    rollout.must(rollout.trial_ended == rollout.trial_ended[:, :1], "trial_ended is equal on all agents")
-    rollout.must(rollout.trial_index == rollout.trial_index[:, :1], "trial_index is equal on all agents")
-    rollout.must(~rollout.trial_ended | rollout.is_driving_step[:, None], "only a driving step ends a trial")
+def law_3_a_trial_ends_for_all_agents_in_the_same_step(rollout):
+    rollout.check(rollout.trial_ended == rollout.trial_ended[:, :1], "trial_ended is equal on all agents")
+    rollout.check(rollout.trial_index == rollout.trial_index[:, :1], "trial_index is equal on all agents")
+    rollout.check(~rollout.trial_ended | rollout.is_driving_step[:, None], "only a driving step ends a trial")
     none_drives = rollout.gone.all(axis=1)
     out_of_time = rollout.clock >= rollout.trial_steps
     limit = rollout.config.stopped_share_limit
@@ -68,72 +68,72 @@ def law_3_a_trial_ends_for_all_agents_when_its_world_says(rollout):
     if limit is not None:
         share_full = rollout.stopped.sum(axis=1) / had_vehicle >= limit
     due = rollout.is_driving_step & (none_drives | out_of_time | share_full)
-    rollout.must(
+    rollout.check(
         rollout.trial_ended[:, 0] == due, "a trial ends when no agent drives, by its clock or by the stopped share"
     )
 
 
 def law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once(rollout):
-    rollout.must(~rollout.invalid_step | (rollout.rewards == 0), "invalid_step implies reward 0")
-    rollout.must(~rollout.opens_trial[:, None] | (rollout.rewards == 0), "a restart has reward 0")
-    rollout.must(rollout.outcome <= OTHER, "outcome is one of its codes")
+    rollout.check(~rollout.invalid_step | (rollout.rewards == 0), "invalid_step implies reward 0")
+    rollout.check(~rollout.opens_trial[:, None] | (rollout.rewards == 0), "a restart has reward 0")
+    rollout.check(rollout.outcome <= OTHER, "outcome is one of its codes")
     recorded = rollout.outcome != NONE
-    rollout.must(recorded == (rollout.stopped_driving | rollout.truncation),
-                 "outcome is set where an agent stops driving, else where its trial ends")
+    rollout.check(recorded == (rollout.stopped_driving | rollout.truncation),
+                  "outcome is set where an agent stops driving, else where its trial ends")
     for start, stop in rollout.trials():
         ended = bool(rollout.trial_ended[start:stop].any())
         has_vehicle = ~rollout.absent[start]
         count = recorded[start:stop].sum(axis=0)
-        rollout.must(count == has_vehicle if ended else count <= has_vehicle, "a trial is recorded once an agent")
-    rollout.must((rollout.outcome == TIMEOUT) == rollout.truncation,
-                 "an agent that drives when its trial ends timed out")
+        rollout.check(count == has_vehicle if ended else count <= has_vehicle, "a trial is recorded once an agent")
+    rollout.check((rollout.outcome == TIMEOUT) == rollout.truncation,
+                  "an agent that drives when its trial ends timed out")
 
 
 def law_5_an_agent_waits_and_then_its_step_is_invalid(rollout):
-    rollout.must(rollout.waits == (rollout.gone | rollout.trial_ended), "waits is removed, stopped or trial_ended")
+    rollout.check(rollout.waits == (rollout.gone | rollout.trial_ended), "waits is removed, stopped or trial_ended")
     after_step = ~rollout.is_reset[1:, None]
-    rollout.must(
+    rollout.check(
         ~after_step | (rollout.invalid_step[1:] == rollout.waits[:-1]), "invalid_step is waits of the step before"
     )
-    rollout.must(~rollout.is_reset[:, None] | ~rollout.invalid_step, "no step was taken at a reset")
-    rollout.must(~(rollout.removed & rollout.stopped), "removed and stopped never meet")
+    rollout.check(~rollout.is_reset[:, None] | ~rollout.invalid_step, "no step was taken at a reset")
+    rollout.check(~(rollout.removed & rollout.stopped), "removed and stopped exclude each other")
     for start, stop in rollout.trials():
         for name in ("removed", "stopped"):
             flag = getattr(rollout, name)[start:stop]
-            rollout.must(flag[1:] >= flag[:-1], f"{name} lasts until the restart")
+            rollout.check(flag[1:] >= flag[:-1], f"{name} lasts until the restart")
         gone = rollout.gone[start] & ~rollout.absent[start]
         assert not gone.any(), f"an agent with a vehicle does not drive after the restart of call {start}"
-    rollout.must(rollout.absent <= rollout.removed, "an absent agent is removed")
+    rollout.check(rollout.absent <= rollout.removed, "an absent agent is removed")
     zero = (rollout.observations == 0).all(axis=2)
-    rollout.must(~rollout.removed | zero, "a removed agent observes exactly zero")
+    rollout.check(~rollout.removed | zero, "a removed agent observes exactly zero")
     stays = rollout.stopped[1:] & rollout.stopped[:-1] & ~rollout.opens_trial[1:, None]
     same = (rollout.observations[1:] == rollout.observations[:-1]).all(axis=2)
-    rollout.must(~stays | same, "a stopped agent keeps its last observation until the restart")
+    rollout.check(~stays | same, "a stopped agent keeps its last observation until the restart")
 
 
 def law_6_a_restart_is_a_step_that_observes_trial_0_again(rollout):
     inner = rollout.is_restart & ~rollout.opens_episode
     restart = rollout.is_restart[:, None]
-    rollout.must(~restart | rollout.invalid_step, "a restart step is invalid on every agent")
+    rollout.check(~restart | rollout.invalid_step, "a restart step is invalid on every agent")
     for name in ("terminations", "truncations", "trial_ended", "truncation"):
-        rollout.must(~rollout.opens_trial[:, None] | ~getattr(rollout, name), f"a restart or reset raises no {name}")
-    rollout.must(~rollout.opens_trial[:, None] | (rollout.outcome == NONE), "a restart or reset records no trial")
+        rollout.check(~rollout.opens_trial[:, None] | ~getattr(rollout, name), f"a restart or reset raises no {name}")
+    rollout.check(~rollout.opens_trial[:, None] | (rollout.outcome == NONE), "a restart or reset records no trial")
     before = np.concatenate([rollout.trial_index[:1], rollout.trial_index[:-1]])
     due = np.where(rollout.opens_episode[:, None], 0, before + inner[:, None])
-    rollout.must(rollout.trial_index == due, "trial_index counts restarts and starts at 0")
+    rollout.check(rollout.trial_index == due, "trial_index counts restarts and starts at 0")
     for t in np.flatnonzero(inner):
         start = rollout.episode_start[t]
         assert rollout.scene_index[t] == rollout.scene_index[start], f"scene changed inside an episode, call {t}"
         aside = ["trial/"] + (["ego/time_left"] if rollout.age[start] else [])
         same = columns_outside(rollout.layout, rollout.observations.shape[2], aside)
         first, again = rollout.observations[start][:, same], rollout.observations[t][:, same]
-        rollout.must((first.view(np.uint32) == again.view(np.uint32)).all(axis=1),
-                     f"the restart of call {t} shows the first observations of trial 0 bit for bit")
-    rollout.must(rollout.scene_index == rollout.scene_index[rollout.episode_start], "a scene lasts for an episode")
+        rollout.check((first.view(np.uint32) == again.view(np.uint32)).all(axis=1),
+                      f"the restart of call {t} shows the first observations of trial 0 bit for bit")
+    rollout.check(rollout.scene_index == rollout.scene_index[rollout.episode_start], "a scene lasts for an episode")
 
 
 def law_7_first_opens_an_episode_and_nothing_else(rollout):
-    rollout.must(rollout.first == rollout.opens_episode[:, None], "first opens an episode")
+    rollout.check(rollout.first == rollout.opens_episode[:, None], "first opens an episode")
     if rollout.restart == "caller":
         assert not (rollout.opens_episode & ~rollout.is_reset).any(), "the caller alone opens episodes"
 
@@ -149,7 +149,7 @@ def law_8_events_are_rewarded_in_their_step(rollout):
     codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
     reached_goal = np.array([["goal" in events for events in agent] for agent in rollout.events])
     for start, stop in rollout.trials():
-        rollout.must(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
+        rollout.check(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
     for (t, r), events in np.ndenumerate(rollout.events):
         ending = [
             name for name in ("collision", "offroad", "goal") if name in events and responses[name] != "ignore"
@@ -165,9 +165,9 @@ def law_8_events_are_rewarded_in_their_step(rollout):
 
 
 def law_11_observations_are_finite_and_inside_the_space(rollout):
-    rollout.must(np.isfinite(rollout.observations).all(axis=2), "observations are finite")
+    rollout.check(np.isfinite(rollout.observations).all(axis=2), "observations are finite")
     inside = (rollout.observations >= rollout.space.low) & (rollout.observations <= rollout.space.high)
-    rollout.must(inside.all(axis=2), "observations are inside the space")
+    rollout.check(inside.all(axis=2), "observations are inside the space")
     for block in ("partners", "roads"):
         names = [name for name in rollout.layout if name.startswith(block + "/")]
         if names:
@@ -175,7 +175,7 @@ def law_11_observations_are_finite_and_inside_the_space(rollout):
             filled = rollout.observations[:, :, columns_of(rollout.layout[f"{block}/kind"])] > 0
             columns = np.array([columns_of(rollout.layout[name]) for name in names])
             empty = (rollout.observations[:, :, columns] == 0).all(axis=2)
-            rollout.must(filled | empty, f"empty slots of {block} are exactly zero")
+            rollout.check(filled | empty, f"empty slots of {block} are exactly zero")
 
 
 def trial_features_describe_the_previous_trial(rollout):
@@ -203,13 +203,13 @@ def trial_features_describe_the_previous_trial(rollout):
                 value = np.clip(np.asarray(raw[name], float) * entry.scale, entry.low, 1.0)
                 values[t] = np.where(rollout.removed[t], 0.0, value)
     for name, values in expected.items():
-        rollout.must(np.abs(arrays[name] - values) < 1e-6, f"{name} shows the previous trial")
+        rollout.check(np.abs(arrays[name] - values) < 1e-6, f"{name} shows the previous trial")
 
 
 LAWS = (
     law_1_flags_agree,
     law_2_each_agent_ends_once_an_episode,
-    law_3_a_trial_ends_for_all_agents_when_its_world_says,
+    law_3_a_trial_ends_for_all_agents_in_the_same_step,
     law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once,
     law_5_an_agent_waits_and_then_its_step_is_invalid,
     law_6_a_restart_is_a_step_that_observes_trial_0_again,
@@ -248,7 +248,7 @@ def check_call(batch):
     """Raises AssertionError if the arrays after one call break a law; cheap enough for long rollouts."""
     ended, driving = batch.trial_ended, ~(batch.removed | batch.stopped)
     assert not (batch.truncation & ~ended).any(), "truncation implies trial_ended"
-    assert not (batch.terminations & batch.truncations).any(), "terminations and truncations never meet"
+    assert not (batch.terminations & batch.truncations).any(), "terminations and truncations exclude each other"
     assert (batch.waits == (~driving | ended)).all(), "waits is removed, stopped or trial_ended"
     assert (ended.reshape(batch.num_worlds, -1) == ended[:: batch.agents_per_world, None]).all(), "a trial ends for all"
     assert not batch.rewards[batch.invalid_step].any(), "invalid_step implies reward 0"

@@ -6,10 +6,10 @@ import numpy as np
 from rollouts import ARRAYS, FLAGS, RESET, UNTOUCHED
 
 
-def learner_numbers(record, credit, replace=None):
-    """What a small recurrent learner computes from a rollout, by the contract's table "what a learner does with it".
+def learner_advantages(record, credit, replace=None):
+    """One-step advantages of a small recurrent learner that follows the contract's table "what a learner does with it".
 
-    Context, values and one-step advantages, from the channels alone; agents that wait are skipped.
+    It computes context, values and advantages from the channels alone and skips agents that wait.
 
     Args:
         credit: "through" trials, or "per trial".
@@ -73,7 +73,7 @@ def learner_numbers(record, credit, replace=None):
 def check_law_9(record):
     """Replaces the observations of waiting agents by NaN and by a large number; no advantage may change."""
     for credit in ("through", "per trial"):
-        numbers = learner_numbers(record, credit)
-        assert np.isfinite(numbers).all() and numbers.any()
+        advantages = learner_advantages(record, credit)
+        assert np.isfinite(advantages).all() and advantages.any()
         for replacement in (np.nan, 1e6):
-            assert np.array_equal(learner_numbers(record, credit, replacement), numbers), f"credit {credit}"
+            assert np.array_equal(learner_advantages(record, credit, replacement), advantages), f"credit {credit}"

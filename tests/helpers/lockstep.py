@@ -75,7 +75,7 @@ class Lockstep:
         code = sum(getattr(self.batch, name).astype(np.uint16) << bit for bit, name in enumerate(bits))
         assert np.array_equal(self.batch.code, code + (self.batch.outcome.astype(np.uint16) << len(bits)))
         self._compare_features()
-        self._compare_places()
+        self._compare_positions()
         self._compare_restart_observations()
 
     def _compare_features(self):
@@ -99,7 +99,7 @@ class Lockstep:
             expected = min(max(value * entry.scale, entry.low), 1.0)
             assert observation[entry.offset] == pytest.approx(expected, abs=1e-6), f"trial/{name}"
 
-    def _compare_places(self):
+    def _compare_positions(self):
         for w, motion in enumerate(self.expected.motions):
             vehicles = self.batch.vehicles(w)
             for r, car in enumerate(motion.stage.agents):

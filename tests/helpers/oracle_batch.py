@@ -1,4 +1,4 @@
-"""Which arrays must a batch of integer_scenes.py show? Integer motion gives the facts, the oracle the channels."""
+"""Which arrays must a batch of integer_scenes.py have? Integer motion gives the facts, the oracle the channels."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from oracle_metrics import Metrics
 
 
 class OracleBatch:
-    """The arrays that a `Batch` must show, with the names, shapes and types of the batch's.
+    """The arrays that a `Batch` must have, with the names, shapes and types of the batch's.
 
-    `scene_index` passes the scenes that the batch drew; without it world w plays scenes w, w + 1, ... in its episodes.
+    `scene_index` passes the scenes that the batch drew; without it the episodes of world w have scenes w, w + 1, ....
     Observations hold the car's position, its speed and its trial features, enough to test the laws on.
     """
 
@@ -41,7 +41,7 @@ class OracleBatch:
             if worlds is None or worlds[w]:
                 self._choose_scene(w, scene_index)
                 age = 0 if initial_ages is None else int(initial_ages[w])
-                self._show(w, self.worlds[w].reset(self._present(w), age))
+                self._store(w, self.worlds[w].reset(self._present(w), age))
 
     def step(self, actions, scene_index=None):
         """actions: discrete ones; those of agents that wait are not read."""
@@ -58,12 +58,12 @@ class OracleBatch:
                 ]
                 facts = self.motions[w].advance(pushes, world.drives, world.on_map)
                 facts += [NOTHING] * (self.agents_per_world - len(facts))
-                self._show(w, world.step(facts))
+                self._store(w, world.step(facts))
                 continue
             if world.last_trial:
                 self._choose_scene(w, scene_index)
             self.motions[w].restart()
-            self._show(w, world.step(None, self._present(w)))
+            self._store(w, world.step(None, self._present(w)))
 
     def trial_features(self, agent):
         return self.worlds[agent // self.agents_per_world].trial_features(agent % self.agents_per_world)
@@ -101,7 +101,7 @@ class OracleBatch:
         self.observations = np.zeros((self.num_agents, len(names)), np.float32)
         self.single_observation_space = SimpleNamespace(low=np.float32(-1), high=np.float32(1))
 
-    def _show(self, w, channels):
+    def _store(self, w, channels):
         agents = slice(w * self.agents_per_world, (w + 1) * self.agents_per_world)
         for name, values in channels.items():
             getattr(self, name)[agents] = values

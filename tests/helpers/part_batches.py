@@ -7,7 +7,7 @@ from scripted_scenes import IGNORE_ALL
 from drive_env import Batch, DriveConfig, generate_scene
 
 SCENES = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
-PATIENCE_S = 60
+TIMEOUT_S = 60
 ENDLESS = {**IGNORE_ALL, "trial_steps": 10_000}
 
 
@@ -31,7 +31,7 @@ def draw(batch, step):
     return pairs if batch.config.action_type == "multi_discrete" else pairs[:, 0] * 13 + pairs[:, 1]
 
 
-def all_of(batch):
+def bytes_of(batch):
     """The bytes of the state block and of every array."""
     return [batch._core.block.tobytes(), *(getattr(batch, name).tobytes() for name in OUTPUTS)]
 

@@ -30,9 +30,9 @@ def public_classes(modules: Iterable[str] = MODULES) -> dict[str, type]:
 
 
 def public_callables(modules: Iterable[str] = MODULES) -> Iterator[tuple[str, Callable, str]]:
-    """Path, function and the docstring that speaks of it: that of the class for a constructor, else its own.
+    """Path, function and the docstring that documents it: that of the class for a constructor, else its own.
 
-    Constructors that a dataclass writes take its fields, which are looked at for themselves.
+    Generated constructors of dataclasses are left out: their arguments are fields, which are checked by themselves.
     """
     for path, found in public_objects(modules).items():
         if inspect.isfunction(found):

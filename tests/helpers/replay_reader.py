@@ -23,8 +23,8 @@ class Page:
         length = entry["series"] * entry["frames"]
         counts = []
         for i in range(length):
-            places = [entry["at"] + plane * length + i for plane in range(entry["planes"])]
-            unsigned = sum(self._body[place] << (8 * plane) for plane, place in enumerate(places))
+            offsets = [entry["at"] + plane * length + i for plane in range(entry["planes"])]
+            unsigned = sum(self._body[offset] << (8 * plane) for plane, offset in enumerate(offsets))
             counts.append(-(unsigned + 1) // 2 if unsigned % 2 else unsigned // 2)
         counts = np.array(counts, np.int64).reshape(entry["series"], entry["frames"])
         for _ in range(entry["order"]):

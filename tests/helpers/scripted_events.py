@@ -25,8 +25,8 @@ def figures(batch, *names):
     return tuple(report[name].value for name in names)
 
 
-def there_and_back(batch, steps=100):
-    """Full throttle below x = 2 m and full reverse above it, so that the agent oscillates; arrays as of `drive`."""
+def oscillate(batch, steps=100):
+    """Full throttle below x = 2 m and full reverse above it; arrays as of `drive`."""
     parts = []
     for _ in range(steps):
         parts.append(drive(batch, 1, 6 if batch.vehicles()["x_m"][0] < 2.0 else 0))

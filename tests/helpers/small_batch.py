@@ -46,7 +46,7 @@ def make(num_worlds=3, threads=1, scenes=(SCENE,), **choices):
 
 
 def refused(batch, call, kind=CallError):
-    """The call raises, nothing moves, and the batch continues as if it had not been called; returns the error."""
+    """The call raises and changes nothing, and the batch continues as if it had not been called; returns the error."""
     before, other = state_of(batch), copy.deepcopy(batch)
     with pytest.raises(kind) as raised:
         call()

@@ -1,4 +1,4 @@
-"""A scene that is valid, and in which nothing could drive."""
+"""Which valid scene has no possible agent?"""
 
 from dataclasses import replace
 

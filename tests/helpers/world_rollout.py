@@ -83,7 +83,7 @@ class WorldRollout:
         """The first places where a law is broken, as (entry, agent)."""
         return f"at (call, agent) {[tuple(int(i) for i in place) for place in np.argwhere(bad)[:4]]}"
 
-    def must(self, holds, law):
+    def check(self, holds, law):
         """Asserts that a law holds at every entry."""
         holds = np.asarray(holds)
         assert holds.all(), f"{law}: broken {self.where(~holds)}"

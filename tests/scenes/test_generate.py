@@ -164,7 +164,7 @@ def test_no_car_starts_too_fast_to_stop_for_the_next():
             scene = generate_scene(name, seed=seed, agents=64)
             table, xy_m = LaneTable(scene), positions(scene)
             speed_mps = np.hypot(scene.objects.vx_mps[0], scene.objects.vy_mps[0])
-            places = sorted((*next(iter(table.spots(xy_m[car]).items())), car) for car in range(64))
+            places = sorted((*next(iter(table.lanes_at(xy_m[car]).items())), car) for car in range(64))
             assert (speed_mps > 0).any()
             for (lane, along, car), (next_lane, next_along, other) in pairwise(places):
                 if lane == next_lane:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scripted_events import begins, there_and_back, wall
+from scripted_events import begins, oscillate, wall
 from scripted_scenes import (
     IGNORE_ALL,
     Actor,
@@ -108,14 +108,14 @@ def test_every_agent_can_collide_however_many_there_are():
 
 
 def test_vehicles_that_overlap_at_the_start_collide_once_they_have_separated():
-    record = there_and_back(
+    record = oscillate(
         batch_of(stage([driver(), Actor(-3.5, 0.0)]), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL))
     began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
     assert len(began) >= 1 and onsets(record, "collision_onset") == began == onsets(record, "rewards")
 
 
 def test_an_agent_that_starts_over_an_edge_goes_off_road_once_it_has_been_back():
-    record = there_and_back(batch_of(stage([driver()], [wall(-1.5)]), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL))
+    record = oscillate(batch_of(stage([driver()], [wall(-1.5)]), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL))
     began = begins(record["x_m"][:, 0] <= 0.5, at_first=True)
     assert len(began) >= 1 and onsets(record, "offroad_onset") == began == onsets(record, "rewards")
 
@@ -123,7 +123,7 @@ def test_an_agent_that_starts_over_an_edge_goes_off_road_once_it_has_been_back()
 def test_an_agent_that_starts_inside_its_goal_has_to_leave_it_first():
     batch = batch_of(stage([driver(goal_m=(-1.0, 0.0))]), control="all", dynamics={"min_speed_mps": -20.0},
                      **IGNORE_ALL)
-    record = there_and_back(batch)
+    record = oscillate(batch)
     began = begins(np.abs(record["x_m"][:, 0] + 1.0) <= 2.0, at_first=True)
     assert len(began) >= 1 and onsets(record, "goal_onset") == began[:1] == onsets(record, "rewards")
 

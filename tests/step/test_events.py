@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from scripted_events import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, there_and_back, wall
+from scripted_events import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, oscillate, wall
 from scripted_scenes import (
     IGNORE_ALL,
     Actor,
@@ -86,7 +86,7 @@ def test_overlap_with_an_edge_that_lasts_is_one_offroad_event():
 ])
 def test_what_separates_and_overlaps_again_is_rewarded_again(what, roads, others):
     batch = batch_of(stage([driver(), *others], roads), dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL)
-    record = there_and_back(batch)
+    record = oscillate(batch)
     began = begins(record["x_m"][:, 0] + 2.0 >= 3.05)
     assert len(began) >= 2 and onsets(record, what) == began == onsets(record, "rewards")
 
@@ -157,11 +157,11 @@ def test_an_agent_that_waits_makes_no_progress():
 def test_a_goal_is_rewarded_once_a_trial_however_often_it_is_passed():
     batch = batch_of(stage([driver(goal_m=(2.5, 0.0))]), dynamics={"min_speed_mps": -20.0}, max_trials=2,
                      trial_steps=100, **IGNORE_ALL)
-    record = there_and_back(batch)
+    record = oscillate(batch)
     assert len(onsets(record, "goal_onset")) == 1 and record["rewards"].sum() == 1.0
     drive(batch, 1)
     assert batch.trial_index[0] == 1
-    again = there_and_back(batch)
+    again = oscillate(batch)
     assert onsets(again, "goal_onset") == onsets(record, "goal_onset")
 
 

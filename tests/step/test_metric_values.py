@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_events import figures, there_and_back
+from scripted_events import figures, oscillate
 from scripted_scenes import (
     COAST,
     batch_of,
@@ -44,7 +44,7 @@ def test_an_average_follows_its_formula_however_slowly_it_moves(alpha):
 
 def test_distance_includes_driving_in_reverse():
     batch = batch_of(stage([driver()]), trial_steps=100, dynamics={"min_speed_mps": -20.0}, on_goal="ignore")
-    places_m = there_and_back(batch)["x_m"][:, 0].astype(float)
+    places_m = oscillate(batch)["x_m"][:, 0].astype(float)
     path_m = np.abs(np.diff(np.concatenate([[0.0], places_m]))).sum()
     assert path_m > 2 * np.ptp(places_m)
     assert batch.metrics()["distance_m"].value == pytest.approx(path_m, rel=1e-4)
