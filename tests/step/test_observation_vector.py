@@ -94,7 +94,7 @@ def test_the_scales_are_the_documented_ones():
                   [("edge", [(20.0, 10.0), (26.0, 10.0)])])
     batch = batch_of(scene)
     layout = batch.observation_layout()
-    observed = {name: batch.observations[0, feature.slice][0] for name, feature in layout.items()}
+    observed = {name: batch.observations[0, feature.slice][0] for name, feature in layout.items() if feature.slots}
     wanted = {
         "ego/present": 1, "ego/speed": 0.25, "ego/length": 0.2, "ego/width": 0.4, "ego/steering": 0,
         "ego/acceleration": 0, "ego/yaw_rate": 0, "ego/goal_x": 0.6, "ego/goal_y": 0.8,
