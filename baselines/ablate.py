@@ -2,6 +2,7 @@
 
     python -m baselines.ablate runs/hidden_exit
     python -m baselines.ablate runs/hidden_exit --compare informed=runs/informed feed-forward=runs/no-memory
+    python -m baselines.ablate runs/hidden_exit --training      all checkpoints of the run
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ import torch
 from drive_env import Batch, DriveConfig, Scene
 
 from .adaptation.interventions import ablations
-from .adaptation.report import as_data, as_table, draw_scores
+from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
 from .evaluate import PolicyRunner, episode_records
 from .rollout.batches import scenes_of
-from .tools.checkpoint import check_fits, checkpoint_at, load_policy
+from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
 from .tools.dist import join
 
 EPISODES_LEAST = 2
 """Of every scene: the past of another agent in the same scene is needed."""
+
+IN_TRAINING = ("full", "wiped")
+"""The policies of each checkpoint whose scores are drawn over a training."""
 
 WIDEST = 1000
 """Columns of the widest table that is printed."""
@@ -44,6 +48,22 @@ def scores_of(runners: Mapping[str, tuple[PolicyRunner, DriveConfig]], scenes: l
         torch.manual_seed(seed)
         found[name] = Scores(episode_records(runner, scenes, drive, seed, episodes=episodes), len(scenes))
     return found
+
+
+def scores_in_training(paths: list[Path], scenes: list[Scene], episodes: int, seed: int, deterministic: bool,
+                       device: torch.device) -> list[tuple[int, dict[str, Scores]]]:
+    """For each checkpoint of a run its agent-steps, and the scores of the policies `IN_TRAINING`.
+
+    Raises:
+        CheckpointError: a checkpoint is damaged.
+    """
+    points = []
+    for path in paths:
+        policy, config = load_policy(path, device)
+        found = ablations(PolicyRunner(policy, device, deterministic))
+        runners = {name: (found[name], config.env.drive) for name in IN_TRAINING}
+        points.append((about(path)["counters"]["agent_steps"], scores_of(runners, scenes, episodes, seed)))
+    return points
 
 
 def compared_checkpoints(compare: tuple[str, ...], taken: Mapping[str, object]) -> dict[str, Path]:
@@ -70,7 +90,8 @@ def main() -> None:
 
     def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
             first_seed: int | None = None, episodes: int = 8, compare: tuple[str, ...] = (),
-            deterministic: bool = False, seed: int = 0, device: str = "auto", out: Path = Path("ablation")) -> None:
+            training: bool = False, deterministic: bool = False, seed: int = 0, device: str = "auto",
+            out: Path = Path("ablation")) -> None:
         """Prints the score of each trial under ablations of memory and trial features, with 95% intervals over scenes.
 
         Writes `scores.json` and `scores.png`, too.
@@ -82,6 +103,7 @@ def main() -> None:
             first_seed: of the generators' scenes; none: the first after those of the training.
             episodes: of every scene, at least 2.
             compare: further policies without ablations, NAME=CHECKPOINT, each with its own config on the same scenes.
+            training: also draw the scores with and without memory of all checkpoints of the run, `training.png`.
             deterministic: take the most probable action instead of a sample.
             seed: of the worlds and of the samples.
             device: a device of torch, or auto.
@@ -114,7 +136,7 @@ def main() -> None:
         except (ValueError, OSError) as error:  # from checkpoints, scenes or the folder; the message is one sentence
             sys.exit(f"baselines.ablate: {error}")
 
-        # Scores, as a table, a file and a picture.
+        # Scores, as a table, a file and pictures.
         policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(held_out, env.drive)
         title = f"{checkpoint.name} on {len(held_out)} scenes, {episodes} episodes of each"
         table = as_table(title, policies, optimal)
@@ -126,6 +148,14 @@ def main() -> None:
             "deterministic": deterministic, "optimal": optimal, "policies": as_data(policies, optimal)}, indent=1))
         draw_scores(policies, optimal, out / "scores.png")
         print(f"scores: {out / 'scores.json'}\npicture: {out / 'scores.png'}")
+        if training:
+            try:
+                of_run = checkpoints(checkpoint.parent) or [checkpoint]
+                points = scores_in_training(of_run, held_out, episodes, seed, deterministic, torch_device)
+            except ValueError as error:  # from a checkpoint
+                sys.exit(f"baselines.ablate: {error}")
+            draw_training(points, optimal, out / "training.png")
+            print(f"training: {out / 'training.png'}")
 
     tyro.cli(run, prog="python -m baselines.ablate", config=(tyro.conf.PositionalRequiredArgs,))
 

@@ -1,16 +1,19 @@
-"""How are the scores of an ablation reported? As a table, as JSON data, and as a picture."""
+"""How are the scores of an ablation reported? As a table, as JSON data, and as pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.table import Table
 
 from .scores import Estimate, Scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OPTIMAL = "optimal, {}"
 """The name of the row of an optimal policy, by what it knows of earlier trials."""
@@ -60,6 +63,7 @@ def draw_scores(policies: Mapping[str, Scores], optimal: Mapping[str, Sequence[f
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
+    # Policies and optima.
     for index, (name, scores) in enumerate(policies.items()):
         found = [scores.of_trial(trial) for trial in range(scores.trials)]
         # Beside each other, so that equal scores are seen.
@@ -69,10 +73,46 @@ def draw_scores(policies: Mapping[str, Scores], optimal: Mapping[str, Sequence[f
     for style, (knowledge, scores) in zip(("--", "-.", ":"), optimal.items()):
         axes.plot(range(len(scores)), scores, style, color="black", linewidth=1,
                   label=OPTIMAL.format(knowledge.replace("_", " ")))
+    # Axes.
     axes.set_xticks(range(max(scores.trials for scores in policies.values())))
     axes.set_xlabel("trial")
+    _finish(axes)
+    figure.savefig(path, dpi=110)
+
+
+def draw_training(points: Sequence[tuple[int, Mapping[str, Scores]]], optimal: Mapping[str, Sequence[float]],
+                  path: Path) -> None:
+    """Draws how the score of each trial develops in a training, by policy, and the optima with memory as dotted lines.
+
+    Args:
+        points: of each checkpoint its agent-steps and scores, by the names of two policies.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    # One colour per trial, one style per policy.
+    steps = [agent_steps for agent_steps, _ in points]
+    for trial in range(next(iter(points[0][1].values())).trials):
+        for style, name in zip(("-", "--"), points[0][1]):
+            found = [policies[name].of_trial(trial) for _, policies in points]
+            axes.plot(steps, [one.value for one in found], style, color=f"C{trial}", label=f"trial {trial}, {name}")
+            axes.fill_between(steps, [one.low for one in found], [one.high for one in found], color=f"C{trial}",
+                              alpha=0.15, linewidth=0)
+        if optimal:
+            axes.axhline(optimal["memory"][trial], color=f"C{trial}", linestyle=":", linewidth=1)
+    # Axes.
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel("agent steps")
+    _finish(axes)
+    figure.savefig(path, dpi=110)
+
+
+def _finish(axes: Axes) -> None:
     axes.set_ylabel("score")
     axes.set_ylim(-0.02, 1.02)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    figure.savefig(path, dpi=110)

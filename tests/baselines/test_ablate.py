@@ -16,8 +16,10 @@ from baselines import ablate, ppo
 from baselines.adaptation.interventions import ablations
 from baselines.adaptation.report import as_data
 from baselines.adaptation.scores import Scores, optimal_curves
+from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner
 from baselines.rollout.batches import scenes_of
+from baselines.tools.checkpoint import about, checkpoints
 from drive_env import Batch
 from drive_env.tasks import hidden_exit
 
@@ -106,7 +108,8 @@ def trained(tmp_path_factory):
     """Checkpoints of short runs on the hidden exit, of three trials and of one."""
     task = hidden_exit()
     config = tiny_config("", env={"scenes": ("exits",), "scene_agents": None, "drive": task.config},
-                         model=vars(replace(TINY, context=90)), ppo={"agent_steps": 100})
+                         model=vars(replace(TINY, context=90)), ppo={"agent_steps": 100},
+                         run={"checkpoint_updates": 1})
     found = {}
     for name, trials in (("three", 3), ("one", 1)):
         folder = tmp_path_factory.mktemp(name)
@@ -132,6 +135,18 @@ def test_the_command_prints_a_table_and_writes_scores_and_a_picture(trained, tmp
     assert written["policies"]["full"]["scores"][0]["n"] == 4
     assert [one["value"] for one in written["policies"]["full"]["minus_full"]] == [0, 0, 0]
     assert (tmp_path / "found" / "scores.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_scores_of_all_checkpoints_of_a_run_are_drawn(trained, tmp_path, monkeypatch, capsys):
+    paths = checkpoints(trained["three"].parent)
+    scenes = scenes_of(EnvConfig(("exits",), scene_count=2), 50)
+    points = ablate.scores_in_training(paths, scenes, 2, 0, False, CPU)
+    assert [steps for steps, _ in points] == [about(path)["counters"]["agent_steps"] for path in paths]
+    assert len(points) == 2 and all(list(policies) == ["full", "wiped"] for _, policies in points)
+    code, printed, errors = run_here(monkeypatch, capsys, ablate.main, trained["three"], "--scene-count", "2",
+                                     "--episodes", "2", "--training", "--out", tmp_path)
+    assert code == 0 and f"training: {tmp_path / 'training.png'}" in printed, errors
+    assert (tmp_path / "training.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("arguments, sentence", [
