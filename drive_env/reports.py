@@ -35,6 +35,12 @@ PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroa
 """Metrics that a report also gives for each trial index: `trial_0_length` is `trial_length` of trials of index 0."""
 
 
+QUOTIENTS = {"distance_per_infraction_m": ("distance_m", "infractions", 1.0),
+             "goals_per_km": ("goal", "distance_m", 1000.0), "time_per_goal_s": ("driving_time_s", "goal", 1.0)}
+"""Metrics that only a report has: name to dividend, divisor and a factor. Each is a quotient of two means, since the
+quotients of trials have none where a divisor is 0."""
+
+
 def metric_names(config: DriveConfig) -> list[str]:
     """The names of the metrics of a trial under a config, in the core's order."""
     return [text(name) for name in table(lib.drv_metric_names, "const char *", native_config(config))]
@@ -46,7 +52,7 @@ def metrics_report(core: NativeBatch) -> Metrics:
     report = Metrics(trials=_figure(core, lib.drv_batch_trials))
     for metric, name in enumerate(names):
         report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
-    add_distance_per_infraction(report)
+    add_quotients(report)
     for trial in range(core.config.max_trials):
         for short, name in PER_TRIAL.items():
             report[f"trial_{trial}_{short}"] = _figure(core, lib.drv_batch_metric, names.index(name), trial)
@@ -55,12 +61,13 @@ def metrics_report(core: NativeBatch) -> Metrics:
     return report
 
 
-def add_distance_per_infraction(report: Metrics) -> None:
-    """Adds the quotient of two means, if the report has infractions; quotients of trials without any have no mean."""
-    if "infractions" in report:
-        distance, infractions = report["distance_m"], report["infractions"]
-        report["distance_per_infraction_m"] = (Figure(distance.value / infractions.value, distance.n)
-                                               if infractions.value > 0 else Figure(math.nan, 0))
+def add_quotients(report: Metrics) -> None:
+    """Adds `QUOTIENTS` to a report that has the detailed metrics; NaN where a divisor is 0."""
+    if "infractions" not in report:
+        return
+    for name, (dividend, divisor, factor) in QUOTIENTS.items():
+        above, below = report[dividend], report[divisor]
+        report[name] = Figure(factor * above.value / below.value, above.n) if below.value > 0 else Figure(math.nan, 0)
 
 
 def _figure(core: NativeBatch, function, *arguments) -> Figure:

@@ -92,6 +92,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
+        **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .binding import check, ffi, lib, per_thread
 from .errors import ConfigError, value_text
 from .native_batch import NativeBatch
-from .reports import PER_TRIAL, Figure, Metrics, add_distance_per_infraction, metric_names
+from .reports import PER_TRIAL, Figure, Metrics, add_quotients, metric_names
 
 GROUPS = ("scene", "world")
 """Fields of a record that `trial_metrics` can group by."""
@@ -102,7 +102,7 @@ def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
     report = Metrics(trials=Figure(float(len(records)), len(records)))
     for name, values in means.items():
         report[name] = _mean(np.bincount(owner, values, len(agents)) / np.maximum(np.bincount(owner), 1))
-    add_distance_per_infraction(report)
+    add_quotients(report)
     trials = np.unique(pairs[:, 1]).tolist()
     for trial in trials:
         for short, name in PER_TRIAL.items():

@@ -8,9 +8,11 @@ from scripted_events import wall
 from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene, trial_metrics
+from drive_env.reports import QUOTIENTS
 
-DETAILED = ["wrong_way_share", "mean_lane_offset_m", "over_speed_share", "min_gap_m", "min_time_to_collision_s",
-            "max_jerk_mps3", "hard_brakings", "infractions", "at_fault_collision", "at_fault_collision_nuplan"]
+DETAILED = ["driving_time_s", "progress", "max_progress", "wrong_way_share", "mean_lane_offset_m", "over_speed_share",
+            "min_gap_m", "min_time_to_collision_s", "max_jerk_mps3", "hard_brakings", "infractions",
+            "at_fault_collision", "at_fault_collision_nuplan"]
 SAMPLES = np.linspace(-0.5, 0.5, 41)
 """Points of a side, as shares of its length."""
 
@@ -57,7 +59,12 @@ def test_the_metrics_of_a_trial_are_those_of_its_steps():
     limits = np.concatenate([scene.roads.speed_limit_mps, [0.0]])[fact["lane"].astype(int)]
     on_lane, brakes = fact["lane"] >= 0, fact["acceleration_mps2"] < -3.0
     gap = np.where(fact["collision_onset"] > 0, 0.0, np.stack(nearest)).min(axis=0)
+    left = np.hypot(fact["goal_x_m"] - fact["x_m"], fact["goal_y_m"] - fact["y_m"])
+    start = np.hypot(*(scene.objects.goal_m - np.stack([scene.objects.x_m[0], scene.objects.y_m[0]], axis=1)).T)
+    reached = fact["had_goal"][-1] > 0
     expected = {
+        "progress": np.where(reached, 1.0, np.maximum(1.0 - left[-1] / start, 0.0)),
+        "max_progress": np.where(reached, 1.0, np.maximum(1.0 - left.min(axis=0) / start, 0.0)),
         "wrong_way_share": (fact["speed_mps"] * fact["lane_cos_error"] < 0).mean(axis=0),
         "mean_lane_offset_m": np.abs(fact["lane_offset_m"]).sum(axis=0) / np.maximum(on_lane.sum(axis=0), 1),
         "over_speed_share": ((np.abs(fact["speed_mps"]) > limits) & (limits > 0)).mean(axis=0),
@@ -77,6 +84,26 @@ def test_the_gap_is_that_of_boxes_and_at_most_50_m():
     batch = batch_of(scene, detailed_metrics=True, trial_steps=1)
     batch.step([3 * 13 + 6] * 3)
     assert batch._core.state["min_gap_m"][0].tolist() == [6.0, 38.0, 50.0]
+
+
+def test_progress_is_the_share_of_the_way_covered_at_the_end_and_at_most():
+    """20 m to a goal at its left: 10 m past the point nearest to it, sqrt(200) m are left of the way of sqrt(500) m."""
+    batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(20.0, 10.0))]), detailed_metrics=True, trial_steps=30)
+    for _ in range(30):
+        batch.step([3 * 13 + 6])
+    report = batch.metrics()
+    assert report["progress"].value == pytest.approx(1 - math.sqrt(200 / 500), abs=1e-4)
+    assert report["max_progress"].value == pytest.approx(1 - 10 / math.sqrt(500), abs=1e-4)
+
+
+@pytest.mark.parametrize("on_goal", ["ignore", "stop", "remove"])
+def test_progress_is_complete_once_the_goal_was_reached(on_goal):
+    batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(20.0, 0.0))]), detailed_metrics=True, trial_steps=60,
+                     on_goal=on_goal)
+    while not batch.trial_ended[0]:
+        batch.step([3 * 13 + 6])
+    report = batch.metrics()
+    assert report["goal"].value == report["progress"].value == report["max_progress"].value == 1.0
 
 
 def test_hard_braking_counts_its_onsets():
@@ -99,6 +126,19 @@ def test_distance_per_infraction_is_a_quotient_of_sums_not_a_mean_of_quotients()
             assert report["distance_per_infraction_m"] == pytest.approx(expected, nan_ok=True)
 
 
+def test_goals_per_km_and_time_per_goal_are_quotients_of_sums():
+    """One agent reaches its goal after 2 s and 20 m and drives on, one never; both drive 40 m in 4 s."""
+    cars = [driver(0.0, 30.0 * i, speed_mps=10.0, goal_m=(goal_m, 30.0 * i)) for i, goal_m in enumerate((22.0, 90.0))]
+    for scene, per_km, time_s in ((stage(cars), 1000 / 80, 8.0), (stage(cars[1:]), 0.0, math.nan)):
+        batch = Batch([scene], trial_records=1, config={"detailed_metrics": True, "trial_steps": 40, **IGNORE_ALL})
+        batch.reset()
+        for _ in range(40):
+            batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+        for report in (batch.metrics(), trial_metrics(batch.trial_records())):
+            assert report["goals_per_km"].value == pytest.approx(per_km)
+            assert report["time_per_goal_s"].value == pytest.approx(time_s, nan_ok=True)
+
+
 def test_detailed_metrics_are_in_reports_and_records_on_request_and_change_nothing_else():
     scene = generate_scene("town", seed=3, agents=6)
     plain, detailed = (Batch([scene], trial_records=3, config={"trial_steps": 20, "detailed_metrics": on})
@@ -109,7 +149,7 @@ def test_detailed_metrics_are_in_reports_and_records_on_request_and_change_nothi
         actions = np.random.default_rng(step).integers(0, 91, 6)
         plain.step(actions), detailed.step(actions)
         assert (plain.observations == detailed.observations).all() and (plain.rewards == detailed.rewards).all()
-    assert set(detailed.metrics()) - set(plain.metrics()) == {*DETAILED, "distance_per_infraction_m"}
+    assert set(detailed.metrics()) - set(plain.metrics()) == {*DETAILED, *QUOTIENTS}
     short, long = plain.trial_records(), detailed.trial_records()
     assert [name for name in long.dtype.names if name not in short.dtype.names] == DETAILED
     assert all((short[name] == long[name]).all() for name in short.dtype.names)

@@ -15,8 +15,20 @@ static const float farthest_gap_m = 50.0f;
 /* Braking harder than this is hard braking: the comfort limit, which the default vehicle model can exceed. */
 static const float hard_braking_mps2 = 3.0f;
 
+float drv_details_to_goal(const drv_world *world, int32_t agent) {
+    const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
+    return sqrtf(dx * dx + dy * dy);
+}
+
+float drv_details_progress(const drv_world *world, int32_t agent, float left_m) {
+    const float whole_m = world->start_to_goal_m[agent];
+    if (world->had_goal[agent]) return 1.0f;
+    return whole_m > 0.0f ? drv_larger(1.0f - left_m / whole_m, 0.0f) : 0.0f;
+}
+
 void drv_details_begin(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.detailed_agents; agent++) {
+        world->start_to_goal_m[agent] = world->min_to_goal_m[agent] = drv_details_to_goal(world, agent);
         world->lane_steps[agent] = world->wrong_way_steps[agent] = world->over_speed_steps[agent] = 0;
         world->lane_offset_sum_m[agent] = 0.0f;
         world->min_gap_m[agent] = farthest_gap_m;
@@ -57,6 +69,7 @@ static void add_safety(drv_world *world, int32_t agent, const drv_scratch *scrat
 void drv_details_add(drv_world *world, drv_scratch *scratch) {
     for (int32_t agent = 0; agent < world->sizes.detailed_agents; agent++) {
         if (world->status[agent] != DRV_DRIVING) continue;
+        world->min_to_goal_m[agent] = drv_smaller(world->min_to_goal_m[agent], drv_details_to_goal(world, agent));
         add_lane(world, agent);
         add_comfort(world, agent);
         add_safety(world, agent, scratch);

@@ -8,4 +8,10 @@
 /* Sets the counts and extremes of every agent to those of a trial without steps. */
 DRV_STEP_API void drv_details_begin(drv_world *world);
 
+/* The distance of an agent to its goal. */
+DRV_STEP_API float drv_details_to_goal(const drv_world *world, int32_t agent);
+
+/* The share of the distance to the goal that an agent has covered at a distance of `left_m`; 1 once it was reached. */
+DRV_STEP_API float drv_details_progress(const drv_world *world, int32_t agent, float left_m);
+
 #endif

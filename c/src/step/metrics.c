@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "step/details.h"
 #include "step/phases.h"
 
 /* Writes the figures in the order of drv_metric_names. */

@@ -19,6 +19,11 @@
     X(TRIAL_LENGTH, "trial_length", true, world->steps_driven[agent])                      \
     X(DISTANCE, "distance_m", true, world->distance_m[agent])                              \
     X(MEAN_SPEED, "mean_speed_mps", true, world->distance_m[agent] / driven_s)             \
+    X(DRIVING_TIME, "driving_time_s", config->detailed_metrics, driven_s)                  \
+    X(COVERED, "progress", config->detailed_metrics,                                       \
+      drv_details_progress(world, agent, drv_details_to_goal(world, agent)))               \
+    X(MAX_COVERED, "max_progress", config->detailed_metrics,                               \
+      drv_details_progress(world, agent, world->min_to_goal_m[agent]))                     \
     X(WRONG_WAY, "wrong_way_share", config->detailed_metrics,                              \
       (float)world->wrong_way_steps[agent] / (float)world->steps_driven[agent])            \
     X(LANE_OFFSET, "mean_lane_offset_m", config->detailed_metrics,                         \
