@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
 from .batch import OUTCOMES, REWARD_TERMS, Batch
-from .config import DriveConfig, DynamicsConfig, HiddenConfig, ObservationConfig, RewardConfig
+from .config import DriveConfig, DynamicsConfig, HiddenConfig, ObservationConfig, RewardConfig, RewardRanges
 from .errors import (
     ActionError, ArgumentError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError,
     UnknownNameError)
@@ -46,7 +46,8 @@ else:  # hidden from type checkers, which would accept every name otherwise
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
     "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure",
-    "Frames", "HiddenConfig", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "Roles", "Scene",
-    "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene", "load_scene",
+    "Frames", "HiddenConfig", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
+    "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene",
+    "load_scene",
     "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

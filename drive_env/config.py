@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, make_dataclass
 from typing import Any
 
 from .binding import choices, ffi, lib
@@ -158,6 +158,16 @@ class RewardConfig(Checked, group="reward"):
         number(-1e3, 1e3))
 
 
+RewardRanges = make_dataclass(
+    "RewardRanges",
+    [(field.name, tuple[float, float] | None,
+      setting(None, field.metadata["unit"], "range of the weight of this term", span(-1e3, 1e3)))
+     for field in fields(RewardConfig)],
+    bases=(Checked,), frozen=True, eq=False, kw_only=True,
+    namespace={"__module__": __name__, "_group": "reward_ranges", "__doc__":
+               "Ranges from which each agent draws weights of the reward, by the names of `RewardConfig`."})
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DriveConfig(Checked):
     """The config of a batch or env, frozen; an unknown name or a value out of its range raises a `ConfigError`.
@@ -201,6 +211,11 @@ class DriveConfig(Checked):
         ObservationConfig(), "the content and type of observations")
     scene_order: str = setting(
         "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
+    reward_ranges: Nested[RewardRanges, Fields] = nested(
+        RewardRanges(), "ranges from which each agent draws weights of the reward, which it then observes, for an "
+        "episode", core="range_reward_{}")
+    draw_reward_weights: bool = setting(
+        True, "", "whether the weights that have a range are drawn from it; else those of `reward` hold", switch())
     reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
     reward_terms: bool = setting(
         False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "

@@ -84,7 +84,9 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
     jerk_mps3 = 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.
-    step_reward = 8 * far_m * sum(map(abs, config.reward.to_dict().values()))
+    ranges_of = {name: ends or (0.0, 0.0) for name, ends in config.reward_ranges.to_dict().items()}
+    weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
+    step_reward = 8 * far_m * sum(weights.values())
     trial_reward = SUM_ROUNDING * steps * step_reward
     figure = max(1.0, 2 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
@@ -103,7 +105,8 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(("jerk_mps3", "max_jerk_mps3"), (0.0, jerk_mps3)), "min_gap_m": (0.0, FARTHEST_GAP_M),
         **dict.fromkeys(("time_to_collision_s", "min_time_to_collision_s"), (0.0, COLLISION_HORIZON_S)),
         "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * LANE_REACH_M),
-        "last_reward": _both(step_reward), "trial_reward": _both(trial_reward),
+        "reward_weight": _both(max(weights.values())), "last_reward": _both(step_reward),
+        "trial_reward": _both(trial_reward),
         "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])), "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
         "average": _both(figure), "record_figures": _both(figure)}

@@ -220,6 +220,14 @@ class WorldRange:
             values = np.broadcast_to([lib.drv_hidden_neutral(native, code) for code in range(shape[1])], shape)
         return {name: np.array(values[:, code], np.float32) for code, name in enumerate(HIDDEN_PARAMETERS)}
 
+    @property
+    def reward_weights(self) -> npt.NDArray[np.float32]:
+        """(R, terms) float32, the weight of each reward term for each agent, in the order of `REWARD_TERMS`; a copy."""
+        shape, drawn = (self.num_agents, lib.DRV_TERM_COUNT), self._core.state["reward_weight"]
+        if drawn.shape[1]:
+            return drawn[self.world_slice].reshape(shape).copy()
+        return np.tile(np.array(list(self.config.reward.to_dict().values()), np.float32), (shape[0], 1))
+
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """The observation of each waiting agent after its world's next inner restart, (R, observation size) floats.
 

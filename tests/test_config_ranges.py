@@ -20,6 +20,7 @@ from drive_env import (
     HiddenConfig,
     ObservationConfig,
     RewardConfig,
+    RewardRanges,
 )
 
 NOT_NUMBERS = (float("nan"), float("inf"), -float("inf"), True, False, "1", b"1", [1.0], (1.0,), {}, 1j,
@@ -83,6 +84,8 @@ FIELDS = {
     "reward_terms": switch(),
     "detailed_metrics": switch(),
     "scene_order": choice("random", "cycle"),
+    "reward_ranges": group(RewardRanges, {"goal": (0.5, 1.5)}, "goal"),
+    "draw_reward_weights": switch(),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
@@ -122,10 +125,11 @@ HIDDEN = {
 REWARDS = {name: number(-1e3, 1e3) for name in (
     "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
     "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s")}
+REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
-          HiddenConfig: HIDDEN}
+          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
-         HiddenConfig: "hidden."}
+         HiddenConfig: "hidden.", RewardRanges: "reward_ranges."}
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
          for kind, table in TABLES.items() for name in table]
 

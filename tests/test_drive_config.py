@@ -17,6 +17,7 @@ from drive_env import (
     HiddenConfig,
     ObservationConfig,
     RewardConfig,
+    RewardRanges,
     generate_scene,
     parallel_env,
 )
@@ -28,7 +29,8 @@ CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_g
                      hidden={"steering_gain": (0.5, 1.5)},
                      reward=RewardConfig(goal=2.5, progress_per_m=0.01))
 PLAIN = (bool, int, float, str, tuple, type(None))
-NESTED = {"observation": ObservationConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig, "reward": RewardConfig}
+NESTED = {"observation": ObservationConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig,
+          "reward_ranges": RewardRanges, "reward": RewardConfig}
 FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
           if field.name not in NESTED and "pair" not in field.metadata["check"].allowed]
 
@@ -167,6 +169,7 @@ def flat(config):
 def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     field = dataclasses.fields(NESTED[group])[-1].name
     value = {"time_left": "actor", "friction": 0.5, "reveal_hidden": True, "per": "world"}.get(field, 0.25)
+    value = [-0.5, 0.25] if group == "reward_ranges" else value
     config = DriveConfig(**{group: {field: value}})
     assert config == DriveConfig(**{group: NESTED[group](**{field: value})})
     assert flat(config) == flat(DriveConfig()) | {f"{group}.{field}": value}
@@ -209,7 +212,7 @@ def test_every_nested_field_is_found_by_its_own_name():
     """Of two fields of the same name, the one whose name in the core's config that is."""
     for name, kind in NESTED.items():
         for field in dataclasses.fields(kind):
-            if (name, field.name) == ("hidden", "friction"):
+            if name == "reward_ranges" or (name, field.name) == ("hidden", "friction"):
                 continue
             with pytest.raises(ArgumentError, match=f"^{field.name} is a field of {name}: "):
                 DriveConfig(**{field.name: field.default})

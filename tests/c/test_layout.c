@@ -17,6 +17,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             config.roads = slots[r];
             config.reveal_hidden = (p + r) % 2;
             config.candidates = p + r;
+            config.range_reward_goal_low = config.range_reward_time_per_s_low = (float)-(p % 2);
             drv_feature features[FEATURE_CAPACITY];
             const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
             CHECK(count > 0 && count <= FEATURE_CAPACITY, "%d features", count);

@@ -218,6 +218,8 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.on_goal = DRV_STOP;
     config.max_trials = 1;
     check_config(config, 3);
+    config.draw_reward_weights = 1;
+    config.range_reward_goal_high = 2.0f;
     config.hidden_steering_gain_low = 0.5f;
     config.hidden_steering_gain_high = 1.5f;
     config.hidden_action_delay_steps_high = 2.0f;

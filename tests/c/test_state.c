@@ -12,6 +12,7 @@ static int64_t bytes_of(const drv_state_field *field) { return (int64_t)field->c
 /* Whether an array has elements: those of an option have none while it is off. */
 static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strncmp(name, "record_", 7) == 0 || strcmp(name, "records_lost") == 0) return sizes->record_capacity > 0;
+    if (strcmp(name, "reward_weight") == 0) return sizes->has_weights;
     if (strcmp(name, "hidden") == 0) return sizes->has_hidden;
     if (strcmp(name, "commanded_steering_rad") == 0) return sizes->has_commanded;
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
@@ -24,7 +25,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13,
          .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
-         .metrics = 13, .has_hidden = 1, .rule_based = 5,
+         .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,
          .has_commanded = 1, .delay_steps = 3,
@@ -54,7 +55,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
 
 TEST(the_pointers_of_a_world_agree_with_its_described_fields) {
     const drv_sizes sizes = {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 2,
-                             .terms = 4, .metrics = 13, .has_hidden = 1, .has_commanded = 1, .delay_steps = 2,
+                             .terms = 4, .metrics = 13, .has_weights = 1, .has_hidden = 1, .has_commanded = 1,
+                             .delay_steps = 2,
                              .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3,
                              .rule_based = 2};
     uint8_t *block = calloc(1, (size_t)drv_state_world_bytes(sizes));

@@ -23,6 +23,7 @@ from drive_env import (
     HiddenConfig,
     ObservationConfig,
     RewardConfig,
+    RewardRanges,
     parallel_env,
 )
 from drive_env.action_space import action_dimensions
@@ -265,6 +266,7 @@ TABLES = {
     ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
     ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
+    ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,

@@ -38,7 +38,8 @@ typedef enum drv_scene_order { DRV_ORDER_RANDOM = 0, DRV_ORDER_CYCLE = 1 } drv_s
 typedef enum drv_restart { DRV_RESTART_AUTO = 0, DRV_RESTART_CALLER = 1 } drv_restart;
 
 /* What every world of a batch shares: the settings, the range of each hidden parameter, then the weight of each reward
- * term. drv_batch_plan checks the ranges, which drv_config_fields returns. */
+ * term and the range from which it is drawn, both ends 0 where it is not. drv_batch_plan checks the ranges, which
+ * drv_config_fields returns. */
 typedef struct drv_config {
 #define X(type, name, letter, low, high, none, choices) type name;
     DRV_CONFIG(X)
@@ -46,7 +47,7 @@ typedef struct drv_config {
 #define X(symbol, name, neutral, lowest, highest, meaning) float hidden_##name##_low, hidden_##name##_high;
     DRV_HIDDEN(X)
 #undef X
-#define X(symbol, name, weight, when, shown) float weight;
+#define X(symbol, name, weight, when, shown) float weight, range_##weight##_low, range_##weight##_high;
     DRV_REWARD_TERMS(X)
 #undef X
 } drv_config;

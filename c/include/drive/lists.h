@@ -146,6 +146,7 @@
     X(int32_t, hidden_scope, "i4", DRV_HIDDEN_EPISODE, DRV_HIDDEN_TRIAL, NAN, "episode trial") \
     X(int32_t, hidden_per, "i4", DRV_HIDDEN_PER_AGENT, DRV_HIDDEN_PER_WORLD, NAN, "agent world") \
     X(float, hidden_steering_flip, "f4", 0, 1, NAN, "") /* probability that the sign of steering_gain flips */ \
+    X(int32_t, draw_reward_weights, "i4", 0, 1, NAN, "") /* of the terms that have a range */  \
     X(int32_t, detailed_metrics, "i4", 0, 1, NAN, "")                                          \
     X(int32_t, scene_order, "i4", DRV_ORDER_RANDOM, DRV_ORDER_CYCLE, NAN, "random cycle")      \
     X(int32_t, restart, "i4", DRV_RESTART_AUTO, DRV_RESTART_CALLER, NAN, "auto caller")        \

@@ -9,6 +9,7 @@
 #include "step/columns.h"
 #include "view/hidden.h"
 #include "view/layout.h"
+#include "view/weights.h"
 
 static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
 
@@ -28,7 +29,11 @@ static const drv_config_field config_fields[] = {
     DRV_HIDDEN(X)
 #undef X
 #define X(symbol, name, weight, when, shown) \
-    {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},
+    {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},                 \
+    {"range_" #weight "_low", "f4", "", -reward_limit, reward_limit, 0,                                           \
+     (int32_t)offsetof(drv_config, range_##weight##_low)},                                                        \
+    {"range_" #weight "_high", "f4", "", -reward_limit, reward_limit, 0,                                          \
+     (int32_t)offsetof(drv_config, range_##weight##_high)},
     DRV_REWARD_TERMS(X)
 #undef X
 };
@@ -63,6 +68,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->observation_type == DRV_INDEX && config->candidates > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "candidates is %d; in index observations it must be 0",
                         config->candidates);
+    if (status == DRV_OK) status = drv_weights_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
 
@@ -158,6 +164,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .comfort_agents = columns.comfort ? setup->agents_per_world : 0,
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
+                       .has_weights = drv_weights_count(&setup->config) > 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};

@@ -2,6 +2,7 @@
 #include "step/columns.h"
 
 #include "step/metrics.h"
+#include "view/weights.h"
 
 /* Names of each term, and of the metric that is its sum over a trial. */
 static const struct {
@@ -12,21 +13,29 @@ static const struct {
 #undef X
 };
 
+/* Whether the term may have a weight other than 0. */
+static bool is_weighted(const drv_weights *weights, int32_t term) {
+    return weights->weight[term] != 0.0f || drv_weight_has_range(weights, term);
+}
+
 /* Whether anything uses the facts of the terms of one kind. */
 static bool uses(const drv_config *config, int32_t kind) {
+    const drv_weights weights = drv_weights_of(config);
     bool used = config->reward_terms || config->detailed_metrics;
-#define X(symbol, name, weight, when, shown) used = used || ((int32_t)(shown) == kind && config->weight != 0.0f);
+#define X(symbol, name, weight, when, shown) \
+    used = used || ((int32_t)(shown) == kind && is_weighted(&weights, DRV_TERM_##symbol));
     DRV_REWARD_TERMS(X)
 #undef X
     return used;
 }
 
 drv_columns drv_columns_of(const drv_config *config) {
+    const drv_weights weights = drv_weights_of(config);
     drv_columns columns = {.lane = uses(config, WEIGHTED_LANE),
                            .comfort = uses(config, WEIGHTED_COMFORT),
                            .proximity = uses(config, WEIGHTED_PROXIMITY)};
 #define X(symbol, name, weight, when, shown) \
-    if (shown == ALWAYS || config->weight != 0.0f) columns.term[columns.terms++] = DRV_TERM_##symbol;
+    if (shown == ALWAYS || is_weighted(&weights, DRV_TERM_##symbol)) columns.term[columns.terms++] = DRV_TERM_##symbol;
     DRV_REWARD_TERMS(X)
 #undef X
     columns.metrics = columns.terms;

@@ -11,6 +11,7 @@
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/roads.h"
+#include "step/weights.h"
 #include "view/layout.h"
 
 /* The frame of an agent: x ahead, y to the left, from its centre. */
@@ -276,6 +277,7 @@ static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *sc
         if (layout->set[i].slots > 0) write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
     scale_head(&layout->head, out);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, out + HEAD_COUNT);
+    if (world->sizes.has_weights) drv_weights_observe(world, agent, out + layout->weights_at);
 }
 
 static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_scratch *scratch, uint8_t *out) {
@@ -286,6 +288,7 @@ static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_sc
         write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_offset_bytes));
     scale_head(&layout->head, head);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, head + HEAD_COUNT);
+    if (world->sizes.has_weights) drv_weights_observe(world, agent, head + layout->weights_at);
 }
 
 void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch, drv_observation_type type,

@@ -63,14 +63,16 @@ void drv_reward_score(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     const int32_t terms = world->sizes.terms, *term_of = world->columns->term;
 #define X(symbol, name, weight, when, shown) [DRV_TERM_##symbol] = world->config->weight,
-    const float weights[DRV_TERM_COUNT] = {DRV_REWARD_TERMS(X)};
+    const float of_config[DRV_TERM_COUNT] = {DRV_REWARD_TERMS(X)};
 #undef X
+    const float *weights = of_config;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         if (world->out.invalid_step[agent]) {
             world->out.rewards[agent] = 0.0f;
             continue;
         }
         float *trial_reward = world->trial_reward + agent * terms, sum = 0.0f;
+        if (world->sizes.has_weights) weights = world->reward_weight + agent * DRV_TERM_COUNT;
         /* a loop of a constant length, which compilers unroll, and one over the terms that the config adds */
         for (int32_t i = 0; i < DRV_COMMON_TERMS; i++) sum += add_term(world, agent, i, weights[i], trial_reward + i);
         for (int32_t i = DRV_COMMON_TERMS; i < terms; i++)

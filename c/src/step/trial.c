@@ -6,6 +6,7 @@
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
+#include "step/weights.h"
 
 /* ---- channels ---- */
 
@@ -103,6 +104,7 @@ static void open_episode(drv_world *world, drv_scratch *scratch) {
     world->scene = world->scenes[*world->scene_index];
     world->encoding = &world->encodings[*world->scene_index];
     *world->trial = 0;
+    drv_weights_draw(world);
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->previous_outcome[agent] = DRV_OUTCOME_NONE;
         world->previous_share[agent] = world->last_reward[agent] = 0.0f;

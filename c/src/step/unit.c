@@ -30,5 +30,6 @@
 #include "step/sweep.c"
 #include "step/traffic.c"
 #include "step/trial.c"
+#include "step/weights.c"
 
 #include "step/step.c"

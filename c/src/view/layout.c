@@ -6,6 +6,7 @@
 #include "math/geometry.h"
 #include "platform/fp_env.h"
 #include "scene/scene.h"
+#include "view/weights.h"
 
 _Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
                "one feature per outcome, in the order of drv_outcome");
@@ -19,6 +20,10 @@ typedef struct feature {
 #define X(symbol, name, neutral, lowest, highest, meaning) \
     {"hidden/" #name, "1", "position in its range of the " meaning, SCALE_ONE, -1},
 static const feature hidden_features[] = {DRV_HIDDEN(X)};
+#undef X
+#define X(symbol, name, weight, when, shown) \
+    {"reward/" #name, "1", "position of the agent's weight of the term in its range", SCALE_ONE, -1},
+static const feature weight_features[] = {DRV_REWARD_TERMS(X)};
 #undef X
 #define X(symbol, name, unit, scale, low, meaning) {name, unit, meaning, scale, low},
 static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
@@ -61,13 +66,15 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
         /* The sum of the rewards of all onsets is at most 1, so a later trial observes events unclipped. Progress is
          * small compared to them, or is clipped. */
         enum { ONSET = 1, RATE = 0 };
-#define X(symbol, name, weight, when, shown) when ? config->weight : 0.0f,
-        const float onsets[] = {DRV_REWARD_TERMS(X)};
+#define X(symbol, name, weight, when, shown) when,
+        const bool is_onset[] = {DRV_REWARD_TERMS(X)};
 #undef X
+        const drv_weights weights = drv_weights_of(config);
         float best = 0.0f, worst = 0.0f;
         for (int32_t term = 0; term < DRV_TERM_COUNT; term++) {
-            best += drv_larger(onsets[term], 0.0f);
-            worst += drv_larger(-onsets[term], 0.0f);
+            if (!is_onset[term]) continue;
+            best += drv_larger(drv_larger(weights.weight[term], weights.high[term]), 0.0f);
+            worst += drv_larger(-drv_smaller(weights.weight[term], weights.low[term]), 0.0f);
         }
         return 1.0f / drv_larger(1.0f, drv_larger(best, worst));
     }
@@ -91,7 +98,9 @@ static drv_head_scales head_scales_of(const drv_config *config) {
 static int32_t hidden_count(const drv_config *config) { return config->reveal_hidden ? DRV_HIDDEN_COUNT : 0; }
 
 /* Floats before the sets. */
-static int32_t head_count_of(const drv_config *config) { return HEAD_COUNT + hidden_count(config); }
+static int32_t head_count_of(const drv_config *config) {
+    return HEAD_COUNT + hidden_count(config) + drv_weights_count(config);
+}
 
 /* Lays out the sets one after another; returns the number of floats of an observation. */
 static int32_t lay_out_sets(const drv_config *config, drv_observation_set *sets) {
@@ -136,6 +145,7 @@ drv_layout drv_layout_of(const drv_config *config) {
         .position_scale = drv_layout_scale(config, SCALE_POSITION),
         .bytes = drv_layout_bytes(config),
     };
+    layout.weights_at = HEAD_COUNT + hidden_count(config);
     layout.size = lay_out_sets(config, layout.set);
     return layout;
 }
@@ -172,6 +182,10 @@ int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32
     lay_out_sets(config, sets);
     int32_t written = report_features(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
     written = report_features(config, hidden_features, hidden_count(config), HEAD_COUNT, 1, out, capacity, written);
+    const drv_weights weights = drv_weights_of(config);
+    for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
+        if (drv_weight_has_range(&weights, term)) /* the features so far are one float each */
+            written = report_features(config, &weight_features[term], 1, written, 1, out, capacity, written);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         written = report_features(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
                                   out, capacity, written);

@@ -1,9 +1,9 @@
 /* At which offset of an observation is each feature, and how is it scaled?
  *
- * An observation is a head, the agent's own state, its trial features and, where it reveals them, its hidden values,
- * then a list of sets: the nearest vehicles, the nearest road segments. The lists below, and DRV_HIDDEN, are the only
- * definition of the layout: the core writes by their symbols, and drv_observation_layout and drv_observation_sets
- * report them. */
+ * An observation is a head, the agent's own state, its trial features and, where a config has them, its hidden values
+ * and its weights of the reward, then a list of sets: the nearest vehicles, the nearest road segments. The lists below,
+ * DRV_HIDDEN and DRV_REWARD_TERMS are the only definition of the layout: the core writes by their symbols, and
+ * drv_observation_layout and drv_observation_sets report them. */
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
@@ -92,7 +92,7 @@ enum { ROAD_FEATURES(X) ROAD_COUNT };
 enum { CANDIDATE_FEATURES(X) CANDIDATE_COUNT };
 #undef X
 
-/* The features of a head other than hidden values, which are in [-1, 1] already. */
+/* The features of a head other than hidden values and weights, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
@@ -113,8 +113,9 @@ typedef struct drv_layout {
     drv_head_scales head;
     drv_vehicle_scales vehicle;
     float position_scale;
-    int32_t size;  /* floats per agent */
-    int32_t bytes; /* per agent, in the config's observation type */
+    int32_t weights_at; /* offset of the weights of the reward that have a range */
+    int32_t size;       /* floats per agent */
+    int32_t bytes;      /* per agent, in the config's observation type */
     drv_observation_set set[DRV_SET_COUNT];
 } drv_layout;
 
