@@ -107,7 +107,8 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * LANE_REACH_M),
         "reward_weight": _both(max(weights.values())), "last_reward": _both(step_reward),
         "trial_reward": _both(trial_reward),
-        "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])), "commanded_steering_rad": _both(steering_rad),
+        "sideslip_rad": _both(math.pi / 2), "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])),
+        "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
         "average": _both(figure), "record_figures": _both(figure)}
 

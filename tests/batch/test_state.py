@@ -165,7 +165,8 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
 
 
 def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes():
-    batch = opened(others="idm", agents_per_world=3)  # a config under which every array has entries
+    # a config under which every array has entries
+    batch = opened(others="idm", agents_per_world=3, dynamics="single_track")
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():
         kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)

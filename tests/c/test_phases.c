@@ -223,6 +223,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.hidden_steering_gain_low = 0.5f;
     config.hidden_steering_gain_high = 1.5f;
     config.hidden_action_delay_steps_high = 2.0f;
+    config.dynamics = DRV_SINGLE_TRACK;
     check_config(config, 4);
     check_all_seen(config);
 }

@@ -81,6 +81,8 @@ ROLLOUTS = {
     "town/detailed": {**IGNORE_ALL, **TWO_TRIALS, "detailed_metrics": True},
     "map_942/detailed": {"max_trials": 2, "trial_steps": 40, "detailed_metrics": True, "action_type": "continuous"},
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
+    "town/single_track": {**TWO_TRIALS, "dynamics": {"model": "single_track", "min_speed_mps": -2.0},
+                          "action_type": "continuous"},
     # Hidden variation: per agent and episode, and per world and trial.
     "town/hidden": {**TWO_TRIALS, "dynamics": "grip", "action_type": "continuous",
                     "observation": {"reveal_hidden": True}, "hidden": {

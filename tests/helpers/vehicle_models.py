@@ -9,6 +9,8 @@ import cmath
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 STEERING_RATE_RADPS = 0.6
 GRAVITY_MPS2 = 9.81
 
@@ -23,6 +25,8 @@ class Vehicle:
     length_m: float
     steering_rad: float = 0.0
     acceleration_mps2: float = 0.0
+    yaw_rate_radps: float = 0.0
+    sideslip_rad: float = 0.0
 
     @property
     def wheelbase_m(self):
@@ -130,5 +134,84 @@ def jerk(car, control, limits):
                    steering_rad=steering, acceleration_mps2=acceleration)
 
 
+# ---- single_track ----
+
+FOOT_M, POUND_FORCE_N = 0.3048, 4.4482216152605
+BMW_320I = {
+    "mass_kg": POUND_FORCE_N / FOOT_M * 74.91452, "inertia_kgm2": POUND_FORCE_N * FOOT_M * 1321.416,
+    "front_m": FOOT_M * 3.793293, "rear_m": FOOT_M * 4.667707, "height_m": FOOT_M * 2.01355,
+    "friction": 1.0489, "stiffness": 21.92 / 1.0489, "steering_rad": 1.066, "steering_rate": 0.4,
+    "acceleration": 11.5, "power_from_mps": 7.319}
+"""Parameters of CommonRoad's vehicle 2, as published, in feet and pounds."""
+
+ROLLS_BELOW_MPS = 1.0
+SUBSTEP_S = 0.01
+
+
+def engine_acceleration(speed_mps, wanted, car=BMW_320I):
+    """The acceleration that brakes and engine allow."""
+    most = car["acceleration"]
+    power_limited = most * min(1.0, car["power_from_mps"] / speed_mps) if speed_mps > 0 else most
+    return min(max(wanted, -most), power_limited)
+
+
+def single_track_rates(state, steering_rate, acceleration, car=BMW_320I):
+    """The rates of change of CommonRoad's state: x, y, wheel angle, speed, heading, yaw rate, sideslip.
+
+    By forces of the axles, whose lever arms and loads are written out.
+    """
+    _, _, steering, speed, heading, yaw_rate, sideslip = state
+    wheelbase = car["front_m"] + car["rear_m"]
+    loads = [car["mass_kg"] * (GRAVITY_MPS2 * car["rear_m"] - acceleration * car["height_m"]) / wheelbase,
+             car["mass_kg"] * (GRAVITY_MPS2 * car["front_m"] + acceleration * car["height_m"]) / wheelbase]
+    slips = [steering - sideslip - car["front_m"] * yaw_rate / speed, -sideslip + car["rear_m"] * yaw_rate / speed]
+    front, rear = (car["friction"] * car["stiffness"] * load * slip for load, slip in zip(loads, slips, strict=True))
+    velocity = cmath.rect(speed, heading + sideslip)
+    return np.array([velocity.real, velocity.imag, steering_rate, acceleration, yaw_rate,
+                     (front * car["front_m"] - rear * car["rear_m"]) / car["inertia_kgm2"],
+                     (front + rear) / (car["mass_kg"] * speed) - yaw_rate])
+
+
+def runge_kutta(state, rates, dt_s):
+    """One step of the classical method of order 4; `rates` is a function of the state."""
+    first = rates(state)
+    second = rates(state + dt_s / 2 * first)
+    third = rates(state + dt_s / 2 * second)
+    return state + dt_s / 6 * (first + 2 * second + 2 * third + rates(state + dt_s * third))
+
+
+def _rolled_substep(state, steering_rate, acceleration, dt_s, car=BMW_320I):
+    """Both axles roll along their wheels, about the point where their normals meet."""
+    x, y, steering, speed, heading, _, _ = state
+    steering += steering_rate * dt_s
+    slip = math.atan2(math.sin(steering) * car["rear_m"], math.cos(steering) * (car["front_m"] + car["rear_m"]))
+    path, per_m = (speed + acceleration * dt_s / 2) * dt_s, math.sin(slip) / car["rear_m"]
+    place = complex(x, y) + cmath.rect(path, heading + path * per_m / 2 + slip)
+    speed += acceleration * dt_s
+    return np.array([place.real, place.imag, steering, speed, heading + path * per_m, speed * per_m, slip])
+
+
+def single_track(car, control, limits):
+    wanted, commanded = control
+    most = BMW_320I["steering_rate"] * limits.dt_s
+    limit = min(limits.steering_rad, BMW_320I["steering_rad"])
+    steering = min(max(commanded, car.steering_rad - most), car.steering_rad + most)
+    steering_rate = (math.copysign(min(abs(steering), limit), steering) - car.steering_rad) / limits.dt_s
+    substeps = round(limits.dt_s / SUBSTEP_S)
+    dt_s = limits.dt_s / substeps
+    state = np.array([car.position.real, car.position.imag, car.steering_rad, car.speed_mps, car.heading_rad,
+                      car.yaw_rate_radps, car.sideslip_rad])
+    for _ in range(substeps):
+        after = limits.speed(state[3] + engine_acceleration(state[3], wanted) * dt_s)
+        acceleration = (after - state[3]) / dt_s
+        if min(state[3], after) < ROLLS_BELOW_MPS:
+            state = _rolled_substep(state, steering_rate, acceleration, dt_s)
+        else:
+            state = runge_kutta(state, lambda now: single_track_rates(now, steering_rate, acceleration), dt_s)
+            state[5:] = np.clip(state[5:], (-10.0, -math.pi / 2), (10.0, math.pi / 2))
+    return replace(car, position=complex(state[0], state[1]), steering_rad=state[2], speed_mps=state[3],
+                   heading_rad=_turned(state[4], 0.0), yaw_rate_radps=state[5], sideslip_rad=state[6])
+
+
 MODELS = {"bicycle": bicycle, "classic": classic, "invertible_bicycle": invertible_bicycle,
-          "delta_local": delta_local, "grip": grip, "jerk": jerk}
+          "delta_local": delta_local, "grip": grip, "jerk": jerk, "single_track": single_track}

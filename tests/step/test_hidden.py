@@ -37,7 +37,7 @@ def assert_same_motion(varied, plain, actions, replaced):
 # ---- effects ----
 
 
-@pytest.mark.parametrize("model", ["bicycle", "classic", "grip", "invertible_bicycle"])
+@pytest.mark.parametrize("model", ["bicycle", "classic", "grip", "invertible_bicycle", "single_track"])
 def test_gains_are_factors_of_what_the_actions_command(model):
     """Powers of 2, so that the product with an action is exact."""
     varied = begin(model, hidden={"steering_gain": (0.5, 0.5), "throttle_gain": (0.25, 0.25), "brake_gain": (0.5, 0.5)})

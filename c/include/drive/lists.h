@@ -90,7 +90,8 @@
     X(INVERTIBLE_BICYCLE, invertible_bicycle, DRV_CONTROL_ACCELERATION, DRV_CONTROL_CURVATURE)    \
     X(DELTA_LOCAL, delta_local, DRV_CONTROL_AHEAD, DRV_CONTROL_LEFT, DRV_CONTROL_TURN)            \
     X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                                 \
-    X(JERK, jerk, DRV_CONTROL_JERK_AHEAD, DRV_CONTROL_JERK_LEFT)
+    X(JERK, jerk, DRV_CONTROL_JERK_AHEAD, DRV_CONTROL_JERK_LEFT)                                  \
+    X(SINGLE_TRACK, single_track, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 

@@ -165,6 +165,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
+                       .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};

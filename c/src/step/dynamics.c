@@ -42,6 +42,20 @@ static void read_motion(const drv_world *world, const block_vehicles *moved, drv
     }
 }
 
+/* The states of cars that slip. */
+static void read_slip(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
+    for (int32_t i = 0; i < moved->count; i++) {
+        block->yaw_rate_radps[i] = world->yaw_rate_radps[moved->vehicle[i]];
+        block->sideslip_rad[i] = world->sideslip_rad[moved->vehicle[i]];
+    }
+}
+
+static void write_slip(drv_world *world, const block_vehicles *moved, const drv_motion_block *block) {
+    for (int32_t i = 0; i < moved->count; i++)
+        if (world->status[moved->vehicle[i]] == DRV_DRIVING)
+            world->sideslip_rad[moved->vehicle[i]] = block->sideslip_rad[i];
+}
+
 static void apply_hidden(drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
     for (int32_t i = 0; i < moved->count; i++)
         if (world->status[moved->vehicle[i]] == DRV_DRIVING) drv_hidden_apply(world, moved->vehicle[i], block, i);
@@ -75,8 +89,10 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         if (moved.count == 0) continue;
         drv_motion_block block;
         read_motion(world, &moved, &block);
+        if (world->sizes.slip_agents > 0) read_slip(world, &moved, &block);
         if (world->sizes.has_hidden) apply_hidden(world, &moved, &block);
         model->advance(&block, limits, world->scene->dt_s); /* agents that wait too; write_motion drops their result */
         write_motion(world, &moved, &block);
+        if (world->sizes.slip_agents > 0) write_slip(world, &moved, &block);
     }
 }

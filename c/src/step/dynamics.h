@@ -27,11 +27,12 @@ typedef struct drv_motion_block {
     /* before and after the step */
     float x_m[DRV_MOTION_BLOCK], y_m[DRV_MOTION_BLOCK], heading_rad[DRV_MOTION_BLOCK], speed_mps[DRV_MOTION_BLOCK];
     float steering_rad[DRV_MOTION_BLOCK], acceleration_mps2[DRV_MOTION_BLOCK];
+    float sideslip_rad[DRV_MOTION_BLOCK]; /* of DRV_SINGLE_TRACK, whose yaw rate is a state too */
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
     float friction[DRV_MOTION_BLOCK]; /* coefficient of friction between tyres and road */
     /* after the step; acceleration (above) and yaw rate are means over the step, with the limits applied, but in
-     * DRV_JERK the acceleration is that at its end */
+     * DRV_JERK the acceleration is that at its end, and in DRV_SINGLE_TRACK the yaw rate */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 
@@ -45,8 +46,9 @@ typedef enum drv_inverse_fit {
 /* Moves every vehicle of the block by dt_s with its controls held. */
 typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_motion_limits limits, float dt_s);
 /* Sets the controls of every vehicle to those with which `advance` leads from its motion to the speed and heading of
- * its entry of `next`, or in DRV_DELTA_LOCAL to its pose; in DRV_JERK a steady speed is reached after two steps. Sets
- * `fit` to bits of drv_inverse_fit. Controls may exceed the range of an action where the fit is clipped. */
+ * its entry of `next`, or in DRV_DELTA_LOCAL to its pose; in DRV_JERK a steady speed is reached after two steps, and in
+ * DRV_SINGLE_TRACK the car turns at the yaw rate of `next`, the logged one, and corrects its heading over some steps.
+ * Sets `fit` to bits of drv_inverse_fit. Controls may exceed the range of an action where the fit is clipped. */
 typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, drv_motion_limits limits,
                                   float dt_s, uint8_t *fit);
 

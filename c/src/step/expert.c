@@ -33,6 +33,7 @@ static void begin_replay(const drv_config *config, const drv_log *log, int64_t a
     start.speed_mps = drv_clip(start.speed_mps, config->min_speed_mps, config->max_speed_mps);
     set_motion(block, i, start);
     block->steering_rad[i] = block->acceleration_mps2[i] = 0.0f;
+    block->yaw_rate_radps[i] = block->sideslip_rad[i] = 0.0f;
 }
 
 /* Sets `next` to the logged motion at the end of the step that begins with `frame`, and the bit VALID of each
@@ -45,6 +46,7 @@ static void read_target(const drv_config *config, const drv_log *log, int32_t fr
         const bool valid = log->valid[at] && log->valid[then];
         if (valid && !replay->continues[i]) begin_replay(config, log, at, &replay->block, i);
         if (valid) set_motion(next, i, motion_at(log, then));
+        if (valid) next->yaw_rate_radps[i] = drv_wrap_angle(log->heading_rad[then] - log->heading_rad[at]) / log->dt_s;
         replay->continues[i] = valid;
         bits[i] = valid ? DRV_EXPERT_VALID : 0;
     }

@@ -118,6 +118,9 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", trial_reward, DRV_REWARDS, "sum in this trial [agent, term]", "trial_restart, reward_score") \
     X(float, "f4", reward_weight, DRV_DRAWN_WEIGHTS, "[agent, term]; no entries where no term has a range",          \
       "trial_restart")                                                                                               \
+    /* agents: slip; no entries where no vehicle slips */                                                             \
+    X(float, "f4", sideslip_rad, DRV_SLIP_AGENTS, "rad, of the path to the left of the heading",                     \
+      "trial_restart, dynamics_integrate")                                                                           \
     /* agents: hidden variation; no entries where it is off */                                                       \
     X(float, "f4", hidden, DRV_HIDDEN_VALUES, "value in effect [agent, drv_hidden]", "trial_restart")                \
     X(float, "f4", commanded_steering_rad, DRV_COMMANDED_AGENTS, "rad", "trial_restart, dynamics_integrate")         \
@@ -143,6 +146,7 @@ typedef struct drv_sizes {
     /* agents, or 0 where nothing uses facts of the kind */
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
     int32_t has_weights;   /* 1: reward terms have ranges */
+    int32_t slip_agents;   /* agents, or 0 where no vehicle slips */
     int32_t has_hidden;    /* 1: agents have hidden values */
     int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;   /* the longest delay of an action */

@@ -14,6 +14,7 @@
 #include "step/dynamics/grip.c"
 #include "step/dynamics/invertible_bicycle.c"
 #include "step/dynamics/jerk.c"
+#include "step/dynamics/single_track.c"
 #include "step/events.c"
 #include "step/expert.c"
 #include "step/fault.c"

@@ -39,6 +39,7 @@ int32_t drv_hidden_parameters_of(int32_t dynamics) {
         case DRV_CLASSIC: return TURNS_WHEELS | HAS_PEDALS | HAS_AXLES | IS_LATE;
         case DRV_GRIP: return TURNS_WHEELS | HAS_PEDALS | HAS_AXLES | IS_LATE | 1 << DRV_HIDDEN_FRICTION;
         case DRV_INVERTIBLE_BICYCLE: return STEERS | HAS_PEDALS | IS_LATE;
+        case DRV_SINGLE_TRACK: return TURNS_WHEELS | HAS_PEDALS | IS_LATE;
         case DRV_JERK: return HAS_AXLES | IS_LATE;
         case DRV_DELTA_LOCAL: return IS_LATE;
         default: return 0;
