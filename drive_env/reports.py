@@ -67,7 +67,8 @@ def add_quotients(report: Metrics) -> None:
         return
     for name, (dividend, divisor, factor) in QUOTIENTS.items():
         above, below = report[dividend], report[divisor]
-        report[name] = Figure(factor * above.value / below.value, above.n) if below.value > 0 else Figure(math.nan, 0)
+        report[name] = (Figure(lib.drv_quotient(factor, above.value, below.value), above.n) if below.value > 0
+                        else Figure(math.nan, 0))
 
 
 def _figure(core: NativeBatch, function, *arguments) -> Figure:

@@ -181,6 +181,8 @@ drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capa
                                    float *figures, int64_t *copied, int64_t *lost, char *message);
 /* The number of agents' trials in the averages, as value and as n. */
 drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
+/* factor * dividend / divisor, rounded alike in every floating-point environment of the caller. */
+double drv_quotient(double factor, double dividend, double divisor);
 
 /* The instruction set of the step that this batch runs: "baseline", "v3" or "v4" (x86-64 levels). All give the same
  * bytes. */

@@ -4,6 +4,7 @@
 
 #include "batch/batch.h"
 #include "platform/error.h"
+#include "platform/fp_env.h"
 
 static const char *const phase_names[DRV_PHASE_COUNT] = {
 #define X(name, meaning) [DRV_PHASE_##name] = #name,
@@ -125,4 +126,17 @@ drv_status drv_batch_time_phases(drv_batch *batch, int32_t on, int64_t *phase_ns
     batch->times_phases = on != 0;
     drv_batch_leave(whole);
     return DRV_OK;
+}
+
+/* Not inlined, with its result in memory: else a compiler may move the arithmetic out from between the calls. */
+__attribute__((noinline)) static void divide(double factor, double dividend, double divisor, double *out) {
+    *out = factor * dividend / divisor;
+}
+
+double drv_quotient(double factor, double dividend, double divisor) {
+    double quotient;
+    const drv_fp_env saved = drv_fp_env_begin();
+    divide(factor, dividend, divisor, &quotient);
+    drv_fp_env_end(saved);
+    return quotient;
 }
