@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .binding import choices, ffi, lib
 from .errors import ConfigError
@@ -158,14 +158,25 @@ class RewardConfig(Checked, group="reward"):
         number(-1e3, 1e3))
 
 
-RewardRanges = make_dataclass(
-    "RewardRanges",
-    [(field.name, tuple[float, float] | None,
-      setting(None, field.metadata["unit"], "range of the weight of this term", span(-1e3, 1e3)))
-     for field in fields(RewardConfig)],
-    bases=(Checked,), frozen=True, eq=False, kw_only=True,
-    namespace={"__module__": __name__, "_group": "reward_ranges", "__doc__":
-               "Ranges from which each agent draws weights of the reward, by the names of `RewardConfig`."})
+if TYPE_CHECKING:
+
+    class RewardRanges(Checked):
+        """The same for type checkers, which do not run `make_dataclass`."""
+
+        def __init__(self, **ranges: tuple[float, float] | None) -> None: ...
+
+        def __getattr__(self, term: str) -> tuple[float, float] | None: ...
+
+else:
+
+    RewardRanges = make_dataclass(
+        "RewardRanges",
+        [(field.name, tuple[float, float] | None,
+          setting(None, field.metadata["unit"], "range of the weight of this term", span(-1e3, 1e3)))
+         for field in fields(RewardConfig)],
+        bases=(Checked,), frozen=True, eq=False, kw_only=True,
+        namespace={"__module__": __name__, "_group": "reward_ranges", "__doc__":
+                   "Ranges from which each agent draws weights of the reward, by the names of `RewardConfig`."})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
