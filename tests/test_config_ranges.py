@@ -105,7 +105,7 @@ OBSERVATIONS = {
     "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
 }
 DYNAMICS = {
-    "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip", "jerk", "single_track"),
+    "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip", "jerk", "single_track", "state"),
     "max_acceleration_mps2": number(0.01, 50.0),
     "max_steering_rad": number(0.01, 1.2),
     "max_speed_mps": number(0.1, 150.0),

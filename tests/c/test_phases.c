@@ -184,9 +184,10 @@ static void check_config(drv_config config, uint64_t seed) {
         const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
         if (step % 100 == 0)
             CHECK(drv_batch_reset(run.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
-        const int32_t count = drv_action_space_of(&config).count;
-        for (int32_t agent = 0; agent < run.batch->needs.num_agents; agent++)
-            run.batch->actions.bin[agent] = rng_below(&rng, count);
+        const drv_action_space space = drv_action_space_of(&config);
+        for (int32_t i = 0; i < run.batch->needs.num_agents * space.width; i++)
+            if (space.type == DRV_DISCRETE) run.batch->actions.bin[i] = rng_below(&rng, space.count);
+            else run.batch->actions.share[i] = (float)rng_between(&rng, -1.0, 1.0);
         for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&run, world);
     }
     end_rollout(&run);
@@ -218,12 +219,16 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.on_goal = DRV_STOP;
     config.max_trials = 1;
     check_config(config, 3);
+    drv_config jumps = config;
+    jumps.dynamics = DRV_STATE;
+    jumps.action_type = DRV_CONTINUOUS;
+    check_config(jumps, 4);
     config.draw_reward_weights = 1;
     config.range_reward_goal_high = 2.0f;
     config.hidden_steering_gain_low = 0.5f;
     config.hidden_steering_gain_high = 1.5f;
     config.hidden_action_delay_steps_high = 2.0f;
     config.dynamics = DRV_SINGLE_TRACK;
-    check_config(config, 4);
+    check_config(config, 5);
     check_all_seen(config);
 }

@@ -83,6 +83,7 @@ ROLLOUTS = {
     "town/grip": {**TWO_TRIALS, "dynamics": {"model": "grip", "friction": 0.3}, "action_type": "continuous"},
     "town/single_track": {**TWO_TRIALS, "dynamics": {"model": "single_track", "min_speed_mps": -2.0},
                           "action_type": "continuous"},
+    "intersection/state": {**IGNORE_ALL, "trial_steps": 40, "dynamics": "state", "action_type": "continuous"},
     # Hidden variation: per agent and episode, and per world and trial.
     "town/hidden": {**TWO_TRIALS, "dynamics": "grip", "action_type": "continuous",
                     "observation": {"reveal_hidden": True}, "hidden": {

@@ -213,5 +213,15 @@ def single_track(car, control, limits):
                    heading_rad=_turned(state[4], 0.0), yaw_rate_radps=state[5], sideslip_rad=state[6])
 
 
+# ---- state ----
+
+
+def state(car, control, limits):
+    x, y, heading, speed = control
+    place = complex(min(max(x, -50e3), 50e3), min(max(y, -50e3), 50e3))
+    return replace(car, position=place, heading_rad=_turned(heading, 0.0), speed_mps=min(max(speed, -200.0), 200.0))
+
+
 MODELS = {"bicycle": bicycle, "classic": classic, "invertible_bicycle": invertible_bicycle,
-          "delta_local": delta_local, "grip": grip, "jerk": jerk, "single_track": single_track}
+          "delta_local": delta_local, "grip": grip, "jerk": jerk, "single_track": single_track,
+          "state": state}

@@ -23,7 +23,7 @@ REAL = ("pufferdrive/map_942.bin", "pufferdrive/map_000.bin", "gpudrive/test.jso
 
 OTHER_MODELS = tuple(model for model in choices("dynamics") if model != "bicycle")
 MODEL_SCENES = (REAL[0], REAL[3])
-MODEL_LIMITS_M = {"delta_local": (0.0, 0.0), "jerk": (1.2, 2.5)}
+MODEL_LIMITS_M = {"delta_local": (0.0, 0.0), "state": (0.0, 0.0), "jerk": (1.2, 2.5)}
 """Bounds of the mean and the largest average displacement error; 0.5 and 1.5 of models that are not listed."""
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
@@ -178,6 +178,21 @@ def test_a_gap_in_a_log_has_no_action_and_the_replay_begins_anew_after_it(action
 
 
 # ---- batches ----
+
+
+def test_states_replay_a_log_with_its_gaps():
+    before = [(float(step), 0.0, 0.0, 10.0) for step in range(4)]
+    after = [(500.0, 2.0 * step, 1.5, 20.0) for step in range(4)]
+    scene = stage([Actor(log=(*before, None, None, *after), goal_m=(9e3, 0.0))])
+    errors, expert = replay(scene, action_type="continuous", dynamics="state")
+    assert expert.valid[:, 0].tolist() == [True] * 3 + [False] * 3 + [True] * 3
+    x_m = [65536 * share for share in expert.actions[:, 0, 0]]
+    assert x_m == [1, 2, 3, 3, 3, 3, 500, 500, 500]  # it stands in the gap
+    with Batch([scene], config=DriveConfig(**IGNORE_ALL, action_type="continuous", dynamics="state")) as batch:
+        batch.reset()
+        for action in expert.actions:
+            batch.step(action)
+        assert batch.vehicles()["y_m"][0] == 6.0
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)

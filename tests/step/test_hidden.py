@@ -64,7 +64,8 @@ def test_an_offset_turns_the_wheels_by_no_more_than_their_limit():
     assert_same_motion(varied, plain, actions, shifted)
 
 
-@pytest.mark.parametrize("model", choices("dynamics"))
+@pytest.mark.parametrize("model", [
+    model for model in choices("dynamics") if "action_delay_steps" in hidden_parameters(model)])
 @pytest.mark.parametrize("delay", [1, 2, 5])
 def test_a_delayed_action_takes_effect_later_in_every_trial(model, delay):
     """The first steps of a trial have the effect of the action 0."""

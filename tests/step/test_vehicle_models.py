@@ -175,6 +175,52 @@ def test_a_spinning_car_stays_finite():
     batch.load_state_dict(batch.state_dict())
 
 
+# ---- states that actions set ----
+
+
+def set_states(batch, *states):
+    act(batch, states)
+    return {name: batch._core.state[name][0].astype(int) for name in ("collision_onset", "offroad_onset", "goal_onset")}
+
+
+def state_scene():
+    """Agents at 0 and 60 m of a road with an edge across at 30 m; the goal of the first is at 45 m."""
+    agents = [Actor(log=((0.0, 0.0, 0.0, 0.0),), goal_m=(45.0, 0.0)), driver(60.0, 0.0)]
+    return batch_of(stage(agents, [("edge", [(30.0, -5.0), (30.0, 5.0)])]), action_type="continuous",
+                    dynamics="state", **IGNORE_ALL)
+
+
+def test_a_state_is_what_its_action_says_to_the_bit():
+    batch = begin("state", [(0, 0, 0, 5, 4.5)])
+    for due in ((1234.5677, -8.000001, 3.1415925, 12.3), (-49999.99, 7e-5, -3.0, -1.25)):
+        act(batch, [due])
+        assert (now(batch)[:4] == np.float32(due)).all()
+
+
+def test_a_jump_meets_nothing_on_its_way():
+    """Over an edge, a goal and a vehicle: farther than 40 m/s lead in a step."""
+    batch = state_scene()
+    events = set_states(batch, (90.0, 0.0, 0.0, 5.0), (60.0, 0.0, 0.0, 0.0))
+    assert not any(found.any() for found in events.values())
+    assert batch._core.state["progress_m"][0][0] == 0.0
+
+
+def test_a_jump_onto_something_meets_it():
+    batch = state_scene()
+    assert set_states(batch, (58.0, 0.0, 0.0, 5.0), (60.0, 0.0, 0.0, 0.0))["collision_onset"][0]
+    batch = state_scene()
+    events = set_states(batch, (30.0, 0.0, 0.0, 5.0), (60.0, 0.0, 0.0, 0.0))
+    assert events["offroad_onset"].tolist() == [1, 0] and not events["goal_onset"].any()
+    assert set_states(batch, (45.5, 0.0, 0.0, 5.0), (60.0, 0.0, 0.0, 0.0))["goal_onset"].tolist() == [1, 0]
+
+
+def test_a_move_that_a_speed_allows_is_swept():
+    """From one side of a short vehicle to its other, by less than 4 m."""
+    batch = begin("state", [(0, 0, 0, 5, 0.5), (2.0, 0, 0, 5, 0.5)])
+    act(batch, [(3.9, 0.0, 0.0, 39.0), (2.0, 0.0, 0.0, 0.0)])
+    assert batch._core.state["collision_onset"][0].tolist() == [1, 1]
+
+
 # ---- float64 ----
 
 TOLERANCES = {("single_track", 0.5): (0.02, 4e-4, 1e-3)}
@@ -257,7 +303,7 @@ def test_an_action_of_three_numbers_that_does_not_fit_is_shown_whole():
 # ---- inverses ----
 
 
-EXACT_M = {"delta_local": 2e-4, "jerk": 0.45, "single_track": 0.6}
+EXACT_M = {"state": 1e-3, "delta_local": 2e-4, "jerk": 0.45, "single_track": 0.6}
 EXACT_RAD = {"single_track": 0.08}
 """Largest distance of a replay from a log that the model itself drove, and of their headings; rounding of headings adds
 up in the others. That of jerk reaches a steady speed after two steps, and lags behind one that changes; that of
@@ -274,7 +320,7 @@ def test_a_rollout_of_the_model_is_replayed(model):
         log.append((x, y, heading, speed))
         # Small enough displacements for the speed to stay below its limit, at which a replay begins.
         batch.step((rng.uniform(-0.5, 0.5, (1, len(dimensions)))).astype(np.float32))
-    assert model == "delta_local" or min(abs(pose[3]) for pose in log) > 1.0
+    assert model in ("delta_local", "state") or min(abs(pose[3]) for pose in log) > 1.0
     scene = stage([Actor(log=tuple(log), goal_m=(9e3, 0.0), length_m=4.5)])
     with Batch(scene, config=DriveConfig(action_type="continuous", dynamics={"model": model, "friction": 0.5},
                                          **IGNORE_ALL)) as again:
@@ -334,7 +380,8 @@ def test_the_rule_based_driver_drives_a_model_or_names_what_it_cannot_set(model)
     with Batch("town", config=config) as batch:
         batch.reset()
         assert RandomDriver(batch).act().shape == batch.actions.shape
-        other = {"delta_local": "dx, dy, dheading", "jerk": "longitudinal_jerk, lateral_jerk"}
+        other = {"delta_local": "dx, dy, dheading", "jerk": "longitudinal_jerk, lateral_jerk",
+                 "state": "x, y, heading, speed"}
         if model in other:
             with pytest.raises(ConfigError, match=f"model is '{model}', whose actions set {other[model]}"):
                 LaneDriver(batch)

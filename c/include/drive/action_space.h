@@ -11,7 +11,7 @@
 enum {
     /* Limit on the numbers of a control, which is what an action stands for, such as an acceleration and a wheel
      * angle. */
-    DRV_ACTION_DIMENSIONS = 3,
+    DRV_ACTION_DIMENSIONS = 4,
     /* Limit on the bins of one number. */
     DRV_ACTION_BIN_LIMIT = 13
 };

@@ -25,7 +25,7 @@ typedef struct drv_log {
 
 /* Bits that describe an expert action. */
 enum {
-    DRV_EXPERT_VALID = 1,   /* both frames are valid; else every number of the control is 0 */
+    DRV_EXPERT_VALID = 1,   /* both frames are valid; else the control is 0, or in DRV_STATE its present pose */
     DRV_EXPERT_CLIPPED = 2, /* the limits do not allow the logged speed or turn, or in DRV_DELTA_LOCAL the pose */
     DRV_EXPERT_SLOW = 4     /* the vehicle is too slow to infer wheel angle or curvature from its turn: that is 0 */
 };

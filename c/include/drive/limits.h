@@ -52,6 +52,11 @@ enum {
 /* Jerk that an action can command, and that of full braking; published with the model of jerks. */
 #define DRV_JERK_MPS3 4.0f
 #define DRV_BRAKING_JERK_MPS3 15.0f
+/* Pose and speed that an action can set. Powers of 2, so that neither a number nor its share of them is rounded; beyond
+ * the limits of a map and of speeds. */
+#define DRV_STATE_LIMIT_M 65536.0f
+#define DRV_STATE_LIMIT_RAD 4.0f
+#define DRV_STATE_LIMIT_MPS 256.0f
 /* Duration of a phase of a traffic light. */
 #define DRV_PHASE_LOWEST_S 0.01
 #define DRV_PHASE_LIMIT_S 3600.0

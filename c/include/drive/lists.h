@@ -79,7 +79,11 @@
     X(TURN, "dheading", "rad per 0.1 s", -DRV_TURN_LIMIT_RAD, DRV_TURN_LIMIT_RAD, 0, 0)                          \
     X(JERK_AHEAD, "longitudinal_jerk", "m/s3", -DRV_BRAKING_JERK_MPS3, DRV_JERK_MPS3, 4,                         \
       -DRV_BRAKING_JERK_MPS3, -DRV_JERK_MPS3, 0, DRV_JERK_MPS3)                                                  \
-    X(JERK_LEFT, "lateral_jerk", "m/s3", -DRV_JERK_MPS3, DRV_JERK_MPS3, 3, 0)
+    X(JERK_LEFT, "lateral_jerk", "m/s3", -DRV_JERK_MPS3, DRV_JERK_MPS3, 3, 0)                                    \
+    X(STATE_X, "x", "m", -DRV_STATE_LIMIT_M, DRV_STATE_LIMIT_M, 0, 0)                                            \
+    X(STATE_Y, "y", "m", -DRV_STATE_LIMIT_M, DRV_STATE_LIMIT_M, 0, 0)                                            \
+    X(STATE_HEADING, "heading", "rad", -DRV_STATE_LIMIT_RAD, DRV_STATE_LIMIT_RAD, 0, 0)                          \
+    X(STATE_SPEED, "speed", "m/s", -DRV_STATE_LIMIT_MPS, DRV_STATE_LIMIT_MPS, 0, 0)
 
 /* The models of how a vehicle moves, each a file of c/src/step/dynamics/, and the numbers of its control.
  *
@@ -91,7 +95,8 @@
     X(DELTA_LOCAL, delta_local, DRV_CONTROL_AHEAD, DRV_CONTROL_LEFT, DRV_CONTROL_TURN)            \
     X(GRIP, grip, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                                 \
     X(JERK, jerk, DRV_CONTROL_JERK_AHEAD, DRV_CONTROL_JERK_LEFT)                                  \
-    X(SINGLE_TRACK, single_track, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)
+    X(SINGLE_TRACK, single_track, DRV_CONTROL_ACCELERATION, DRV_CONTROL_STEERING)                 \
+    X(STATE, state, DRV_CONTROL_STATE_X, DRV_CONTROL_STATE_Y, DRV_CONTROL_STATE_HEADING, DRV_CONTROL_STATE_SPEED)
 
 #define DRV_DYNAMICS_NAME(symbol, name, ...) #name " "
 

@@ -56,6 +56,20 @@ static void write_slip(drv_world *world, const block_vehicles *moved, const drv_
             world->sideslip_rad[moved->vehicle[i]] = block->sideslip_rad[i];
 }
 
+/* Where an action set a pose that no speed within the limit leads to in a step, the vehicle has jumped: as if it had
+ * stood at the new pose before, so that it meets nothing on the way. */
+static void forget_jumps(drv_world *world, const block_vehicles *moved, float most_m) {
+    for (int32_t i = 0; i < moved->count; i++) {
+        const int32_t vehicle = moved->vehicle[i];
+        const float dx = world->x_m[vehicle] - world->previous_x_m[vehicle];
+        const float dy = world->y_m[vehicle] - world->previous_y_m[vehicle];
+        if (dx * dx + dy * dy <= most_m * most_m) continue;
+        world->previous_x_m[vehicle] = world->x_m[vehicle];
+        world->previous_y_m[vehicle] = world->y_m[vehicle];
+        world->previous_heading_rad[vehicle] = world->heading_rad[vehicle];
+    }
+}
+
 static void apply_hidden(drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
     for (int32_t i = 0; i < moved->count; i++)
         if (world->status[moved->vehicle[i]] == DRV_DRIVING) drv_hidden_apply(world, moved->vehicle[i], block, i);
@@ -94,5 +108,6 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         model->advance(&block, limits, world->scene->dt_s); /* agents that wait too; write_motion drops their result */
         write_motion(world, &moved, &block);
         if (world->sizes.slip_agents > 0) write_slip(world, &moved, &block);
+        if (world->config->dynamics == DRV_STATE) forget_jumps(world, &moved, limits.max_mps * world->scene->dt_s);
     }
 }

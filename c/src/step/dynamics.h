@@ -46,9 +46,10 @@ typedef enum drv_inverse_fit {
 /* Moves every vehicle of the block by dt_s with its controls held. */
 typedef void drv_dynamics_advance(drv_motion_block *vehicles, drv_motion_limits limits, float dt_s);
 /* Sets the controls of every vehicle to those with which `advance` leads from its motion to the speed and heading of
- * its entry of `next`, or in DRV_DELTA_LOCAL to its pose; in DRV_JERK a steady speed is reached after two steps, and in
- * DRV_SINGLE_TRACK the car turns at the yaw rate of `next`, the logged one, and corrects its heading over some steps.
- * Sets `fit` to bits of drv_inverse_fit. Controls may exceed the range of an action where the fit is clipped. */
+ * its entry of `next`, or in DRV_DELTA_LOCAL and DRV_STATE to its pose; in DRV_JERK a steady speed is reached after two
+ * steps, and in DRV_SINGLE_TRACK the car turns at the yaw rate of `next`, the logged one, and corrects its heading over
+ * some steps. Sets `fit` to bits of drv_inverse_fit. Controls may exceed the range of an action where the fit is
+ * clipped. */
 typedef void drv_dynamics_inverse(drv_motion_block *vehicles, const drv_motion_block *next, drv_motion_limits limits,
                                   float dt_s, uint8_t *fit);
 

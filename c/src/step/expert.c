@@ -52,6 +52,13 @@ static void read_target(const drv_config *config, const drv_log *log, int32_t fr
     }
 }
 
+/* Sets the control with which a vehicle of DRV_STATE stays where it is, at rest. */
+static void stay(drv_motion_block *block, int32_t i) {
+    block->control[0][i] = block->x_m[i];
+    block->control[1][i] = block->y_m[i];
+    block->control[2][i] = block->heading_rad[i];
+}
+
 /* Writes the actions of the step that begins with `frame`, and moves the vehicles by them. */
 static void replay_step(const drv_config *config, const drv_action_space *space, const drv_log *log, int32_t frame,
                         log_replay *replay, drv_actions actions, uint8_t *bits) {
@@ -66,6 +73,7 @@ static void replay_step(const drv_config *config, const drv_action_space *space,
         const bool valid = bits[first + i] & DRV_EXPERT_VALID;
         float *control = &replay->block.control[0][i];
         for (int32_t k = 0; !valid && k < space->dimensions; k++) control[k * DRV_MOTION_BLOCK] = 0.0f;
+        if (!valid && config->dynamics == DRV_STATE) stay(&replay->block, i);
         if (valid && fit[i] & DRV_INVERSE_CLIPPED) bits[first + i] |= DRV_EXPERT_CLIPPED;
         if (valid && fit[i] & DRV_INVERSE_SLOW) bits[first + i] |= DRV_EXPERT_SLOW;
         drv_actions_write(actions, space, first + i, control, DRV_MOTION_BLOCK);

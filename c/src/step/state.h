@@ -47,9 +47,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                     \
       "trial_restart, traffic_plan, dynamics_integrate, trial_judge")                                                \
     X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_judge")          \
-    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
-    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan")                       \
-    X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago", "trial_restart, traffic_plan")             \
+    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
+    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
+    X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago",                                            \
+      "trial_restart, traffic_plan, dynamics_integrate")                                                             \
     X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
     /* rule-based vehicles; no entries where no scene has one */                                                     \
     X(float, "f4", path_m, DRV_RULE_BASED, "m along the path; -1 before the vehicle enters",                         \

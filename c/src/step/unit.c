@@ -15,6 +15,7 @@
 #include "step/dynamics/invertible_bicycle.c"
 #include "step/dynamics/jerk.c"
 #include "step/dynamics/single_track.c"
+#include "step/dynamics/state.c"
 #include "step/events.c"
 #include "step/expert.c"
 #include "step/fault.c"
