@@ -90,6 +90,7 @@ def test_too_many_agents_are_refused_with_the_number_that_fits(name):
     ({"name": "town", "block_m": "90"}, "block_m is '90'"),
     ({"name": "intersection", "arm_length_m": 10}, "arm_length_m is 10; it must be a number from 24 to 400"),
     ({"name": "intersection", "lanes": 4}, "lanes is 4; it must be a whole number from 1 to 3"),
+    ({"name": "town", "lights": 1}, "lights is 1; it must be True or False"),
 ])
 def test_an_unknown_argument_is_refused_with_the_known_ones(arguments, words):
     with pytest.raises(SceneError) as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .lights import LIGHTS, light_controls
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -17,13 +18,15 @@ PARAMETERS = {
     "arm_length_m": Parameter(72.0, "m", "length of the lanes of every arm", 24.0, 400.0),
     "lanes": Parameter(2, "lanes", "lanes each way", 1, 3),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
+    "lights": LIGHTS,
 }
 
 
-def build(rng: Rng, agents: int, arm_length_m: float, lanes: int, lane_width_m: float) -> Parts:
+def build(rng: Rng, agents: int, arm_length_m: float, lanes: int, lane_width_m: float, lights: bool) -> Parts:
     """Road edges close the arms: a car that misses its goal goes off-road."""
     net = RoadNet(CrossSection(lane_width_m, lanes), [(0.0, 0.0)],
                   [dict.fromkeys((EAST, NORTH, WEST, SOUTH))], arm_length_m)
     objects = populate(rng, net, agents,
                        TrafficSpec(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
-    return Parts(net.roads(), net.graph(), objects)
+    # Drawn last, so that lights change nothing else of a scene.
+    return Parts(net.roads(), net.graph(), objects, controls=light_controls(rng, net) if lights else None)

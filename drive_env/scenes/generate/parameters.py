@@ -10,9 +10,9 @@ from ...names import check_names
 
 
 class Parameter(NamedTuple):
-    """One parameter, of the type of its default: a float, an int, or a pair of ints."""
+    """One parameter, of the type of its default: a float, an int, a bool, or a pair of ints."""
 
-    default: float | int | tuple[int, int]
+    default: float | int | bool | tuple[int, int]
     unit: str
     meaning: str
     low: float | int
@@ -20,6 +20,8 @@ class Parameter(NamedTuple):
 
     @property
     def allowed(self) -> str:
+        if isinstance(self.default, bool):
+            return "True or False"
         span = f"from {self.low:g} to {self.high:g}"
         if isinstance(self.default, tuple):
             return f"a pair of whole numbers {span}"
@@ -52,6 +54,9 @@ def _checked(name, parameter, value):
         fits = [_is_int(item) and parameter.low <= item <= parameter.high for item in items]
         if len(fits) == 2 and all(fits):
             return tuple(items)
+    elif isinstance(parameter.default, bool):
+        if isinstance(found := plain(value), bool):
+            return found
     else:
         found = plain(value)
         right_kind = _is_int(found) if isinstance(parameter.default, int) else _is_real(found)

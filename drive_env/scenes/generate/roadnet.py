@@ -85,6 +85,14 @@ class Connector(NamedTuple):
     length_m: float
 
 
+class Approach(NamedTuple):
+    """Traffic on one arm towards a junction."""
+
+    lanes: list[int]
+    line_m: tuple[float, float, float, float]
+    """Stop line at the lanes' end, across all of them: x, y of its left end, then of its right one."""
+
+
 class RoadNet:
     """Lanes, lines and curbs of a set of junctions.
 
@@ -123,6 +131,13 @@ class RoadNet:
     def exit_lanes(self) -> set[int]:
         """Lanes that lead out of a junction."""
         return {lane for lanes in self._exits.values() for lane in lanes}
+
+    def approaches(self, at: int) -> list[Approach]:
+        """Of a junction, in the order of its arms."""
+        box_m, width_m = self.section.half_box_m, self.section.lanes * self.section.lane_width_m
+        return [Approach(self._entries[at, arm], (*self._place(at, arm, box_m, 0.0),
+                                                  *self._place(at, arm, box_m, width_m)))
+                for arm in sorted(self.arms[at])]
 
     def roads(self) -> Roads:
         kinds = np.array([ROAD_KIND_CODES[kind] for kind, _ in self._polylines], np.uint8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .lights import LIGHTS, light_controls
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -17,6 +18,7 @@ PARAMETERS = {
     "blocks": Parameter((2, 2), "blocks", "blocks from west to east and from south to north", 1, 6),
     "block_m": Parameter(95.0, "m", "mean distance of neighbouring junctions", 80.0, 300.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
+    "lights": LIGHTS,
 }
 
 TOWN_VARIATION = 0.1
@@ -31,7 +33,7 @@ ROUTE_RANGE_M = (40.0, 140.0)
 OUTSIDE = (-1, -1)
 
 
-def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float) -> Parts:
+def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float, lights: bool) -> Parts:
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
     removed = _removed_streets(rng, columns, rows)
@@ -49,7 +51,8 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_w
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
     objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
-    return Parts(net.roads(), net.graph(), objects)
+    # Drawn last, so that lights change nothing else of a scene.
+    return Parts(net.roads(), net.graph(), objects, controls=light_controls(rng, net) if lights else None)
 
 
 def _spread(rng, blocks, block_m):
