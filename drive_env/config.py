@@ -156,6 +156,11 @@ class RewardConfig(Checked, group="reward"):
     time_to_collision_per_s: float = setting(
         0.0, "1/s", "reward per second, times the share by which the time to collision is below 3 s",
         number(-1e3, 1e3))
+    red_light: float = setting(
+        0.0, "1", "reward of the step that crosses a stop line at red; needs `traffic_controls`", number(-1e3, 1e3))
+    stop_sign: float = setting(
+        0.0, "1", "reward of the step that crosses the line of a stop sign without a stop; needs `traffic_controls`",
+        number(-1e3, 1e3))
 
 
 if TYPE_CHECKING:
@@ -216,6 +221,16 @@ class DriveConfig(Checked):
     on_goal: str = setting("remove", "", "what happens to an agent that reaches its goal", choice(*EVENT_RESPONSES))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
+    traffic_controls: bool = setting(
+        False, "", "whether traffic lights and stop signs have an effect: red lights and stop signs that an agent does "
+        "not obey are events, have metrics and exclude a score", switch())
+    on_red_light: str = setting(
+        "ignore", "", "what happens, with `traffic_controls`, to an agent that crosses a stop line at red",
+        choice(*EVENT_RESPONSES))
+    on_stop_sign: str = setting(
+        "ignore", "", "what happens, with `traffic_controls`, to an agent that crosses the line of a stop sign without "
+        "a stop",
+        choice(*EVENT_RESPONSES))
     stopped_share_limit: float | None = setting(
         None, "1", "share of stopped agents at which a trial ends", number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(

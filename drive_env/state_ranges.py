@@ -24,6 +24,9 @@ FLAG, ANY = (0, 1), (-np.inf, np.inf)
 LONGEST = 1 << 62
 """Far above any count of episodes or trials, far below where int64 overflows."""
 
+LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
+"""Its sum with a clock fits in int32."""
+
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
@@ -50,7 +53,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
-             "had_fault_by_bearing", "had_fault_by_bumper")
+             "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
+             "had_red_light", "had_stop_sign")
     of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
@@ -61,7 +65,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
-        **dict.fromkeys(of_trial, steps), "infractions": (0, 2 * steps[1]), **dict.fromkeys(flags, FLAG)}
+        **dict.fromkeys(of_trial, steps), "infractions": (0, 2 * steps[1]),
+        "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
 
 
 def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:

@@ -38,15 +38,18 @@ class ReadableWorlds(WorldRange):
 
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
-        and had_goal, had_collision, had_offroad (bool).
+        and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
+        had_stop_sign.
 
         Raises:
             ConfigError: there is no such world.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
-        agents = {name: state[name].astype(bool) for name in ("had_goal", "had_collision", "had_offroad")}
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
+        names = ["had_goal", "had_collision", "had_offroad"]
+        names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
+        agents = {name: state[name].astype(bool) for name in names}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
                 "outcome": state["outcome"], **agents}
@@ -55,7 +58,8 @@ class ReadableWorlds(WorldRange):
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.
 
         Keys: goal, collision, offroad (bool), and collision_vehicle (int32: the lowest index into `vehicles` among
-        those in a contact that began, -1 for none). All False and -1 for agents that did not act.
+        those in a contact that began, -1 for none), and with `DriveConfig(traffic_controls=True)` red_light and
+        stop_sign (bool). All False and -1 for agents that did not act.
 
         Raises:
             ConfigError: there is no such world.
@@ -63,8 +67,24 @@ class ReadableWorlds(WorldRange):
         """
         state = self._world(world)
         onsets = {"goal": "goal_onset", "collision": "collision_onset", "offroad": "offroad_onset"}
+        if self.config.traffic_controls:
+            onsets |= {"red_light": "red_light_onset", "stop_sign": "stop_sign_onset"}
         events = {name: state[onset].astype(bool) for name, onset in onsets.items()}
         return events | {"collision_vehicle": np.where(events["collision"], state["collision_vehicle"], -1)}
+
+    def light_states(self, world: int = 0) -> npt.NDArray[np.uint8]:
+        """A copy of what the traffic controls of a world's scene show now, until the next step ends.
+
+        (c,) uint8, codes of `drive_env.scenes.scene.LIGHT_STATES`, for the controls of `Scene.controls` in their order:
+        0 for signs, and for all without `DriveConfig(traffic_controls=True)`.
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        state = self._world(world)
+        count = self.roles[state["scene_index"][0]].scene.controls.count
+        return state["light_state"][:count] if self.config.traffic_controls else np.zeros(count, np.uint8)
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, (n,) each, by the core's names."""

@@ -80,6 +80,7 @@ FIELDS = {
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
     "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
+    "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "reward_terms": switch(),
     "detailed_metrics": switch(),
@@ -124,7 +125,8 @@ HIDDEN = {
 }
 REWARDS = {name: number(-1e3, 1e3) for name in (
     "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
-    "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s")}
+    "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",
+    "red_light", "stop_sign")}
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
           HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES}

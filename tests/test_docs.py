@@ -113,7 +113,7 @@ def test_every_channel_is_in_the_contract():
 
 def test_every_figure_is_defined_and_every_definition_is_a_figure():
     weights = {field.name: 1.0 for field in dataclasses.fields(RewardConfig)}
-    config = DriveConfig(max_trials=2, reward=weights, detailed_metrics=True)
+    config = DriveConfig(max_trials=2, reward=weights, detailed_metrics=True, traffic_controls=True)
     with Batch(generate_scene("town", agents=1), config=config) as batch:
         figures = {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
     defined = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE))

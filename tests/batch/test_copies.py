@@ -11,6 +11,7 @@ from small_batch import ACTION_TYPES, NAMES, SCENE, make, rollout, state_of
 from drive_env import (
     Batch,
     CallError,
+    generate_scene,
 )
 
 
@@ -23,11 +24,13 @@ def by_pickle(batch):
     *({"action_type": action_type} for action_type in ACTION_TYPES),
     {"detailed_metrics": True, "reward_ranges": {"goal": (0.5, 1.5)}},
     {"dynamics": "single_track"},
-    {"hidden": {"steering_gain": (0.5, 1.5), "action_delay_steps": (0, 3), "scope": "trial"}}], ids=str)
+    {"hidden": {"steering_gain": (0.5, 1.5), "action_delay_steps": (0, 3), "scope": "trial"}},
+    {"traffic_controls": True, "on_red_light": "remove"}], ids=str)
 def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, choices):
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
-    scenes = [SCENE, stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)],
-                           [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
+    scenes = [generate_scene("intersection", seed=0, agents=4, lights="traffic_controls" in choices),
+              stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)],
+                    [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
     batch = make(num_worlds=4, threads=2, scenes=scenes, **choices)
     for length in (0, 1, 7, 8, 20):
         rollout(batch, length, seed=length)

@@ -44,8 +44,9 @@ typedef struct rollout {
     int32_t watch_count[2];
 } rollout;
 
-/* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns. The
- * second one has other goals, an agent less, and a vehicle that follows the path of the log by rules. */
+/* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
+ * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and a vehicle
+ * that follows the path of the log by rules. */
 static drv_scene *make_scene(int32_t variant) {
     small_scene small;
     make_small(&small);
@@ -62,6 +63,9 @@ static drv_scene *make_scene(int32_t variant) {
         small.log_vx_mps[frame] = 1.0f + (float)frame;
     }
     small.road_speed_limit_mps[0] = 5.0f; /* below the start speed */
+    /* reached, where nothing stops the agent, at about the end of a trial */
+    small.control_line_m[0] = small.control_line_m[2] = 13.0f;
+    small.control_line_m[4] = small.control_line_m[6] = variant > 0 ? 4.0f : 13.0f;
     if (variant > 0) {
         small.vx_mps[0] = -1.0f; /* against the lane */
         small.goal_x_m[0] = 9.0f;
@@ -211,7 +215,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.min_speed_mps = -5.0f;
     config.observation_type = DRV_INDEX;
     config.reward_progress_per_m = 0.01f;
-    config.reward_terms = config.detailed_metrics = 1;
+    config.reward_terms = config.detailed_metrics = config.traffic_controls = 1;
     check_config(config, 1);
     config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
     check_config(config, 2);

@@ -96,8 +96,14 @@ ROLLOUTS = {
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
+    "town/lights": {**TWO_TRIALS, "traffic_controls": True, "on_red_light": "stop", "action_type": "continuous"},
+    "intersection/lights": {**IGNORE_ALL, "trial_steps": 60, "max_trials": 2, "traffic_controls": True,
+                            "reward": {"red_light": -0.4}, "reward_terms": True},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
+
+PARAMETERS = {"town/lights": {"lights": True}, "intersection/lights": {"lights": True}}
+"""Name of a rollout to the parameters of its generated scenes."""
 
 WORLD_IDS = (0, 1, 2, 3)
 STEPS = 100
@@ -175,7 +181,8 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         scenes = [load_scene(path)]
     else:
         agents = 1 if scene == "exits" else 12
-        scenes = [generate_scene(scene, seed=number, agents=agents) for number in range(3)]
+        parameters = PARAMETERS.get(rollout, {})
+        scenes = [generate_scene(scene, seed=number, agents=agents, **parameters) for number in range(3)]
     choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
     return Batch(scenes=scenes, num_worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,

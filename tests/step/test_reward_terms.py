@@ -35,7 +35,7 @@ def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
     weights = dict(zip(WEIGHT_FIELDS, np.random.default_rng(1).uniform(-1, 1, len(WEIGHT_FIELDS)).tolist()))
     scenes = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
     config = {**IGNORE_ALL, "trial_steps": 30, "max_trials": 2, "reward": weights, "reward_terms": True,
-              "dynamics": {"min_speed_mps": -5.0}, "scene_order": "cycle"}
+              "dynamics": {"min_speed_mps": -5.0}, "scene_order": "cycle", "traffic_controls": True}
     batch = batch_of(scenes, num_worlds=2, **config)
     assert batch.reward_terms.shape == (12, len(REWARD_TERMS)) and (batch.reward_terms == 0).all()
     largest = np.zeros(len(REWARD_TERMS))
@@ -45,12 +45,12 @@ def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
         largest = np.maximum(largest, np.abs(batch.reward_terms).max(axis=0))
     silent = [name for name, most in zip(REWARD_TERMS, largest) if most == 0]
     # random driving need not meet these
-    assert set(silent) <= {"goal", "collision", "over_speed", "time_to_collision"}
+    assert set(silent) <= {"goal", "collision", "over_speed", "time_to_collision", "red_light", "stop_sign"}
 
 
 def test_facts_do_not_depend_on_weights_and_change_no_reward():
     scene = generate_scene("intersection", seed=3, agents=4)
-    config = {**IGNORE_ALL, "trial_steps": 40}
+    config = {**IGNORE_ALL, "trial_steps": 40, "traffic_controls": True}
     heavy = dict.fromkeys(WEIGHT_FIELDS, 3.0)
     plain, facts = batch_of(scene, **config), batch_of(scene, reward_terms=True, **config)
     weighted = batch_of(scene, reward_terms=True, reward=heavy, **config)

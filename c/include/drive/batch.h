@@ -18,7 +18,7 @@ enum {
     DRV_WHOLE_BATCH = -1
 };
 
-/* How an agent's trial ended. DRV_OUTCOME_OTHER is reserved for further causes. */
+/* How an agent's trial ended. DRV_OUTCOME_OTHER: it disobeyed a traffic light or a stop sign. */
 typedef enum drv_outcome {
     DRV_OUTCOME_NONE = 0,
     DRV_OUTCOME_GOAL = 1,

@@ -59,7 +59,9 @@
     X(WRONG_WAY, wrong_way, reward_wrong_way_per_m, RATE, WEIGHTED_LANE)               \
     X(OVER_SPEED, over_speed, reward_over_speed_per_m, RATE, WEIGHTED_LANE)            \
     X(DISCOMFORT, discomfort, reward_discomfort_per_s, RATE, WEIGHTED_COMFORT)         \
-    X(TIME_TO_COLLISION, time_to_collision, reward_time_to_collision_per_s, RATE, WEIGHTED_PROXIMITY)
+    X(TIME_TO_COLLISION, time_to_collision, reward_time_to_collision_per_s, RATE, WEIGHTED_PROXIMITY) \
+    X(RED_LIGHT, red_light, reward_red_light, ONSET, WEIGHTED)                         \
+    X(STOP_SIGN, stop_sign, reward_stop_sign, ONSET, WEIGHTED)
 
 /* The quantities that actions set: the numbers of a control.
  *
@@ -138,6 +140,9 @@
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
+    X(int32_t, traffic_controls, "i4", 0, 1, NAN, "") /* whether lights and signs have an effect */ \
+    X(int32_t, on_red_light, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
+    X(int32_t, on_stop_sign, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(float, stopped_share_limit, "f4", 0, 1, 0, "") /* 0: off */                              \
     X(int32_t, partners, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                     \
     X(int32_t, roads, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                        \

@@ -145,11 +145,12 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
 static int32_t round_up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
 
 drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
-    int32_t vehicles = setup->agents_per_world, rule_based = 0;
+    int32_t vehicles = setup->agents_per_world, rule_based = 0, controls = 0;
     for (int32_t i = 0; i < setup->scene_count; i++) {
         const drv_scene *scene = setup->scenes[i];
         if (scene->vehicle_count > vehicles) vehicles = scene->vehicle_count;
         if (scene->rule_based_count > rule_based) rule_based = scene->rule_based_count;
+        if (scene->control_count > controls) controls = scene->control_count;
     }
     const drv_columns columns = drv_columns_of(&setup->config);
     return (drv_sizes){.agents = setup->agents_per_world,
@@ -166,6 +167,8 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
+                       .controls = setup->config.traffic_controls ? controls : 0,
+                       .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};

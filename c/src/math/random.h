@@ -12,6 +12,7 @@ typedef enum drv_purpose {
     DRV_PURPOSE_PATH = 2,
     DRV_PURPOSE_GOAL = 3,
     DRV_PURPOSE_WEIGHTS = 4,
+    DRV_PURPOSE_LIGHTS = 5, /* the offset of the lights of a junction */
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
     DRV_PURPOSE_HIDDEN = 64
 } drv_purpose;

@@ -132,6 +132,19 @@ static void fill_vehicles(drv_scene *scene, const drv_scene_input *in) {
     }
 }
 
+static void fill_stop_lines(drv_scene *scene) {
+    for (int32_t i = 0; i < scene->control_count; i++) {
+        const float *line_m = scene->control_line_m + 4 * (int64_t)i;
+        const float dx = line_m[2] - line_m[0], dy = line_m[3] - line_m[1];
+        scene->control_x_m[i] = 0.5f * (line_m[0] + line_m[2]);
+        scene->control_y_m[i] = 0.5f * (line_m[1] + line_m[3]);
+        scene->control_reach_m = drv_larger(scene->control_reach_m, 0.5f * sqrtf(dx * dx + dy * dy));
+    }
+    /* farther from any agent than a line can reach */
+    for (int64_t i = scene->control_count; i < DRV_COUNT_PADDED_CONTROLS(scene); i++)
+        scene->control_x_m[i] = scene->control_y_m[i] = 1e18f;
+}
+
 /* The whole number of steps nearest to a time, at most 2^30, which no trial reaches. */
 static int32_t steps_of(double time_s, float dt_s) {
     const double steps = time_s / (double)dt_s + 0.5;
@@ -140,7 +153,7 @@ static int32_t steps_of(double time_s, float dt_s) {
 
 /* The ends of phases are rounded, not their durations, so that programs of one cycle keep it; each phase has at least
  * one step. */
-static void fill_controls(drv_scene *scene, const drv_scene_input *in) {
+static void fill_programs(drv_scene *scene, const drv_scene_input *in) {
     for (int32_t i = 0; i < scene->control_count; i++) {
         double end_s = 0.0;
         int32_t end = 0;
@@ -221,7 +234,8 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         strncpy(scene->name, in->name, DRV_SCENE_NAME_BYTES - 1);
         copy_arrays(scene, in);
         fill_vehicles(scene, in);
-        fill_controls(scene, in);
+        fill_stop_lines(scene);
+        fill_programs(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
         uint64_t path_bytes;

@@ -37,6 +37,8 @@ static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubli
     X(float, log_cos_heading, LOG)                                                             \
     X(float, log_sin_heading, LOG)                                                             \
     X(float, log_speed_mps, LOG) /* along the heading */                                       \
+    X(float, control_x_m, PADDED_CONTROLS) /* middles of stop lines, and far away after the last */ \
+    X(float, control_y_m, PADDED_CONTROLS)                                                     \
     X(int32_t, control_phase_end, PHASES) /* in steps since the program began */               \
     X(int32_t, control_offset_steps, CONTROLS) /* below the cycle; 0 without a program */
 
@@ -51,6 +53,7 @@ struct drv_scene {
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
     float largest_radius_m; /* of a vehicle */
+    float control_reach_m; /* half the longest stop line */
 
 #define X(type, name, letter, element, low, high) type *name;
     DRV_SCENE_COPIED(X)

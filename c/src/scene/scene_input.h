@@ -21,6 +21,7 @@
 #define DRV_COUNT_CONTROL_STARTS(of) ((of)->control_count > 0 ? (int64_t)(of)->control_count + 1 : 0)
 #define DRV_COUNT_CONTROLLED(of) ((int64_t)(of)->controlled_count)
 #define DRV_COUNT_CONTROL_LOG(of) ((int64_t)(of)->frame_count * (of)->control_count)
+#define DRV_COUNT_PADDED_CONTROLS(of) ((of)->control_count > 0 ? (int64_t)(of)->control_count + DRV_SIMD_PAD : 0)
 #define DRV_COUNT_PHASES(of) ((int64_t)(of)->phase_count)
 
 /* Checks every count, then every number that the scene will hold. The sentence names the scene, the array, the element,

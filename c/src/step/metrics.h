@@ -15,6 +15,8 @@
     X(GOAL, "goal", true, world->had_goal[agent])                                          \
     X(COLLISION, "collision", true, world->had_collision[agent])                           \
     X(OFFROAD, "offroad", true, world->had_offroad[agent])                                 \
+    X(RED_LIGHT, "red_light", config->traffic_controls, world->had_red_light[agent])       \
+    X(STOP_SIGN, "stop_sign", config->traffic_controls, world->had_stop_sign[agent])       \
     X(TIMEOUT, "timeout", true, world->outcome[agent] == DRV_OUTCOME_TIMEOUT)              \
     X(TRIAL_LENGTH, "trial_length", true, world->steps_driven[agent])                      \
     X(DISTANCE, "distance_m", true, world->distance_m[agent])                              \

@@ -13,7 +13,7 @@
     X(trial_restart, "puts the world back at its start, in a new trial or a new episode")                       \
     X(traffic_plan, "stores the poses before the step, then moves log-replay and rule-based vehicles")          \
     X(dynamics_integrate, "moves the agents that drive")                                                        \
-    X(events_detect, "detects collision, off-road and goal onsets between the poses before and after the step") \
+    X(events_detect, "detects onsets of collisions, off-road, goals and violations between the two poses")       \
     X(measures_take, "measures continuous facts of the step: metres driven, progress towards the goal, comfort") \
     X(lane_locate, "finds the lane that each agent is on, where a term or metric uses it")                      \
     X(proximity_measure, "measures the time to collision of each agent, where a term or metric uses it")        \
@@ -21,6 +21,7 @@
     X(trial_judge, "decides which agents, trials and episodes end; writes the channels")                        \
     X(reward_score, "sums the reward terms of each agent")                                                      \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
+    X(signals_show, "sets what traffic lights show until the next step ends")                                   \
     X(observe_write, "writes the observation of each agent")
 
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
@@ -43,6 +44,10 @@ enum {
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
 /* Stores what overlaps at the start of a trial, which is no onset. */
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
+/* Detects which agents cross a stop line at red, or that of a stop sign without a stop; a part of events_detect. */
+DRV_STEP_API void drv_signals_detect(drv_world *world);
+/* Draws the offsets of light programs, and sets the lights and violations of a trial to its start. */
+DRV_STEP_API void drv_signals_begin(drv_world *world, drv_scratch *scratch);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
 /* Sets the state to the start of the next trial of the episode; writes no channel. */

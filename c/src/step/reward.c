@@ -16,6 +16,9 @@ static int32_t exceeded_limits(const drv_world *world, int32_t agent) {
            (fabsf(world->lateral_mps2[agent]) > comfortable_mps2) + (world->jerk_mps3[agent] > comfortable_mps3);
 }
 
+/* Whether traffic lights and signs have an effect. */
+static bool has_controls(const drv_world *world) { return world->sizes.control_agents > 0; }
+
 /* The fact of a term that only some batches have. In a function of its own, so that compilers unroll the loop over the
  * others. */
 static float optional_fact(const drv_world *world, int32_t agent, drv_term term) {
@@ -30,6 +33,8 @@ static float optional_fact(const drv_world *world, int32_t agent, drv_term term)
         case DRV_TERM_DISCOMFORT: return (float)exceeded_limits(world, agent) * dt_s;
         case DRV_TERM_TIME_TO_COLLISION:
             return (1.0f - world->time_to_collision_s[agent] / drv_collision_horizon_s) * dt_s;
+        case DRV_TERM_RED_LIGHT: return has_controls(world) ? world->red_light_onset[agent] : 0.0f;
+        case DRV_TERM_STOP_SIGN: return has_controls(world) ? world->stop_sign_onset[agent] : 0.0f;
         default: return 0.0f;
     }
 }

@@ -67,6 +67,17 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
     X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
     X(uint8_t, "u1", in_goal_since_start, DRV_AGENTS, "at the goal since the start", "trial_restart, events_detect") \
+    /* traffic lights and signs; no entries where they have no effect */                                             \
+    X(uint8_t, "u1", light_state, DRV_LIGHTS, "drv_light, at the end of the step", "trial_restart, signals_show")    \
+    X(int32_t, "i4", light_offset_steps, DRV_LIGHTS, "of its program at the start of the trial", "trial_restart")    \
+    X(uint8_t, "u1", red_light_onset, DRV_CONTROL_AGENTS, "the agent crossed a stop line at red",                    \
+      "trial_restart, events_detect")                                                                                \
+    X(uint8_t, "u1", stop_sign_onset, DRV_CONTROL_AGENTS, "it crossed that of a stop sign without a stop",           \
+      "trial_restart, events_detect")                                                                                \
+    X(uint8_t, "u1", stopped_at_sign, DRV_CONTROL_AGENTS, "it has stopped where it is, before a stop sign",          \
+      "trial_restart, events_detect")                                                                                \
+    X(uint8_t, "u1", had_red_light, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \
+    X(uint8_t, "u1", had_stop_sign, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \
     /* agents: measures, the continuous facts */                                                                     \
     X(float, "f4", distance_m, DRV_AGENTS, "m driven in this trial", "trial_restart, measures_take")                 \
     X(float, "f4", progress_m, DRV_AGENTS, "m by which the goal came nearer in the step, 0 once it was reached",     \
@@ -148,6 +159,8 @@ typedef struct drv_sizes {
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
     int32_t has_weights;   /* 1: reward terms have ranges */
     int32_t slip_agents;   /* agents, or 0 where no vehicle slips */
+    int32_t controls;       /* the most of a scene, or 0 where they have no effect */
+    int32_t control_agents; /* agents, or 0 likewise */
     int32_t has_hidden;    /* 1: agents have hidden values */
     int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;   /* the longest delay of an action */

@@ -41,6 +41,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(trial_judge);
         RUN(reward_score);
         RUN(metrics_add);
+        RUN(signals_show);
     }
     RUN(observe_write);
 }

@@ -81,6 +81,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     drv_proximity_begin(world);
     drv_details_begin(world);
     drv_events_begin(world, scratch);
+    drv_signals_begin(world, scratch);
 }
 
 void drv_trial_rewind(drv_world *world, drv_scratch *scratch) {
@@ -134,6 +135,16 @@ void drv_trial_restart(drv_world *world, drv_scratch *scratch) {
 /* Responses ascend in strength: ignore, stop, remove. */
 static int32_t stronger(int32_t a, int32_t b) { return a > b ? a : b; }
 
+/* Stores the violations of lights and signs of a driving agent; returns the strongest of their responses. */
+static int32_t judge_violations(drv_world *world, int32_t agent) {
+    const drv_config *config = world->config;
+    const bool red_light_onset = world->red_light_onset[agent], stop_sign_onset = world->stop_sign_onset[agent];
+    world->had_red_light[agent] |= red_light_onset;
+    world->had_stop_sign[agent] |= stop_sign_onset;
+    return stronger(red_light_onset ? config->on_red_light : DRV_IGNORE,
+                    stop_sign_onset ? config->on_stop_sign : DRV_IGNORE);
+}
+
 /* Stores the events of a driving agent and applies the strongest of their responses. */
 static void judge_agent(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
@@ -143,15 +154,19 @@ static void judge_agent(drv_world *world, int32_t agent) {
     world->had_collision[agent] |= collision_onset;
     world->had_offroad[agent] |= offroad_onset;
     world->had_goal[agent] |= goal_onset;
-    world->scored[agent] |= goal_onset && !world->had_collision[agent] && !world->had_offroad[agent];
+    const bool has_controls = world->sizes.control_agents > 0;
+    const int32_t on_violation = has_controls ? judge_violations(world, agent) : DRV_IGNORE;
+    const bool obeyed = !has_controls || (!world->had_red_light[agent] && !world->had_stop_sign[agent]);
+    world->scored[agent] |= goal_onset && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
 
     const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
     const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
     const int32_t on_goal = goal_onset ? config->on_goal : DRV_IGNORE;
-    const int32_t response = stronger(on_collision, stronger(on_offroad, on_goal));
+    const int32_t response = stronger(stronger(on_collision, on_offroad), stronger(on_violation, on_goal));
     if (response == DRV_IGNORE) return;
     world->outcome[agent] = on_collision != DRV_IGNORE ? DRV_OUTCOME_COLLISION
                           : on_offroad != DRV_IGNORE ? DRV_OUTCOME_OFFROAD
+                          : on_violation != DRV_IGNORE ? DRV_OUTCOME_OTHER
                                                      : DRV_OUTCOME_GOAL;
     world->recorded[agent] = 1;
     world->status[agent] = response == DRV_REMOVE ? DRV_REMOVED : DRV_STOPPED;

@@ -29,6 +29,7 @@
 #include "step/reward.c"
 #include "step/roads.c"
 #include "step/rule_based.c"
+#include "step/signals.c"
 #include "step/sweep.c"
 #include "step/traffic.c"
 #include "step/trial.c"
