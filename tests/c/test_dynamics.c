@@ -276,7 +276,7 @@ TEST(a_control_is_written_as_the_action_that_stands_for_it) {
         space = drv_action_space_of(&config);
         float shares[DRV_ACTION_DIMENSIONS], far[DRV_ACTION_DIMENSIONS];
         float beyond[DRV_ACTION_DIMENSIONS] = {0.0f};
-        for (int32_t i = 0; i < space.dimensions; i++) beyond[i] = i % 2 ? 1e3f : -1e3f;
+        for (int32_t i = 0; i < space.dimensions; i++) beyond[i] = i % 2 ? 1e6f : -1e6f;
         drv_actions_write((drv_actions){.share = far}, &space, 0, beyond, 1);
         for (int32_t i = 0; i < space.dimensions; i++) CHECK(far[i] == (i % 2 ? 1.0f : -1.0f), "share %d", i);
         float limits[DRV_ACTION_DIMENSIONS] = {0.0f};
