@@ -18,7 +18,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from drive_env import Batch, DriveConfig, Figure, Scene, trial_metrics
+from drive_env import Batch, DriveConfig, MetricValue, Scene, trial_metrics
 
 from .policy.kv_cache import KVCache
 from .policy.model import Policy
@@ -37,7 +37,7 @@ MakeAct = Callable[[Batch], Act]
 
 
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
-             threads: int = 0) -> dict[str, Figure]:
+             threads: int = 0) -> dict[str, MetricValue]:
     """`trial_metrics` over one episode of every scene: each of the `max_trials` trials of each agent once."""
     return trial_metrics(episode_records(make_act, scenes, drive, seed, threads))
 
@@ -76,18 +76,18 @@ def first_episodes(batch: Batch, act: Act) -> np.ndarray:
         return batch.trial_records()
 
 
-def joined(reports: list[dict[str, Figure]]) -> dict[str, Figure]:
+def joined(reports: list[dict[str, MetricValue]]) -> dict[str, MetricValue]:
     """One report from those of several batches: each metric is the mean over all agents; `trials` is the sum."""
     return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
 
 
-def _joined(name: str, figures: list[Figure]) -> Figure:
+def _joined(name: str, figures: list[MetricValue]) -> MetricValue:
     count = sum(figure.n for figure in figures)
     if name == "trials":
-        return Figure(float(count), count)
+        return MetricValue(float(count), count)
     if not count:
-        return Figure(float("nan"), 0)
-    return Figure(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
+        return MetricValue(float("nan"), 0)
+    return MetricValue(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
 
 
 def random_policy(seed: int) -> MakeAct:

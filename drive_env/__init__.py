@@ -13,7 +13,7 @@ from .errors import (
     UnknownNameError)
 from .layout import Feature
 from .names import check_names
-from .reports import Figure
+from .reports import MetricValue
 from .roles import Frames, Roles, Signals
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
@@ -45,9 +45,8 @@ else:  # hidden from type checkers, which would accept every name otherwise
 
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
-    "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Figure",
-    "Frames", "HiddenConfig", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
+    "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Frames",
+    "HiddenConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
     "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene",
-    "load_scene",
-    "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
+    "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

@@ -20,7 +20,7 @@ from .machine import usable_threads
 from .names import named_arguments
 from .native_batch import NativeBatch
 from .per_world import SEED_LIMIT, checked_world_ids
-from .reports import Figure
+from .reports import MetricValue
 from .roles import assign_roles
 from .scenes import ExpertActions, Report, Scenes, resolve_scenes
 from .state import load_state, saved_state
@@ -156,12 +156,12 @@ class Batch(ReadableWorlds):
     # ---- reports ----
 
     @overload
-    def metrics(self, by: None = None) -> dict[str, Figure]: ...
+    def metrics(self, by: None = None) -> dict[str, MetricValue]: ...
 
     @overload
-    def metrics(self, by: str) -> dict[int, dict[str, Figure]]: ...
+    def metrics(self, by: str) -> dict[int, dict[str, MetricValue]]: ...
 
-    def metrics(self, by: str | None = None) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
+    def metrics(self, by: str | None = None) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
         """The report of docs/metrics.md: each figure is the mean over the agents that have data. Resets nothing.
 
         The trials of all agents of a world are recorded together, in the step that ends the world's trial.

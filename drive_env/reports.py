@@ -17,17 +17,17 @@ from .roles import Roles
 from .scenes import Report
 
 
-class Figure(NamedTuple):
+class MetricValue(NamedTuple):
     """The value of a metric in a report: the mean over `n` agents, NaN while n is 0."""
 
     value: float
     n: int
 
 
-class Metrics(dict[str, Figure]):
-    """Figures by name: a dict whose error for a missing name lists similar names, or all."""
+class Metrics(dict[str, MetricValue]):
+    """Values by the name of the metric: a dict whose error for a missing name lists similar names, or all."""
 
-    def __missing__(self, name: object) -> Figure:
+    def __missing__(self, name: object) -> MetricValue:
         raise UnknownNameError(unknown_name("this report", name, {metric: metric for metric in self}, "metric"))
 
 
@@ -49,15 +49,15 @@ def metric_names(config: DriveConfig) -> list[str]:
 def metrics_report(core: NativeBatch) -> Metrics:
     """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0."""
     names = metric_names(core.config)
-    report = Metrics(trials=_figure(core, lib.drv_batch_trials))
+    report = Metrics(trials=_metric_value(core, lib.drv_batch_trials))
     for metric, name in enumerate(names):
-        report[name] = _figure(core, lib.drv_batch_metric, metric, -1)
+        report[name] = _metric_value(core, lib.drv_batch_metric, metric, -1)
     add_quotients(report)
     for trial in range(core.config.max_trials):
         for short, name in PER_TRIAL.items():
-            report[f"trial_{trial}_{short}"] = _figure(core, lib.drv_batch_metric, names.index(name), trial)
+            report[f"trial_{trial}_{short}"] = _metric_value(core, lib.drv_batch_metric, names.index(name), trial)
     for trial in range(1, core.config.max_trials):
-        report[f"ada_delta_trial_{trial}_minus_0"] = _figure(core, lib.drv_batch_adaptation, trial)
+        report[f"ada_delta_trial_{trial}_minus_0"] = _metric_value(core, lib.drv_batch_adaptation, trial)
     return report
 
 
@@ -67,14 +67,14 @@ def add_quotients(report: Metrics) -> None:
         return
     for name, (dividend, divisor, factor) in QUOTIENTS.items():
         above, below = report[dividend], report[divisor]
-        report[name] = (Figure(lib.drv_quotient(factor, above.value, below.value), above.n) if below.value > 0
-                        else Figure(math.nan, 0))
+        report[name] = (MetricValue(lib.drv_quotient(factor, above.value, below.value), above.n) if below.value > 0
+                        else MetricValue(math.nan, 0))
 
 
-def _figure(core: NativeBatch, function, *arguments) -> Figure:
-    found, message = ffi.new("drv_figure *"), per_thread.message
+def _metric_value(core: NativeBatch, function, *arguments) -> MetricValue:
+    found, message = ffi.new("drv_metric_value *"), per_thread.message
     check(function(core.handle, *arguments, found, message), message)
-    return Figure(found.value, found.n)
+    return MetricValue(found.value, found.n)
 
 
 def phase_seconds(core: NativeBatch, on: bool) -> dict[str, float]:

@@ -93,7 +93,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
     step_reward = 8 * far_m * sum(weights.values())
     trial_reward = SUM_ROUNDING * steps * step_reward
-    figure = max(1.0, 2 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
+    metric = max(1.0, 2 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
@@ -115,7 +115,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "sideslip_rad": _both(math.pi / 2), "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])),
         "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
-        "average": _both(figure), "record_figures": _both(figure)}
+        "average": _both(metric), "record_values": _both(metric)}
 
 
 def _hidden_ends(config: DriveConfig) -> tuple[list[float], list[float]]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .binding import check, ffi, lib, per_thread
 from .errors import ConfigError, value_text
 from .native_batch import NativeBatch
-from .reports import PER_TRIAL, Figure, Metrics, add_quotients, metric_names
+from .reports import PER_TRIAL, MetricValue, Metrics, add_quotients, metric_names
 
 GROUPS = ("scene", "world")
 """Fields of a record that `trial_metrics` can group by."""
@@ -24,7 +24,7 @@ def record_dtype(metrics: list[str]) -> np.dtype:
     return np.dtype([*HEAD, *((name, np.float32) for name in metrics)])
 
 
-def figures_of(records: npt.NDArray[np.void]) -> list[str]:
+def metrics_in(records: npt.NDArray[np.void]) -> list[str]:
     """The metrics among the fields of trial records."""
     return list((records.dtype.names or ())[len(HEAD):])
 
@@ -32,8 +32,8 @@ def figures_of(records: npt.NDArray[np.void]) -> list[str]:
 def _are_records(records: object) -> bool:
     if not isinstance(records, np.ndarray) or records.ndim != 1 or records.dtype.names is None:
         return False
-    figures = figures_of(records)
-    return set(PER_TRIAL.values()) <= set(figures) and records.dtype == record_dtype(figures)
+    names = metrics_in(records)
+    return set(PER_TRIAL.values()) <= set(names) and records.dtype == record_dtype(names)
 
 
 def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
@@ -41,13 +41,13 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
     if not core.record_capacity:
         raise ConfigError("this batch holds no records; make it with trial_records=n, the number of finished trials "
                           "that each world can hold")
-    most = core.num_agents * core.record_capacity
+    capacity = core.num_agents * core.record_capacity
     names = metric_names(core.config)
-    head, figures = np.zeros(most, np.dtype([*HEAD], align=True)), np.zeros((most, len(names)), np.float32)
+    head, values = np.zeros(capacity, np.dtype([*HEAD], align=True)), np.zeros((capacity, len(names)), np.float32)
     copied, lost, message = ffi.new("int64_t *"), ffi.new("int64_t *"), per_thread.message
     check(lib.drv_batch_trial_records(
-        core.handle, clear, most, ffi.cast("drv_trial_record *", head.ctypes.data),
-        ffi.cast("float *", figures.ctypes.data), copied, lost, message), message)
+        core.handle, clear, capacity, ffi.cast("drv_trial_record *", head.ctypes.data),
+        ffi.cast("float *", values.ctypes.data), copied, lost, message), message)
     if lost[0]:
         warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
                       f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
@@ -56,7 +56,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
     for name, _ in HEAD:
         records[name] = head[name][: copied[0]]
     for index, name in enumerate(names):
-        records[name] = figures[: copied[0], index]
+        records[name] = values[: copied[0], index]
     return records
 
 
@@ -67,7 +67,7 @@ def check_group(by: object) -> None:
 
 
 def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
-                  ) -> dict[str, Figure] | dict[int, dict[str, Figure]]:
+                  ) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
     """The metrics of docs/metrics.md over some trial records, each agent with equal weight.
 
     Args:
@@ -75,9 +75,9 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
         by: None, or "scene" or "world" for one report per scene or world that has records.
 
     Returns:
-        `Figure` by metric; with `by`, one such dict by the index of each scene or world. The value of an agent is the
-        mean over its trial indices of the mean of its records with that index; a figure is the mean over the agents
-        that have records, and `n` is their number.
+        `MetricValue` by metric: the mean over the agents that have records, and `n`, their number. The value of an
+        agent is the mean over its trial indices of the mean of its records with that index. With `by`, one such dict by
+        the index of each scene or world.
 
     Raises:
         ConfigError: `records` has other fields, or `by` is none of the above.
@@ -91,15 +91,15 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
     return {int(index): _report(records[records[by] == index]) for index in np.unique(records[by])}
 
 
-def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
+def _report(records: npt.NDArray[np.void]) -> dict[str, MetricValue]:
     # One entry per pair of agent and trial index that has records, sorted by agent.
     pairs, place = np.unique(np.stack([records["agent"], records["trial"]], axis=1), axis=0, return_inverse=True)
     place, count = place.reshape(-1), np.bincount(place.reshape(-1), minlength=len(pairs))
     means = {name: np.bincount(place, records[name].astype(np.float64), len(pairs)) / np.maximum(count, 1)
-             for name in figures_of(records)}
+             for name in metrics_in(records)}
     agents, owner = np.unique(pairs[:, 0], return_inverse=True)
 
-    report = Metrics(trials=Figure(float(len(records)), len(records)))
+    report = Metrics(trials=MetricValue(float(len(records)), len(records)))
     for name, values in means.items():
         report[name] = _mean(np.bincount(owner, values, len(agents)) / np.maximum(np.bincount(owner), 1))
     add_quotients(report)
@@ -118,5 +118,5 @@ def _report(records: npt.NDArray[np.void]) -> dict[str, Figure]:
     return report
 
 
-def _mean(values: np.ndarray) -> Figure:
-    return Figure(float(values.mean()) if len(values) else float("nan"), len(values))
+def _mean(values: np.ndarray) -> MetricValue:
+    return MetricValue(float(values.mean()) if len(values) else float("nan"), len(values))

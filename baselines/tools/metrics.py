@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from drive_env import Figure
+from drive_env import MetricValue
 
 from ..losses import sums_by_bin
 from ..rollout.buffer import RolloutBuffer
@@ -75,7 +75,7 @@ def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:
     return dict(zip(metrics, torch.stack([metric.double() for metric in metrics.values()]).tolist()))
 
 
-def with_counts(report: Mapping[str, Figure]) -> dict[str, float]:
+def with_counts(report: Mapping[str, MetricValue]) -> dict[str, float]:
     """A report of the env in the format of a log line: each metric, and as `<name>_n` the number of agents that it is
     the mean of."""
     values = {name: figure.value for name, figure in report.items()}

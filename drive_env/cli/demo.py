@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..api.parallel import DriveParallelEnv, parallel_env
 from ..config import DriveConfig
 from ..drivers import LaneDriver, RandomDriver
-from ..reports import Figure
+from ..reports import MetricValue
 from ..scenes import Scene
 from ..scenes.resolve import is_generator, resolve_scenes
 from . import show, visuals
@@ -44,7 +44,7 @@ class DriverResults(NamedTuple):
     """Results of some episodes of one driver."""
 
     driver: str
-    metrics: dict[str, Figure]
+    metrics: dict[str, MetricValue]
     agent_steps: int
     driver_s: float
     api_s: float

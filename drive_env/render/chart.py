@@ -238,7 +238,7 @@ def _curve_style(name, number, count, points):
 
 
 def _value(figure):
-    """A `Figure`, a number or None, as a float."""
+    """A `MetricValue`, a number or None, as a float."""
     return float("nan") if figure is None else float(getattr(figure, "value", figure))
 
 

@@ -14,7 +14,7 @@ from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path
 from ..names import named_arguments
 from ..playing import Policy, Progress, play_trials
-from ..reports import Figure
+from ..reports import MetricValue
 from ..scenes import Scenes
 from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
 from .view import SceneView
@@ -39,7 +39,7 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
          size: tuple[int, int] | None = None, config: ConfigSource | None = None,
-         progress: Progress | None = None) -> dict[str, Figure]:
+         progress: Progress | None = None) -> dict[str, MetricValue]:
     """Runs one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
     Args:

@@ -95,28 +95,28 @@ static bound read_arrays(void) {
     return all;
 }
 
-static void write_figure(drv_figure figure) {
-    const double pair[2] = {figure.value, (double)figure.n};
+static void write_metric_value(drv_metric_value value) {
+    const double pair[2] = {value.value, (double)value.n};
     write_bytes(pair, sizeof pair);
 }
 
 /* The report in the order of `Batch.metrics()`. */
 static void write_report(drv_batch *batch, const drv_config *config, char *message) {
     const int32_t metrics = drv_metric_names(config, NULL, 0), trials = config->max_trials;
-    drv_figure figure;
-    check_ok(drv_batch_trials(batch, &figure, message), message);
-    write_figure(figure);
+    drv_metric_value value;
+    check_ok(drv_batch_trials(batch, &value, message), message);
+    write_metric_value(value);
     for (int32_t metric = 0; metric < metrics; metric++) {
-        check_ok(drv_batch_metric(batch, metric, -1, &figure, message), message);
-        write_figure(figure);
+        check_ok(drv_batch_metric(batch, metric, -1, &value, message), message);
+        write_metric_value(value);
     }
     for (int32_t trial = 0; trial < trials; trial++) {
-        check_ok(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &figure, message), message);
-        write_figure(figure);
+        check_ok(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &value, message), message);
+        write_metric_value(value);
     }
     for (int32_t trial = 1; trial < trials; trial++) {
-        check_ok(drv_batch_adaptation(batch, trial, &figure, message), message);
-        write_figure(figure);
+        check_ok(drv_batch_adaptation(batch, trial, &value, message), message);
+        write_metric_value(value);
     }
 }
 

@@ -13,13 +13,13 @@
 #include "step/state.h"
 
 static int64_t trials_of(batch_fixture *test) {
-    drv_figure found = {0.0, -1};
+    drv_metric_value found = {0.0, -1};
     CHECK(drv_batch_trials(test->batch, &found, test->message) == DRV_OK, "%s", test->message);
     return found.n;
 }
 
-static drv_figure figure_of(batch_fixture *test, int32_t metric) {
-    drv_figure found = {0.0, -1};
+static drv_metric_value metric_value_of(batch_fixture *test, int32_t metric) {
+    drv_metric_value found = {0.0, -1};
     CHECK(drv_batch_metric(test->batch, metric, -1, &found, test->message) == DRV_OK, "%s", test->message);
     return found;
 }
@@ -282,11 +282,11 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
               test.message);
         CHECK(drv_batch_restart_observations(test.batch, DRV_WHOLE_BATCH, restarts, test.message) == DRV_ERROR_CALL,
               "%s", test.message);
-        drv_figure figure;
+        drv_metric_value value;
         int64_t spent_ns[64];
-        CHECK(drv_batch_trials(test.batch, &figure, test.message) == DRV_ERROR_CALL, "%s", test.message);
-        CHECK(drv_batch_metric(test.batch, 0, -1, &figure, test.message) == DRV_ERROR_CALL, "%s", test.message);
-        CHECK(drv_batch_adaptation(test.batch, 1, &figure, test.message) == DRV_ERROR_CALL, "%s", test.message);
+        CHECK(drv_batch_trials(test.batch, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
+        CHECK(drv_batch_metric(test.batch, 0, -1, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
+        CHECK(drv_batch_adaptation(test.batch, 1, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
         CHECK(drv_batch_time_phases(test.batch, 1, spent_ns, test.message) == DRV_ERROR_CALL, "%s", test.message);
         drv_batch_forked(test.batch);
     }
@@ -322,7 +322,7 @@ TEST(the_state_fields_are_inside_the_block) {
     tear_down(&test);
 }
 
-TEST(figures_and_phases_have_names_and_no_others) {
+TEST(metrics_and_phases_have_names_and_no_others) {
     const drv_config config = small_config();
     const char *names[64] = {NULL};
     const int32_t terms = drv_term_names(names, 64);
@@ -343,20 +343,20 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     reset_batch(&test);
     const int32_t metrics = drv_metric_names(&test.setup.config, NULL, 0);
     for (int32_t i = 0; i < metrics; i++) {
-        const drv_figure figure = figure_of(&test, i);
-        CHECK(isnan(figure.value) && figure.n == 0, "%d: %g over %lld", i, figure.value, (long long)figure.n);
+        const drv_metric_value value = metric_value_of(&test, i);
+        CHECK(isnan(value.value) && value.n == 0, "%d: %g over %lld", i, value.value, (long long)value.n);
     }
     CHECK(trials_of(&test) == 0, "trials are counted");
-    drv_figure figure;
+    drv_metric_value value;
     const int32_t max_trials = test.setup.config.max_trials, wrong_trials[] = {-2, max_trials, 1 << 30};
     for (size_t i = 0; i < sizeof wrong_trials / sizeof *wrong_trials; i++) {
-        CHECK(drv_batch_metric(test.batch, 0, wrong_trials[i], &figure, test.message) == DRV_ERROR_CALL, "taken");
-        CHECK(drv_batch_adaptation(test.batch, wrong_trials[i], &figure, test.message) == DRV_ERROR_CALL, "taken");
+        CHECK(drv_batch_metric(test.batch, 0, wrong_trials[i], &value, test.message) == DRV_ERROR_CALL, "taken");
+        CHECK(drv_batch_adaptation(test.batch, wrong_trials[i], &value, test.message) == DRV_ERROR_CALL, "taken");
     }
-    CHECK(drv_batch_metric(test.batch, -1, -1, &figure, test.message) == DRV_ERROR_CALL, "a metric below the first");
-    CHECK(drv_batch_metric(test.batch, metrics, -1, &figure, test.message) == DRV_ERROR_CALL,
+    CHECK(drv_batch_metric(test.batch, -1, -1, &value, test.message) == DRV_ERROR_CALL, "a metric below the first");
+    CHECK(drv_batch_metric(test.batch, metrics, -1, &value, test.message) == DRV_ERROR_CALL,
           "past the last");
-    CHECK(drv_batch_adaptation(test.batch, 0, &figure, test.message) == DRV_ERROR_CALL, "trial 0 against itself");
+    CHECK(drv_batch_adaptation(test.batch, 0, &value, test.message) == DRV_ERROR_CALL, "trial 0 against itself");
     tear_down(&test);
 }
 
@@ -578,13 +578,13 @@ TEST(closing_waits_for_the_call_in_progress) {
 static void *report_until_closed(void *argument) {
     batch_fixture *test = argument;
     char message[DRV_MESSAGE_BYTES] = "it was not closed";
-    drv_figure figure;
+    drv_metric_value value;
     int64_t phase_ns[64];
     drv_status status = DRV_OK;
     while (status == DRV_OK || !strstr(message, "closed")) {
-        status = drv_batch_metric(test->batch, 0, -1, &figure, message);
-        if (status == DRV_OK) status = drv_batch_adaptation(test->batch, 1, &figure, message);
-        if (status == DRV_OK) status = drv_batch_trials(test->batch, &figure, message);
+        status = drv_batch_metric(test->batch, 0, -1, &value, message);
+        if (status == DRV_OK) status = drv_batch_adaptation(test->batch, 1, &value, message);
+        if (status == DRV_OK) status = drv_batch_trials(test->batch, &value, message);
         if (status == DRV_OK) status = drv_batch_time_phases(test->batch, 1, phase_ns, message);
         CHECK(status == DRV_OK || status == DRV_ERROR_CALL, "%d: %s", status, message);
     }
@@ -668,8 +668,8 @@ static int fork_while_stepping(batch_fixture *test) {
             char message[DRV_MESSAGE_BYTES] = "";
             drv_batch_forked(test->batch);
             /* This call starts no thread: the thread sanitizer allows none in a forked child. */
-            drv_figure figure;
-            const drv_status status = drv_batch_trials(test->batch, &figure, message);
+            drv_metric_value value;
+            const drv_status status = drv_batch_trials(test->batch, &value, message);
             if (status == DRV_OK) _exit(10); /* the fork fell between two calls */
             const int refused = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
             const int reset_too =

@@ -12,7 +12,7 @@ FIGURES = (
 """What the trial of an agent adds to the metrics."""
 
 
-class Figure(NamedTuple):
+class MetricValue(NamedTuple):
     value: float
     n: int
 
@@ -39,7 +39,7 @@ class Metrics:
 
     @staticmethod
     def _mean(values):
-        return Figure(math.fsum(values) / len(values) if values else math.nan, len(values))
+        return MetricValue(math.fsum(values) / len(values) if values else math.nan, len(values))
 
     def figure(self, name, trial=None):
         """Over all trial indices of an agent, or over one."""

@@ -11,7 +11,7 @@ from bare_scene import bare_scene
 from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
-from drive_env.reports import Figure
+from drive_env.reports import MetricValue
 from drive_env.render import plot_metrics, plot_scene
 
 
@@ -60,10 +60,10 @@ def test_a_scene_without_roads_is_drawn(tmp_path):
 
 
 def test_metrics_are_drawn_in_panels_by_unit(tmp_path):
-    history = [{"trials": Figure(10.0 * step, 10), "score": Figure(0.1 * step, 5),
-                "goal": Figure(0.2 * step, 5), "trial_0_score": Figure(0.1, 5),
-                "trial_1_score": Figure(float("nan"), 0), "ada_delta_trial_1_minus_0": Figure(0.0, 5),
-                "reward": Figure(1.0, 5), "mean_speed_mps": Figure(7.0, 5)} for step in range(4)]
+    history = [{"trials": MetricValue(10.0 * step, 10), "score": MetricValue(0.1 * step, 5),
+                "goal": MetricValue(0.2 * step, 5), "trial_0_score": MetricValue(0.1, 5),
+                "trial_1_score": MetricValue(float("nan"), 0), "ada_delta_trial_1_minus_0": MetricValue(0.0, 5),
+                "reward": MetricValue(1.0, 5), "mean_speed_mps": MetricValue(7.0, 5)} for step in range(4)]
     plot_metrics(history, tmp_path / "run.svg")
     text = words(tmp_path / "run.svg")
     for label in ("share of trials", "score by trial", "score above that of trial 0", ">trials<"):

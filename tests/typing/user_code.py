@@ -14,7 +14,7 @@ from drive_env import (
     BatchPart,
     DriveConfig,
     DynamicsConfig,
-    Figure,
+    MetricValue,
     ObservationConfig,
     RewardConfig,
     Scene,
@@ -31,7 +31,7 @@ def choose(observations: npt.NDArray[np.float32], rng: np.random.Generator) -> n
     return rng.integers(0, 91, len(observations))
 
 
-def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, Figure]:
+def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, MetricValue]:
     rng = np.random.default_rng(0)
     with Batch(scenes, num_worlds=2, config=config, seed=3, threads=1) as batch:
         batch.reset(seed=[1, 2])

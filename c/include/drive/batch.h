@@ -103,11 +103,11 @@ typedef struct drv_state_field {
     int32_t count; /* elements of one world */
 } drv_state_field;
 
-/* The mean of a figure over the agents that have data. */
-typedef struct drv_figure {
+/* The mean of a metric over the agents that have data. */
+typedef struct drv_metric_value {
     double value; /* NaN while n is 0 */
     int64_t n;    /* agents */
-} drv_figure;
+} drv_metric_value;
 
 /* Writes up to `capacity` of the arrays that a batch of this config has and returns how many there are. */
 int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,
@@ -162,11 +162,11 @@ int32_t drv_metric_names(const drv_config *config, const char **out, int32_t cap
 /* A metric is an index of drv_metric_names; the score has DRV_METRIC_SCORE. Metrics are of whole trials: all agents of
  * a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
 /* The metric in the trial of that index, 0 .. max_trials - 1; -1: its mean over the trials of an agent. */
-drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message);
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_metric_value *out, char *message);
 /* Mean, over the agents that have both, of the score in trial `trial` minus the score in trial 0. */
-drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message);
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_metric_value *out, char *message);
 
-/* One agent's part of a finished trial. Its figures are in a separate array, one float per metric and record. */
+/* One agent's part of a finished trial. Its values are in a separate array, one float per metric and record. */
 typedef struct drv_trial_record {
     int64_t episode;
     int32_t world, scene, trial;
@@ -174,13 +174,13 @@ typedef struct drv_trial_record {
     int32_t outcome; /* drv_outcome */
 } drv_trial_record;
 
-/* Copies up to `capacity` records with their figures, world by world, oldest first. Writes to `copied` the number of
+/* Copies up to `capacity` records with their values, world by world, oldest first. Writes to `copied` the number of
  * copied records, and to `lost` the number of records that were dropped because the world already held record_capacity
  * trials. `clear` removes the copied records and sets the loss count to 0. */
 drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
-                                   float *figures, int64_t *copied, int64_t *lost, char *message);
+                                   float *values, int64_t *copied, int64_t *lost, char *message);
 /* The number of agents' trials in the averages, as value and as n. */
-drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message);
+drv_status drv_batch_trials(drv_batch *batch, drv_metric_value *out, char *message);
 /* factor * dividend / divisor, rounded alike in every floating-point environment of the caller. */
 double drv_quotient(double factor, double dividend, double divisor);
 

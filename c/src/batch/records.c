@@ -14,7 +14,7 @@ static int64_t records_in(const drv_world *world) {
     return count;
 }
 
-static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_record *records, float *figures) {
+static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_record *records, float *values) {
     const int64_t metrics = world->sizes.metrics;
     int64_t copied = 0;
     for (int32_t index = 0; index < *world->record_count; index++) {
@@ -27,14 +27,14 @@ static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_re
                                                  .trial = world->record_trial[index],
                                                  .agent = number * world->sizes.agents + agent,
                                                  .outcome = world->record_outcome[first + agent]};
-        memcpy(figures + (copied - agents) * metrics, world->record_figures + first * metrics,
-               (size_t)(agents * metrics) * sizeof *figures);
+        memcpy(values + (copied - agents) * metrics, world->record_values + first * metrics,
+               (size_t)(agents * metrics) * sizeof *values);
     }
     return copied;
 }
 
 drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
-                                   float *figures, int64_t *copied, int64_t *lost, char *message) {
+                                   float *values, int64_t *copied, int64_t *lost, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     *copied = *lost = 0;
@@ -43,7 +43,7 @@ drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capa
         *lost += *world.records_lost;
         if (clear) *world.records_lost = 0;
         if (*copied + records_in(&world) > capacity) continue; /* held until the next call */
-        *copied += copy_records(&world, number, records + *copied, figures + *copied * batch->sizes.metrics);
+        *copied += copy_records(&world, number, records + *copied, values + *copied * batch->sizes.metrics);
         if (clear) *world.record_count = 0;
     }
     drv_batch_leave(whole);

@@ -28,8 +28,8 @@ static void add(mean *to, double value) {
     to->n++;
 }
 
-static drv_figure figure_of(mean found) {
-    return (drv_figure){found.n > 0 ? found.sum / (double)found.n : (double)NAN, found.n};
+static drv_metric_value metric_value_of(mean found) {
+    return (drv_metric_value){found.n > 0 ? found.sum / (double)found.n : (double)NAN, found.n};
 }
 
 static double average_of(const drv_world *world, int32_t agent, int32_t trial, int32_t metric) {
@@ -71,7 +71,7 @@ static drv_status check_index(const char *name, int32_t found, int32_t low, int3
     return drv_fail(message, DRV_ERROR_CALL, "%s is %d; it must be %d to %d", name, found, low, high);
 }
 
-drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_figure *out, char *message) {
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_metric_value *out, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     drv_status status = check_index("trial", trial, -1, batch->config.max_trials - 1, message);
@@ -81,12 +81,12 @@ drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv
         const drv_world world = drv_batch_world(batch, number);
         add_metric(&world, metric, trial, &found);
     }
-    *out = figure_of(found);
+    *out = metric_value_of(found);
     drv_batch_leave(whole);
     return status;
 }
 
-drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out, char *message) {
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_metric_value *out, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     const drv_status status = check_index("trial", trial, 1, batch->config.max_trials - 1, message);
@@ -95,12 +95,12 @@ drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_figure *out
         const drv_world world = drv_batch_world(batch, number);
         add_adaptation(&world, trial, &found);
     }
-    *out = figure_of(found);
+    *out = metric_value_of(found);
     drv_batch_leave(whole);
     return status;
 }
 
-drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message) {
+drv_status drv_batch_trials(drv_batch *batch, drv_metric_value *out, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     int64_t sum = 0;
@@ -108,7 +108,7 @@ drv_status drv_batch_trials(drv_batch *batch, drv_figure *out, char *message) {
         const drv_world world = drv_batch_world(batch, number);
         sum += trials_of(&world);
     }
-    *out = (drv_figure){(double)sum, sum};
+    *out = (drv_metric_value){(double)sum, sum};
     drv_batch_leave(whole);
     return DRV_OK;
 }

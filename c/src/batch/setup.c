@@ -180,9 +180,9 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
     const drv_sizes sizes = drv_batch_sizes(setup);
     const int64_t agents = (int64_t)setup->num_worlds * sizes.agents;
     const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * sizes.metrics;
-    const int64_t figures = (int64_t)sizes.agents * sizes.record_capacity * sizes.metrics;
+    const int64_t values = (int64_t)sizes.agents * sizes.record_capacity * sizes.metrics;
     const double bytes = (double)setup->num_worlds * (double)drv_state_world_bytes(sizes);
-    if (agents > INT32_MAX || averages > INT32_MAX / 8 || figures > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
+    if (agents > INT32_MAX || averages > INT32_MAX / 8 || values > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
         return drv_fail(message, DRV_ERROR_MEMORY,
                         "%d worlds of %d agents with max_trials %d and trial_records %d need %.3g bytes of state and "
                         "%lld agents; at most %.3g bytes and %d agents are allowed",

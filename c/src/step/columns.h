@@ -25,7 +25,7 @@ _Static_assert(1 DRV_REWARD_TERMS(X), "the terms that every batch has are the fi
 
 typedef struct drv_columns {
     int32_t terms, term[DRV_TERM_COUNT]; /* those whose sums a world keeps, as drv_term */
-    int32_t metrics;                     /* the figures of a trial; the last are the sums of the terms */
+    int32_t metrics;                     /* the metrics of a trial; the last are the sums of the terms */
     bool lane, comfort, proximity;       /* the facts that terms or metrics use */
 } drv_columns;
 

@@ -1,5 +1,5 @@
-/* What does a trial add to the report? When the trial of a world ends, the figures of each agent are added to moving
- * averages, one per figure and trial index, and to a record where the world holds records. */
+/* What does a trial add to the report? When the trial of a world ends, the values of each agent are added to moving
+ * averages, one per metric and trial index, and to a record where the world holds records. */
 #include "step/metrics.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "step/details.h"
 #include "step/phases.h"
 
-/* Writes the figures in the order of drv_metric_names. */
-static void figures_of_trial(const drv_world *world, int32_t agent, float *figures) {
+/* Writes the values in the order of drv_metric_names. */
+static void values_of_trial(const drv_world *world, int32_t agent, float *values) {
     const float *terms = world->trial_reward + agent * world->sizes.terms;
     const float driven_s = (float)world->steps_driven[agent] * world->scene->dt_s;
     float reward = 0.0f;
@@ -16,29 +16,29 @@ static void figures_of_trial(const drv_world *world, int32_t agent, float *figur
     (void)config; /* of rows without a condition */
     for (int32_t i = 0; i < world->sizes.terms; i++) reward += terms[i];
 #define X(symbol, name, shown, value) \
-    if (shown) *figures++ = (float)(value);
+    if (shown) *values++ = (float)(value);
     DRV_METRICS(X)
 #undef X
-    memcpy(figures, terms, (size_t)world->sizes.terms * sizeof *figures);
+    memcpy(values, terms, (size_t)world->sizes.terms * sizeof *values);
 }
 
-/* Exponential moving average per figure; the first trial sets it. */
-static void add_to_averages(drv_world *world, int32_t agent, const float *figures) {
+/* Exponential moving average per metric; the first trial sets it. */
+static void add_to_averages(drv_world *world, int32_t agent, const float *values) {
     const int32_t index = agent * world->sizes.max_trials + *world->trial;
     const double alpha = world->config->log_ema_alpha;
     double *average = world->average + (int64_t)index * world->sizes.metrics;
     const bool is_first = world->trials[index]++ == 0;
     for (int32_t metric = 0; metric < world->sizes.metrics; metric++) {
-        const double value = (double)figures[metric];
+        const double value = (double)values[metric];
         average[metric] = is_first ? value : alpha * average[metric] + (1.0 - alpha) * value;
     }
 }
 
-static void store_record(drv_world *world, int32_t agent, const float *figures) {
+static void store_record(drv_world *world, int32_t agent, const float *values) {
     const int64_t index = (int64_t)*world->record_count * world->sizes.agents + agent;
     world->record_outcome[index] = world->outcome[agent];
     const int64_t metrics = world->sizes.metrics;
-    memcpy(world->record_figures + index * metrics, figures, (size_t)metrics * sizeof *figures);
+    memcpy(world->record_values + index * metrics, values, (size_t)metrics * sizeof *values);
 }
 
 /* Completes the records of a trial by what its agents share. */
@@ -59,10 +59,10 @@ void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
     const bool records = world->sizes.record_capacity > 0;
     const bool keeps = records && *world->record_count < world->sizes.record_capacity;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
-        float figures[METRIC_LIMIT];
-        figures_of_trial(world, agent, figures);
-        add_to_averages(world, agent, figures);
-        if (keeps) store_record(world, agent, figures);
+        float values[METRIC_LIMIT];
+        values_of_trial(world, agent, values);
+        add_to_averages(world, agent, values);
+        if (keeps) store_record(world, agent, values);
     }
     if (keeps) close_record(world);
     else if (records) *world->records_lost += world->scene->num_agents;

@@ -1,8 +1,8 @@
-/* Which metrics does a trial of an agent have? The value of a metric for one trial is a figure.
+/* Which metrics does a trial of an agent have?
  *
  * X(SYMBOL, "name", shown, value). The metric exists where `shown`, an expression in the `config`, is true; only then
  * is `value` evaluated, an expression in variables of metrics.c: `world`, `agent`, and, of the agent's trial,
- * `driven_s` and the sum `reward`. A figure per reward term is added to these. */
+ * `driven_s` and the sum `reward`. One metric per reward term is added to these. */
 #ifndef DRV_METRICS_H
 #define DRV_METRICS_H
 
@@ -41,7 +41,7 @@
     X(FAULT_BY_BUMPER, "at_fault_collision_nuplan", config->detailed_metrics, world->had_fault_by_bumper[agent]) \
     X(REWARD, "reward", true, reward)
 
-/* The most figures of a trial. */
+/* METRIC_LIMIT is the largest number of metrics of a trial. */
 enum {
 #define X(symbol, name, shown, value) METRIC_##symbol,
     DRV_METRICS(X)
@@ -50,6 +50,6 @@ enum {
     METRIC_LIMIT = METRIC_COUNT + DRV_TERM_COUNT
 };
 
-_Static_assert((int)METRIC_SCORE == (int)DRV_METRIC_SCORE, "the public header names the first figure");
+_Static_assert((int)METRIC_SCORE == (int)DRV_METRIC_SCORE, "the public header names the first metric");
 
 #endif

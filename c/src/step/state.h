@@ -148,7 +148,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(int32_t, "i4", record_scene, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
     X(int32_t, "i4", record_trial, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
     X(uint8_t, "u1", record_outcome, DRV_RECORDS, "drv_outcome [trial, agent]", "metrics_add")                       \
-    X(float, "f4", record_figures, DRV_RECORD_FIGURES, "[trial, agent, metric]", "metrics_add")
+    X(float, "f4", record_values, DRV_RECORD_VALUES, "[trial, agent, metric]", "metrics_add")
 
 /* Sizes of a world, from which the element counts of DRV_STATE follow (state.c). `contact_words` is the number of
  * uint64 with one bit per vehicle. */

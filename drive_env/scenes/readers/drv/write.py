@@ -28,8 +28,8 @@ def drv_bytes(scene: Scene) -> bytes:
     sections = [_section(scene, kind) for kind in KINDS]
     minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True)
                 if section.strip(b"\0") or (section and kind.name == "candidate_goals_m"))
-    kinds, sections = zip(*((kind, section) for kind, section in zip(KINDS, sections, strict=True)
-                            if kind.since <= minor), strict=True)
+    kinds = [kind for kind in KINDS if kind.since <= minor]
+    sections = [section for kind, section in zip(KINDS, sections, strict=True) if kind.since <= minor]
     table = np.zeros(len(kinds), ENTRY)
     end = HEADER.itemsize + table.nbytes
     # Place each section at the next multiple of the alignment.
