@@ -65,7 +65,7 @@ def test_the_rollouts_have_every_event_and_outcome():
         occurred |= {"rule_based_vehicles" for roles in batch.roles if roles.rule_based_count}
         occurred |= {"static_vehicles" for roles in batch.roles if roles.static_count}
     real = golden.begin("map_942/discrete") is not None
-    assert outcomes == ({0, 1, 2, 3, 4} if real else {0, 2, 3, 4}) and trials == 4 and tiny > 0
+    assert outcomes == ({0, 1, 2, 3, 4, 5} if real else {0, 2, 3, 4, 5}) and trials == 4 and tiny > 0
     assert occurred == {*golden.OUTPUTS, "rule_based_vehicles", "static_vehicles",
                         *(["log_replay_vehicles"] if real else [])}
 

@@ -25,6 +25,7 @@ PLATFORM_DEPENDENT = {
 SCENES = {
     "town": {"blocks": (3, 2)}, "intersection": {"lanes": 1},
     "town wide": {"blocks": (6, 5), "block_m": 83.7, "lane_width_m": 3.3},
+    "town lights": {"lights": True},
 }
 
 
@@ -59,7 +60,7 @@ def digests():
         for seed in range(8):
             total = hashlib.sha256()
             scene = generate_scene(name.split()[0], seed=seed, agents=9, **parameters)
-            for part in (scene.objects, scene.roads, scene.lanes):
+            for part in (scene.objects, scene.roads, scene.lanes, scene.controls):
                 for array in vars(part).values():
                     total.update(array.tobytes())
             found[f"{name} {seed}"] = total.hexdigest()

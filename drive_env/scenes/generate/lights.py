@@ -48,7 +48,7 @@ def light_controls(rng: Rng, net: RoadNet) -> Controls:
     for number, at in enumerate(at for at, arms in enumerate(net.arms) if len(arms) > 2):
         approaches = net.approaches(at)
         greens = [_eighths(green) for green in rng.uniform(*GREEN_RANGE_S, len(approaches)).tolist()]
-        cycle = sum(greens) + len(greens) * (yellow + clearance)
+        cycle = math.fsum(greens) + len(greens) * (yellow + clearance)
         begin = 0.0
         for approach, green in zip(approaches, greens, strict=True):
             line_m.append(approach.line_m)
