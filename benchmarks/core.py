@@ -197,6 +197,19 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     return [(name, 1e9 / agent_steps * share / total) for name, share in spent.items()]
 
 
+def rule_based(seconds: float) -> float:
+    """Steps of rule-based vehicles per second of the phase that moves them: 64 beside 64 agents in a town."""
+    batch = Batch([generate_scene("town", seed=0, agents=128, blocks=(4, 3))], num_worlds=16, seed=0, threads=1,
+                  config=IGNORE_EVENTS.replace(others="idm", agents_per_world=64, trial_steps=200))
+    case = of_batch("rule-based vehicles", batch)
+    case.run(seconds / 4)
+    batch.phase_times(True)
+    vehicle_steps_per_s = case.run(seconds) * batch.roles[0].rule_based_count / batch.agents_per_world
+    spent = batch.phase_times(False)
+    case.close()
+    return vehicle_steps_per_s * sum(spent.values()) / spent["traffic_plan"]
+
+
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, minus the time of the core's phases."""
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
@@ -390,6 +403,7 @@ def main() -> None:
         ("PettingZoo's dicts for 64 agents, beyond the core", f"{pettingzoo_dicts_us(copy=False):.1f} us"),
         ("the same with copies of the observations", f"{pettingzoo_dicts_us(copy=True):.1f} us"),
         ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
+        ("rule-based vehicles moved a second, 64 beside 64 agents in a town", rate(rule_based(choices.seconds))),
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
         ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),
         ("`import drive_env`", f"{import_s():.2f} s"),

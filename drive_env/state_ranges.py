@@ -59,7 +59,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
-        "clock_steps": steps, "age_steps": steps, "pending": (0, 2), "status": (0, ABSENT),
+        "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "pending": (0, 2),
+        "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),

@@ -17,7 +17,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "hidden") == 0) return sizes->has_hidden;
     if (strcmp(name, "commanded_steering_rad") == 0) return sizes->has_commanded;
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
-    if (strcmp(name, "path_m") == 0) return sizes->rule_based > 0;
+    if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
     if (strncmp(name, "light_", 6) == 0) return sizes->controls > 0;
     if (strstr(name, "red_light") || strstr(name, "stop_sign") || strcmp(name, "stopped_at_sign") == 0)
         return sizes->control_agents > 0;

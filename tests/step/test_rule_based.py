@@ -1,4 +1,4 @@
-"""Do rule-based vehicles follow their paths, keep their distance, and react to agents?"""
+"""Do rule-based vehicles follow their paths, keep their distance, yield, and react to agents?"""
 
 import copy
 import math
@@ -176,8 +176,116 @@ def test_a_copy_goes_on_with_the_same_traffic(copied):
         assert np.array_equal(values, play(copied(other), 60)[name]), name
 
 
+FOUR_ARMS = [[(-60.0, -2.0), (100.0, -2.0)], [(2.0, -60.0), (2.0, 100.0)], [(60.0, 2.0), (-100.0, 2.0)],
+             [(-2.0, 60.0), (-2.0, -100.0)]]
+"""The lanes of a junction, each straight over it: from the west, south, east and north."""
+
+
+def on_arm(arm, away_m, speed_mps=5.0):
+    """A vehicle on an arm of the junction, so far from the middle."""
+    (x0, y0), (x1, y1) = FOUR_ARMS[arm]
+    heading_rad = math.atan2(y1 - y0, x1 - x0)
+    if arm % 2 == 0:
+        return parked(-away_m * math.cos(heading_rad), y0, heading_rad, speed_mps=speed_mps)
+    return parked(x0, -away_m * math.sin(heading_rad), heading_rad, speed_mps=speed_mps)
+
+
+def overlaps(found, step):
+    """Pairs of vehicles whose boxes overlap, but for agents."""
+    there = np.flatnonzero(found["present"][step])[1:]
+    x_m, y_m, heading_rad, length_m, width_m = (
+        found[name][step][there].astype(float) for name in ("x_m", "y_m", "heading_rad", "length_m", "width_m"))
+    ahead = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1)
+    left = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+    offset_m = np.stack([x_m[:, None] - x_m, y_m[:, None] - y_m], axis=2)
+    # Separating axes: those of the first box, and by symmetry of the pair those of the second.
+    apart = np.zeros((len(there), len(there)), bool)
+    for axis in (ahead, left):
+        half_m = (np.abs(axis @ ahead.T) * length_m + np.abs(axis @ left.T) * width_m) / 2
+        apart |= np.abs((offset_m * axis[:, None]).sum(axis=2)) > half_m + np.diag(half_m)[:, None]
+    return [(there[i], there[j]) for i, j in zip(*np.nonzero(np.triu(~(apart | apart.T), 1)))]
+
+
+def far_passed_s(found, vehicle):
+    """When a vehicle has passed the middle of the junction by 10 m."""
+    along_m = found["x_m"][:, vehicle] * np.cos(found["heading_rad"][:, vehicle]) + (
+        found["y_m"][:, vehicle] * np.sin(found["heading_rad"][:, vehicle]))
+    passed = np.flatnonzero(along_m > 10.0)
+    return passed[0] * 0.1 if len(passed) else math.inf
+
+
+def test_four_vehicles_that_reach_a_junction_together_all_pass_within_twenty_seconds():
+    scene = on_lanes([AWAY, *(on_arm(arm, 25.0) for arm in range(4))], FOUR_ARMS)
+    found = play(batch_of(scene, **IDM), 200)
+    passed_s = [far_passed_s(found, vehicle) for vehicle in range(1, 5)]
+    assert max(passed_s) < 20.0 and len({*passed_s}) >= 2
+    assert min(passed_s) == passed_s[0]  # of those that came in one step, the first in order
+    assert not any(overlaps(found, step) for step in range(200))
+
+
+@pytest.mark.parametrize("nearer", [0, 1])
+def test_the_vehicle_that_is_near_a_junction_first_goes_first(nearer):
+    away_m = [40.0, 40.0]
+    away_m[nearer] = 28.0
+    scene = on_lanes([AWAY, *(on_arm(arm, away_m[arm]) for arm in range(2))], FOUR_ARMS)
+    found = play(batch_of(scene, **IDM), 150)
+    passed_s = [far_passed_s(found, 1), far_passed_s(found, 2)]
+    assert passed_s[nearer] < passed_s[1 - nearer] < 15.0
+    # The first one drives as on a free road.
+    alone = play(batch_of(on_lanes([AWAY, on_arm(nearer, 28.0)], FOUR_ARMS), **IDM), 150)
+    assert passed_s[nearer] == far_passed_s(alone, 1)
+    assert not any(overlaps(found, step) for step in range(150))
+
+
+def test_vehicles_of_opposite_directions_and_of_one_lane_do_not_wait_for_each_other():
+    actors = [on_arm(0, 30.0), on_arm(2, 30.0), on_arm(0, 50.0)]
+    found = play(batch_of(on_lanes([AWAY, *actors], FOUR_ARMS), **IDM), 150)
+    for vehicle, actor in enumerate(actors, 1):
+        alone = play(batch_of(on_lanes([AWAY, actor], FOUR_ARMS), **IDM), 150)
+        slower_s = far_passed_s(found, vehicle) - far_passed_s(alone, 1)
+        assert slower_s == 0.0 if vehicle < 3 else slower_s < 1.0, vehicle
+
+
+def test_a_vehicle_does_not_stop_on_a_junction_whose_exit_is_full():
+    """An agent stands behind the junction, so that one vehicle fits between it and the junction and a second does not;
+    a third one crosses."""
+    actors = [on_arm(0, 20.0), on_arm(0, 30.0), on_arm(1, 60.0)]
+    found = play(batch_of(on_lanes([driver(14.0, -2.0), *actors], FOUR_ARMS), **IDM), 400)
+    assert found["x_m"][-1, 1] == pytest.approx(9.0, abs=0.1)
+    assert found["x_m"][-1, 2] < -2.0 - 3.0 and far_passed_s(found, 3) < 40.0
+
+
+@pytest.mark.parametrize("speed_mps, passes_first", [(8.0, True), (0.0, False)])
+def test_a_vehicle_yields_to_an_agent_that_crosses_and_not_to_one_that_stands(speed_mps, passes_first):
+    agent = driver(2.0, -24.0, math.pi / 2, goal_m=(2.0, 400.0), speed_mps=speed_mps)
+    scene = on_lanes([agent, on_arm(0, 24.0, 8.0)], FOUR_ARMS)
+    keep_speed = 3
+    found = play(batch_of(scene, **IDM), 100, keep_speed)
+    alone = play(batch_of(on_lanes([AWAY, on_arm(0, 24.0, 8.0)], FOUR_ARMS), **IDM), 100)
+    assert (far_passed_s(found, 1) > far_passed_s(alone, 1) + 0.5) == passes_first
+    assert far_passed_s(found, 1) < 10.0
+    gap_m = np.hypot(found["x_m"][:, 0] - found["x_m"][:, 1], found["y_m"][:, 0] - found["y_m"][:, 1])
+    assert gap_m.min() > 3.0
+
+
+@pytest.mark.parametrize("kind, agents, steps, seeds", [("town", 24, 1000, 6), ("intersection", 16, 400, 10)])
+def test_no_rule_based_vehicles_collide_in_a_thousand_seconds_and_none_waits_for_ever(kind, agents, steps, seeds):
+    for seed in range(seeds):
+        scene = generate_scene(kind, seed=seed, agents=agents)
+        objects = scene.objects
+        x_m = objects.x_m.copy()
+        x_m[:, 0] += 2000.0  # the agent is away
+        batch = batch_of(replace(scene, objects=replace(objects, x_m=x_m)), agents_per_world=1, control=(0,),
+                         trial_steps=steps + 1, **IDM)
+        found = play(batch, steps)
+        assert not [pairs for step in range(steps) if (pairs := overlaps(found, step))], seed
+        waits = (found["speed_mps"][-400:] < 0.05) & found["present"][-400:].astype(bool)
+        assert not waits[:, 1:].all(axis=0).any(), seed
+
+
 def test_without_rule_based_vehicles_the_state_has_no_entry_for_them():
     scene = generate_scene("town", seed=2, agents=8)
-    sizes = {others: batch_of(scene, agents_per_world=2, others=others)._core.state["path_m"].shape[1]
-             for others in ("replay", "idm")}
-    assert sizes == {"replay": 0, "idm": 6}
+    for others, entries in (("replay", 0), ("idm", 6)):
+        state = batch_of(scene, agents_per_world=2, others=others)._core.state
+        assert {name: state[name].shape[1] for name in ("path_m", "arrival_step")} == {
+            "path_m": entries, "arrival_step": entries}

@@ -238,10 +238,12 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_programs(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
-        uint64_t path_bytes;
-        if (drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes)) {
+        uint64_t path_bytes, zone_bytes;
+        if (drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes) &&
+            drv_zones_create(&scene->paths, scene->width_m + drv_scene_rule_first(scene), arena, &scene->zones,
+                             &zone_bytes)) {
             fill_rule_based(scene);
-            scene->bytes += path_bytes;
+            scene->bytes += path_bytes + zone_bytes;
         } else {
             drv_scene_release(scene);
             scene = NULL;
@@ -267,7 +269,8 @@ void drv_scene_retain(drv_scene *scene) { atomic_fetch_add(&scene->references, 1
 
 void drv_scene_release(drv_scene *scene) {
     if (!scene || atomic_fetch_sub(&scene->references, 1) != 1) return;
-    drv_memory_release(scene->paths.point_start); /* the start of the block */
+    drv_memory_release(scene->paths.point_start); /* the starts of the blocks */
+    drv_memory_release(scene->zones.next);
     drv_memory_release(scene);
 }
 

@@ -7,6 +7,7 @@
 
 #include "drive.h"
 #include "math/grid.h"
+#include "scene/crossings.h"
 #include "scene/lanes.h"
 #include "scene/paths.h"
 
@@ -68,6 +69,7 @@ struct drv_scene {
     drv_segments edges;    /* those of road edges */
     drv_lanes lanes;       /* without arrays where the scene was created without a lane graph */
     drv_paths paths;       /* of the rule-based vehicles; in a block of their own */
+    drv_zones zones;       /* where these cross; in a block of their own */
 
     uint64_t bytes;
 };

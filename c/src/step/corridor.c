@@ -11,12 +11,17 @@
 static const float side_gap_m = 0.3f;
 /* How far a vehicle looks ahead: a time, and a distance that slow ones look ahead, too. */
 static const float look_ahead_s = 4.0f, least_look_ahead_m = 20.0f;
+/* For how long vehicles that follow no known path are forecast, the speed above which they are, and the largest cosine
+ * of the angle at which they cross. */
+static const float forecast_s = 3.0f, moving_mps = 0.5f, crossing_cos = 0.7f;
 
-drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float path_m, float speed_mps) {
+float drv_look_ahead_m(float speed_mps) { return drv_larger(least_look_ahead_m, look_ahead_s * speed_mps); }
+
+drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m) {
     const drv_paths *paths = &world->scene->paths;
     const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
     const int32_t start = paths->point_start[path], last = drv_path_points(paths, path) - 1;
-    const float length_m = drv_larger(least_look_ahead_m, look_ahead_s * speed_mps);
+    const float path_m = world->path_m[path];
     int32_t first = (int32_t)(path_m / drv_path_pitch_m);
     if (first > last) first = last;
     int32_t count = (int32_t)(length_m / drv_path_pitch_m) + 2;
@@ -96,4 +101,32 @@ bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int
     *out = (drv_lead){centre_m - radius_m - corridor->half_length_m,
                       drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
     return true;
+}
+
+bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_crossing *out) {
+    const float speed_mps = world->speed_mps[other], driven_m = forecast_s * speed_mps;
+    if (!(speed_mps > moving_mps)) return false;
+
+    /* the box that the other sweeps in that time */
+    const drv_paths *paths = &world->scene->paths;
+    const drv_point ahead = {world->cos_heading[other], world->sin_heading[other]};
+    const float half_length_m = 0.5f * world->scene->length_m[other];
+    const drv_box swept = {{world->x_m[other] + 0.5f * driven_m * ahead.x,
+                            world->y_m[other] + 0.5f * driven_m * ahead.y},
+                           ahead,
+                           half_length_m + 0.5f * driven_m,
+                           0.5f * world->scene->width_m[other]};
+    const int32_t found = first_overlap(paths, corridor, swept, swept.half_length_m + swept.half_width_m);
+    if (found < 0) return false;
+    const int32_t point = corridor->first + found;
+    const float turn_cos = ahead.x * paths->cos_heading[point] + ahead.y * paths->sin_heading[point];
+    if (fabsf(turn_cos) > crossing_cos) return false;
+
+    /* when its box is on the path there */
+    const float away_m = (paths->x_m[point] - world->x_m[other]) * ahead.x +
+                         (paths->y_m[point] - world->y_m[other]) * ahead.y;
+    const float half_m = half_length_m + corridor->half_width_m;
+    *out = (drv_crossing){corridor->first_m + (float)found * drv_path_pitch_m - corridor->half_length_m,
+                          drv_larger(0.0f, away_m - half_m) / speed_mps, (away_m + half_m) / speed_mps};
+    return out->gap_m > 0.0f && out->leave_s > 0.0f;
 }

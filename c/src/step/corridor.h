@@ -14,14 +14,23 @@ typedef struct drv_corridor {
     float half_width_m, half_length_m;
 } drv_corridor;
 
+/* A vehicle that crosses the path ahead. */
+typedef struct drv_crossing {
+    float gap_m;             /* along the path, from the front to where the other vehicle crosses */
+    float arrive_s, leave_s; /* when the other vehicle is there, if it goes straight on at its speed */
+} drv_crossing;
+
 /* A vehicle ahead. */
 typedef struct drv_lead {
     float gap_m;     /* along the path, from bumper to bumper; negative where they overlap */
     float speed_mps; /* along the path, at least 0 */
 } drv_lead;
 
-/* The corridor of a rule-based vehicle of speed `speed_mps`, at `path_m` of path number `path`. */
-DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float path_m, float speed_mps);
+/* How far a vehicle looks ahead. */
+DRV_STEP_API float drv_look_ahead_m(float speed_mps);
+
+/* The corridor ahead of a rule-based vehicle that follows path number `path`. */
+DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m);
 
 /* Writes the indices in `on_map` of the vehicles near a corridor, which is that of `vehicle`; returns their number. */
 DRV_STEP_API int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
@@ -30,5 +39,9 @@ DRV_STEP_API int32_t drv_corridor_near(const drv_world *world, const drv_on_map 
 /* Whether another vehicle is ahead in a corridor, and if so, where. */
 DRV_STEP_API bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other,
                                     drv_lead *out);
+
+/* Whether another vehicle, which is not ahead in a corridor, crosses it within the next seconds, and if so, where. */
+DRV_STEP_API bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor, int32_t other,
+                                        drv_crossing *out);
 
 #endif

@@ -5,9 +5,16 @@
 #include "step/corridor.h"
 #include "step/idm.h"
 #include "step/on_map.h"
+#include "step/right_of_way.h"
 
 /* Desired speed at which a path ends to stop there: a speed of 0 would divide by 0. */
 static const float least_desired_mps = 0.1f;
+/* A vehicle that is slower stands. */
+static const float resting_mps = 0.3f;
+/* Deceleration beyond which a vehicle does not stop for one that crosses its path, since that may brake as well. */
+static const float yielding_mps2 = 4.0f;
+/* Distance from a zone, beyond that for comfortable braking, at which a vehicle decides whether to enter it. */
+static const float least_gap_m = 2.0f;
 /* Free length ahead of and behind a vehicle that enters the map. */
 static const float entry_gap_m = 3.0f;
 
@@ -58,36 +65,105 @@ static float desired_speed(const drv_world *world, int32_t path, float ahead_m) 
     return between(paths->speed_mps, place_at(paths, path, world->path_m[path] + ahead_m));
 }
 
-/* The lowest of the accelerations that each vehicle ahead allows, and that the path allows. */
-static float planned_acceleration(const drv_world *world, drv_scratch *scratch, int32_t path, int32_t vehicle) {
-    const float speed_mps = world->speed_mps[vehicle], dt_s = world->scene->dt_s;
-    const drv_idm driver = drv_idm_default;
-    const float desired_mps = drv_larger(least_desired_mps, desired_speed(world, path, 0.0f));
-    float lowest_mps2 = drv_idm_acceleration_mps2(driver, speed_mps, desired_mps, INFINITY, 0.0f);
+/* The time in which a vehicle drives a distance at full acceleration. */
+static float time_s(float speed_mps, float distance_m) {
+    const float acceleration_mps2 = drv_idm_default.acceleration_mps2;
+    const float root = sqrtf(speed_mps * speed_mps + 2.0f * acceleration_mps2 * drv_larger(0.0f, distance_m));
+    return (root - speed_mps) / acceleration_mps2;
+}
 
-    /* vehicles ahead */
-    const drv_corridor corridor = drv_corridor_of(world, path, world->path_m[path], speed_mps);
-    const int32_t near = drv_corridor_near(world, &scratch->on_map, vehicle, &corridor, scratch->near);
+/* Whether a vehicle waits for one that crosses its path: the other comes before it has passed, and it comes before the
+ * other has. */
+static bool yields_to(const drv_crossing *crossing, float speed_mps, float length_m) {
+    return speed_mps * speed_mps <= 2.0f * yielding_mps2 * crossing->gap_m &&
+           time_s(speed_mps, crossing->gap_m) < crossing->leave_s &&
+           time_s(speed_mps, crossing->gap_m + length_m) > crossing->arrive_s;
+}
+
+/* A rule-based vehicle in the step that is planned. */
+typedef struct plan {
+    int32_t path, vehicle;
+    float speed_mps, desired_mps, length_m;
+    int32_t zone;            /* the zone near it; -1 if there is none */
+    float zone_gap_m;        /* to its start */
+    float acceleration_mps2; /* the lowest yet */
+    bool exit_is_free;       /* there is room for the vehicle behind the zone */
+} plan;
+
+/* Lowers the acceleration of a plan to what keeps a gap to something ahead. */
+static void keep_gap(plan *to, float gap_m, float lead_mps) {
+    const float allowed_mps2 = drv_idm_acceleration_mps2(drv_idm_default, to->speed_mps, to->desired_mps, gap_m,
+                                                         to->speed_mps - lead_mps);
+    to->acceleration_mps2 = drv_smaller(to->acceleration_mps2, allowed_mps2);
+}
+
+/* Keeps the gaps to all vehicles ahead and to those that cross the path. */
+static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, plan *to) {
+    const int32_t rule_first = drv_scene_rule_first(world->scene);
+    const int32_t rule_end = rule_first + world->scene->rule_based_count;
+    float room_m = 0.0f; /* from the front to where its rear would be behind the zone, and a gap ahead */
+    if (to->zone >= 0)
+        room_m = to->zone_gap_m + world->scene->zones.leave_m[to->zone] - world->scene->zones.enter_m[to->zone] +
+                 to->length_m + drv_idm_default.min_gap_m;
+    const drv_corridor corridor =
+        drv_corridor_of(world, to->path, drv_larger(drv_look_ahead_m(to->speed_mps), room_m + 0.5f * to->length_m));
+    const int32_t near = drv_corridor_near(world, &scratch->on_map, to->vehicle, &corridor, scratch->near);
     for (int32_t i = 0; i < near; i++) {
+        const int32_t other = scratch->on_map.vehicle[scratch->near[i]];
         drv_lead lead;
-        if (!drv_corridor_lead(world, &corridor, scratch->on_map.vehicle[scratch->near[i]], &lead)) continue;
-        lowest_mps2 = drv_smaller(lowest_mps2, drv_idm_acceleration_mps2(driver, speed_mps, desired_mps, lead.gap_m,
-                                                                         speed_mps - lead.speed_mps));
+        drv_crossing crossing;
+        if (drv_corridor_lead(world, &corridor, other, &lead)) {
+            keep_gap(to, lead.gap_m, lead.speed_mps);
+            const float stopping_m = lead.speed_mps * lead.speed_mps / (2.0f * drv_idm_default.braking_mps2);
+            if (lead.gap_m + stopping_m < room_m) to->exit_is_free = false;
+        } else if ((other < rule_first || other >= rule_end) &&
+                   drv_corridor_crossing(world, &corridor, other, &crossing) &&
+                   yields_to(&crossing, to->speed_mps, to->length_m)) {
+            keep_gap(to, crossing.gap_m, 0.0f);
+        }
     }
+}
+
+/* Stops at the start of a zone that another vehicle enters first, or behind which there is no room. A vehicle that
+ * could not go on gives its turn to those that can. */
+static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claims, plan *to) {
+    const bool can_stop = to->speed_mps * to->speed_mps <= 2.0f * yielding_mps2 * to->zone_gap_m;
+    const bool stands = to->speed_mps < resting_mps;
+    /* farther away, the vehicle ahead may still make room */
+    const float decides_m = least_gap_m + to->speed_mps * to->speed_mps / (2.0f * drv_idm_default.braking_mps2);
+    const bool is_full = !to->exit_is_free && can_stop && to->zone_gap_m <= decides_m;
+    const bool is_held = is_full || (stands && to->acceleration_mps2 <= 0.0f);
+    if (is_held && stands) world->arrival_step[to->path] = *world->clock_steps;
+    if (is_held || drv_has_to_wait(world, scratch->claims, claims, to->path, to->zone))
+        keep_gap(to, to->zone_gap_m, 0.0f);
+}
+
+/* The lowest of the accelerations that other vehicles and the path allow. */
+static float planned_acceleration(drv_world *world, drv_scratch *scratch, int32_t claims, int32_t path,
+                                  int32_t vehicle) {
+    const float speed_mps = world->speed_mps[vehicle], dt_s = world->scene->dt_s;
+    plan to = {.path = path, .vehicle = vehicle, .speed_mps = speed_mps, .length_m = world->scene->length_m[vehicle],
+               .desired_mps = drv_larger(least_desired_mps, desired_speed(world, path, 0.0f)),
+               .zone = world->arrival_step[path] >= 0 ? drv_zone_ahead(world, path) : -1, .exit_is_free = true};
+    if (to.zone >= 0) to.zone_gap_m = drv_zone_gap_m(world, path, to.zone);
+    to.acceleration_mps2 = drv_idm_acceleration_mps2(drv_idm_default, speed_mps, to.desired_mps, INFINITY, 0.0f);
+    react_to_vehicles(world, scratch, &to);
+    if (to.zone >= 0) give_way(world, scratch, claims, &to);
 
     /* the speed of the path where the step ends */
     const float allowed_mps = desired_speed(world, path, speed_mps * dt_s);
-    lowest_mps2 = drv_smaller(lowest_mps2, (allowed_mps - speed_mps) / dt_s);
-    return drv_larger(lowest_mps2, -driver.hardest_braking_mps2);
+    const float lowest_mps2 = drv_smaller(to.acceleration_mps2, (allowed_mps - speed_mps) / dt_s);
+    return drv_larger(lowest_mps2, -drv_idm_default.hardest_braking_mps2);
 }
 
 void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     const int32_t first = drv_scene_rule_first(world->scene);
     drv_on_map_list(world, scratch);
+    const int32_t claims = drv_claims_list(world, scratch->claims);
     for (int32_t path = 0; path < world->scene->rule_based_count; path++) {
         const int32_t vehicle = first + path;
         world->acceleration_mps2[vehicle] =
-            moves(world, vehicle) ? planned_acceleration(world, scratch, path, vehicle) : 0.0f;
+            moves(world, vehicle) ? planned_acceleration(world, scratch, claims, path, vehicle) : 0.0f;
     }
 }
 
@@ -98,7 +174,9 @@ static void move(drv_world *world, int32_t path, int32_t vehicle) {
     const float dt_s = world->scene->dt_s, length_m = drv_path_length_m(paths, path);
     const float speed_mps = drv_idm_next_speed_mps(world->speed_mps[vehicle], world->acceleration_mps2[vehicle], dt_s);
     world->speed_mps[vehicle] = speed_mps;
+    const int32_t zone = drv_zone_ahead(world, path);
     world->path_m[path] = drv_smaller(world->path_m[path] + speed_mps * dt_s, length_m);
+    if (drv_zone_ahead(world, path) != zone) world->arrival_step[path] = -1; /* it is inside now */
     put_on_path(world, path, vehicle);
     const bool stops_there = paths->speed_mps[paths->point_start[path + 1] - 1] == 0.0f;
     if (world->path_m[path] == length_m && !stops_there) world->present[vehicle] = 0;
@@ -150,5 +228,6 @@ void drv_rule_based_begin(drv_world *world) {
         world->speed_mps[vehicle] = has_path ? paths->start_speed_mps[path] : 0.0f;
         /* one without a path is where it starts, or never on the map */
         world->path_m[path] = has_path && paths->entry_step[path] > 0 ? -1.0f : 0.0f;
+        world->arrival_step[path] = -1;
     }
 }

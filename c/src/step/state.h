@@ -55,6 +55,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* rule-based vehicles; no entries where no scene has one */                                                     \
     X(float, "f4", path_m, DRV_RULE_BASED, "m along the path; -1 before the vehicle enters",                         \
       "trial_restart, traffic_plan")                                                                                 \
+    X(int32_t, "i4", arrival_step, DRV_RULE_BASED, "step at which it came near the crossing ahead; -1 not near",    \
+      "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
@@ -206,6 +208,16 @@ typedef struct drv_on_map {
     float *x_m, *y_m;
 } drv_on_map;
 
+/* A zone of a path that a rule-based vehicle is in or near. */
+typedef struct drv_claim {
+    int32_t path, zone;
+    float from_m; /* the part of the zone that matters begins here: what is behind the vehicle is free again */
+    int32_t step; /* when the vehicle came near; -1 if it is inside */
+} drv_claim;
+
+/* Most claims of a vehicle: one longer than the distance between zones may be in two, and near a third. */
+enum { DRV_CLAIMS = 3 };
+
 /* Scratch memory of one thread, with the number of entries. */
 typedef struct drv_scratch {
     float *distance2;       /* squared distances; max(segments, vehicles) + 2 * DRV_SIMD_PAD */
@@ -219,6 +231,7 @@ typedef struct drv_scratch {
     float *observation;     /* one observation vector */
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
     int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
+    drv_claim *claims;      /* DRV_CLAIMS per rule-based vehicle */
     uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
     int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */

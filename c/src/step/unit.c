@@ -28,6 +28,7 @@
 #include "step/proximity.c"
 #include "step/reward.c"
 #include "step/roads.c"
+#include "step/right_of_way.c"
 #include "step/rule_based.c"
 #include "step/signals.c"
 #include "step/sweep.c"

@@ -1,0 +1,132 @@
+/* Which rule-based vehicle goes first where paths cross? The one that came near first. */
+#include "step/right_of_way.h"
+
+#include "math/geometry.h"
+#include "math/vector.h"
+
+/* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
+static const float near_m = 10.0f, stopping_mps2 = 2.0f;
+/* Vehicles whose zones begin on one lane follow each other: the largest offset between these places, and the largest
+ * angle of 30 degrees. */
+static const float same_lane_m = 1.5f, same_place_m = 15.0f, same_lane_cos = 0.866f;
+
+static float half_length_m(const drv_world *world, int32_t path) {
+    return 0.5f * world->scene->length_m[drv_scene_rule_first(world->scene) + path];
+}
+
+/* The first zone of a path that does not end before `at_m`; -1 if there is none. */
+static int32_t zone_from(const drv_world *world, int32_t path, float at_m) {
+    const drv_paths *paths = &world->scene->paths;
+    const drv_zones *zones = &world->scene->zones;
+    const int32_t last = drv_path_points(paths, path) - 1;
+    int32_t point = at_m > 0.0f ? (int32_t)(at_m / drv_path_pitch_m) : 0;
+    if (point > last) point = last;
+    int32_t zone = zones->next[paths->point_start[path] + point];
+    while (zone >= 0 && zones->leave_m[zone] < at_m)
+        zone = zone + 1 < zones->count && zones->path[zone + 1] == path ? zone + 1 : -1;
+    return zone;
+}
+
+int32_t drv_zone_ahead(const drv_world *world, int32_t path) {
+    const drv_zones *zones = &world->scene->zones;
+    const float front_m = world->path_m[path] + half_length_m(world, path);
+    int32_t zone = zone_from(world, path, front_m);
+    if (zone >= 0 && zones->enter_m[zone] <= front_m)
+        zone = zone + 1 < zones->count && zones->path[zone + 1] == path ? zone + 1 : -1;
+    return zone;
+}
+
+float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone) {
+    return world->scene->zones.enter_m[zone] - world->path_m[path] - half_length_m(world, path);
+}
+
+int32_t drv_claims_list(drv_world *world, drv_claim *claims) {
+    const drv_scene *scene = world->scene;
+    const drv_zones *zones = &scene->zones;
+    int32_t count = 0;
+    for (int32_t path = 0; path < scene->rule_based_count; path++) {
+        const int32_t vehicle = drv_scene_rule_first(scene) + path;
+        if (!world->present[vehicle] || scene->controller[vehicle] != DRV_CONTROLLER_RULE) continue;
+
+        /* the zones that it is in */
+        const float half_m = half_length_m(world, path), front_m = world->path_m[path] + half_m;
+        const float rear_m = world->path_m[path] - half_m;
+        const int32_t ahead = drv_zone_ahead(world, path);
+        int32_t inside = zone_from(world, path, rear_m);
+        for (int32_t i = 0; i < DRV_CLAIMS - 1 && inside >= 0 && inside != ahead && zones->path[inside] == path;
+             i++, inside = inside + 1 < zones->count ? inside + 1 : -1)
+            claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]), -1};
+
+        /* the zone that it is near */
+        if (ahead < 0) continue;
+        const float speed_mps = world->speed_mps[vehicle];
+        const bool is_near =
+            zones->enter_m[ahead] - front_m <= near_m + speed_mps * speed_mps / (2.0f * stopping_mps2);
+        if (world->arrival_step[path] < 0 && is_near) world->arrival_step[path] = *world->clock_steps;
+        if (world->arrival_step[path] >= 0)
+            claims[count++] = (drv_claim){path, ahead, zones->enter_m[ahead], world->arrival_step[path]};
+    }
+    return count;
+}
+
+/* ---- pairs ---- */
+
+/* The point of a path at or before an arc length. */
+static int32_t point_at(const drv_paths *paths, int32_t path, float at_m) {
+    return paths->point_start[path] + (int32_t)(at_m / drv_path_pitch_m);
+}
+
+/* Whether two zones begin on one lane. */
+static bool on_one_lane(const drv_paths *paths, int32_t point, int32_t other) {
+    const float dx = paths->x_m[other] - paths->x_m[point], dy = paths->y_m[other] - paths->y_m[point];
+    const float cosine = paths->cos_heading[point], sine = paths->sin_heading[point];
+    const float turn_cos = paths->cos_heading[other] * cosine + paths->sin_heading[other] * sine;
+    return fabsf(dx * cosine + dy * sine) <= same_place_m && fabsf(dy * cosine - dx * sine) <= same_lane_m &&
+           turn_cos >= same_lane_cos;
+}
+
+/* Whether a point of a path is where a part of another one crosses it. */
+static bool point_crosses(const drv_paths *paths, int32_t point, int32_t first, int32_t last, float distance_m) {
+    const drv_floats x_m = drv_splat(paths->x_m[point]), y_m = drv_splat(paths->y_m[point]);
+    const drv_floats cosine = drv_splat(paths->cos_heading[point]), sine = drv_splat(paths->sin_heading[point]);
+    const drv_floats limit2 = drv_splat(distance_m * distance_m), limit_cos = drv_splat(drv_crossing_cos);
+    for (int32_t i = first; i <= last; i += DRV_WIDTH) {
+        const drv_floats dx = drv_load(paths->x_m + i) - x_m, dy = drv_load(paths->y_m + i) - y_m;
+        const drv_floats turn_cos =
+            drv_load(paths->cos_heading + i) * cosine + drv_load(paths->sin_heading + i) * sine;
+        const drv_ints crosses = drv_mask_le(dx * dx + dy * dy, limit2) & drv_mask_le(turn_cos, limit_cos);
+        uint32_t bits = drv_movemask_le((drv_floats)((drv_ints)drv_splat(-1.0f) & crosses), -1.0f);
+        if (last - i + 1 < DRV_WIDTH) bits &= ((uint32_t)1 << (last - i + 1)) - 1;
+        if (bits) return true;
+    }
+    return false;
+}
+
+/* Whether a vehicle on the rest of a claim's zone is in the way of one that goes through a zone. */
+static bool blocks(const drv_world *world, const drv_claim *claim, int32_t path, int32_t zone) {
+    const drv_scene *scene = world->scene;
+    const drv_paths *paths = &scene->paths;
+    const drv_zones *zones = &scene->zones;
+    const float *width_m = scene->width_m + drv_scene_rule_first(scene);
+    const float distance_m = drv_crossing_distance_m(width_m[path], width_m[claim->path]);
+    const float dx = zones->x_m[claim->zone] - zones->x_m[zone], dy = zones->y_m[claim->zone] - zones->y_m[zone];
+    const float reach_m = zones->radius_m[claim->zone] + zones->radius_m[zone] + distance_m;
+    if (dx * dx + dy * dy > reach_m * reach_m) return false;
+    const int32_t first = point_at(paths, path, zones->enter_m[zone]);
+    const int32_t last = point_at(paths, path, zones->leave_m[zone]);
+    const int32_t other_first = point_at(paths, claim->path, claim->from_m);
+    const int32_t other_last = point_at(paths, claim->path, zones->leave_m[claim->zone]);
+    if (on_one_lane(paths, first, point_at(paths, claim->path, zones->enter_m[claim->zone]))) return false;
+    for (int32_t point = first; point <= last; point++)
+        if (point_crosses(paths, point, other_first, other_last, distance_m)) return true;
+    return false;
+}
+
+bool drv_has_to_wait(const drv_world *world, const drv_claim *claims, int32_t count, int32_t path, int32_t zone) {
+    const int32_t step = world->arrival_step[path];
+    for (int32_t i = 0; i < count; i++) {
+        const bool earlier = claims[i].step < step || (claims[i].step == step && claims[i].path < path);
+        if (claims[i].path != path && earlier && blocks(world, &claims[i], path, zone)) return true;
+    }
+    return false;
+}
