@@ -45,10 +45,14 @@ typedef struct rollout {
 } rollout;
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
- * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and a vehicle
- * that follows the path of the log by rules. */
+ * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two vehicles
+ * that follow crossing logs by rules. */
 static drv_scene *make_scene(int32_t variant) {
+    enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;
+    float crossing_x_m[LOGS], crossing_y_m[LOGS], crossing_heading_rad[LOGS], crossing_vx_mps[LOGS];
+    float crossing_vy_mps[LOGS];
+    uint8_t crossing_valid[LOGS];
     make_small(&small);
     small.input.trial_steps = TRIAL_STEPS;
     small.goal_x_m[0] = 8.0f;
@@ -72,7 +76,24 @@ static drv_scene *make_scene(int32_t variant) {
         small.goal_y_m[0] = 0.5f;
         small.input.num_agents = SMALL_AGENTS - 1;
         small.input.log_replay_count = 0;
-        small.input.rule_based_count = SMALL_LOG_REPLAYS;
+        small.input.rule_based_count = 2;
+        for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
+            const int32_t other = SMALL_FRAMES + frame;
+            crossing_x_m[frame] = 60.0f + 4.0f * (float)frame;
+            crossing_y_m[frame] = crossing_heading_rad[frame] = crossing_vy_mps[frame] = 0.0f;
+            crossing_x_m[other] = 78.0f;
+            crossing_y_m[other] = 4.0f * (float)frame - 14.0f;
+            crossing_heading_rad[other] = 1.5707964f;
+            crossing_vx_mps[other] = 0.0f;
+            crossing_vx_mps[frame] = crossing_vy_mps[other] = 1.0f + (float)frame;
+            crossing_valid[frame] = crossing_valid[other] = 1;
+        }
+        small.input.log_x_m = crossing_x_m;
+        small.input.log_y_m = crossing_y_m;
+        small.input.log_heading_rad = crossing_heading_rad;
+        small.input.log_vx_mps = crossing_vx_mps;
+        small.input.log_vy_mps = crossing_vy_mps;
+        small.input.log_valid = crossing_valid;
     }
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];
