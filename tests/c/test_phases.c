@@ -45,8 +45,8 @@ typedef struct rollout {
 } rollout;
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
- * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two vehicles
- * that follow crossing logs by rules. */
+ * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
+ * vehicles that follow crossing logs by rules. */
 static drv_scene *make_scene(int32_t variant) {
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;

@@ -5,7 +5,7 @@
 #include "math/vector.h"
 
 /* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
-static const float near_m = 10.0f, stopping_mps2 = 2.0f;
+static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
 /* Vehicles whose zones begin on one lane follow each other: the largest offset between these places, and the largest
  * angle of 30 degrees. */
 static const float same_lane_m = 1.5f, same_place_m = 15.0f, same_lane_cos = 0.866f;
@@ -61,7 +61,7 @@ int32_t drv_claims_list(drv_world *world, drv_claim *claims) {
         if (ahead < 0) continue;
         const float speed_mps = world->speed_mps[vehicle];
         const bool is_near =
-            zones->enter_m[ahead] - front_m <= near_m + speed_mps * speed_mps / (2.0f * stopping_mps2);
+            zones->enter_m[ahead] - front_m <= stopping_margin_m + speed_mps * speed_mps / (2.0f * stopping_mps2);
         if (world->arrival_step[path] < 0 && is_near) world->arrival_step[path] = *world->clock_steps;
         if (world->arrival_step[path] >= 0)
             claims[count++] = (drv_claim){path, ahead, zones->enter_m[ahead], world->arrival_step[path]};
