@@ -136,3 +136,19 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ConfigError, match="knowledge is 'all'; it must be one of 'memory'"):
         optimal_scores(3, 3, "all")
     assert set(hidden_exit(2, 2, range(1)).optimal_scores) == set(KNOWLEDGE)
+
+
+@pytest.mark.parametrize("kind", ["index", "float32"])
+def test_a_config_without_slots_for_candidates_observes_none(kind):
+    """The scene has them all the same."""
+    task = hidden_exit(3, seeds=range(2))
+    config = task.config.replace(observation={"type": kind, "candidates": 0})
+    plain = [replace(scene, candidate_goals_m=scene.candidate_goals_m[:0]) for scene in task.scenes]
+    with Batch(task.scenes, num_worlds=8, config=config) as batch, Batch(plain, num_worlds=8, config=config) as without:
+        for one in (batch, without):
+            one.reset()
+            for _ in range(5):
+                one.step(np.full(8, 45))
+        assert batch.observations.shape == without.observations.shape
+        head = 7  # the features before those of the goal, which differs
+        assert (batch.observations[:, :head] == without.observations[:, :head]).all()

@@ -197,7 +197,7 @@ static const float *road_records(const drv_world *world, const drv_scratch *scra
 
 /* ---- candidate goals ---- */
 
-/* Selects all candidates of the scene: a batch has slots for all of them, or none. */
+/* Selects all candidates of the scene. A batch has slots for all of them, or none; then this is not called. */
 static drv_selection choose_candidates(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     (void)agent;
     const int32_t count = world->scene->candidate_count;
@@ -285,7 +285,8 @@ static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_sc
     float *head = (float *)(void *)out;
     write_head(world, agent, frame_of(world, agent), head);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
-        write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_offset_bytes));
+        if (layout->set[i].slots > 0)
+            write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_offset_bytes));
     scale_head(&layout->head, head);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, head + HEAD_COUNT);
     if (world->sizes.has_weights) drv_weights_observe(world, agent, head + layout->weights_at);
