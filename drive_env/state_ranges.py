@@ -79,6 +79,9 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     fastest_mps = max(config.dynamics.max_speed_mps, -config.dynamics.min_speed_mps)
     if "dx" in limits:  # displacements in 0.1 s, which no speed limits
         fastest_mps = math.hypot(limits["dx"], limits["dy"]) / 0.1
+    sets_pose = "heading" in limits  # `state`: no limit of the config applies to poses and speeds
+    if sets_pose:
+        fastest_mps = SPEED_LIMIT_MPS
     # The wheels that a curvature would need are not limited.
     steering_rad = math.pi / 2 if "curvature" in limits else config.dynamics.max_steering_rad
     distance_m = SUM_ROUNDING * trial_s * fastest_mps
@@ -87,6 +90,8 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
     shortest_m = SIZE_RANGE_M[0] / 2 * (config.hidden.wheelbase_factor or (1.0, 1.0))[0]
     turn_radps = SPEED_LIMIT_MPS * math.tan(config.dynamics.max_steering_rad) / shortest_m
+    if sets_pose:
+        turn_radps = max(turn_radps, math.pi / DT_RANGE_S[0])
     lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
     jerk_mps3 = 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]
     # No fact of a step that a term weighs exceeds the difference of two distances within the map.

@@ -3,6 +3,7 @@
 import io
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "
                      traffic_controls=True, on_offroad="stop", goal_radius_m=15.0,
                      dynamics={"max_acceleration_mps2": 20.0},
                      hidden={"steering_gain": (0.8, 1.2), "action_delay_steps": (0, 2)})
+
+
+NOT_HIDDEN = {"steering_gain": None, "action_delay_steps": None}
 
 
 def make(seed=3, scenes=SCENES, **options):
@@ -58,7 +62,8 @@ def through_a_file(state):
 @pytest.mark.parametrize("options", [
     {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation": {"type": "float16"}},
     {"observation": {"type": "index"}}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]},
-    {"others": "idm", "agents_per_world": 3}], ids=str)
+    {"others": "idm", "agents_per_world": 3},
+    {"dynamics": "state", "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
 @pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     batch = opened(steps, **options)
@@ -241,6 +246,27 @@ def test_the_state_of_other_worlds_is_refused():
                             (make(num_worlds=3), "it must be int64 of shape \\(27")):
         with pytest.raises(CallError, match=sentence):
             other.load_state_dict(state)
+
+
+@pytest.mark.parametrize("part, changed", [
+    ("candidate_goals_m", np.ones((2, 2), np.float32)),
+    ("controls", generate_scene("intersection", seed=1, agents=6, lights=True).controls)])
+def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed):
+    state = opened().state_dict()
+    other = make(scenes=[replace(SCENES[0], **{part: changed}), SCENES[1]])
+    with pytest.raises(CallError, match="is the hash of other scenes"):
+        other.load_state_dict(state)
+
+
+def test_a_batch_whose_actions_set_poses_takes_its_own_state():
+    """No limit of the config applies to what they set: here a speed of 0.9 of 200 m/s and half turns."""
+    batch = make(dynamics="state", action_type="continuous", hidden=NOT_HIDDEN, on_collision="ignore",
+                 on_offroad="ignore", on_goal="ignore", trial_steps=100)
+    batch.reset()
+    for step in range(50):
+        batch.actions[:] = [0.0, 0.0, -0.99 if step % 2 else 0.01, 0.9]
+        batch.step(batch.actions)
+    batch.load_state_dict(batch.state_dict())
 
 
 def test_a_step_in_flight_and_a_closed_batch_are_errors():
