@@ -47,7 +47,9 @@ static void add_lane(drv_world *world, int32_t agent) {
 }
 
 static void add_comfort(drv_world *world, int32_t agent) {
-    const bool brakes_hard = world->acceleration_mps2[agent] < -hard_braking_mps2;
+    const float acceleration_mps2 = world->acceleration_mps2[agent];
+    const float braking_mps2 = world->speed_mps[agent] < 0.0f ? acceleration_mps2 : -acceleration_mps2;
+    const bool brakes_hard = braking_mps2 > hard_braking_mps2;
     world->max_jerk_mps3[agent] = drv_larger(world->max_jerk_mps3[agent], world->jerk_mps3[agent]);
     world->hard_brakings[agent] += brakes_hard && !world->brakes_hard[agent];
     world->brakes_hard[agent] = brakes_hard;
