@@ -43,7 +43,7 @@ static int32_t offset_of(const drv_world *world, int32_t control) {
     const int32_t cycle = scene->control_phase_end[end - 1];
     const uint64_t bits =
         drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_LIGHTS, (uint32_t)junction);
-    return (own + (int32_t)drv_random_below(bits, (uint32_t)cycle)) % cycle;
+    return (int32_t)(((int64_t)own + drv_random_below(bits, (uint32_t)cycle)) % cycle);
 }
 
 /* ---- violations ---- */
@@ -58,7 +58,8 @@ static drv_point front_bumper(float x_m, float y_m, drv_point ahead, float half_
     return (drv_point){x_m + half_length_m * ahead.x, y_m + half_length_m * ahead.y};
 }
 
-/* A place relative to a stop line, in multiples of the line's length: beyond the line, and from its left end. */
+/* Where a point is relative to a stop line: metres beyond it, and metres along it from its left end, both times the
+ * line's length. */
 typedef struct line_place {
     float beyond, from_left;
 } line_place;
