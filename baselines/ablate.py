@@ -120,6 +120,8 @@ def main() -> None:
             chosen = {"scenes": scenes or None, "scene_count": scene_count}
             env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
             held_out = scenes_of(env, config.env.scene_count if first_seed is None else first_seed)
+            if len(held_out) < 2:
+                raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, for donors in another one")
             full = PolicyRunner(policy, torch_device, deterministic)
             runners = {name: (runner, env.drive) for name, runner in ablations(full).items()}
 

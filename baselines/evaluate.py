@@ -46,12 +46,15 @@ def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, 
                     episodes: int = 1) -> np.ndarray:
     """The trial records of `episodes` episodes of every scene; agents and scenes are numbered through all batches.
 
-    Each episode is that of a world of its own. In a batch the world w plays the scene w mod the number of its scenes,
-    up to a rotation.
+    Each episode is that of a world of its own. World w of a batch of n scenes plays scene (w + k) mod n, with a
+    constant k. A batch has two scenes or more if there are as many.
     """
-    records, agents, scenes_at_once = [], 0, max(WORLDS_AT_ONCE // episodes, 1)
-    for start in range(0, len(scenes), scenes_at_once):
-        chunk = scenes[start : start + scenes_at_once]
+    records, agents, scenes_at_once = [], 0, max(WORLDS_AT_ONCE // episodes, 2)
+    starts = list(range(0, len(scenes), scenes_at_once))
+    if len(starts) > 1 and starts[-1] == len(scenes) - 1:
+        starts.pop()  # the last batch would have one scene
+    for start, end in zip(starts, [*starts[1:], len(scenes)], strict=True):
+        chunk = scenes[start:end]
         # With consecutive world ids, "cycle" gives each scene to equally many worlds.
         ids = range(start * episodes, (start + len(chunk)) * episodes)
         with Batch(chunk, num_worlds=len(ids), config=replace(drive, scene_order="cycle"), seed=seed, threads=threads,
@@ -74,20 +77,6 @@ def first_episodes(batch: Batch, act: Act) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the records of later episodes are lost on purpose
         return batch.trial_records()
-
-
-def joined(reports: list[dict[str, MetricValue]]) -> dict[str, MetricValue]:
-    """One report from those of several batches: each metric is the mean over all agents; `trials` is the sum."""
-    return {name: _joined(name, [report[name] for report in reports]) for name in reports[0]}
-
-
-def _joined(name: str, figures: list[MetricValue]) -> MetricValue:
-    count = sum(figure.n for figure in figures)
-    if name == "trials":
-        return MetricValue(float(count), count)
-    if not count:
-        return MetricValue(float("nan"), 0)
-    return MetricValue(sum(figure.value * figure.n for figure in figures if figure.n) / count, count)
 
 
 def random_policy(seed: int) -> MakeAct:

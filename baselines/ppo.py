@@ -37,10 +37,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from drive_env import Batch
+from drive_env import Batch, join_metrics
 
 from .config import PPOConfig, TrainConfig
-from .evaluate import joined
 from .gae import advantages
 from .losses import Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
 from .policy.model import Policy
@@ -253,7 +252,7 @@ class Learner:
 
     def _env_metrics(self) -> dict[str, float]:
         """The env's metrics over this rank's worlds, each with the number of agents it is the mean of."""
-        return with_counts(joined([batch.metrics() for batch in self.collector.batches]))
+        return with_counts(join_metrics([batch.metrics() for batch in self.collector.batches]))
 
     def _times(self, agent_steps: int, env_steps: int, seconds: float) -> dict[str, float]:
         """Rates, and the share of each part in the time of the update."""

@@ -13,7 +13,7 @@ from .errors import (
     UnknownNameError)
 from .layout import Feature
 from .names import check_names
-from .reports import MetricValue
+from .reports import MetricValue, join_metrics
 from .roles import Frames, Roles, Signals
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
@@ -48,5 +48,5 @@ __all__ = [
     "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Frames",
     "HiddenConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
     "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene",
-    "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
+    "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

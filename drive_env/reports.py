@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
-from .errors import UnknownNameError
+from .errors import ArgumentError, UnknownNameError
 from .names import unknown_name
 from .native_batch import NativeBatch
 from .native_config import native_config
@@ -18,7 +19,7 @@ from .scenes import Report
 
 
 class MetricValue(NamedTuple):
-    """The value of a metric in a report: the mean over `n` agents, NaN while n is 0."""
+    """The value of a metric in a report, NaN while n is 0: a mean over `n` agents, or a quotient of two such means."""
 
     value: float
     n: int
@@ -69,6 +70,39 @@ def add_quotients(report: Metrics) -> None:
         above, below = report[dividend], report[divisor]
         report[name] = (MetricValue(lib.drv_quotient(factor, above.value, below.value), above.n) if below.value > 0
                         else MetricValue(math.nan, 0))
+
+
+def join_metrics(reports: Sequence[Mapping[str, MetricValue]]) -> dict[str, MetricValue]:
+    """One report from those of several batches of one config: each metric is the mean over the agents of all.
+
+    Args:
+        reports: at least one, of `Batch.metrics()`.
+
+    Returns:
+        The same metrics; `trials` is the sum, and quotients are quotients of the means over all.
+
+    Raises:
+        ArgumentError: there is no report, or they have different metrics.
+    """
+    if not reports:
+        raise ArgumentError("reports is empty; it must have at least one report")
+    for index, report in enumerate(reports):
+        if report.keys() != reports[0].keys():
+            other = min(report.keys() ^ reports[0].keys())
+            raise ArgumentError(f"reports[{index}] and reports[0] have different metrics, such as {other!r}; all must "
+                                "be of one config")
+    joined = Metrics({name: _joined(name, [report[name] for report in reports]) for name in reports[0]})
+    add_quotients(joined)
+    return joined
+
+
+def _joined(name: str, values: list[MetricValue]) -> MetricValue:
+    count = sum(value.n for value in values)
+    if name == "trials":
+        return MetricValue(float(count), count)
+    if not count:
+        return MetricValue(math.nan, 0)
+    return MetricValue(sum(value.value * value.n for value in values if value.n) / count, count)
 
 
 def _metric_value(core: NativeBatch, function, *arguments) -> MetricValue:

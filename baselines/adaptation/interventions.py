@@ -179,7 +179,8 @@ class Recorded:
 
 def recorded_pasts(batch: Batch, runner: PolicyRunner) -> list[Past]:
     """The pasts in the episodes that a batch is about to play, played in a copy of it."""
-    with copy.copy(batch) as twin:
+    devices = [runner.device] if runner.device.type == "cuda" else []
+    with copy.copy(batch) as twin, torch.random.fork_rng(devices):  # the run itself has the random numbers of `full`
         recorded = Recorded(twin, runner.device)
         first_episodes(twin, replace(runner, intervene=lambda _: recorded)(twin))
     return recorded.pasts

@@ -16,9 +16,9 @@ from still_town import still_town
 from baselines import evaluate as evaluation
 from baselines import ppo
 from baselines.config import EnvConfig
-from baselines.evaluate import PolicyRunner, evaluate, joined, random_policy
+from baselines.evaluate import PolicyRunner, evaluate, random_policy
 from baselines.rollout.batches import open_batches, scenes_of
-from drive_env import Batch, generate_scene, save_scene
+from drive_env import Batch, generate_scene, join_metrics, save_scene
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,7 +68,7 @@ def test_an_evaluation_counts_each_trial_once_however_short_the_shortest_log(tri
     assert whole["trials"] == (trials * sum(agents), trials * sum(agents))
     alone = [evaluate(full_throttle, [scene], drive) for scene in scenes]
     assert alone[0]["trial_length"].value == 1 < alone[1]["trial_length"].value
-    for name, figure in joined(alone).items():
+    for name, figure in join_metrics(alone).items():
         assert whole[name].n == figure.n, name
         assert whole[name].value == pytest.approx(figure.value, rel=1e-5, nan_ok=True), name
 

@@ -1,6 +1,7 @@
 """Which trials enter the metrics? All agents of a trial or none. And which names have the figures?"""
 
 import json
+import math
 import pickle
 
 import pytest
@@ -71,3 +72,27 @@ def test_a_report_is_a_dict_for_pickle_and_json():
     report = batch.metrics()
     assert isinstance(report, dict) and pickle.loads(pickle.dumps(report)).keys() == report.keys()
     assert json.loads(json.dumps(report)).keys() == report.keys()
+
+
+def test_joined_reports_have_the_means_of_all_agents_and_quotients_of_those():
+    """Three agents that drive 1 km for one goal each and one that drives 100 m for two have 5 goals in 3.1 km."""
+    value = lambda mean, n: drive_env.MetricValue(mean, n)
+    reports = [{"trials": value(n, n), "goal": value(goal, n), "distance_m": value(distance_m, n),
+                "infractions": value(0.0, n), "driving_time_s": value(50.0, n),
+                "distance_per_infraction_m": value(math.nan, 0), "goals_per_km": value(goal / distance_m * 1000, n),
+                "time_per_goal_s": value(50.0 / goal, n)}
+               for n, goal, distance_m in ((3, 1.0, 1000.0), (1, 2.0, 100.0))]
+    joined = drive_env.join_metrics(reports)
+    assert joined["trials"] == (4, 4) and joined["goal"] == (1.25, 4) and joined["distance_m"] == (775.0, 4)
+    assert joined["goals_per_km"] == (pytest.approx(5 / 3.1), 4)
+    assert joined["time_per_goal_s"] == (pytest.approx(200 / 5), 4)
+    assert joined["distance_per_infraction_m"].n == 0
+
+
+def test_reports_that_cannot_be_joined_are_refused():
+    one = {"goal": drive_env.MetricValue(1.0, 1)}
+    with pytest.raises(drive_env.ArgumentError, match="reports is empty; it must have at least one report"):
+        drive_env.join_metrics([])
+    with pytest.raises(drive_env.ArgumentError, match=r"reports\[1\] and reports\[0\] have different metrics, such as "
+                                                      "'score'; all must be of one config"):
+        drive_env.join_metrics([one, one | {"score": drive_env.MetricValue(1.0, 1)}])
