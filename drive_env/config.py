@@ -55,8 +55,8 @@ class ObservationConfig(Checked, group="observation"):
         0, "slots", "number of candidate goals in an observation: 0, or at least as many as every scene has",
         count(0, lib.DRV_CANDIDATE_LIMIT))
     goal_reveal_s: float | None = setting(
-        None, "s", "time before the end of a trial from which on the own goal is observed, to half a step; 0: never. "
-        "Where it is not, its features are 0", number(0.0, 1e5, none="always"))
+        None, "s", "the own goal is observed in the last `goal_reveal_s` of each trial, rounded to steps; 0: never. "
+        "Before, its features are 0", number(0.0, 1e5, none="always"))
     time_left: str = setting(
         "off", "", "whether `ego/time_left` is the share of the trial's steps that is left ('actor'), or 0 ('off')",
         choice("off", "actor"))

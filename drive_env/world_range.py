@@ -210,7 +210,8 @@ class WorldRange:
         """The hidden values in effect, by the names of `HiddenConfig`, (R,) float32 each; a copy.
 
         A parameter that does not vary has its value without variation: a gain or factor of 1, an offset or delay of 0,
-        the friction of the config. A `steering_gain` below 0 turns the vehicle to the other side.
+        the friction of the config. A `steering_gain` below 0 turns the vehicle to the other side. Not to be
+        read while a step is in flight.
         """
         shape, core = (self.num_agents, lib.DRV_HIDDEN_COUNT), self._core
         if core.state["hidden"].shape[1]:
@@ -222,7 +223,10 @@ class WorldRange:
 
     @property
     def reward_weights(self) -> npt.NDArray[np.float32]:
-        """(R, terms) float32, the weight of each reward term for each agent, in the order of `REWARD_TERMS`; a copy."""
+        """(R, terms) float32, the weight of each reward term for each agent, in the order of `REWARD_TERMS`; a copy.
+
+        A weight is a reward per unit of the term's fact (docs/config.md). Not to be read while a step is in flight.
+        """
         shape, drawn = (self.num_agents, lib.DRV_TERM_COUNT), self._core.state["reward_weight"]
         if drawn.shape[1]:
             return drawn[self.world_slice].reshape(shape).copy()
