@@ -111,3 +111,9 @@ def test_a_module_imports_lower_layers_alone(name):
 def test_a_circle_is_found():
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_no_two_test_modules_have_one_name():
+    """Pytest imports them by name alone: the second one would not be collected."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
