@@ -144,7 +144,7 @@ def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
         if role.rule_based_count:
             add(role.rule_based_count)
             add(role.scene.lanes)
-        if role.scene.controls is not None and role.scene.controls.count:
+        if role.scene.controls.count:
             add(role.scene.controls)
             add(role.signals)
         if len(role.scene.candidate_goals_m):

@@ -1,5 +1,6 @@
 /* Which vehicles are in the way of a rule-based vehicle? Those whose boxes overlap the corridor along its path. */
 #include "step/corridor.h"
+#include "step/vehicle_box.h"
 
 #include <math.h>
 
@@ -81,10 +82,7 @@ static int32_t first_overlap(const drv_paths *paths, const drv_corridor *corrido
 bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_lead *out) {
     const drv_scene *scene = world->scene;
     const drv_paths *paths = &scene->paths;
-    const drv_box box = {{world->x_m[other], world->y_m[other]},
-                         {world->cos_heading[other], world->sin_heading[other]},
-                         0.5f * scene->length_m[other],
-                         0.5f * scene->width_m[other]};
+    const drv_box box = drv_vehicle_box(world, other);
     const int32_t found = first_overlap(paths, corridor, box, scene->radius_m[other]);
     if (found < 0) return false;
 

@@ -11,6 +11,7 @@
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/sweep.h"
+#include "step/vehicle_box.h"
 
 static drv_sweep sweep_of(const drv_world *world, int32_t vehicle) {
     const drv_scene *scene = world->scene;
@@ -24,15 +25,8 @@ static drv_sweep sweep_of(const drv_world *world, int32_t vehicle) {
     };
 }
 
-static drv_box end_box(const drv_world *world, int32_t vehicle) {
-    return (drv_box){{world->x_m[vehicle], world->y_m[vehicle]},
-                     {world->cos_heading[vehicle], world->sin_heading[vehicle]},
-                     0.5f * world->scene->length_m[vehicle],
-                     0.5f * world->scene->width_m[vehicle]};
-}
-
 static drv_moving_box moving_box_of(const drv_world *world, int32_t vehicle) {
-    return (drv_moving_box){sweep_of(world, vehicle), end_box(world, vehicle)};
+    return (drv_moving_box){sweep_of(world, vehicle), drv_vehicle_box(world, vehicle)};
 }
 
 /* ---- contacts ---- */
@@ -195,7 +189,7 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         for (int32_t first = 0; first < all.on_map->count; first += 64)
             for (uint64_t near = overlapping_circles(all, all.on_map->index[agent], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
-                const bool overlaps = drv_boxes_overlap(own.end, end_box(world, vehicle));
+                const bool overlaps = drv_boxes_overlap(own.end, drv_vehicle_box(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
                 overlapping[vehicle / 64] |= (uint64_t)overlaps << (vehicle % 64);
             }

@@ -6,6 +6,7 @@
 
 #include "math/geometry.h"
 #include "step/lane.h"
+#include "step/vehicle_box.h"
 
 /* Slower than this, a vehicle stands. */
 static const float fault_standing_mps = 0.05f;
@@ -76,9 +77,7 @@ static bool bumper_touches(const drv_world *world, int32_t agent, int32_t vehicl
     const drv_box bumper = {{world->x_m[agent] + front_m * ahead.x - path.x,
                              world->y_m[agent] + front_m * ahead.y - path.y},
                             ahead, 0.0f, 0.5f * scene->width_m[agent]};
-    const drv_box other = {{world->x_m[vehicle], world->y_m[vehicle]}, ahead_of(world, vehicle),
-                           0.5f * scene->length_m[vehicle], 0.5f * scene->width_m[vehicle]};
-    return drv_swept_boxes_overlap(bumper, path, other);
+    return drv_swept_boxes_overlap(bumper, path, drv_vehicle_box(world, vehicle));
 }
 
 bool drv_fault_by_bumper(const drv_world *world, int32_t agent, int32_t vehicle) {

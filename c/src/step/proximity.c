@@ -7,16 +7,10 @@
 #include "math/geometry.h"
 #include "step/on_map.h"
 #include "step/phases.h"
+#include "step/vehicle_box.h"
 
 /* Slower than this, an agent stands and runs into nothing; published with nuPlan's metric. */
 static const float standing_mps = 0.005f;
-
-static drv_box proximity_box(const drv_world *world, int32_t vehicle) {
-    return (drv_box){{world->x_m[vehicle], world->y_m[vehicle]},
-                     {world->cos_heading[vehicle], world->sin_heading[vehicle]},
-                     0.5f * world->scene->length_m[vehicle],
-                     0.5f * world->scene->width_m[vehicle]};
-}
 
 /* The displacement of a vehicle within the horizon. */
 static drv_point displacement(const drv_world *world, int32_t vehicle) {
@@ -36,7 +30,7 @@ static bool is_past(const drv_world *world, int32_t agent, const drv_box *own, i
 
 static float time_to_collision(const drv_world *world, int32_t agent, const drv_on_map *on_map) {
     const drv_scene *scene = world->scene;
-    const drv_box own = proximity_box(world, agent);
+    const drv_box own = drv_vehicle_box(world, agent);
     const drv_point own_path = displacement(world, agent);
     float first = 1.0f; /* share of the horizon */
     for (int32_t i = 0; i < on_map->count; i++) {
@@ -51,14 +45,14 @@ static float time_to_collision(const drv_world *world, int32_t agent, const drv_
         if (drv_squared_distance_to_segment(centre, own.centre, end) > reach_m * reach_m) continue;
 
         if (is_past(world, agent, &own, vehicle)) continue;
-        first = drv_smaller(first, drv_swept_boxes_contact(own, relative, proximity_box(world, vehicle)));
+        first = drv_smaller(first, drv_swept_boxes_contact(own, relative, drv_vehicle_box(world, vehicle)));
     }
     return first * drv_collision_horizon_s;
 }
 
 float drv_proximity_gap(const drv_world *world, int32_t agent, const drv_scratch *scratch, float limit_m) {
     const drv_on_map *on_map = &scratch->on_map;
-    const drv_box own = proximity_box(world, agent);
+    const drv_box own = drv_vehicle_box(world, agent);
     float nearest_m = limit_m;
     for (int32_t i = 0; i < on_map->count; i++) {
         const int32_t vehicle = on_map->vehicle[i];
@@ -66,7 +60,7 @@ float drv_proximity_gap(const drv_world *world, int32_t agent, const drv_scratch
         const float reach_m = nearest_m + world->scene->radius_m[agent] + world->scene->radius_m[vehicle];
         const float dx = on_map->x_m[i] - own.centre.x, dy = on_map->y_m[i] - own.centre.y;
         if (dx * dx + dy * dy > reach_m * reach_m) continue;
-        nearest_m = drv_smaller(nearest_m, drv_boxes_distance(own, proximity_box(world, vehicle)));
+        nearest_m = drv_smaller(nearest_m, drv_boxes_distance(own, drv_vehicle_box(world, vehicle)));
     }
     return nearest_m;
 }

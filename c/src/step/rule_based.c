@@ -6,6 +6,7 @@
 #include "step/idm.h"
 #include "step/on_map.h"
 #include "step/right_of_way.h"
+#include "step/vehicle_box.h"
 
 /* Desired speed at which a path ends to stop there: a speed of 0 would divide by 0. */
 static const float least_desired_mps = 0.1f;
@@ -185,20 +186,14 @@ static void move(drv_world *world, int32_t path, int32_t vehicle) {
 /* Whether no vehicle on the map overlaps the box of one that enters, with a gap ahead of it and behind. */
 static bool place_is_free(const drv_world *world, int32_t vehicle) {
     const drv_scene *scene = world->scene;
-    const drv_box box = {{world->x_m[vehicle], world->y_m[vehicle]},
-                         {world->cos_heading[vehicle], world->sin_heading[vehicle]},
-                         0.5f * scene->length_m[vehicle] + entry_gap_m,
-                         0.5f * scene->width_m[vehicle]};
+    drv_box box = drv_vehicle_box(world, vehicle);
+    box.half_length_m += entry_gap_m;
     for (int32_t other = 0; other < scene->vehicle_count; other++) {
         if (!world->present[other] || other == vehicle) continue;
         const float dx_m = world->x_m[other] - box.centre.x, dy_m = world->y_m[other] - box.centre.y;
         const float reach_m = scene->radius_m[other] + scene->radius_m[vehicle] + entry_gap_m;
         if (dx_m * dx_m + dy_m * dy_m > reach_m * reach_m) continue;
-        const drv_box its = {{world->x_m[other], world->y_m[other]},
-                             {world->cos_heading[other], world->sin_heading[other]},
-                             0.5f * scene->length_m[other],
-                             0.5f * scene->width_m[other]};
-        if (drv_boxes_overlap(box, its)) return false;
+        if (drv_boxes_overlap(box, drv_vehicle_box(world, other))) return false;
     }
     return true;
 }
