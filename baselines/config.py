@@ -158,6 +158,9 @@ class PPOConfig(_Plain):
     """Ratios are clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5
     entropy_weight: float = 0.005
+    noise_correlation: float = 0.0
+    """Probability with which an agent keeps the noise by which it sampled its last action, within a trial: noise lasts
+    1 / (1 - p) steps on average (rollout/noise.py). 0: all noise is independent."""
     target_kl: float | None = None
     """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
     above it; None: never."""
@@ -178,6 +181,7 @@ class PPOConfig(_Plain):
         for name in ("gamma", "gae_lambda", "gamma_trial"):
             value = getattr(self, name)
             _check(name, value, value is None or 0 <= value <= 1, "from 0 to 1")
+        _check("noise_correlation", self.noise_correlation, 0 <= self.noise_correlation < 1, "from 0 to below 1")
         _check("target_kl", self.target_kl, self.target_kl is None or self.target_kl >= 0, "0 or more")
         for name in ("clip", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")

@@ -81,7 +81,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         # All ranks have the same weights, and from here on random numbers of their own.
         torch.manual_seed(run.seed + RANK_SEED_STRIDE * run.ranks.rank)
         collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps,
-                              keep_history=config.ppo.recompute_context)
+                              keep_history=config.ppo.recompute_context,
+                              noise_correlation=config.ppo.noise_correlation)
         learner = Learner(policy, optimizer, config.ppo, run.ranks, collector)
         run.begin(policy, optimizer, collector)
         while not run.done:

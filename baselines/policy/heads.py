@@ -34,7 +34,7 @@ class DiscreteHead(nn.Module):
 
     def __init__(self, width: int, sizes: list[int]):
         super().__init__()
-        self.sizes, self.components = sizes, len(sizes)
+        self.sizes, self.components, self.noise_size = sizes, len(sizes), sum(sizes)
         self.linear = nn.Linear(width, sum(sizes))
         self.embeddings = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
         for embedding in self.embeddings:
@@ -46,10 +46,17 @@ class DiscreteHead(nn.Module):
         logits = self.linear(features.float()).split(self.sizes, -1)
         return torch.cat([part.log_softmax(-1) for part in logits], -1)
 
-    def sample(self, logits: Tensor) -> Tensor:
-        """By the Gumbel-max trick, without host synchronisation or checks: entries of waiting agents may be NaN."""
-        noise = -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
-        return self.mode(logits + noise)
+    def noise(self, logits: Tensor) -> Tensor:
+        """Independent noise, shaped like the logits, from the Gumbel distribution."""
+        return -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
+
+    def sample(self, logits: Tensor, noise: Tensor | None = None) -> Tensor:
+        """By the Gumbel-max trick, without host synchronisation or checks: entries of waiting agents may be NaN.
+
+        Args:
+            noise: of `noise`; None: drawn here.
+        """
+        return self.mode(logits + (self.noise(logits) if noise is None else noise))
 
     def mode(self, logits: Tensor) -> Tensor:
         return torch.stack([part.argmax(-1) for part in logits.split(self.sizes, -1)], -1)
@@ -79,7 +86,8 @@ class GaussianHead(nn.Module):
 
     def __init__(self, width: int, components: int, low: float, high: float):
         super().__init__()
-        self.components, self.low, self.high = components, low, high
+        self.components = self.noise_size = components
+        self.low, self.high = low, high
         self.linear = nn.Linear(width, components)
         self.log_std = nn.Parameter(torch.full((components,), -0.5))
         self.embedding = nn.Linear(components, width, bias=False)
@@ -91,9 +99,14 @@ class GaussianHead(nn.Module):
         mean = self.linear(features.float())
         return torch.cat([mean, self.log_std.float().expand_as(mean)], -1)
 
-    def sample(self, parameters: Tensor) -> Tensor:
+    def noise(self, parameters: Tensor) -> Tensor:
+        """(..., components) independent noise from the standard normal distribution."""
+        return torch.randn_like(parameters.chunk(2, -1)[0])
+
+    def sample(self, parameters: Tensor, noise: Tensor | None = None) -> Tensor:
+        """The mean plus `noise`, which is drawn here if it is None, in standard deviations."""
         mean, log_std = parameters.chunk(2, -1)
-        return mean + torch.randn_like(mean) * log_std.exp()
+        return mean + (self.noise(parameters) if noise is None else noise) * log_std.exp()
 
     def mode(self, parameters: Tensor) -> Tensor:
         return parameters.chunk(2, -1)[0]

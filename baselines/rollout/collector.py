@@ -12,6 +12,7 @@ from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .device_buffers import DeviceBuffers
 from .env_group import EnvGroup
+from .noise import CorrelatedNoise
 from .recomputation import ObservationHistory
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -26,16 +27,18 @@ class Collector:
         policy: on the device. rollout_steps: of a rollout.
         staggered: start the first trials at different ages, so that time limits are spread over steps.
         keep_history: store what `recompute_context` needs.
+        noise_correlation: of the noise by which consecutive actions of an agent are sampled (noise.py).
 
     Raises:
         ValueError: a batch has another `restart`.
     """
 
     def __init__(self, batches: list[Batch], device_buffers: list[DeviceBuffers], policy: Policy, rollout_steps: int,
-                 staggered: bool = True, keep_history: bool = False):
+                 staggered: bool = True, keep_history: bool = False, noise_correlation: float = 0.0):
         # The KV cache and the buffer of all agents.
         device, observations = device_buffers[0].device, device_buffers[0].arrays["observations"]
         self.batches, self.policy, self.rollout_steps = batches, policy, rollout_steps
+        self.noise_correlation = noise_correlation
         num_agents = sum(batch.num_agents for batch in batches)
         self.cache = policy.make_cache(num_agents, rollout_steps, device)
         self.buffer = RolloutBuffer.empty(num_agents, rollout_steps, observations, policy.actor.components,
@@ -53,8 +56,10 @@ class Collector:
             buffers.upload()
             agents = slice(start, start + batch.num_agents)
             start += batch.num_agents
+            noise = CorrelatedNoise(noise_correlation, batch.num_agents, policy.actor.noise_size,
+                                    device) if noise_correlation else None
             self.groups.append(EnvGroup(batch, buffers, policy, self.cache.select(agents), self.buffer.select(agents),
-                                        ages))
+                                        ages, noise))
         for group in self.groups:
             group.capture()
 
@@ -108,12 +113,14 @@ class Collector:
             tensor.copy_(state[name])
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The state outside the batches: KV cache, history, previous actions and clocks."""
+        """The state outside the batches: KV cache, history, previous actions, clocks and correlated noise."""
         cache = {f"cache.{name}": getattr(self.cache, name) for name in ("keys", "values", "written", "position")}
         history = {f"history.{name}": getattr(self.history, name) for name in ("observations", "previous_actions")
                    if self.history}
-        return cache | history | {f"group{index}.{name}": getattr(group, name)
-                                  for index, group in enumerate(self.groups) for name in ("previous_actions", "clock")}
+        groups = {f"group{index}.{name}": getattr(group, name) for index, group in enumerate(self.groups)
+                  for name in ("previous_actions", "clock")}
+        noise = {f"group{index}.noise": group.noise.current for index, group in enumerate(self.groups) if group.noise}
+        return cache | history | groups | noise
 
 
 def staggered_ages(batch: Batch) -> np.ndarray:

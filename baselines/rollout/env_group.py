@@ -18,6 +18,7 @@ from ..policy.kv_cache import KVCache
 from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .device_buffers import DeviceBuffers
+from .noise import CorrelatedNoise
 
 WARM_UP_RUNS = 3
 """Runs before a capture, in which libraries initialise and kernels are compiled."""
@@ -59,12 +60,13 @@ class EnvGroup:
     Args:
         batch: just reset. device_buffers: of the batch. cache, buffer: views of this batch's agents.
         ages: (W,) steps that have passed on the clocks of the first trials.
+        noise: of these agents; None: independent in every step.
     """
 
     def __init__(self, batch: Batch, device_buffers: DeviceBuffers, policy: Policy, cache: KVCache,
-                 buffer: RolloutBuffer, ages: np.ndarray):
+                 buffer: RolloutBuffer, ages: np.ndarray, noise: CorrelatedNoise | None = None):
         self.batch, self.device_buffers, self.policy = batch, device_buffers, policy
-        self.cache, self.buffer = cache, buffer
+        self.cache, self.buffer, self.noise = cache, buffer, noise
         device, agents = device_buffers.device, batch.num_agents
         self.previous_actions = torch.zeros(agents, policy.actor.components, dtype=policy.actor.dtype, device=device)
         self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
@@ -78,7 +80,7 @@ class EnvGroup:
     def capture(self) -> None:
         """Replaces `infer` and `store` by captured graphs, on a GPU."""
         state = [self.cache.written, self.cache.position, self.previous_actions, self.clock, self.step_index,
-                 self.restarts_next]
+                 self.restarts_next, *([self.noise.current] if self.noise else [])]
         self.infer, self.store = (CapturedFunction(run, self.device_buffers.device, state)
                                   for run in (self._infer, self._store))
 
@@ -98,7 +100,10 @@ class EnvGroup:
                     trial_index=arrays["trial_index"], previous_actions=self.previous_actions, steps_left=steps_left)
         self.restarts_next.copy_(arrays["trial_ended"])
         parameters, values = policy.step(arrays["observations"], self.previous_actions, valid_token, self.cache)
-        actions = policy.actor.sample(parameters)
+        noise = policy.actor.noise(parameters)
+        if self.noise:
+            noise = self.noise.advance(noise, starts=arrays["first"] | (self.clock == 0))
+        actions = policy.actor.sample(parameters, noise)
         self._write(actions=actions, log_probs=policy.actor.log_prob(parameters, actions), values=values)
         self.previous_actions.copy_(torch.where(valid_token[:, None], actions, self.previous_actions))
         self.device_buffers.actions.copy_(policy.actor.to_env(actions))

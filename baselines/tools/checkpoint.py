@@ -258,6 +258,7 @@ def _check_settings(path: Path, found: Mapping[str, Any], collector: Collector) 
     for name, was, now in (
             ("ppo.rollout_steps", then.rollout_steps, collector.rollout_steps),
             ("ppo.recompute_context", then.recompute_context, collector.history is not None),
+            ("ppo.noise_correlation", then.noise_correlation, collector.noise_correlation),
             ("run.precision", found["precision"], collector.policy.precision)):
         if was != now:
             raise _unequal(path, name, was, now)

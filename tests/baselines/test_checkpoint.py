@@ -45,7 +45,7 @@ def test_the_file_describes_inputs_and_outputs(run):
 def test_resuming_continues_bit_for_bit(tmp_path):
     """Four updates in one run, or two, everything loaded again, and two more."""
     steps = 4 * 36 * 16  # four updates or more
-    ppo = {"agent_steps": steps, "anneal": False, "recompute_context": True}
+    ppo = {"agent_steps": steps, "anneal": False, "recompute_context": True, "noise_correlation": 0.8}
     whole = train(tiny_config(tmp_path / "whole", ppo=ppo))
     half = tiny_config(tmp_path / "half", ppo=ppo | {"agent_steps": steps // 2})
     train(half)
@@ -64,6 +64,7 @@ def test_resuming_continues_bit_for_bit(tmp_path):
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to resume they must be equal"),
     ({"ppo": {"rollout_steps": 8}}, "has ppo.rollout_steps 16, this config 8; to resume they must be equal$"),
     ({"ppo": {"recompute_context": True}}, "has ppo.recompute_context False, this config True; to resume they must be"),
+    ({"ppo": {"noise_correlation": 0.5}}, "has ppo.noise_correlation 0.0, this config 0.5; to resume they must be"),
     ({"run": {"precision": "bfloat16"}}, "has run.precision 'float32', this config 'bfloat16'; to resume they must be"),
     ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to resume they must be equal")])
 def test_a_config_that_cannot_resume_is_an_error(run, parts, sentence):

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import BUSY, TINY, make_policy, tiny_config
+from test_noise import CORRELATION, assert_noise_is_kept_within_trials_alone
 from test_parity import gaps
 
 from baselines.policy import attention
@@ -158,13 +159,13 @@ def test_the_segment_kernels_are_bit_equal_each_time(shape):
     assert all(torch.equal(one, other) for one, other in zip(once, again))
 
 
-def gpu_collector(env, model=TINY, precision="float32", compiled=False):
+def gpu_collector(env, model=TINY, precision="float32", compiled=False, **options):
     alone = Ranks(0, 1, torch.device("cuda"))
     batches, device_buffers = open_batches(env, scenes_of(env), alone, 1)
     policy = make_policy(batches[0], model, precision).to("cuda")
     if compiled:
         policy.compile_parts()
-    return Collector(batches, device_buffers, policy, 16)
+    return Collector(batches, device_buffers, policy, 16, **options)
 
 
 @on_gpu
@@ -176,6 +177,11 @@ def test_training_equals_rollout_by_a_captured_graph(precision, limit, compiled,
     model = replace(TINY, width=64, object_width=32)
     ratio_gap, value_gap, kl = gaps(gpu_collector(env, model, precision, compiled), 6)
     assert ratio_gap < limit and value_gap < limit and kl < 1e-3
+
+
+@on_gpu
+def test_a_captured_graph_keeps_noise_within_trials_alone():
+    assert_noise_is_kept_within_trials_alone(gpu_collector(BUSY, noise_correlation=CORRELATION))
 
 
 @on_gpu

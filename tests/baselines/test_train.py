@@ -165,7 +165,7 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
 @pytest.mark.parametrize("parts", [
     {"ppo": {"credit": "stop", "target_kl": 0.01}}, {"ppo": {"credit": "per_trial", "gamma_trial": 1.0}},
     {"model": {"memory": "none"}}, {"model": {"critic": "separate"}},
-    {"env": {"drive": BUSY.drive.replace(action_type="continuous")}},
+    {"env": {"drive": BUSY.drive.replace(action_type="continuous")}, "ppo": {"noise_correlation": 0.5}},
     {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", observation={"time_left": "actor"}),
              "env_groups": 2}},
     {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation={"type": "float16"})}},
@@ -188,6 +188,8 @@ def test_every_switch_trains(tmp_path, parts):
     (lambda: EnvConfig(threads=-1), "threads is -1; it must be 0 or more"),
     (lambda: PPOConfig(gamma=1.5), "gamma is 1.5; it must be from 0 to 1"),
     (lambda: PPOConfig(clip=0.0), "clip is 0.0; it must be above 0"),
+    (lambda: PPOConfig(noise_correlation=1.0), "noise_correlation is 1.0; it must be from 0 to below 1"),
+    (lambda: PPOConfig(noise_correlation=-0.1), "noise_correlation is -0.1; it must be from 0 to below 1"),
     (lambda: RunConfig(minutes=0.0), "minutes is 0.0; it must be above 0"),
     (lambda: RunConfig(seed=-1), "seed is -1; it must be from 0 to 9223372036854775807"),
     (lambda: RunConfig(seed=2**63), "seed is 9223372036854775808; it must be from 0 to 9223372036854775807"),
