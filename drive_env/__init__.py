@@ -8,6 +8,7 @@ from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
 from .batch import OUTCOMES, REWARD_TERMS, Batch
 from .config import DriveConfig, DynamicsConfig, HiddenConfig, ObservationConfig, RewardConfig, RewardRanges
+from .dict_observation import DictObservation
 from .errors import (
     ActionError, ArgumentError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError,
     UnknownNameError)
@@ -45,8 +46,9 @@ else:  # hidden from type checkers, which would accept every name otherwise
 
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
-    "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature", "Frames",
-    "HiddenConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
-    "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names", "generate_scene",
-    "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
+    "DictObservation", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature",
+    "Frames", "HiddenConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig",
+    "RewardRanges", "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names",
+    "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
+    "trial_metrics",
 ]

@@ -17,7 +17,7 @@ LAYERS = (
     ("scenes",),
     ("roles",),
     ("expert_actions", "native"),
-    ("action_space", "index_observations", "layout", "native_batch", "routes", "spaces"),
+    ("action_space", "dict_observation", "index_observations", "layout", "native_batch", "routes", "spaces"),
     ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
     ("drivers", "tasks"),

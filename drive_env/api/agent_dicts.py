@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..batch import OUTCOMES, Batch
 from ..binding import lib
 from .infos import add_reward_terms, info_of
+from .observation_form import Observation, ObservationForm
 
 
 class AgentDicts:
@@ -23,6 +24,7 @@ class AgentDicts:
     Args:
         batch: a one-world batch.
         names: the name of each of its agents.
+        form: the form of observations.
         copy: whether observations are copies.
         finished: "leave", or "wait": agents that are done stay until the episode ends, and their flags are raised then.
 
@@ -32,8 +34,8 @@ class AgentDicts:
         flagged: (agents,) bool, agents whose termination is deferred by "wait".
     """
 
-    def __init__(self, batch: Batch, names: list[str], copy: bool, finished: str) -> None:
-        self._batch, self._names, self._copy, self._finished = batch, names, copy, finished
+    def __init__(self, batch: Batch, names: list[str], form: ObservationForm, copy: bool, finished: str) -> None:
+        self._batch, self._names, self._form, self._copy, self._finished = batch, names, form, copy, finished
         self._views = list(batch.observations)
         self._templates = _InfoTemplates()
         self._codes: bytes | None = None
@@ -49,7 +51,7 @@ class AgentDicts:
         Args:
             stays: (agents,) bool.
         """
-        self.indices = np.flatnonzero(stays)
+        self.indices, self._stays = np.flatnonzero(stays), stays
         self.agents = list(compress(self._names, stays))
         self._all = len(self.indices) == len(stays)
         self._codes = None
@@ -83,12 +85,15 @@ class AgentDicts:
             self.keep(self._staying)
         return returned
 
-    def observations(self) -> dict[str, npt.NDArray[Any]]:
-        """The observation of each agent, (observation size,)."""
-        if not self._copy:
+    def observations(self) -> dict[str, Observation]:
+        """The observation of each agent, (observation size,) or a dict."""
+        if not self._copy and self._form.is_flat:
             return self._all_views.copy()
         observations = self._batch.observations
-        return dict(zip(self.agents, observations.copy() if self._all else observations[self.indices]))
+        if not self._copy:
+            return dict(zip(self.agents, compress(self._form.of_each(observations), self._stays)))
+        chosen = observations.copy() if self._all else observations[self.indices]
+        return dict(zip(self.agents, self._form.of_each(chosen)))
 
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""

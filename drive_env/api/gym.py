@@ -20,11 +20,12 @@ from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
 from .infos import INFO_CHANNELS, INFO_FLAGS, add_reward_terms
+from .observation_form import Observation, ObservationForm
 from .one_agent import one_agent_config, open_episodes, reset_mask_of, seeds_of_envs
 
 __all__ = ["DriveEnv", "DriveVectorEnv"]
 
-class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
+class DriveEnv(gymnasium.Env[Observation, Any]):
     """One agent in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
 
     An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
@@ -37,6 +38,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
             do.
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -45,25 +47,26 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
     @named_arguments
-    def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None
-                 ) -> None:
+    def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
+                 dict_observations: bool = False) -> None:
         config = one_agent_config(config)
         self.batch = Batch(scenes, num_worlds=1, config=config, seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
-        self.observation_space = self.batch.single_observation_space
+        self._form = ObservationForm(self.batch, dict_observations)
+        self.observation_space = self._form.space
         self.action_space = self.batch.single_action_space
         self._was_reset = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+              ) -> tuple[Observation, dict[str, Any]]:
         """Opens an episode: the first one of `seed`, or, without a seed, the env's next one. `options` are not used.
 
         After `close` it opens the env again, with a fresh seed unless one is passed.
 
         Returns:
-            The observation, (observation size,), and the info.
+            The observation, (observation size,) or a dict, and the info.
 
         Raises:
             ConfigError: the seed is not a whole number from 0 to 2**64 - 1.
@@ -77,16 +80,16 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         super().reset(seed=seed)
         if self.render_mode == "human":
             self.render()
-        return self.batch.observations[0].copy(), self._info()
+        return self._observation(), self._info()
 
-    def step(self, action: npt.ArrayLike) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """One step.
 
         Args:
             action: in `action_space`; not read if the step is a restart.
 
         Returns:
-            observation, (observation size,); reward; terminated; truncated; info.
+            observation, (observation size,) or a dict; reward; terminated; truncated; info.
 
         Raises:
             ActionError: the action has the wrong shape, is not finite or is out of range. The world has not advanced.
@@ -102,8 +105,11 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         batch.step(found[None])
         if self.render_mode == "human":
             self.render()
-        return (batch.observations[0].copy(), float(batch.rewards[0]), bool(batch.terminations[0]),
-                bool(batch.truncations[0]), self._info())
+        return (self._observation(), float(batch.rewards[0]), bool(batch.terminations[0]), bool(batch.truncations[0]),
+                self._info())
+
+    def _observation(self) -> Observation:
+        return self._form.of(self.batch.observations[0].copy())
 
     def _info(self) -> dict:
         info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
@@ -125,7 +131,7 @@ class DriveEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         self.batch.close()
 
 
-class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
+class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """Many worlds with one agent each as a Gymnasium `VectorEnv`, on one multi-threaded `Batch`.
 
     After `reset(seed=s)` sub-environment i equals, bit for bit, a `DriveEnv` after `reset(seed=s + i)`. Observations
@@ -145,6 +151,7 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         copy: whether observations are copies; with False they are views that the next call overwrites.
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -153,7 +160,8 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
     @named_arguments
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
-                 render_mode: str | None = None, max_episode_steps: None = None) -> None:
+                 render_mode: str | None = None, max_episode_steps: None = None, dict_observations: bool = False
+                 ) -> None:
         # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
@@ -181,14 +189,15 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         # What Gymnasium reads of a vector env.
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.roles[0].dt_s)),
                          "autoreset_mode": mode}
-        self.single_observation_space = self.batch.single_observation_space
+        self._form = ObservationForm(self.batch, dict_observations)
+        self.single_observation_space = self._form.space
         self.single_action_space = self.batch.single_action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._was_reset = False
 
     def reset(self, *, seed: SupportsIndex | Sequence[SupportsIndex | None] | npt.NDArray[Any] | None = None,
-              options: dict[str, Any] | None = None) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+              options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Opens an episode in every sub-environment, or in those of `options["reset_mask"]`.
 
         Args:
@@ -213,15 +222,15 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         return self._observations(), self._infos(chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[
-            npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+            Observation, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         """One step of every sub-environment.
 
         Args:
             actions: (num_envs, ...), one for each sub-environment.
 
         Returns:
-            observations, (num_envs, observation size); rewards, (num_envs,) float64; terminations and
-            truncations, (num_envs,) bool; infos.
+            observations, (num_envs, observation size) or a dict of arrays; rewards, (num_envs,) float64; terminations
+            and truncations, (num_envs,) bool; infos.
 
         Raises:
             ActionError: an action has the wrong shape, is not finite or is out of range. No world has advanced.
@@ -236,15 +245,15 @@ class DriveVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
             return self._observations(), rewards, terminations, truncations, self._infos(np.ones(self.num_envs, bool))
         final_obs = np.full(self.num_envs, None, dtype=object)
         for env in np.flatnonzero(done):
-            final_obs[env] = batch.observations[env].copy()
+            final_obs[env] = self._form.of(batch.observations[env].copy())
         final = {"final_obs": final_obs, "_final_obs": done.copy(),
                  "final_info": self._infos(done), "_final_info": done.copy()}
         batch.reset(worlds=done)
         infos = self._infos(np.ones(self.num_envs, bool))
         return self._observations(), rewards, terminations, truncations, infos | final
 
-    def _observations(self) -> np.ndarray:
-        return self.batch.observations.copy() if self.copy else self.batch.observations
+    def _observations(self) -> Observation:
+        return self._form.of(self.batch.observations.copy() if self.copy else self.batch.observations)
 
     def _infos(self, mask: np.ndarray) -> dict:
         """One array per key, and in `_key` the mask of the sub-environments that it holds for, as in any `VectorEnv`.

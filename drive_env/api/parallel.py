@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from copy import deepcopy as copy_of
 from functools import cached_property
 from typing import Any, SupportsIndex
 
@@ -24,35 +25,39 @@ from ..scenes import Scenes
 from ..spaces import action_space, observation_space
 from .agent_actions import AgentActions
 from .agent_dicts import AgentDicts
+from .observation_form import Observation, ObservationForm
 
 
 @named_arguments
 def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-                 finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> DriveParallelEnv:
+                 finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
+                 dict_observations: bool = False) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
     Args:
-        scenes, config, render_mode, finished, copy: as for `DriveParallelEnv`.
+        scenes, config, render_mode, finished, copy, dict_observations: as for `DriveParallelEnv`.
         max_cycles: PettingZoo's name for the driving steps of an episode of one trial, `config.trial_steps`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
-    return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy)
+    return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy,
+                            dict_observations)
 
 
 @named_arguments
 def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-            finished: str = "leave", copy: bool = True, max_cycles: int | None = None) -> AECEnv:
+            finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
+            dict_observations: bool = False) -> AECEnv:
     """`parallel_env` in PettingZoo's AEC API: agents act in turn, and the world advances once all have acted.
 
     Args:
-        scenes, config, render_mode, finished, copy, max_cycles: as for `parallel_env`.
+        scenes, config, render_mode, finished, copy, max_cycles, dict_observations: as for `parallel_env`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
-    return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles))
+    return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles, dict_observations))
 
 
 env = aec_env
@@ -90,6 +95,7 @@ class DriveParallelEnv(ParallelEnv):
         finished: "leave", or "wait": agents that are done stay until the episode ends for all, and their flags are
             raised then, for libraries that need a constant set of agents.
         copy: whether observations are copies; with False they are views that the next call overwrites.
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -99,7 +105,7 @@ class DriveParallelEnv(ParallelEnv):
 
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-                 finished: str = "leave", copy: bool = True) -> None:
+                 finished: str = "leave", copy: bool = True, dict_observations: bool = False) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {value_text(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
@@ -112,9 +118,9 @@ class DriveParallelEnv(ParallelEnv):
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.possible_agents: list[str] = [f"agent_{index}" for index in range(self.batch.agents_per_world)]
         self.agents: list[str] = []
-        config, size = self.batch.config, self.batch.observation_size
-        self.observation_spaces = {agent: observation_space(config, size) for agent in self.possible_agents}
-        self.action_spaces = {agent: action_space(config) for agent in self.possible_agents}
+        self._form = ObservationForm(self.batch, dict_observations)
+        self.observation_spaces = {agent: copy_of(self._form.space) for agent in self.possible_agents}
+        self.action_spaces = {agent: action_space(self.batch.config) for agent in self.possible_agents}
         self._was_reset = False
         self._np_random: np.random.Generator | None = None
         self._is_whole = True
@@ -122,17 +128,17 @@ class DriveParallelEnv(ParallelEnv):
 
     def _bind(self) -> None:
         """Makes the objects that hold views of the batch's arrays."""
-        self._dicts = AgentDicts(self.batch, self.possible_agents, self.copy, self.finished)
+        self._dicts = AgentDicts(self.batch, self.possible_agents, self._form, self.copy, self.finished)
         self._actions = AgentActions(self.batch, self.possible_agents, self.action_spaces[self.possible_agents[0]])
 
     def reset(self, seed: SupportsIndex | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, dict[str, Any]]]:
+              ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Opens an episode: the first one of `seed`, or, without a seed, the env's next one. `options` are not used.
 
         After `close` it opens the env again, with a fresh seed unless one is passed.
 
         Returns:
-            observations, (observation size,) each, and infos: one entry for each agent that has a vehicle.
+            observations, (observation size,) or a dict each, and infos: one entry for each agent that has a vehicle.
 
         Raises:
             ConfigError: the seed is not a whole number from 0 to 2**64 - 1.
@@ -155,15 +161,15 @@ class DriveParallelEnv(ParallelEnv):
         return self._dicts.observations(), self._dicts.infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[
-            dict[str, npt.NDArray[Any]], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+            dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """One step of all agents.
 
         Args:
             actions: one for each agent that drives; those of waiting agents are not read.
 
         Returns:
-            observations, (observation size,) each, rewards, terminations, truncations, infos: one entry for each agent
-            in `agents` at the call.
+            observations, (observation size,) or a dict each, rewards, terminations, truncations, infos: one entry for
+            each agent in `agents` at the call.
 
         Raises:
             ActionError: an action is missing, out of range or of the wrong shape, or its agent is unknown. The world
@@ -204,7 +210,7 @@ class DriveParallelEnv(ParallelEnv):
         """
         return self._screen.show()
 
-    def observation_space(self, agent: str) -> spaces.Box:
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations, the same object at every call; see docs/observation.md.
 
         Args:
@@ -241,7 +247,7 @@ class DriveParallelEnv(ParallelEnv):
         return self._np_random
 
     def state(self) -> npt.NDArray[Any]:
-        """The observations of all possible agents, concatenated.
+        """The observation vectors of all possible agents, concatenated.
 
         Returns:
             (possible agents * observation size,) in the type of the observations.

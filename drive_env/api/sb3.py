@@ -16,6 +16,7 @@ from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
 from ..scenes import Scenes
 from .infos import add_reward_terms, info_of
+from .observation_form import Observation, ObservationForm
 from .one_agent import one_agent_config, open_episodes
 from .sub_env import PER_AGENT, SubEnv
 
@@ -57,6 +58,8 @@ class DriveVecEnv(VecEnv):
             `invalid_step` in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so
             its losses include these steps, a bias that grows with the wait: prefer "ego", or a learner with a mask.
         render_mode: None, or "rgb_array": `render` returns one picture of all worlds (extra [render]).
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors;
+            they are for "MultiInputPolicy".
 
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.
@@ -70,7 +73,8 @@ class DriveVecEnv(VecEnv):
 
     @named_arguments
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
-                 threads: int = 0, agents: str = "ego", render_mode: str | None = None) -> None:
+                 threads: int = 0, agents: str = "ego", render_mode: str | None = None,
+                 dict_observations: bool = False) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
             raise ConfigError(f"agents is {value_text(agents)}; it must be 'ego' or 'all'")
@@ -86,18 +90,19 @@ class DriveVecEnv(VecEnv):
         self._was_reset = False
         self._actions: npt.ArrayLike | None = None
         self._known_infos: dict[int, dict] = {}
-        super().__init__(self.batch.num_agents, self.batch.single_observation_space, self.batch.single_action_space)
+        self._form = ObservationForm(self.batch, dict_observations)
+        super().__init__(self.batch.num_agents, self._form.space, self.batch.single_action_space)
         self.metadata["render_fps"] = max(1, round(self._screens[0].fps))
 
     # ---- calls ----
 
-    def reset(self) -> npt.NDArray[Any]:
+    def reset(self) -> Observation:
         """Opens an episode in every world: the first one of its seed after `seed`, else its next one.
 
         Options set by `set_options` are not used.
 
         Returns:
-            (envs, observation size).
+            (envs, observation size), or a dict of arrays.
         """
         seeds = self._seeds[::self.batch.agents_per_world]
         open_episodes(self.batch, seeds, None, self._was_reset)
@@ -106,7 +111,7 @@ class DriveVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos()
-        return self.batch.observations.copy()
+        return self._form.of(self.batch.observations.copy())
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Sets the seed of the next `reset`, and of that one alone.
@@ -139,13 +144,13 @@ class DriveVecEnv(VecEnv):
             raise ActionError("actions are None; give one for each env")
         self._actions = np.array(actions)
 
-    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_],
+    def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_],
                                  list[dict[str, Any]]]:
         """One step of all worlds.
 
         Returns:
-            observations, (envs, observation size); rewards, (envs,) float32; dones, (envs,) bool; infos, a dict per
-            env.
+            observations, (envs, observation size) or a dict of arrays; rewards, (envs,) float32; dones, (envs,) bool;
+            infos, a dict per env.
 
         Raises:
             ActionError: the actions have the wrong shape, are not finite or are out of range. No world has advanced.
@@ -161,12 +166,12 @@ class DriveVecEnv(VecEnv):
         if dones.any():
             ended = np.flatnonzero(dones).tolist()
             for env in ended:
-                infos[env]["terminal_observation"] = batch.observations[env].copy()
+                infos[env]["terminal_observation"] = self._form.of(batch.observations[env].copy())
             batch.reset(worlds=dones[::batch.agents_per_world])
             begun = self._infos()
             for env in ended:
                 self.reset_infos[env] = begun[env]
-        return batch.observations.copy(), rewards, dones, infos
+        return self._form.of(batch.observations.copy()), rewards, dones, infos
 
     def close(self) -> None:
         """Frees threads and memory; a second call does nothing."""

@@ -52,7 +52,7 @@ class SubEnv:
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """The observation space of one agent."""
-        return self.batch.single_observation_space
+        return self._owner.observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

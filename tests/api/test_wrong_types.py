@@ -26,11 +26,11 @@ def opened(kind):
 
 MAKERS = {
     Batch: ("scenes", "num_worlds", "config", "seed", "threads", "arrays", "world_ids", "restart", "parts"),
-    parallel_env: ("scenes", "config", "render_mode", "finished", "copy", "max_cycles"),
-    aec_env: ("scenes", "config", "render_mode", "finished", "copy", "max_cycles"),
-    DriveEnv: ("scenes", "config", "render_mode"),
+    parallel_env: ("scenes", "config", "render_mode", "finished", "copy", "max_cycles", "dict_observations"),
+    aec_env: ("scenes", "config", "render_mode", "finished", "copy", "max_cycles", "dict_observations"),
+    DriveEnv: ("scenes", "config", "render_mode", "dict_observations"),
     DriveVectorEnv: ("num_envs", "scenes", "config", "threads", "autoreset_mode", "copy", "render_mode",
-                     "max_episode_steps"),
+                     "max_episode_steps", "dict_observations"),
 }
 CALLS = {
     "batch": {"reset": ("seed", "worlds", "initial_ages"), "step": ("actions",), "step_async": ("actions",),

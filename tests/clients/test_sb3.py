@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from installed import client
 
-from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
+from drive_env import Batch, CallError, ConfigError, DictObservation, DriveConfig, generate_scene
 
 client("stable_baselines3", "stable-baselines3")
 
@@ -194,6 +194,25 @@ def test_sb3_s_wrappers_and_learners_run():
         policy_kwargs=TINY_NET, seed=0).learn(128)
     A2C("MlpPolicy", DriveVecEnv(TOWNS, num_worlds=2, config=SMALL, agents="all"), policy_kwargs=TINY_NET,
         seed=0).learn(200)
+
+
+def test_a_policy_of_several_inputs_trains_on_dicts_of_what_flat_observations_hold():
+    env = DriveVecEnv(TOWNS, num_worlds=2, config=SMALL, dict_observations=True)
+    flat, form, ends = DriveVecEnv(TOWNS, num_worlds=2, config=SMALL), DictObservation(SMALL), 0
+    env.seed(5), flat.seed(5)
+    np.testing.assert_equal(env.reset(), form.split(flat.reset()))
+    for _ in range(40):
+        found, expected = env.step(np.full(2, 84)), flat.step(np.full(2, 84))
+        np.testing.assert_equal(found[0], form.split(expected[0]))
+        for one, other in zip(found[3], expected[3]):
+            assert one.keys() == other.keys()
+            if "terminal_observation" in one:
+                np.testing.assert_equal(one["terminal_observation"], form.split(other["terminal_observation"]))
+                ends += 1
+    assert ends and env.get_attr("observation_space") == [form.space] * 2
+    PPO("MultiInputPolicy", VecMonitor(env), n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET,
+        seed=0).learn(128)
+    DQN("MultiInputPolicy", env, learning_starts=32, buffer_size=100, policy_kwargs=TINY_NET, seed=0).learn(64)
 
 
 def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs():
