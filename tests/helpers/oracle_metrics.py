@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import NamedTuple
 
 FIGURES = (
@@ -23,19 +24,15 @@ class Metrics:
     def __init__(self, num_agents, ema_alpha):
         self.num_agents = num_agents
         self.ema_alpha = ema_alpha
-        self.averages = {}
+        self.averages = defaultdict(dict)  # (name, agent) to trial index to average
         self.trials = 0
 
     def record(self, agent, trial, figures):
         self.trials += 1
         for name, value in figures.items():
-            key = (name, agent, trial)
-            past = self.averages.get(key)
-            self.averages[key] = (
-                value if past is None else self.ema_alpha * past + (1.0 - self.ema_alpha) * value)
-
-    def _of_agent(self, name, agent):
-        return {trial: value for (n, r, trial), value in self.averages.items() if (n, r) == (name, agent)}
+            of_trials = self.averages[name, agent]
+            past = of_trials.get(trial)
+            of_trials[trial] = value if past is None else self.ema_alpha * past + (1.0 - self.ema_alpha) * value
 
     @staticmethod
     def _mean(values):
@@ -45,7 +42,7 @@ class Metrics:
         """Over all trial indices of an agent, or over one."""
         values = []
         for agent in range(self.num_agents):
-            of_trials = self._of_agent(name, agent)
+            of_trials = self.averages[name, agent]
             if trial is not None:
                 of_trials = {k: value for k, value in of_trials.items() if k == trial}
             if of_trials:
@@ -56,7 +53,7 @@ class Metrics:
         """Score of `trial` minus score of trial 0, over the agents that have both."""
         differences = []
         for agent in range(self.num_agents):
-            of_trials = self._of_agent("score", agent)
+            of_trials = self.averages["score", agent]
             if 0 in of_trials and trial in of_trials:
                 differences.append(of_trials[trial] - of_trials[0])
         return self._mean(differences)
