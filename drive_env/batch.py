@@ -15,7 +15,7 @@ from .config import ConfigSource, checked_config
 from .errors import CallError, ConfigError, checked_int, value_text
 from .expert_actions import agents_expert_actions
 from .index_observations import SceneTable, floats_of, scene_table
-from .layout import Feature, observation_layout
+from .layout import Feature, critic_layout, observation_layout
 from .machine import usable_threads
 from .names import named_arguments
 from .native_batch import NativeBatch
@@ -73,6 +73,8 @@ class Batch(ReadableWorlds):
             Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays this one.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
+        critic_observations: (R, n) float32, with `config.critic_observations` only: what a critic may observe and the
+            agent may not, the features of `critic_layout()`.
         rewards: (R,) float32.
         reward_terms: (R, T) float32, with `config.reward_terms` only: the fact of each term of `REWARD_TERMS` in the
             last step, without its weight; zeros for agents that did not act.
@@ -266,6 +268,10 @@ class Batch(ReadableWorlds):
     def observation_layout(self) -> dict[str, Feature]:
         """The offset, unit and scale of each feature of an observation vector, by name."""
         return observation_layout(self.config)
+
+    def critic_layout(self) -> dict[str, Feature]:
+        """The offset, unit and scale of each feature of `critic_observations`, by name."""
+        return critic_layout(self.config)
 
     def scene_table(self) -> SceneTable:
         """The road segments of all scenes, in the order of their indices in index observations. It never changes."""

@@ -58,8 +58,9 @@ class ObservationConfig(Checked, group="observation"):
         None, "s", "the own goal is observed in the last `goal_reveal_s` of each trial, rounded to steps; 0: never. "
         "Before, its features are 0", number(0.0, 1e5, none="always"))
     time_left: str = setting(
-        "off", "", "whether `ego/time_left` is the share of the trial's steps that is left ('actor'), or 0 ('off')",
-        choice("off", "actor"))
+        "off", "", "who observes the share of the trial's steps that is left: nobody ('off'), agents, as "
+        "`ego/time_left`, and critics ('actor'), or critics alone, in `critic_observations` ('critic')",
+        choice("off", "actor", "critic"))
     reveal_hidden: bool = setting(
         False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())
 
@@ -246,6 +247,9 @@ class DriveConfig(Checked):
     reward_terms: bool = setting(
         False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
         "have it, too", switch())
+    critic_observations: bool = setting(
+        False, "", "whether `Batch.critic_observations` has what a critic may observe and the agent may not; infos "
+        "then have it, too", switch())
     detailed_metrics: bool = setting(
         False, "", "whether reports and trial records have metrics of lane, comfort, gap, time to collision and fault, "
         "too", switch())
@@ -258,6 +262,9 @@ class DriveConfig(Checked):
         if self.observation.candidates and self.observation.type == "index":
             raise ConfigError(f"observation.candidates is {self.observation.candidates}; with observation.type 'index' "
                               "it must be 0")
+        if self.observation.time_left == "critic" and not self.critic_observations:
+            raise ConfigError("observation.time_left is 'critic'; without critic_observations it must be 'off' or "
+                              "'actor'")
         model = self.dynamics.model
         if self.action_type not in (offered := action_types(model)):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "

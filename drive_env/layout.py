@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .binding import lib, table, text
 from .config import DriveConfig
@@ -36,10 +37,19 @@ class Feature:
 
 def observation_layout(config: DriveConfig) -> dict[str, Feature]:
     """The features of an observation vector under this config, in the order of their offsets."""
+    return _features(lib.drv_observation_layout, config)
+
+
+def critic_layout(config: DriveConfig) -> dict[str, Feature]:
+    """The features of the observation of a critic under this config, in the order of their offsets."""
+    return _features(lib.drv_critic_layout, config)
+
+
+def _features(function: Any, config: DriveConfig) -> dict[str, Feature]:
     features = [
         Feature(name=text(entry.name), unit=text(entry.unit), meaning=text(entry.meaning), scale=entry.scale,
                 low=entry.low, offset=entry.offset, slots=entry.slots, stride=entry.stride)
-        for entry in table(lib.drv_observation_layout, "drv_feature", native_config(config))
+        for entry in table(function, "drv_feature", native_config(config))
     ]
     return {feature.name: feature for feature in features}
 

@@ -81,6 +81,7 @@ class WorldRange:
     actions: npt.NDArray[Any]
     observations: npt.NDArray[Any]
     vehicle_table: npt.NDArray[np.float32]
+    critic_observations: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
     reward_terms: npt.NDArray[np.float32]
     terminations: npt.NDArray[np.bool_]
@@ -99,6 +100,7 @@ class WorldRange:
 
     if not TYPE_CHECKING:
         vehicle_table = _Optional("observation.type", "index")
+        critic_observations = _Optional("critic_observations", True)
         reward_terms = _Optional("reward_terms", True)
 
     _core: NativeBatch

@@ -83,6 +83,7 @@ FIELDS = {
     "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "reward_terms": switch(),
+    "critic_observations": switch(),
     "detailed_metrics": switch(),
     "scene_order": choice("random", "cycle"),
     "reward_ranges": group(RewardRanges, {"goal": (0.5, 1.5)}, "goal"),

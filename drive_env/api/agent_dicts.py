@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..batch import OUTCOMES, Batch
 from ..binding import lib
-from .infos import add_reward_terms, info_of
+from .infos import add_optional_channels, info_of
 from .observation_form import Observation, ObservationForm
 
 
@@ -98,7 +98,7 @@ class AgentDicts:
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""
         infos: dict[str, dict[str, Any]] = dict(zip(self.agents, map(dict, self._infos)))
-        add_reward_terms(infos.values(), self._batch, self.indices)
+        add_optional_channels(infos.values(), self._batch, self.indices)
         return infos
 
     def recover(self) -> None:

@@ -19,7 +19,7 @@ from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
-from .infos import INFO_CHANNELS, INFO_FLAGS, add_reward_terms
+from .infos import INFO_CHANNELS, INFO_FLAGS, add_optional_channels, optional_channels
 from .observation_form import Observation, ObservationForm
 from .one_agent import one_agent_config, open_episodes, reset_mask_of, seeds_of_envs
 
@@ -113,7 +113,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
 
     def _info(self) -> dict:
         info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
-        add_reward_terms([info], self.batch)
+        add_optional_channels([info], self.batch)
         return info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
@@ -262,9 +262,10 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         for name in INFO_CHANNELS:
             infos[name] = np.where(mask, getattr(self.batch, name), 0).astype(bool if name in INFO_FLAGS else int)
             infos[f"_{name}"] = mask.copy()
-        if self.batch.config.reward_terms:
-            infos["reward_terms"] = np.where(mask[:, None], self.batch.reward_terms, np.float32(0))
-            infos["_reward_terms"] = mask.copy()
+        for name in optional_channels(self.batch):
+            rows = getattr(self.batch, name)
+            infos[name] = np.where(mask[:, None], rows, rows.dtype.type(0))
+            infos[f"_{name}"] = mask.copy()
         return infos
 
     def render(self) -> tuple[npt.NDArray[np.uint8], ...]:

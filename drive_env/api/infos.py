@@ -19,8 +19,10 @@ INFO_FLAGS = {
 """Bits of `Batch.code`, by key of the info."""
 
 INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
-"""All keys of an info, bools and ints; docs/channels.md defines them. With `config.reward_terms` an info has one more
-key, "reward_terms", (terms,) float32: the agent's row of `Batch.reward_terms`."""
+"""The keys that every info has, bools and ints; docs/channels.md defines them."""
+
+OPTIONAL_CHANNELS = ("reward_terms", "critic_observations")
+"""Further keys, each with the field of the config of that name only: the agent's row of the array of `Batch`."""
 
 
 def info_of(code: int, trial: int) -> dict[str, bool | int]:
@@ -34,13 +36,18 @@ def info_of(code: int, trial: int) -> dict[str, bool | int]:
     return info | {"trial_index": trial, "outcome": code >> lib.DRV_CODE_OUTCOME_SHIFT}
 
 
-def add_reward_terms(infos: Iterable[dict[str, Any]], batch: Batch, agents: Any = slice(None)) -> None:
-    """Adds the key "reward_terms" to the infos of some agents, if the config asks for it.
+def optional_channels(batch: Batch) -> list[str]:
+    """Those of `OPTIONAL_CHANNELS` that the config of a batch turns on."""
+    return [name for name in OPTIONAL_CHANNELS if getattr(batch.config, name)]
+
+
+def add_optional_channels(infos: Iterable[dict[str, Any]], batch: Batch, agents: Any = slice(None)) -> None:
+    """Adds copies of the optional channels of a batch to the infos of some agents.
 
     Args:
         infos: one for each of these agents.
         agents: their indices in the batch.
     """
-    if batch.config.reward_terms:
-        for info, terms in zip(infos, batch.reward_terms[agents].copy()):
-            info["reward_terms"] = terms
+    for name in optional_channels(batch):
+        for info, row in zip(infos, getattr(batch, name)[agents].copy()):
+            info[name] = row

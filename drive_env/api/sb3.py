@@ -15,7 +15,7 @@ from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
 from ..scenes import Scenes
-from .infos import add_reward_terms, info_of
+from .infos import add_optional_channels, info_of
 from .observation_form import Observation, ObservationForm
 from .one_agent import one_agent_config, open_episodes
 from .sub_env import PER_AGENT, SubEnv
@@ -259,7 +259,7 @@ class DriveVecEnv(VecEnv):
             known.clear()
         keys = batch.code + (batch.trial_index.astype(np.int64) << TRIAL_SHIFT)
         infos = [(known.get(key) or self._cache_info(key)).copy() for key in keys.tolist()]
-        add_reward_terms(infos, batch)
+        add_optional_channels(infos, batch)
         return infos
 
     def _cache_info(self, key: int) -> dict:

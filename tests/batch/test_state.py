@@ -14,8 +14,8 @@ from drive_env.state_ranges import ranges
 SCENES = [generate_scene("intersection", seed=0, agents=6, lights=True), generate_scene("town", seed=1, agents=9)]
 
 CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "roads": 8}, on_collision="remove",
-                     reward_terms=True, detailed_metrics=True, reward_ranges={"goal": (0.5, 1.5)},
-                     traffic_controls=True, on_offroad="stop", goal_radius_m=15.0,
+                     reward_terms=True, critic_observations=True, detailed_metrics=True, traffic_controls=True,
+                     reward_ranges={"goal": (0.5, 1.5)}, on_offroad="stop", goal_radius_m=15.0,
                      dynamics={"max_acceleration_mps2": 20.0},
                      hidden={"steering_gain": (0.8, 1.2), "action_delay_steps": (0, 2)})
 

@@ -197,7 +197,7 @@ static void step_in_phases(rollout *run, int32_t number) {
         for (int phase = DRV_PHASE_traffic_plan; phase < DRV_PHASE_observe_write; phase++)
             run_phase(run, &world, phase);
     }
-    run_phase(run, &world, DRV_PHASE_observe_write);
+    for (int phase = DRV_PHASE_observe_write; phase < DRV_PHASE_COUNT; phase++) run_phase(run, &world, phase);
 }
 
 static void check_config(drv_config config, uint64_t seed) {
@@ -236,7 +236,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.min_speed_mps = -5.0f;
     config.observation_type = DRV_INDEX;
     config.reward_progress_per_m = 0.01f;
-    config.reward_terms = config.detailed_metrics = config.traffic_controls = 1;
+    config.reward_terms = config.critic_observations = config.detailed_metrics = config.traffic_controls = 1;
     check_config(config, 1);
     config.on_goal = config.on_collision = config.on_offroad = DRV_IGNORE;
     check_config(config, 2);

@@ -32,7 +32,7 @@ from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
 from drive_env.binding import choices
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
-from drive_env.layout import observation_layout
+from drive_env.layout import critic_layout, observation_layout
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
@@ -52,9 +52,9 @@ def code(value):
     return f"`{value}`"
 
 
-def observation_table():
+def layout_table(layout):
     rows = []
-    for feature in observation_layout(DriveConfig()).values():
+    for feature in layout.values():
         at = str(feature.offset) if feature.slots == 1 else f"{feature.offset} + {feature.stride} i"
         rows.append([code(feature.name), at, feature.unit, f"{feature.scale:.4g}", f"{feature.low:g} to 1",
                      feature.meaning])
@@ -258,7 +258,8 @@ TABLES = {
     ("docs/scenes.md", "drv entry"): lambda: drv_fields_table(ENTRY_FIELDS),
     ("docs/scenes.md", "drv sections"): drv_sections_table,
     ("docs/scenes.md", "drv metadata"): drv_metadata_table,
-    ("docs/observation.md", "observation"): observation_table,
+    ("docs/observation.md", "observation"): lambda: layout_table(observation_layout(DriveConfig())),
+    ("docs/observation.md", "critic"): lambda: layout_table(critic_layout(DriveConfig())),
     ("docs/observation.md", "kinds"): kinds_table,
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),
     ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),

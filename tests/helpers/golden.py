@@ -93,6 +93,12 @@ ROLLOUTS = {
     "intersection/hidden": {**IGNORE_ALL, "max_trials": 3, "trial_steps": 20, "dynamics": "invertible_bicycle",
                             "observation": {"type": "index"}, "hidden": {
                                 "steering_flip": 0.5, "action_delay_steps": (1, 4), "scope": "trial", "per": "world"}},
+    # A critic that observes hidden goals, hidden values, drawn weights and the time.
+    "exits/critic": {**TWO_TRIALS, "agents_per_world": 1, "action_type": "continuous", "critic_observations": True,
+                     "observation": {"time_left": "critic", "goal_reveal_s": 0.0, "candidates": 3, "partners": 2},
+                     "hidden": {"steering_gain": (0.5, 1.5)}, "reward_ranges": {"goal": (0.5, 1.5)}},
+    "town/critic": {**TWO_TRIALS, "critic_observations": True, "on_collision": "remove",
+                    "observation": {"type": "index", "partners": 5, "time_left": "actor"}},
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
@@ -116,7 +122,7 @@ PARTS = ("outputs", "reports", "state")
 OUTPUTS = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation",
            "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
            "scene_index")
-OPTIONAL_OUTPUTS = ("vehicle_table", "reward_terms")
+OPTIONAL_OUTPUTS = ("vehicle_table", "critic_observations", "reward_terms")
 """Arrays that only some configs have."""
 
 REPORTED = ("average", "trials")

@@ -9,15 +9,17 @@
  *
  * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
- * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, its
- * TERMS of the reward, or the vehicle TABLE of a world. The numpy type of actions and observations, "" here, depends on
- * the config. */
+ * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, that
+ * of its CRITIC, its TERMS of the reward, or the vehicle TABLE of a world. The numpy type of actions and observations,
+ * "" here, depends on the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
     X(uint8_t, observations, "", AGENTS, OBSERVATION, "observe_write", "observation vectors, or index observations") \
     X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
       "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
+    X(float, critic_observations, "f4", AGENTS, CRITIC, "critic_write",                                           \
+      "what a critic may observe and the agent may not. NULL where the config's critic_observations is 0")         \
     X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
     X(float, reward_terms, "f4", AGENTS, TERMS, "trial_restart, reward_score",                                     \
       "the fact of each reward term, without its weight. NULL where the config's reward_terms is 0")               \
@@ -151,7 +153,8 @@
     X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \
     X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
-    X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_ACTOR, NAN, "off actor")      \
+    X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_CRITIC, NAN, "off actor critic") \
+    X(int32_t, critic_observations, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
     X(int32_t, hidden_scope, "i4", DRV_HIDDEN_EPISODE, DRV_HIDDEN_TRIAL, NAN, "episode trial") \

@@ -43,6 +43,8 @@ typedef struct drv_index_layout {
 
 /* Each writes up to `capacity` entries and returns how many there are. */
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
+/* The features of the observation of a critic, one float32 vector per agent. */
+int32_t drv_critic_layout(const drv_config *config, drv_feature *out, int32_t capacity);
 int32_t drv_observation_sets(const drv_config *config, drv_observation_set *out, int32_t capacity);
 drv_index_layout drv_index_observation(const drv_config *config);
 /* The factor of positions: slots hold metres times this. */

@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 
-enum { ONE, ACTION, OBSERVATION, TERMS, TABLE };
+enum { ONE, ACTION, OBSERVATION, CRITIC, TERMS, TABLE };
 
 static const struct array {
     drv_array_field field;
@@ -29,6 +29,7 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
             field.columns =
                 config->observation_type == DRV_INDEX ? needs->observation_bytes : needs->observation_size;
             break;
+        case CRITIC: field.columns = needs->critic_size; break;
         case TERMS: field.columns = DRV_TERM_COUNT; break;
         case TABLE:
             field.columns = 1 + needs->vehicles_per_world;
@@ -41,8 +42,12 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
 
 /* Whether a batch of this config has an array of this shape. */
 static bool is_bound(int32_t shape, const drv_config *config) {
-    if (shape == TABLE) return config->observation_type == DRV_INDEX;
-    return shape != TERMS || config->reward_terms;
+    switch (shape) {
+        case CRITIC: return config->critic_observations;
+        case TERMS: return config->reward_terms;
+        case TABLE: return config->observation_type == DRV_INDEX;
+        default: return true;
+    }
 }
 
 int32_t drv_array_fields(const drv_config *config, const drv_batch_needs *needs, drv_array_field *out,

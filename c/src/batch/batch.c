@@ -55,7 +55,7 @@ static void reset_world(void *context, int32_t index, int32_t worker) {
         ++*world.episode;
     }
     batch->kernels->open_episode(&world, scratch, part->ages ? part->ages[index] : 0);
-    batch->kernels->observe_write(&world, scratch);
+    batch->kernels->observe_world(&world, scratch);
 }
 
 drv_status drv_batch_reset(drv_batch *batch, int32_t index, const uint64_t *seeds, const uint8_t *worlds,

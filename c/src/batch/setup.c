@@ -7,6 +7,7 @@
 #include "math/vector.h"
 #include "platform/error.h"
 #include "step/columns.h"
+#include "view/critic.h"
 #include "view/hidden.h"
 #include "view/layout.h"
 #include "view/weights.h"
@@ -68,6 +69,9 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->observation_type == DRV_INDEX && config->candidates > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "candidates is %d; in index observations it must be 0",
                         config->candidates);
+    if (status == DRV_OK && config->time_left == DRV_TIME_LEFT_CRITIC && !config->critic_observations)
+        return drv_fail(message, DRV_ERROR_CONFIG, "time_left is %d; without critic_observations it must be 0 or 1",
+                        config->time_left);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
@@ -195,6 +199,7 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         .vehicles_per_world = sizes.vehicles,
         .observation_size = drv_layout_size(&setup->config),
         .observation_bytes = drv_layout_bytes(&setup->config),
+        .critic_size = drv_critic_size(&setup->config),
         .action_width = drv_action_space_of(&setup->config).width,
     };
     return DRV_OK;

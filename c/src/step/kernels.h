@@ -15,7 +15,8 @@ typedef struct drv_kernels {
     void (*rewind)(drv_world *world, drv_scratch *scratch);
     /* runs all phases of one step; adds their times to phase_ns where it is not NULL */
     void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
-    drv_phase *observe_write;
+    /* runs the phases of a step that write observations */
+    void (*observe_world)(drv_world *world, drv_scratch *scratch);
     void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                            drv_observation_type type, void *out);
     void (*expert_write)(const drv_config *config, const drv_log *log, drv_actions actions, uint8_t *bits);

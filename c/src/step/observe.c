@@ -9,6 +9,7 @@
 #include "math/vector.h"
 #include "step/hidden.h"
 #include "step/on_map.h"
+#include "step/partners.h"
 #include "step/phases.h"
 #include "step/roads.h"
 #include "step/weights.h"
@@ -158,26 +159,9 @@ static void write_records_on_map(const drv_world *world, const drv_on_map *on_ma
         write_vehicle(world, scales, on_map->vehicle[i], record + i * PARTNER_COUNT);
 }
 
-/* Selects the k nearest vehicles of an agent, as indices in scratch->on_map. */
-static drv_selection choose_partners(const drv_world *world, int32_t agent, drv_scratch *scratch) {
-    const drv_config *config = world->config;
-    const drv_on_map *on_map = &scratch->on_map;
-    const int32_t own = on_map->index[agent];
-    const int32_t blocks = (on_map->count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const drv_floats x_m = drv_splat(on_map->x_m[own]), y_m = drv_splat(on_map->y_m[own]);
-    float *distance2 = scratch->distance2;
-    for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
-        drv_store(distance2 + i, drv_squared_distances(on_map->x_m + i, on_map->y_m + i, x_m, y_m));
-    distance2[own] = INFINITY;
-    const drv_candidates vehicles = {distance2, scratch->vehicle_block, blocks};
-    const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
-    const int32_t count = drv_k_nearest(vehicles, config->partners, bounds, scratch->buffer, scratch->kept);
-    return (drv_selection){scratch->kept, count};
-}
-
-/* The same, as indices of vehicles. */
+/* Selects the partners of an agent, as indices of vehicles. */
 static drv_selection choose_partner_vehicles(const drv_world *world, int32_t agent, drv_scratch *scratch) {
-    const drv_selection chosen = choose_partners(world, agent, scratch);
+    const drv_selection chosen = drv_partners_choose(world, agent, scratch);
     for (int32_t slot = 0; slot < chosen.count; slot++)
         scratch->kept[slot] = scratch->on_map.vehicle[chosen.index[slot]];
     return (drv_selection){scratch->kept, chosen.count};
@@ -235,7 +219,7 @@ typedef struct set_writer {
 } set_writer;
 
 static const set_writer set_writers[DRV_SET_COUNT] = {
-    [DRV_SET_PARTNERS] = {choose_partners, choose_partner_vehicles, partner_records, transform_records},
+    [DRV_SET_PARTNERS] = {drv_partners_choose, choose_partner_vehicles, partner_records, transform_records},
     [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, transform_records},
     [DRV_SET_CANDIDATES] = {choose_candidates, choose_candidates, candidate_records, transform_candidates},
 };

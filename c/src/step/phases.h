@@ -22,7 +22,8 @@
     X(reward_score, "sums the reward terms of each agent")                                                      \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
     X(signals_show, "sets what traffic lights show until the next step ends")                                   \
-    X(observe_write, "writes the observation of each agent")
+    X(observe_write, "writes the observation of each agent")                                                    \
+    X(critic_write, "writes the observation of each agent's critic, where critic observations are on")
 
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
 

@@ -24,6 +24,12 @@ static void lap(stopwatch *watch, int phase) {
     watch->last_ns = now_ns;
 }
 
+/* Writes what learners observe of a world that was reset. */
+static void observe_world(drv_world *world, drv_scratch *scratch) {
+    drv_observe_write(world, scratch);
+    drv_critic_write(world, scratch);
+}
+
 #define RUN(phase) drv_##phase(world, scratch), lap(&watch, DRV_PHASE_##phase)
 
 static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns) {
@@ -44,6 +50,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(signals_show);
     }
     RUN(observe_write);
+    RUN(critic_write);
 }
 
 #undef RUN
@@ -57,7 +64,7 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .open_episode = drv_trial_open_episode,
     .rewind = drv_trial_rewind,
     .step_world = step_world,
-    .observe_write = drv_observe_write,
+    .observe_world = observe_world,
     .observe_agents = drv_observe_agents,
     .expert_write = drv_expert_write,
 };

@@ -6,6 +6,7 @@
 
 #include "step/actions.c"
 #include "step/corridor.c"
+#include "step/critic.c"
 #include "step/details.c"
 #include "step/dynamics.c"
 #include "step/dynamics/bicycle.c"
@@ -25,6 +26,7 @@
 #include "step/metrics.c"
 #include "step/observe.c"
 #include "step/on_map.c"
+#include "step/partners.c"
 #include "step/proximity.c"
 #include "step/reward.c"
 #include "step/roads.c"

@@ -11,31 +11,25 @@
 _Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
                "one feature per outcome, in the order of drv_outcome");
 
-typedef struct feature {
-    const char *name, *unit, *meaning;
-    drv_scale scale;
-    float low;
-} feature;
-
 #define X(symbol, name, neutral, lowest, highest, meaning) \
     {"hidden/" #name, "1", "position in its range of the " meaning, SCALE_ONE, -1},
-static const feature hidden_features[] = {DRV_HIDDEN(X)};
+static const drv_feature_kind hidden_features[] = {DRV_HIDDEN(X)};
 #undef X
 #define X(symbol, name, weight, when, shown) \
     {"reward/" #name, "1", "position of the agent's weight of the term in its range", SCALE_ONE, -1},
-static const feature weight_features[] = {DRV_REWARD_TERMS(X)};
+static const drv_feature_kind weight_features[] = {DRV_REWARD_TERMS(X)};
 #undef X
 #define X(symbol, name, unit, scale, low, meaning) {name, unit, meaning, scale, low},
-static const feature head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
-static const feature partner_features[] = {PARTNER_FEATURES(X)};
-static const feature road_features[] = {ROAD_FEATURES(X)};
-static const feature candidate_features[] = {CANDIDATE_FEATURES(X)};
+static const drv_feature_kind head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(X)};
+static const drv_feature_kind partner_features[] = {PARTNER_FEATURES(X)};
+static const drv_feature_kind road_features[] = {ROAD_FEATURES(X)};
+static const drv_feature_kind candidate_features[] = {CANDIDATE_FEATURES(X)};
 #undef X
 
 /* What no config changes of a set, and which field of the config is its number of slots. */
 typedef struct set_kind {
     const char *name;
-    const feature *features;
+    const drv_feature_kind *features;
     int32_t record_floats;
     size_t slots_at; /* offset of the field in drv_config */
 } set_kind;
@@ -164,10 +158,8 @@ float drv_position_scale(const drv_config *config) {
     return scale;
 }
 
-/* Writes the features of a record that begins at `offset` and is repeated in `slots` slots. `written` counts the
- * features before these; returns the count with these, which may exceed `capacity`. */
-static int32_t report_features(const drv_config *config, const feature *features, int32_t count, int32_t offset,
-                               int32_t slots, drv_feature *out, int32_t capacity, int32_t written) {
+int32_t drv_layout_report(const drv_config *config, const drv_feature_kind *features, int32_t count, int32_t offset,
+                          int32_t slots, drv_feature *out, int32_t capacity, int32_t written) {
     for (int32_t i = 0; i < count; i++, written++)
         if (written < capacity)
             out[written] = (drv_feature){features[i].name, features[i].unit, features[i].meaning,
@@ -176,19 +168,28 @@ static int32_t report_features(const drv_config *config, const feature *features
     return written;
 }
 
+int32_t drv_layout_report_hidden(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written) {
+    return drv_layout_report(config, hidden_features, DRV_HIDDEN_COUNT, written, 1, out, capacity, written);
+}
+
+int32_t drv_layout_report_weights(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written) {
+    const drv_weights weights = drv_weights_of(config);
+    for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
+        if (drv_weight_has_range(&weights, term))
+            written = drv_layout_report(config, &weight_features[term], 1, written, 1, out, capacity, written);
+    return written;
+}
+
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity) {
     drv_observation_set sets[DRV_SET_COUNT];
     const drv_fp_env saved = drv_fp_env_begin();
     lay_out_sets(config, sets);
-    int32_t written = report_features(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
-    written = report_features(config, hidden_features, hidden_count(config), HEAD_COUNT, 1, out, capacity, written);
-    const drv_weights weights = drv_weights_of(config);
-    for (int32_t term = 0; term < DRV_TERM_COUNT; term++)
-        if (drv_weight_has_range(&weights, term)) /* the features so far are one float each */
-            written = report_features(config, &weight_features[term], 1, written, 1, out, capacity, written);
+    int32_t written = drv_layout_report(config, head_features, HEAD_COUNT, 0, 1, out, capacity, 0);
+    if (config->reveal_hidden) written = drv_layout_report_hidden(config, out, capacity, written);
+    written = drv_layout_report_weights(config, out, capacity, written);
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
-        written = report_features(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
-                                  out, capacity, written);
+        written = drv_layout_report(config, set_kinds[i].features, sets[i].record_floats, sets[i].offset, sets[i].slots,
+                                    out, capacity, written);
     drv_fp_env_end(saved);
     return written;
 }

@@ -108,6 +108,13 @@ typedef struct drv_vehicle_scales {
     float length, width, speed, kind;
 } drv_vehicle_scales;
 
+/* What no config changes of a feature. */
+typedef struct drv_feature_kind {
+    const char *name, *unit, *meaning;
+    drv_scale scale;
+    float low;
+} drv_feature_kind;
+
 /* What observe_write needs of a config; made once per batch. */
 typedef struct drv_layout {
     drv_head_scales head;
@@ -124,6 +131,16 @@ drv_layout drv_layout_of(const drv_config *config);
 /* Returns the factor by which an observation multiplies a quantity. Not inlined, so that the compiler moves no
  * computation out of the core's floating-point environment. */
 float drv_layout_scale(const drv_config *config, drv_scale kind) __attribute__((noinline));
+
+/* Writes the features of a record that begins at `offset` and is repeated in `slots` slots. `written` counts the
+ * features before these; returns the count with these, which may exceed `capacity`. The floating-point environment must
+ * be the core's. */
+int32_t drv_layout_report(const drv_config *config, const drv_feature_kind *features, int32_t count, int32_t offset,
+                          int32_t slots, drv_feature *out, int32_t capacity, int32_t written);
+/* The same for all hidden values, and for the weights of the reward that have a range, of one float each; so are the
+ * features before them, whose count is the offset. */
+int32_t drv_layout_report_hidden(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written);
+int32_t drv_layout_report_weights(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written);
 
 int32_t drv_layout_size(const drv_config *config);  /* floats per agent */
 int32_t drv_layout_bytes(const drv_config *config); /* bytes per agent, in the config's observation type */

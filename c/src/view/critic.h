@@ -1,0 +1,41 @@
+/* At which offset of a critic's observation is each feature?
+ *
+ * A critic is trained with what its agent must not observe. Its observation has the agent's goal, hidden or not, and
+ * the time left; the agent's hidden values and weights of the reward, where they vary; then, for each partner slot of
+ * the agent's own observation, the goal of the vehicle in it. */
+#ifndef DRV_CRITIC_H
+#define DRV_CRITIC_H
+
+#include "drive.h"
+
+/* X(symbol, name, unit, scale kind, lowest value, meaning) */
+#define CRITIC_FEATURES(X)                                                                                          \
+    X(CRITIC_GOAL_X, "critic/goal_x", "m", SCALE_POSITION, -1, "own goal, ahead of the centre, hidden or not")      \
+    X(CRITIC_GOAL_Y, "critic/goal_y", "m", SCALE_POSITION, -1, "own goal, to the left of the centre")               \
+    X(CRITIC_GOAL_DIRECTION_X, "critic/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the own goal, ahead") \
+    X(CRITIC_GOAL_DIRECTION_Y, "critic/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to the own goal, left")  \
+    X(CRITIC_GOAL_DISTANCE, "critic/goal_distance", "m", SCALE_DISTANCE, 0, "distance to the own goal")             \
+    X(CRITIC_TIME_LEFT, "critic/time_left", "trial_steps", SCALE_ONE, 0, \
+      "share of the trial left; 0 if time_left is off")
+
+#define PARTNER_GOAL_FEATURES(X)                                                                          \
+    X(PARTNER_GOAL_X, "partner_goals/x", "m", SCALE_POSITION, -1, "goal of the partner, ahead of the own centre") \
+    X(PARTNER_GOAL_Y, "partner_goals/y", "m", SCALE_POSITION, -1, "goal of the partner, to the left")             \
+    X(PARTNER_GOAL_EXISTS, "partner_goals/exists", "1", SCALE_ONE, 0, \
+      "1 if the partner is an agent; others have no goal")
+
+#define X(symbol, name, unit, scale, low, meaning) symbol,
+enum { CRITIC_FEATURES(X) CRITIC_COUNT };
+enum { PARTNER_GOAL_FEATURES(X) PARTNER_GOAL_COUNT };
+#undef X
+
+/* Where the parts of a critic's observation begin, in floats. */
+typedef struct drv_critic_offsets {
+    int32_t hidden, weights, partner_goals, size;
+} drv_critic_offsets;
+
+drv_critic_offsets drv_critic_offsets_of(const drv_config *config);
+
+int32_t drv_critic_size(const drv_config *config); /* floats per agent */
+
+#endif
