@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from drive_env import ConfigError, DriveConfig, check_names
@@ -158,6 +159,8 @@ class PPOConfig(_Plain):
     """Ratios are clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5
     entropy_weight: float = 0.005
+    final_entropy_weight: float | None = None
+    """Weight to which `entropy_weight` changes linearly over `agent_steps`; None: it is constant."""
     noise_correlation: float = 0.0
     """Probability with which an agent keeps the noise by which it sampled its last action, within a trial: noise lasts
     1 / (1 - p) steps on average (rollout/noise.py). 0: all noise is independent."""
@@ -182,11 +185,12 @@ class PPOConfig(_Plain):
             value = getattr(self, name)
             _check(name, value, value is None or 0 <= value <= 1, "from 0 to 1")
         _check("noise_correlation", self.noise_correlation, 0 <= self.noise_correlation < 1, "from 0 to below 1")
-        _check("target_kl", self.target_kl, self.target_kl is None or self.target_kl >= 0, "0 or more")
         for name in ("clip", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")
-        for name in ("value_weight", "entropy_weight", "learning_rate", "weight_decay", "warmup_updates"):
-            _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
+        for name in ("value_weight", "entropy_weight", "final_entropy_weight", "learning_rate", "weight_decay",
+                     "warmup_updates", "target_kl"):
+            value = getattr(self, name)
+            _check(name, value, value is None or value >= 0, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -206,6 +210,8 @@ class RunConfig(_Plain):
     """Whether the model is compiled; None: on a GPU."""
     minutes: float | None = None
     """Stop after this many minutes, even if `agent_steps` are not reached."""
+    start_from: str | None = None
+    """A checkpoint, or the folder of a run, whose weights a new run starts with (tools/parent.py)."""
     resume: bool = False
     """Continue from the newest checkpoint in the folder."""
     overwrite: bool = False
@@ -232,6 +238,9 @@ class RunConfig(_Plain):
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")
         _check("overwrite", self.overwrite, not (self.overwrite and self.resume), "False where resume is True")
+        deleted = self.overwrite and self.start_from is not None and Path(self.start_from).absolute().is_relative_to(
+            Path(self.folder).absolute())
+        _check("start_from", self.start_from, not deleted, f"outside of {self.folder!r}, which overwrite deletes")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ if __name__ == "__main__":  # before the imports, which take seconds
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,13 +110,26 @@ def make_optimizer(policy: Policy, ppo: PPOConfig) -> torch.optim.Optimizer:
                              fused=fused)
 
 
+def scheduled(config: PPOConfig, counters: dict[str, int]) -> PPOConfig:
+    """The config with the learning rate and the entropy weight of the next update.
+
+    The learning rate is the product of a warm-up over updates and the annealing over agent-steps.
+    """
+    progress = min(counters["agent_steps"] / config.agent_steps, 1)
+    annealing = 1 - progress if config.anneal else 1.0
+    warm_up = min((counters["update"] + 1) / config.warmup_updates, 1) if config.warmup_updates else 1.0
+    weight, final = config.entropy_weight, config.final_entropy_weight
+    return replace(config, learning_rate=config.learning_rate * annealing * warm_up,
+                   entropy_weight=weight if final is None else (1 - progress) * weight + progress * final)
+
+
 class Learner:
     """Performs updates: a rollout, its advantages, and some epochs of minibatches."""
 
     def __init__(self, policy: Policy, optimizer: torch.optim.Optimizer, config: PPOConfig, ranks: Ranks,
                  collector: Collector):
         self.policy, self.optimizer, self.config, self.ranks = policy, optimizer, config, ranks
-        self.collector, self.stopwatch = collector, Stopwatch()
+        self.collector, self.stopwatch, self.scheduled = collector, Stopwatch(), config
         self.max_trials = collector.batches[0].config.max_trials
         agents = len(collector.buffer.first)
         if agents % config.minibatches:
@@ -138,7 +152,7 @@ class Learner:
 
         # Epochs over minibatches of agents.
         order, counts = self.shuffle(buffer)
-        self.set_learning_rate(counters)
+        self.set_schedules(counters)
         metrics |= self.learn(buffer, normal, returns, order, counts)
         self.collector.recompute_context()
 
@@ -213,12 +227,13 @@ class Learner:
 
     def _learning_metrics(self, sums: Tensor | None, norms: Tensor | float, steps: int, gap: Tensor | None,
                           device: torch.device) -> dict[str, Tensor]:
-        names = (*LOSS_NAMES, "grad_norm", "optimizer_steps", "parity_gap", "learning_rate")
+        names = (*LOSS_NAMES, "grad_norm", "optimizer_steps", "parity_gap", "learning_rate", "entropy_weight")
         if not steps:  # the loss mask of the whole rollout is empty
             return dict.fromkeys(names, torch.zeros((), device=device))
-        return dict(zip(names, [*(self.ranks.sum(sums) / steps), norms / steps,
-                                torch.tensor(float(steps), device=device), self.ranks.max(gap),
-                                torch.tensor(self.learning_rate, device=device)]))
+        on_device = lambda value: torch.tensor(float(value), device=device)
+        return dict(zip(names, [
+            *(self.ranks.sum(sums) / steps), norms / steps, on_device(steps), self.ranks.max(gap),
+            on_device(self.scheduled.learning_rate), on_device(self.scheduled.entropy_weight)]))
 
     def losses(self, buffer: RolloutBuffer, agents: Tensor, advantage: Tensor, returns: Tensor,
                count: int) -> tuple[Losses, Tensor, Tensor]:
@@ -238,18 +253,15 @@ class Learner:
         log_probs = actor.log_prob(parameters, torch.where(loss_mask[..., None], part.actions, 0))
         entropy = actor.entropy(parameters)
         losses = ppo_losses(log_probs, entropy, values, part.log_probs, advantage, returns, loss_mask, count,
-                            self.config)
+                            self.scheduled)
         log_ratio, entropy = (torch.where(loss_mask, x.detach(), 0.0) for x in (log_probs - part.log_probs, entropy))
         return losses, log_ratio, entropy
 
-    def set_learning_rate(self, counters: dict[str, int]) -> None:
-        """Warm-up over updates, times annealing over agent-steps."""
-        config = self.config
-        annealing = 1 - min(counters["agent_steps"] / config.agent_steps, 1) if config.anneal else 1.0
-        warm_up = min((counters["update"] + 1) / config.warmup_updates, 1) if config.warmup_updates else 1.0
-        self.learning_rate = config.learning_rate * annealing * warm_up
+    def set_schedules(self, counters: dict[str, int]) -> None:
+        """Sets learning rate and entropy weight for the next update."""
+        self.scheduled = scheduled(self.config, counters)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate
+            group["lr"] = self.scheduled.learning_rate
 
     def _env_metrics(self) -> dict[str, float]:
         """The env's metrics over this rank's worlds, each with the number of agents it is the mean of."""

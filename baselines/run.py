@@ -24,6 +24,8 @@ from .tools.interrupts import Interrupted, Interrupts
 from .tools.log import Log, check_loggers, report
 from .tools.log_file import LOG, read_lines
 from .tools.metrics import with_counts
+from .tools.parent import load_parent
+from .tools.provenance import provenance
 from .tools.run_folder import Claim, claimed
 
 
@@ -81,23 +83,30 @@ class Run:
         self._collector: Collector | None = None
 
     def begin(self, policy: Policy, optimizer: torch.optim.Optimizer, collector: Collector) -> None:
-        """Restores the checkpoint, clears the folder, opens the log, and evaluates a random policy before a new run.
+        """Restores the checkpoint or loads the parent, clears the folder, opens the log, and evaluates a random policy
+        before a new run.
 
         The caller makes batches and policy first, so that a config that does not fit deletes no old run.
 
         Raises:
-            CheckpointError: the checkpoint does not fit the batches or the policy.
+            CheckpointError: the checkpoint or the parent does not fit the batches or the policy.
         """
         self._policy, self._optimizer, self._collector = policy, optimizer, collector
         run, resumed = self.config.run, self._claim.resumed
+        parent: dict[str, Any] = {}
         if resumed:
             checkpoint.check_fits(resumed, collector.batches[0])
             checkpoint.load_weights(resumed, policy, optimizer)
             checkpoint.load_rollout(resumed, collector, self.ranks)
+        elif run.start_from is not None:
+            parent = load_parent(Path(run.start_from), policy, collector.batches[0])
         self.ranks.on_main(lambda: check_loggers(run.tensorboard, run.wandb))
         self.ranks.on_main(self._claim.prepare)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         run.progress, self.config.ppo.agent_steps, self.config.to_dict(), self._claim.check)
+        self._log.write("start", self.counters, provenance(self.ranks) | parent)
+        if self.ranks.is_main and (names := parent.get("parent_rescaled")):
+            report(f"features have another scale than in run.start_from: {', '.join(names)}")
         if self.ranks.is_main and (warning := short_context(policy, collector)):
             report(warning)
         if self.ranks.is_main and not resumed:

@@ -31,13 +31,14 @@ from ..rollout.collector import Collector
 from .checkpoint_config import FROZEN, OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, config_from_json, rank_file, read_about
 from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors
 from .checkpoint_folder import checkpoint_at, checkpoints, newest, update_of
-from .checkpoint_semantics import action_semantics, layout_hash, layout_of, space_of
+from .checkpoint_semantics import action_semantics, layout_of, space_of
 from .checkpoint_values import check_values, moment_ranges, rollout_ranges
 from .checkpoint_writing import save
 from .dist import Ranks
 
 __all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoint_at", "checkpoints",
-           "config_from_json", "load_policy", "load_rollout", "load_weights", "newest", "resumable", "save"]
+           "config_from_json", "differences", "load_policy", "load_rollout", "load_weights", "newest", "rescaled",
+           "resumable", "save"]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -139,26 +140,41 @@ def _filled(layout: Mapping[str, Feature]) -> dict[str, Feature]:
     return {name: feature for name, feature in layout.items() if feature.slots}
 
 
-@suggests_another
 def check_fits(path: Path, batch: Batch) -> None:
     """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
+    if names := rescaled(path, batch):
+        raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch: "
+                              f"{names[0]!r} has another scale")
+
+
+@suggests_another
+def rescaled(path: Path, batch: Batch) -> list[str]:
+    """The features that have another scale or lower bound in the batch than in the training of a checkpoint.
+
+    Raises:
+        CheckpointError: anything else about observations or actions differs.
+    """
     meant = read_about(path)["semantics"]
-    if layout_hash(_filled(layout_of(path, meant))) != layout_hash(_filled(batch.observation_layout())):
+    then, now = _filled(layout_of(path, meant)), _filled(batch.observation_layout())
+    unscaled = lambda layout: [dataclasses.replace(feature, meaning="", scale=0.0, low=0.0)
+                               for feature in layout.values()]
+    if unscaled(then) != unscaled(now):
         raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch")
     here, trained = action_semantics(batch.config, batch.single_action_space), meant["actions"]
     for name in sorted(here.keys() | trained.keys()):
-        was, now = trained.get(name, "bicycle"), here.get(name, "bicycle")
-        if was != now:
+        was, has = trained.get(name, "bicycle"), here.get(name, "bicycle")
+        if was != has:
             raise CheckpointError(f"{os.fspath(path)!r} was trained with actions of {name} {was!r}; this batch has "
-                                  f"{now!r}")
+                                  f"{has!r}")
+    return [name for name in now if (then[name].scale, then[name].low) != (now[name].scale, now[name].low)]
 
 
-def _differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:
+def differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:
     """The fields in which two configs differ: dotted name and both values."""
     for field in dataclasses.fields(one):
         was, now = getattr(one, field.name), getattr(other, field.name)
         if dataclasses.is_dataclass(was) and type(was) is type(now):
-            yield from _differences(f"{name}.{field.name}", was, now)
+            yield from differences(f"{name}.{field.name}", was, now)
         elif was != now:
             yield f"{name}.{field.name}", was, now
 
@@ -176,7 +192,7 @@ def resumable(path: Path, config: TrainConfig) -> dict[str, int]:
     drive = then.env.drive.replace(observation={"road_memory_mib": config.env.drive.observation.road_memory_mib})
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # they do not change results
     for part in ("model", "env"):
-        for name, was, now in _differences(part, getattr(then, part), getattr(config, part)):
+        for name, was, now in differences(part, getattr(then, part), getattr(config, part)):
             raise _unequal(path, name, was, now)
     return found["counters"]
 

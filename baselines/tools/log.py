@@ -43,7 +43,7 @@ class Log:
             self._progress = _Progress(total_steps)
 
     def write(self, kind: str, counters: Mapping[str, int], metrics: Mapping[str, Any]) -> None:
-        """Writes one line of a kind: "random_policy", "update" or "evaluation". An error also goes to stderr.
+        """Writes one line of a kind: "start", "random_policy", "update" or "evaluation". An error also goes to stderr.
 
         Raises:
             OSError: the disk is full.
@@ -114,7 +114,7 @@ class _Progress:
             self._bar.update(self._task, completed=line["agent_steps"],
                              now=f"{formatted('agent_steps_per_s', ',.0f')} steps/s, goal {formatted('goal', '.2f')}, "
                                  f"entropy {formatted('entropy', '.2f')}, kl {formatted('kl', '.4f')}")
-        elif "error" not in line:
+        elif kind != "start" and "error" not in line:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
                                     f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
                                     f"offroad {formatted('offroad', '.3f')}", highlight=False)

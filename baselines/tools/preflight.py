@@ -197,7 +197,7 @@ def check_first_update(config: TrainConfig, folder: str) -> Finding:
     result = train(config.changed(ppo={"agent_steps": 1}, run={"folder": folder, "progress": False, "resume": False}))
     errors = [line["error"] for line in result.lines if "error" in line]
     kinds = [line["kind"] for line in result.lines]
-    passed = not errors and kinds == ["random_policy", "update", "evaluation"] and result.checkpoint.is_dir()
+    passed = not errors and kinds == ["start", "random_policy", "update", "evaluation"] and result.checkpoint.is_dir()
     return Finding("first update", errors[0] if errors else f"{', '.join(kinds)} and a checkpoint", passed)
 
 

@@ -16,10 +16,10 @@ from baselines.tools.checkpoint import CheckpointError
 
 NULLABLE = {"scene_agents", "env_groups", "dt_s", "trial_steps", "agents_per_world", "goal_max_speed_mps",
             "goal_reveal_s", "stopped_share_limit", "kv_heads", "gamma_trial", "target_kl", "torch_threads", "compile",
-            "minutes"}
+            "minutes", "final_entropy_weight", "start_from"}
 """Fields of a config that may be null."""
 
-TEXT = {"folder", "device", "unit"}
+TEXT = {"folder", "device", "unit", "start_from"}
 """Fields for which any text is valid."""
 
 FLAGS = {"draw_reward_weights", "reward_terms", "critic_observations", "detailed_metrics", "traffic_controls",

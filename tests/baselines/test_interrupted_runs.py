@@ -46,7 +46,7 @@ def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
 def test_a_second_signal_does_not_wait(tmp_path):
     with pytest.raises(Interrupted, match="interrupted at once; what was saved before is unchanged"):
         train(tiny_config(tmp_path), interrupt_in(2, times=2))
-    assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 3
+    assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 4
 
 
 def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
@@ -62,7 +62,8 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "evaluate", evaluate)
     with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: "):
         train(tiny_config(tmp_path, run={"evaluate_updates": 1}))
-    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == ["random_policy", "update", "update"]
+    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == [
+        "start", "random_policy", "update", "update"]
 
 
 def test_a_signal_handler_of_the_caller_stays(tmp_path):
@@ -81,7 +82,7 @@ def test_an_interrupted_command_saves_and_prints_one_line(tmp_path, number, code
                "--env.scene-count", "2", "--env.drive.trial-steps", "20", "--env.num-worlds", "4"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        while process.poll() is None and len(read_lines(tmp_path / "metrics.jsonl")) < 2:
+        while process.poll() is None and len(read_lines(tmp_path / "metrics.jsonl")) < 3:
             time.sleep(0.05)
         process.send_signal(number)
         out, err = process.communicate(timeout=240)

@@ -213,7 +213,7 @@ def test_an_update_reports_the_spread_of_advantages_and_the_entropy_of_each_tria
     figures = rollout_metrics(buffer, returns, 2, ALONE)
     normal, spread = learner.normalise(advantage, buffer)
     assert torch.equal(normal, normalised(advantage, buffer.loss_mask, ALONE)[0])
-    learner.set_learning_rate({"agent_steps": 0, "update": 0})
+    learner.set_schedules({"agent_steps": 0, "update": 0})
     order, counts = [torch.arange(len(buffer.first))], [[int(buffer.loss_mask.sum())]]
     learned = learner.learn(buffer, normal, returns, order, counts)
     count = torch.stack([figures[f"value_trial_{trial}_count"] for trial in range(2)])
@@ -243,7 +243,7 @@ def test_an_optimiser_step_with_an_empty_loss_mask_is_skipped():
     empty = replace(buffer, invalid=torch.ones_like(buffer.invalid))
     zeros = torch.zeros_like(buffer.values)
     order = [torch.arange(len(buffer.first))]
-    learner.set_learning_rate({"agent_steps": 0, "update": 0})
+    learner.set_schedules({"agent_steps": 0, "update": 0})
     learner.learn(buffer, zeros + 1, zeros, order, [[int(buffer.loss_mask.sum())]])
     before = {name: p.clone() for name, p in learner.policy.named_parameters()}
     figures = learner.learn(empty, zeros, zeros, order, [[0]])
@@ -268,7 +268,7 @@ def test_target_kl_is_compared_with_the_mean_over_the_minibatches_that_hold_data
         learner.policy.load_state_dict(weights)
         config = replace(CONFIG, minibatches=4, epochs=epochs, target_kl=target_kl, learning_rate=1e-6)
         again = Learner(learner.policy, make_optimizer(learner.policy, config), config, ALONE, learner.collector)
-        again.set_learning_rate({"agent_steps": 0, "update": 0})
+        again.set_schedules({"agent_steps": 0, "update": 0})
         return again.learn(buffer, advantage, returns, order[:epochs], counts[:epochs])
 
     kl = learn(1, None)["kl"].item()

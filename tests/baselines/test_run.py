@@ -122,7 +122,7 @@ def test_a_log_without_a_checkpoint_is_never_lost(run, capsys):
     assert (folder / "metrics.jsonl").read_bytes() == before
     result = train(run.changed(run={"resume": True}))
     assert (folder / "metrics.1.jsonl").read_bytes() == before
-    assert result.lines[0]["kind"] == "random_policy"
+    assert [line["kind"] for line in result.lines[:2]] == ["start", "random_policy"]
     assert "its log is renamed to metrics.1.jsonl, a new run starts" in capsys.readouterr().err
     train(run.changed(run={"overwrite": True}))
     assert not (folder / "metrics.1.jsonl").exists()
@@ -173,7 +173,8 @@ def test_a_run_whose_folder_is_replaced_writes_nothing_into_the_other_run(tmp_pa
             train(config, replace)
         finally:
             assert contents(folder) == found and folder / ".lock.holder" in found
-    assert [line["kind"] for line in read_lines(tmp_path / "moved" / "metrics.jsonl")] == ["random_policy", "update"]
+    assert [line["kind"] for line in read_lines(tmp_path / "moved" / "metrics.jsonl")] == [
+        "start", "random_policy", "update"]
 
 
 def test_a_folder_deleted_after_the_last_checkpoint_gets_no_curves(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
     folder = Path(config.run.folder)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert lines == result.lines
-    assert [line["kind"] for line in lines][:3] == ["random_policy", "update", "update"]
+    assert [line["kind"] for line in lines][:4] == ["start", "random_policy", "update", "update"]
     assert lines[-1]["kind"] == "evaluation"
     updates = [line for line in lines if line["kind"] == "update"]
     numbers = list(range(1, len(updates) + 1))
@@ -50,7 +50,7 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
 
 def test_each_metric_of_the_env_has_the_number_of_agents_it_is_the_mean_of(run):
     agents = 6 * 6
-    for line in run[1].lines:
+    for line in run[1].lines[1:]:
         for name in ("goal", "score", "timeout", "trial_length", "reward", "trial_0_score"):
             assert (line[name] is None) == (line[f"{name}_n"] == 0)
             assert line["kind"] != "update" or 0 <= line[f"{name}_n"] <= agents
@@ -87,7 +87,7 @@ def test_figures_of_single_trials_are_logged_where_an_episode_has_several(run, t
     config, result, _ = run
     one = ppo.train(config.changed(ppo={"agent_steps": 500}, env={"drive": {"max_trials": 1}},
                                    run={"folder": str(tmp_path)}))
-    logged = lambda lines: {name for line in lines for name in line if name.startswith(("entropy_", "advantage_t"))}
+    logged = lambda lines: {name for line in lines for name in line if name.startswith(("entropy_t", "advantage_t"))}
     assert (logged(result.lines), logged(one.lines)) == (names, set())
 
 
@@ -157,7 +157,7 @@ def test_evaluating_does_not_change_what_is_learned(run, tmp_path):
 
 def test_a_target_kl_ends_the_epochs(tmp_path):
     steps = {kl: ppo.train(tiny_config(tmp_path / str(kl), ppo={
-        "target_kl": kl, "epochs": 4, "agent_steps": 500, "learning_rate": 0.01})).lines[1]["optimizer_steps"]
+        "target_kl": kl, "epochs": 4, "agent_steps": 500, "learning_rate": 0.01})).lines[2]["optimizer_steps"]
         for kl in (1e-9, 1e9)}
     assert steps == {1e-9: 2, 1e9: 8}
 
@@ -169,7 +169,7 @@ def test_a_target_kl_ends_the_epochs(tmp_path):
     {"env": {"drive": BUSY.drive.replace(action_type="multi_discrete", observation={"time_left": "actor"}),
              "env_groups": 2}},
     {"run": {"precision": "bfloat16"}, "env": {"drive": BUSY.drive.replace(observation={"type": "float16"})}},
-    {"ppo": {"recompute_context": True, "warmup_updates": 2}},
+    {"ppo": {"recompute_context": True, "warmup_updates": 2, "final_entropy_weight": 0.0}},
     {"env": {"drive": BUSY.drive.replace(observation={"partners": 0, "roads": 0}, max_trials=1)}},
 ], ids=str)
 def test_every_switch_trains(tmp_path, parts):
@@ -188,6 +188,9 @@ def test_every_switch_trains(tmp_path, parts):
     (lambda: EnvConfig(threads=-1), "threads is -1; it must be 0 or more"),
     (lambda: PPOConfig(gamma=1.5), "gamma is 1.5; it must be from 0 to 1"),
     (lambda: PPOConfig(clip=0.0), "clip is 0.0; it must be above 0"),
+    (lambda: PPOConfig(final_entropy_weight=-0.1), "final_entropy_weight is -0.1; it must be 0 or more"),
+    (lambda: RunConfig(folder="a", start_from="a/update-00000001", overwrite=True),
+     "start_from is 'a/update-00000001'; it must be outside of 'a', which overwrite deletes"),
     (lambda: PPOConfig(noise_correlation=1.0), "noise_correlation is 1.0; it must be from 0 to below 1"),
     (lambda: PPOConfig(noise_correlation=-0.1), "noise_correlation is -0.1; it must be from 0 to below 1"),
     (lambda: RunConfig(minutes=0.0), "minutes is 0.0; it must be above 0"),

@@ -1,0 +1,28 @@
+"""Do learning rate and entropy weight follow their schedules?"""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from baselines.config import PPOConfig
+from baselines.ppo import scheduled
+
+
+def at(config, agent_steps, update=10):
+    now = scheduled(config, {"agent_steps": agent_steps, "update": update})
+    return now.learning_rate, now.entropy_weight
+
+
+def test_the_entropy_weight_changes_linearly_and_is_constant_by_default():
+    config = PPOConfig(agent_steps=1000, entropy_weight=0.04, final_entropy_weight=0.01)
+    assert [at(config, steps)[1] for steps in (0, 500, 1000, 2000)] == pytest.approx([0.04, 0.025, 0.01, 0.01])
+    assert {at(PPOConfig(agent_steps=1000, entropy_weight=0.1), steps)[1] for steps in (0, 333, 1000)} == {0.1}
+    assert at(PPOConfig(agent_steps=1000, entropy_weight=0.1, final_entropy_weight=0.0), 1000)[1] == 0
+
+
+def test_the_learning_rate_warms_up_over_updates_and_is_annealed_over_agent_steps():
+    config = PPOConfig(agent_steps=1000, learning_rate=0.1, warmup_updates=4)
+    assert at(config, 0, update=0)[0] == pytest.approx(0.025)
+    assert at(config, 100, update=1)[0] == pytest.approx(0.1 * 0.9 * 0.5)
+    assert [at(config, steps)[0] for steps in (500, 1000, 2000)] == [0.05, 0, 0]
+    assert at(PPOConfig(agent_steps=1000, learning_rate=0.1, anneal=False), 999)[0] == 0.1
