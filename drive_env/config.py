@@ -41,8 +41,8 @@ class ObservationConfig(Checked, group="observation"):
     partners: int = setting(31, "slots", "number of nearest vehicles in an observation", count(0, 255))
     roads: int = setting(128, "slots", "number of nearest road segments in an observation", count(0, 1024))
     road_selection: str = setting(
-        "exact", "", "which road segments an observation holds: those nearest to the agent, or (faster) those nearest "
-        "to the centre of the agent's sub-cell", choice("exact", "near"))
+        "exact", "", "which road segments an observation holds, if any: those nearest to the agent, or (faster) those "
+        "nearest to the centre of the agent's sub-cell", choice("exact", "near"))
     road_memory_mib: int = setting(
         256, "MiB", "memory of a batch for the cache of the roads around each sub-cell; sub-cells that do not fit take "
         "more time", count(0, 1_048_576))
@@ -71,12 +71,16 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
 
     model: str = setting("bicycle", "", "vehicle model", choice(*choices("dynamics")), core="dynamics")
     max_acceleration_mps2: float = setting(
-        4.0, "m/s2", "acceleration at full throttle, and deceleration at full braking", number(0.01, 50.0))
+        4.0, "m/s2", "acceleration at full throttle, and deceleration at full braking, of models whose actions set "
+        "an acceleration", number(0.01, 50.0))
     max_steering_rad: float = setting(
-        0.6, "rad", "front wheel angle at full steering", number(0.01, 1.2))
-    max_speed_mps: float = setting(40.0, "m/s", "upper bound of an agent's speed", number(0.1, 150.0))
+        0.6, "rad", "front wheel angle at full steering, of models that have wheels to steer", number(0.01, 1.2))
+    max_speed_mps: float = setting(
+        40.0, "m/s", "upper bound of an agent's speed; with `delta_local` and `state`, of that at the start alone",
+        number(0.1, 150.0))
     min_speed_mps: float = setting(
-        0.0, "m/s", "lower bound of an agent's speed; negative allows reverse", number(-50.0, 0.0))
+        0.0, "m/s", "lower bound of an agent's speed; negative allows reverse; with `delta_local` and `state` as for "
+        "`max_speed_mps`", number(-50.0, 0.0))
     friction: float = setting(
         1.0, "1", "friction of tyres and road, which only the model `grip` has: dry 0.7 to 1, wet 0.4 to 0.7, snow 0.2 "
         "to 0.3, ice 0.1", number(0.01, 5.0))
@@ -121,6 +125,12 @@ def hidden_parameters(model: str) -> tuple[str, ...]:
     return tuple(name for code, name in enumerate(HIDDEN_PARAMETERS) if offered >> code & 1)
 
 
+def varied_parameters(hidden: HiddenConfig) -> tuple[str, ...]:
+    """The hidden parameters that vary, in the order of the core."""
+    return tuple(name for name in HIDDEN_PARAMETERS if getattr(hidden, name) is not None
+                 or (name == "steering_gain" and hidden.steering_flip > 0.0))
+
+
 def action_types(model: str) -> tuple[str, ...]:
     """The action types that a vehicle model offers."""
     offered = lib.drv_action_types_of(choices("dynamics").index(model))
@@ -140,7 +150,9 @@ class RewardConfig(Checked, group="reward"):
         0.0, "1/m", "reward per metre by which a step reduces the distance to the goal, until it is reached",
         number(-1e3, 1e3))
     time_per_s: float = setting(0.0, "1/s", "reward per second of driving", number(-1e3, 1e3))
-    reverse_per_m: float = setting(0.0, "1/m", "reward per metre driven backwards", number(-1e3, 1e3))
+    reverse_per_m: float = setting(
+        0.0, "1/m", "reward per metre driven backwards, which most models allow with `dynamics.min_speed_mps` below 0",
+        number(-1e3, 1e3))
     lane_alignment_per_s: float = setting(
         0.0, "1/s", "reward per second, times the cosine of the angle between heading and lane", number(-1e3, 1e3))
     lane_offset_per_m_s: float = setting(
@@ -233,7 +245,8 @@ class DriveConfig(Checked):
         "a stop",
         choice(*EVENT_RESPONSES))
     stopped_share_limit: float | None = setting(
-        None, "1", "share of stopped agents at which a trial ends", number(1e-6, 1.0, none="off"))
+        None, "1", "share of stopped agents at which a trial ends, where an event has the response 'stop'",
+        number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(
         ObservationConfig(), "the content and type of observations")
     scene_order: str = setting(
@@ -242,7 +255,8 @@ class DriveConfig(Checked):
         RewardRanges(), "ranges from which each agent draws weights of the reward, which it then observes, for an "
         "episode", core="range_reward_{}")
     draw_reward_weights: bool = setting(
-        True, "", "whether the weights that have a range are drawn from it; else those of `reward` hold", switch())
+        True, "", "whether the weights that have a range, if any, are drawn from it; else those of `reward` hold",
+        switch())
     reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
     reward_terms: bool = setting(
         False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
@@ -270,10 +284,14 @@ class DriveConfig(Checked):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "
                               + " or ".join(repr(name) for name in offered))
         self._check_hidden(model)
+        self._check_traffic_controls()
 
     def _check_hidden(self, model: str) -> None:
-        """Raises a `ConfigError` if a hidden parameter varies that the vehicle model does not have."""
+        """Raises a `ConfigError` if a hidden parameter varies, or friction is set, that the vehicle model lacks."""
         offered = hidden_parameters(model)
+        if (friction := self.dynamics.friction) != DynamicsConfig.friction and "friction" not in offered:
+            raise ConfigError(f"dynamics.friction is {friction}; for dynamics.model {model!r}, which has no friction, "
+                              f"it must be {DynamicsConfig.friction}")
         varies = {name: value for name in HIDDEN_PARAMETERS if (value := getattr(self.hidden, name)) is not None}
         if self.hidden.steering_flip and "steering_gain" not in offered:
             raise ConfigError(f"hidden.steering_flip is {self.hidden.steering_flip}; for dynamics.model {model!r}, "
@@ -282,6 +300,24 @@ class DriveConfig(Checked):
             if name not in offered:
                 raise ConfigError(f"hidden.{name} is {value}; for dynamics.model {model!r} it must be None, since that "
                                   f"model has no such parameter (it has {', '.join(offered) or 'none'})")
+        for name in ("scope", "per"):
+            value, default = getattr(self.hidden, name), getattr(HiddenConfig, name)
+            if value != default and not varied_parameters(self.hidden):
+                raise ConfigError(f"hidden.{name} is {value!r}; where no hidden parameter varies, it must be "
+                                  f"{default!r}")
+
+    def _check_traffic_controls(self) -> None:
+        """Raises a `ConfigError` if responses or rewards of lights and signs are set while these have no effect."""
+        if self.traffic_controls:
+            return
+        for config, path, default in (
+            (self, "on_red_light", "ignore"), (self, "on_stop_sign", "ignore"),
+            (self.reward, "red_light", 0.0), (self.reward, "stop_sign", 0.0),
+            (self.reward_ranges, "red_light", None), (self.reward_ranges, "stop_sign", None),
+        ):
+            if (value := getattr(config, path)) != default:
+                raise ConfigError(f"{config._group}.{path} is ".lstrip(".") + f"{value!r}; it must be {default!r}, or "
+                                  "traffic_controls True, without which traffic lights and stop signs have no effect")
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

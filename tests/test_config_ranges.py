@@ -133,6 +133,17 @@ TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: 
           HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
          HiddenConfig: "hidden.", RewardRanges: "reward_ranges."}
+NEEDED = {
+    **dict.fromkeys([(DriveConfig, "on_red_light"), (DriveConfig, "on_stop_sign"), (RewardConfig, "red_light"),
+                     (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
+                    {"traffic_controls": True}),
+    (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
+    **{(HiddenConfig, name): {"dynamics": "grip"} for name in HIDDEN},
+    **dict.fromkeys([(HiddenConfig, "scope"), (HiddenConfig, "per")], {"hidden": {"steering_flip": 0.5}}),
+    (DynamicsConfig, "model"): {"action_type": "continuous"},
+}
+"""What a `DriveConfig` needs for a field to have an effect, or for each of its values to be allowed."""
+
 CASES = [pytest.param(kind, name, id=f"{kind.__name__}-{name}")
          for kind, table in TABLES.items() for name in table]
 
@@ -159,11 +170,12 @@ def test_the_error_of_a_value_out_of_range_names_field_value_and_range(kind, nam
         assert value_text(value) in message, message
         with pytest.raises(ConfigError):
             kind().replace(**{name: value})
+    needed = NEEDED.get((kind, name), {}) if kind is DriveConfig else {}
     for value in good:
-        kept = getattr(kind(**{name: value}), name)
+        kept = getattr(kind(**needed, **{name: value}), name)
         value = type(kept)(**value) if isinstance(value, dict) else value
         assert kept == (tuple(value) if isinstance(value, list) else value)
-        assert getattr(kind().replace(**{name: value}), name) == kept
+        assert getattr(kind(**needed).replace(**{name: value}), name) == kept
 
 
 def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
@@ -182,15 +194,31 @@ def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
             assert part in str(raised.value)
 
 
+@pytest.mark.parametrize("choices, sentence", [
+    ({"on_red_light": "stop"}, r"on_red_light is 'stop'; it must be 'ignore', or traffic_controls True, "),
+    ({"on_stop_sign": "remove"}, r"on_stop_sign is 'remove'; it must be 'ignore', or traffic_controls True, "),
+    ({"reward": {"red_light": -1.0}}, r"reward\.red_light is -1\.0; it must be 0\.0, or traffic_controls True, "),
+    ({"reward": {"stop_sign": -1.0}}, r"reward\.stop_sign is -1\.0; it must be 0\.0, or traffic_controls True, "),
+    ({"reward_ranges": {"red_light": (-1.0, 0.0)}}, r"reward_ranges\.red_light is \(-1\.0, 0\.0\); it must be None, "),
+    ({"reward_ranges": {"stop_sign": (-1.0, 0.0)}}, r"reward_ranges\.stop_sign is \(-1\.0, 0\.0\); it must be None, "),
+    ({"dynamics": {"friction": 0.4}}, r"dynamics\.friction is 0\.4; for dynamics\.model 'bicycle', .* must be 1\.0$"),
+    ({"hidden": {"scope": "trial"}}, r"hidden\.scope is 'trial'; where no hidden parameter varies, it must be 'epi"),
+    ({"hidden": {"per": "world"}}, r"hidden\.per is 'world'; where no hidden parameter varies, it must be 'agent'$"),
+])
+def test_a_setting_that_has_no_effect_is_an_error(choices, sentence):
+    with pytest.raises(ConfigError, match=f"^{sentence}"):
+        DriveConfig(**choices)
+
+
 def test_a_config_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         DriveConfig().dt_s = 0.1
 
 
 def within(kind, choices):
-    """A DriveConfig with these choices of it, or of a config nested in it."""
-    group = PATHS[kind].rstrip(".")
-    return DriveConfig(**{group: choices} if group else choices)
+    """A DriveConfig with these choices of it, or of a config nested in it, and what they need."""
+    group, (name,) = PATHS[kind].rstrip("."), choices
+    return DriveConfig(**NEEDED.get((kind, name), {})).replace(**{group: choices} if group else choices)
 
 
 @pytest.mark.parametrize("kind, name", CASES)
@@ -204,11 +232,7 @@ def test_what_a_config_accepts_a_batch_can_be_made_of(kind, name):
             continue  # and three possible agents
         if name == "control" and isinstance(value, list):
             value = [5, 2]
-        # Not every model offers discrete actions, or every hidden parameter.
-        config = (DriveConfig(hidden={name: value}, dynamics="grip") if kind is HiddenConfig
-                  else within(kind, {name: value}) if name != "model"
-                  else DriveConfig(dynamics=value, action_type="continuous"))
-        with Batch(scenes=[scene], config=config) as batch:
+        with Batch(scenes=[scene], config=within(kind, {name: value})) as batch:
             batch.reset()
             batch.step(np.zeros_like(batch.actions))
 

@@ -170,9 +170,11 @@ def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     field = dataclasses.fields(NESTED[group])[-1].name
     value = {"time_left": "actor", "friction": 0.5, "reveal_hidden": True, "per": "world"}.get(field, 0.25)
     value = [-0.5, 0.25] if group == "reward_ranges" else value
-    config = DriveConfig(**{group: {field: value}})
-    assert config == DriveConfig(**{group: NESTED[group](**{field: value})})
-    assert flat(config) == flat(DriveConfig()) | {f"{group}.{field}": value}
+    # The last fields of four groups have an effect in some configs alone.
+    base = DriveConfig(traffic_controls=True, dynamics="grip", hidden={"steering_flip": 0.5})
+    config = base.replace(**{group: {field: value}})
+    assert config == base.replace(**{group: NESTED[group](**getattr(base, group).to_dict() | {field: value})})
+    assert flat(config) == flat(base) | {f"{group}.{field}": value}
 
 
 def test_a_string_for_dynamics_is_the_name_of_the_model():
