@@ -144,7 +144,7 @@ BMW_320I = {
     "acceleration": 11.5, "power_from_mps": 7.319}
 """Parameters of CommonRoad's vehicle 2, as published, in feet and pounds."""
 
-ROLLS_BELOW_MPS = 1.0
+ROLLS_BELOW_MPS = 1.3
 SUBSTEP_S = 0.01
 
 
