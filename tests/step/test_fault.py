@@ -62,6 +62,17 @@ def test_a_staged_contact_has_the_verdicts_of_both_rules(agent, other, roads, by
     assert (report["at_fault_collision"].value, report["at_fault_collision_nuplan"].value) == (by_bearing, by_bumper)
 
 
+@pytest.mark.parametrize("factor, in_front", [(1.0, False), (2.0, True)])
+def test_the_bearing_is_that_from_the_rear_axle_of_the_hidden_wheelbase(factor, in_front):
+    """A car that comes in from the left is at 73 degrees from one rear axle, at 47 from the other."""
+    scene = stage([driver(speed_mps=10.0), moving(-0.7, 3.2, -0.2, 10.5)], LANES)
+    batch = batch_of(scene, detailed_metrics=True, trial_steps=FRAMES - 1,
+                     hidden={"wheelbase_factor": (factor, factor)})
+    while not batch.trial_ended[0]:
+        batch.step([3 * 13 + 6])
+    assert batch.metrics()["collision"].value == 1 and batch.metrics()["at_fault_collision"].value == in_front
+
+
 def test_a_lane_that_is_wide_enough_is_not_left():
     """A crossing car hits the side of an agent whose box is over the border of a lane of 3.5 m, not over one of 8 m."""
     for width_m, fault in ((3.5, True), (8.0, False)):

@@ -90,6 +90,24 @@ def test_time_runs_while_an_agent_drives_and_reverse_is_the_way_backwards():
     assert report["reward_reverse"].value == pytest.approx(-2.0 * 2.0 / 3)
 
 
+def test_the_step_that_stops_or_removes_an_agent_has_the_facts_of_its_motion():
+    """It rolls backwards into a wall, and brakes: from -2 to -1 m/s, at 4 m/s2. The metrics count the same step."""
+    scene = stage([driver(speed_mps=-2.0)], [wall(-2.1), ("lane", [(-50.0, 0.0), (50.0, 0.0)])], dt_s=0.25)
+    scene = dataclasses.replace(scene, roads=dataclasses.replace(
+        scene.roads, speed_limit_mps=np.full(2, 0.5, np.float32)))
+    for response in ("ignore", "stop", "remove"):
+        batch = batch_of(scene, dynamics={"min_speed_mps": -5.0}, reward_terms=True, detailed_metrics=True,
+                         trial_steps=1, on_offroad=response)
+        drive(batch, 1, acceleration_bin=6)
+        assert batch.step_events()["offroad"].all() and bool(batch.stopped[0]) == (response == "stop")
+        found = {term: float(fact(batch, term)[0]) for term in ("reverse", "wrong_way", "over_speed", "discomfort")}
+        assert found == pytest.approx({"reverse": 0.25, "wrong_way": 0.25, "over_speed": 0.125, "discomfort": 0.5})
+        report = batch.metrics()
+        assert (report["wrong_way_share"].value, report["over_speed_share"].value) == (1.0, 1.0)
+        if response != "ignore":
+            assert batch._core.state["speed_mps"][0][0] == batch._core.state["acceleration_mps2"][0][0] == 0.0
+
+
 def test_discomfort_counts_the_limits_that_accelerations_and_jerk_exceed():
     scene = generate_scene("town", seed=1, agents=6)
     batch = batch_of(scene, reward_terms=True, trial_steps=100, **IGNORE_ALL)

@@ -10,7 +10,7 @@ import pytest
 from scripted_events import figures
 from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
 
-from drive_env import Batch, DriveConfig, generate_scene, load_scene, save_scene
+from drive_env import REWARD_TERMS, Batch, DriveConfig, generate_scene, load_scene, save_scene
 from drive_env.scenes import Controls
 
 OFF, RED, YELLOW, GREEN = range(4)
@@ -260,6 +260,14 @@ def test_a_violation_is_rewarded_once_and_scores_no_goal(kind, term):
             assert figures(batch, term, f"reward_{term}") == (1, -0.25)
 
 
+@pytest.mark.parametrize("kind", [LIGHT, STOP])
+def test_a_violation_is_an_infraction(kind):
+    batch = approach(controls(kind, state=[RED if kind == LIGHT else OFF]), detailed_metrics=True, trial_steps=20)
+    for _ in range(20):
+        batch.step(np.array([45]))
+    assert figures(batch, "infractions", "distance_per_infraction_m") == (1, pytest.approx(20.0))
+
+
 def test_a_collision_in_the_step_of_a_violation_decides_the_outcome():
     scene = stage([driver(speed_mps=10.0), Actor(13.5, 0.0)])
     batch = batch_of(dataclasses.replace(scene, controls=controls(LIGHT, state=[RED])), traffic_controls=True,
@@ -274,12 +282,12 @@ def test_without_traffic_controls_nothing_of_them_exists():
     assert not any(batch._core.state[name].size for name in ("light_state", "red_light_onset", "had_stop_sign"))
     assert (batch.light_states() == OFF).all() and len(batch.light_states()) == 4
     assert not {"red_light", "stop_sign"} & {*batch.metrics(), *batch.step_events()}
-    batch = approach(controls(LIGHT, state=[RED]), traffic_controls=False, on_red_light="stop", reward_terms=True,
-                     reward={"red_light": -1.0}, trial_steps=20)
+    batch = approach(controls(LIGHT, state=[RED]), traffic_controls=False, reward_terms=True, trial_steps=20)
+    facts = [REWARD_TERMS.index(term) for term in ("red_light", "stop_sign")]
     for _ in range(20):
         batch.step(np.array([45]))
-        assert batch.rewards[0] == 0.0 and not batch.stopped[0] and not batch.reward_terms[0, -2:].any()
-    assert figures(batch, "reward_red_light", "timeout") == (0, 1)
+        assert batch.rewards[0] == 0.0 and not batch.stopped[0] and not batch.reward_terms[0, facts].any()
+    assert figures(batch, "timeout") == (1,)
     with Batch(generate_scene("town", agents=2), config=DriveConfig(traffic_controls=True)) as none:
         none.reset()
         none.step(np.full(2, 45))

@@ -163,6 +163,19 @@ def test_power_limits_the_acceleration_of_a_fast_car():
     assert now(batch)[3] == pytest.approx(math.sqrt(30.0**2 + 2 * power * 0.1) - 1.15, abs=1e-3)
 
 
+@pytest.mark.parametrize("acceleration_mps2", (-11.5, -4.0, 0.0, 4.0, 11.5))
+def test_slip_decays_at_every_speed(acceleration_mps2):
+    """In one step of integration, with the wheels ahead: the equations turn stiff as the speed falls."""
+    speeds = np.arange(0.5, 5.0, 0.05)
+    batch = begin("single_track", [(0, 100.0 * i, 0, speed, 4.5) for i, speed in enumerate(speeds)], 0.01,
+                  max_acceleration_mps2=11.5)
+    for _ in range(10):
+        batch._core.state["sideslip_rad"][0] = 0.1
+        batch._core.state["yaw_rate_radps"][0] = 0.0
+        act(batch, [(acceleration_mps2, 0.0)] * len(speeds))
+        assert (np.abs(batch._core.state["sideslip_rad"][0]) < 0.1).all()
+
+
 def test_a_spinning_car_stays_finite():
     batch = begin("single_track", [(0, 100.0 * i, 0, 140.0, 4.5) for i in range(4)], 0.5, max_speed_mps=150.0,
                   max_steering_rad=1.2, max_acceleration_mps2=8.0)
@@ -231,7 +244,7 @@ TOLERANCES = {("single_track", 0.5): (0.02, 4e-4, 1e-3)}
 @pytest.mark.parametrize("model", MODELS)
 def test_agents_move_as_the_reference_model(model, dt_s):
     rng = np.random.default_rng(6)
-    limits = {"min_speed_mps": -5.0, "max_speed_mps": 25.0, "friction": 0.4}
+    limits = {"min_speed_mps": -5.0, "max_speed_mps": 25.0, **({"friction": 0.4} if model == "grip" else {})}
     starts = [(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(0, 20), length)
               for i, length in enumerate((2.0, 4.5, 12.0, 7.3))]
     batch = begin(model, starts, dt_s, **limits)
@@ -313,7 +326,8 @@ single_track turns as in a steady bend, and corrects its heading over half a sec
 @pytest.mark.parametrize("model", MODELS)
 def test_a_rollout_of_the_model_is_replayed(model):
     rng = np.random.default_rng(9)
-    batch = begin(model, [(0, 0, 0.4, 12.0, 4.5)], friction=0.5)
+    limits = {"friction": 0.5} if model == "grip" else {}
+    batch = begin(model, [(0, 0, 0.4, 12.0, 4.5)], **limits)
     dimensions, log = action_dimensions(batch.config), []
     for _ in range(41):
         x, y, heading, speed, _ = now(batch)
@@ -322,7 +336,7 @@ def test_a_rollout_of_the_model_is_replayed(model):
         batch.step((rng.uniform(-0.5, 0.5, (1, len(dimensions)))).astype(np.float32))
     assert model in ("delta_local", "state") or min(abs(pose[3]) for pose in log) > 1.0
     scene = stage([Actor(log=tuple(log), goal_m=(9e3, 0.0), length_m=4.5)])
-    with Batch(scene, config=DriveConfig(action_type="continuous", dynamics={"model": model, "friction": 0.5},
+    with Batch(scene, config=DriveConfig(action_type="continuous", dynamics={"model": model, **limits},
                                          **IGNORE_ALL)) as again:
         again.reset()
         expert = again.expert_actions()

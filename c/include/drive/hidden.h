@@ -1,4 +1,4 @@
-/* Which hidden parameters has a vehicle model? */
+/* Which hidden parameters does a vehicle model have? */
 #ifndef DRIVE_HIDDEN_H
 #define DRIVE_HIDDEN_H
 

@@ -250,8 +250,9 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         }
     }
     if (!scene) {
-        status = drv_fail(message, DRV_ERROR_MEMORY, "scene %.80s: no memory for its %lld road segments", in->name,
-                          (long long)count);
+        status = drv_fail(message, DRV_ERROR_MEMORY,
+                          "scene %.80s: no memory for its %lld road segments, %d vehicles and %d frames", in->name,
+                          (long long)count, in->vehicle_count, in->frame_count);
     }
     free(pieces);
     *out = scene;

@@ -55,6 +55,13 @@ static void add_comfort(drv_world *world, int32_t agent) {
     world->brakes_hard[agent] = brakes_hard;
 }
 
+/* The infractions that begin in this step. */
+static int32_t infractions_of(const drv_world *world, int32_t agent) {
+    const bool has_controls = world->sizes.control_agents > 0;
+    const int32_t violations = has_controls ? world->red_light_onset[agent] + world->stop_sign_onset[agent] : 0;
+    return world->collision_onset[agent] + world->offroad_onset[agent] + violations;
+}
+
 static void add_safety(drv_world *world, int32_t agent, const drv_scratch *scratch) {
     const bool collides = world->collision_onset[agent];
     const int32_t vehicle = world->collision_vehicle[agent];
@@ -62,7 +69,7 @@ static void add_safety(drv_world *world, int32_t agent, const drv_scratch *scrat
         drv_smaller(world->min_time_to_collision_s[agent], world->time_to_collision_s[agent]);
     /* a collision is a gap of 0, also where the boxes are apart again at the end of the step */
     world->min_gap_m[agent] = collides ? 0.0f : drv_proximity_gap(world, agent, scratch, world->min_gap_m[agent]);
-    world->infractions[agent] += collides + world->offroad_onset[agent];
+    world->infractions[agent] += infractions_of(world, agent);
     if (!collides) return;
     world->had_fault_by_bearing[agent] |= drv_fault_by_bearing(world, agent, vehicle);
     world->had_fault_by_bumper[agent] |= drv_fault_by_bumper(world, agent, vehicle);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "math/geometry.h"
+#include "step/hidden.h"
 #include "step/lane.h"
 #include "step/vehicle_box.h"
 
@@ -31,7 +32,8 @@ static drv_point ahead_of(const drv_world *world, int32_t vehicle) {
 /* The unit vector from the agent's rear axle to the centre of a vehicle. */
 static drv_point direction_to(const drv_world *world, int32_t agent, int32_t vehicle) {
     const drv_point ahead = ahead_of(world, agent);
-    const float axle_m = 0.5f * drv_wheelbase_share * world->scene->length_m[agent];
+    const float wheelbase_m = drv_wheelbase_share * world->scene->length_m[agent] * drv_hidden_wheelbase(world, agent);
+    const float axle_m = 0.5f * wheelbase_m;
     const float dx = world->x_m[vehicle] - (world->x_m[agent] - axle_m * ahead.x);
     const float dy = world->y_m[vehicle] - (world->y_m[agent] - axle_m * ahead.y);
     const float distance_m = sqrtf(dx * dx + dy * dy);

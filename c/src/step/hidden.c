@@ -1,5 +1,5 @@
-/* Which hidden values has the vehicle of an agent, and what do they change? Drawn from a random stream of their own at
- * the start of a trial, and applied between the control that an action stands for and the dynamics. */
+/* Which hidden values does the vehicle of an agent have, and what do they change? Drawn from a random stream of their
+ * own at the start of a trial, and applied between the control that an action stands for and the dynamics. */
 #include "step/hidden.h"
 
 #include <math.h>

@@ -20,6 +20,7 @@
     X(details_add, "adds the step to the counts and extremes of the trial, where detailed metrics are on")      \
     X(trial_judge, "decides which agents, trials and episodes end; writes the channels")                        \
     X(reward_score, "sums the reward terms of each agent")                                                      \
+    X(trial_halt, "sets the motion of agents that an event stopped or removed in this step to 0")               \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
     X(signals_show, "sets what traffic lights show until the next step ends")                                   \
     X(observe_write, "writes the observation of each agent")                                                    \

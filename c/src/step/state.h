@@ -40,13 +40,13 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "trial_restart, traffic_plan, dynamics_integrate")              \
     X(float, "f4", cos_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
     X(float, "f4", sin_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
-    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "trial_restart, traffic_plan, dynamics_integrate, trial_judge")   \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "trial_restart, traffic_plan, dynamics_integrate, trial_halt")    \
     X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
     X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart")                                    \
     X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate")                           \
     X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                     \
-      "trial_restart, traffic_plan, dynamics_integrate, trial_judge")                                                \
-    X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_judge")          \
+      "trial_restart, traffic_plan, dynamics_integrate, trial_halt")                                                 \
+    X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_halt")           \
     X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
     X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
     X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago",                                            \
@@ -111,7 +111,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", max_jerk_mps3, DRV_DETAILED_AGENTS, "m/s3", "trial_restart, details_add")                         \
     X(int32_t, "i4", hard_brakings, DRV_DETAILED_AGENTS, "onsets", "trial_restart, details_add")                     \
     X(uint8_t, "u1", brakes_hard, DRV_DETAILED_AGENTS, "in this step", "trial_restart, details_add")                 \
-    X(int32_t, "i4", infractions, DRV_DETAILED_AGENTS, "collision and off-road onsets", "trial_restart, details_add") \
+    X(int32_t, "i4", infractions, DRV_DETAILED_AGENTS, "onsets of collision, off-road, red light and stop sign",     \
+      "trial_restart, details_add")                                                                                  \
     X(uint8_t, "u1", had_fault_by_bearing, DRV_DETAILED_AGENTS, "a collision at fault", "trial_restart, details_add") \
     X(uint8_t, "u1", had_fault_by_bumper, DRV_DETAILED_AGENTS, "the same, by nuPlan's rule",                         \
       "trial_restart, details_add")                                                                                  \
@@ -159,14 +160,14 @@ typedef struct drv_sizes {
     int32_t terms, metrics; /* of drv_columns */
     /* agents, or 0 where nothing uses facts of the kind */
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
-    int32_t has_weights;   /* 1: reward terms have ranges */
-    int32_t slip_agents;   /* agents, or 0 where no vehicle slips */
+    int32_t has_weights;    /* 1: reward terms have ranges */
+    int32_t slip_agents;    /* agents, or 0 where no vehicle slips */
     int32_t controls;       /* the most of a scene, or 0 where they have no effect */
     int32_t control_agents; /* agents, or 0 likewise */
-    int32_t has_hidden;    /* 1: agents have hidden values */
-    int32_t has_commanded; /* 1: the commanded wheel angle may differ from the vehicle's */
-    int32_t delay_steps;   /* the longest delay of an action */
-    int32_t rule_based;
+    int32_t has_hidden;     /* 1: agents have hidden values */
+    int32_t has_commanded;  /* 1: the commanded wheel angle may differ from the vehicle's */
+    int32_t delay_steps;    /* the longest delay of an action */
+    int32_t rule_based;     /* the most rule-based vehicles of a scene */
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */
@@ -232,6 +233,7 @@ typedef struct drv_scratch {
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
     int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
     drv_claim *claims;      /* DRV_CLAIMS per rule-based vehicle */
+    int32_t halted;         /* agents that the step stopped or removed; valid after drv_trial_judge */
     uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
     int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */

@@ -46,6 +46,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(details_add);
         RUN(trial_judge);
         RUN(reward_score);
+        RUN(trial_halt);
         RUN(metrics_add);
         RUN(signals_show);
     }

@@ -146,7 +146,7 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
 }
 
 /* Stores the events of a driving agent and applies the strongest of their responses. */
-static void judge_agent(drv_world *world, int32_t agent) {
+static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     const drv_config *config = world->config;
     const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent];
     const bool goal_onset = world->goal_onset[agent];
@@ -171,11 +171,10 @@ static void judge_agent(drv_world *world, int32_t agent) {
     world->recorded[agent] = 1;
     world->status[agent] = response == DRV_REMOVE ? DRV_REMOVED : DRV_STOPPED;
     world->present[agent] = response != DRV_REMOVE;
-    world->speed_mps[agent] = world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
+    scratch->halted++;
 }
 
 void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
-    (void)scratch;
     drv_arrays *out = &world->out;
     const drv_config *config = world->config;
     const int32_t agents = world->scene->num_agents;
@@ -184,11 +183,12 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
 
     /* advance the clock and apply the responses */
     ++*world->clock_steps;
+    scratch->halted = 0;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool acted = world->status[agent] == DRV_DRIVING;
         out->invalid_step[agent] = !acted;
         world->recorded[agent] = 0;
-        if (acted) judge_agent(world, agent);
+        if (acted) judge_agent(world, scratch, agent);
         driving += world->status[agent] == DRV_DRIVING;
         stopped += world->status[agent] == DRV_STOPPED;
     }
@@ -215,4 +215,10 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
         out->outcome[agent] = world->recorded[agent] ? world->outcome[agent] : DRV_OUTCOME_NONE;
         write_state_channels(world, agent, false);
     }
+}
+
+void drv_trial_halt(drv_world *world, drv_scratch *scratch) {
+    for (int32_t agent = 0; scratch->halted > 0 && agent < world->sizes.agents; agent++)
+        if (world->recorded[agent] && world->status[agent] != DRV_DRIVING)
+            world->speed_mps[agent] = world->acceleration_mps2[agent] = world->yaw_rate_radps[agent] = 0.0f;
 }

@@ -1,4 +1,4 @@
-/* Which weights have the reward terms of an agent, where they are drawn? From a random stream of their own, once per
+/* Which weights do the reward terms of an agent have, where they are drawn? From a random stream of their own, once per
  * episode, so that all of its trials have the same. */
 #include "step/weights.h"
 

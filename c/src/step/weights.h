@@ -1,4 +1,4 @@
-/* Which weights have the reward terms of an agent, where they are drawn? */
+/* Which weights do the reward terms of an agent have, where they are drawn? */
 #ifndef DRV_STEP_WEIGHTS_H
 #define DRV_STEP_WEIGHTS_H
 

@@ -82,7 +82,7 @@ typedef enum drv_scale {
 #define CANDIDATE_FEATURES(X)                                                                              \
     X(CANDIDATE_X, "candidates/x", "m", SCALE_POSITION, -1, "candidate goal, ahead of the own centre")     \
     X(CANDIDATE_Y, "candidates/y", "m", SCALE_POSITION, -1, "candidate goal, to the left")                 \
-    X(CANDIDATE_KIND, "candidates/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")   
+    X(CANDIDATE_KIND, "candidates/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
 
 #define X(symbol, name, unit, scale, low, meaning) symbol,
 enum { EGO_FEATURES(X) EGO_COUNT };
