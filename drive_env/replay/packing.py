@@ -9,10 +9,11 @@ import zlib
 import numpy as np
 
 from ..action_space import action_dimensions
-from ..batch import OUTCOMES
+from ..batch import OUTCOMES, REWARD_TERMS
+from ..config import varied_parameters
 from ..fields import flat_values
 from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
-from .trials import EVENTS, FLAGS, RecordedTrials, Trial, own_features
+from .trials import FLAGS, RecordedTrials, Trial, own_features
 
 CENTIMETRE = 0.01
 HEADING_QUANTUM_RAD = np.pi / 2**15
@@ -109,6 +110,8 @@ def _put_scene(store, name, roles):
 
 def _put_trial(store, name, trial):
     store.put(f"{name}goal_m", trial.goal_m.T, EXACT)
+    store.put(f"{name}weights", trial.weights.T, EXACT)
+    store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.goal_m)), EXACT)
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)
     store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SECOND_ORDER)
     heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)
@@ -137,15 +140,21 @@ def _header(recording: RecordedTrials) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
         "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
-        "reward": {event: getattr(config.reward, event) for event in EVENTS},
+        "terms": REWARD_TERMS, "drawn_terms": _drawn_terms(config), "hidden": varied_parameters(config.hidden),
         "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],
-        "events": EVENTS, "flags": FLAGS, "outcomes": OUTCOMES,
+        "events": recording.events, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
         "own": [_feature(feature) for feature in own],
         "slots": [_feature(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(roles) for roles in recording.roles],
         "trials": [_trial_header(trial) for trial in recording.trials],
     }
+
+
+def _drawn_terms(config):
+    """The reward terms whose weights are drawn, each agent's own."""
+    ranges = config.reward_ranges.to_dict().values() if config.draw_reward_weights else ()
+    return [term for term, span in zip(REWARD_TERMS, ranges) if span is not None]
 
 
 def _feature(feature):

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..action_space import action_dimensions, bins_of_index
 from ..batch import Batch
+from ..config import varied_parameters
 from ..errors import CallError, checked_int
 from ..roles import Roles
 from ..sub_batch import check_is_whole
 from .recording import Recording
-from .trials import EVENTS, FLAGS, Trial, own_features
+from .trials import FLAGS, Trial, events_of, own_features
 
 
 class Frame(NamedTuple):
@@ -34,8 +35,10 @@ class Frame(NamedTuple):
 class _OpenTrial:
     """A trial to which frames can be added."""
 
-    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray):
+    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray, weights: np.ndarray,
+                 hidden: dict[str, np.ndarray]):
         self.episode, self.index, self.scene, self.goal_m = episode, index, scene, goal_m
+        self.weights, self.hidden = weights, hidden
         self.frames: list[Frame] = []
         self.complete = False
 
@@ -46,7 +49,8 @@ class _OpenTrial:
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
         flags = dict(zip(FLAGS, np.moveaxis(stacked.pop("flags"), 1, 0), strict=True))
-        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, flags=flags, **stacked)
+        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, self.weights, self.hidden,
+                     flags=flags, **stacked)
 
 
 class Recorder:
@@ -86,8 +90,9 @@ class Recorder:
         agents = slice(first_agent, first_agent + roles.num_agents)
         if self._opens_trial(agents):
             self._episode += bool(self._trials) and bool(batch.first[first_agent])
+            hidden = {name: batch.hidden[name][agents] for name in varied_parameters(batch.config.hidden)}
             self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles),
-                                           state["goal_m"][: roles.num_agents]))
+                                           state["goal_m"][: roles.num_agents], batch.reward_weights[agents], hidden))
         if self._trials:
             trial = self._trials[-1]
             trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))
@@ -123,7 +128,8 @@ class Recorder:
         acted = (~batch.invalid_step[agents] & bool(trial.frames))[:, None]
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
-        events = np.stack([onsets[event][: agents.stop - agents.start] for event in EVENTS], axis=1) & acted
+        events = np.stack([onsets[event][: agents.stop - agents.start] for event in events_of(batch.config)],
+                          axis=1) & acted
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],

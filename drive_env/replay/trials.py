@@ -14,8 +14,8 @@ FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_st
          "stopped", "waits")
 """The bool channels of a `Batch`."""
 
-EVENTS = ("goal", "collision", "offroad")
-"""The rewarded events, in the order of the reward terms."""
+EVENTS = ("goal", "collision", "offroad", "red_light", "stop_sign")
+"""The rewarded events, in the order of the reward terms; the last two exist with `traffic_controls`."""
 
 SETS = ("partners", "roads", "candidates")
 """The sets of an observation: features with slots."""
@@ -33,10 +33,12 @@ class Trial:
         episode: number of the episode in the recording, from 0. index: `trial_index`, from 0.
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
-        goal_m: (R, 2) float32.
+        goal_m: (R, 2) float32. weights: (R, terms) float32, of `REWARD_TERMS`.
+        hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
-        rewards: (F, R) float32. events: (F, R, 3) bool, onsets of `EVENTS` in the step.
+        rewards: (F, R) float32. events: (F, R, events) bool, onsets of those of
+            `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
     """
@@ -46,6 +48,8 @@ class Trial:
     scene: int
     complete: bool
     goal_m: np.ndarray
+    weights: np.ndarray
+    hidden: dict[str, np.ndarray]
     x_m: np.ndarray
     y_m: np.ndarray
     heading_rad: np.ndarray
@@ -72,6 +76,16 @@ class RecordedTrials:
     layout: dict[str, Feature]
     roles: tuple[Roles, ...]
     trials: tuple[Trial, ...]
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Those of `EVENTS` that the config has."""
+        return events_of(self.config)
+
+
+def events_of(config: DriveConfig) -> tuple[str, ...]:
+    """Those of `EVENTS` that a config has."""
+    return EVENTS if config.traffic_controls else EVENTS[:3]
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

@@ -27,7 +27,8 @@ class Learner(LaneDriver):
 def played(tmp_path_factory):
     """The path of a page, observation vectors by (trial, frame, agent), and the layout."""
     path, observed = tmp_path_factory.mktemp("replay") / "page.html", {}
-    config = DriveConfig(max_trials=TRIALS, observation={"partners": 8, "roads": 40})
+    config = DriveConfig(max_trials=TRIALS, observation={"partners": 8, "roads": 40},
+                         hidden={"throttle_gain": (0.99, 1.01)}, reward_ranges={"offroad": (-0.3, -0.1)})
     with Batch(generate_scene("town", seed=3, agents=24), config=config) as batch:
         recorder, driver = Recorder(batch), Learner(batch)
         batch.reset()

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from opened_page import DESKTOP, PHONE, WATCHED
+from replay_reader import Page
+
+from drive_env import REWARD_TERMS
 
 # ---- playing ----
 
@@ -141,6 +144,19 @@ def test_events_are_listed_up_to_the_step_and_lead_to_it(page):
     assert "collision" in page.text("#section-now")
     partners = "return replay.newOverlaps(replay.trials[0], arguments[0], arguments[1])"
     assert page.run(partners, event["agent"], event["frame"])
+
+
+def test_what_was_drawn_for_the_agent_is_on_the_panel(page, played):
+    recorded = Page(played[0].read_text())
+    for agent in WATCHED:
+        page.run("replay.selectAgent(arguments[0])", agent)
+        page.rest()
+        weight = recorded.array("trial0/weights")[REWARD_TERMS.index("offroad"), agent]
+        gain = recorded.array("trial0/hidden")[0, agent]
+        words = page.text("#section-drawn")
+        assert f"offroad \u2212{-weight:.3f}" in words and f"throttle_gain {gain:.3f}" in words
+        assert f"\u2212{-weight:.2f} each" in page.run(
+            "return [...document.querySelectorAll('#section-reward th')].map((one) => one.title).join()")
 
 
 def filled_slots(observation, layout, *names):

@@ -7,7 +7,7 @@ import pytest
 from replay_reader import Page
 from scripted_scenes import IGNORE_ALL
 
-from drive_env import Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
+from drive_env import REWARD_TERMS, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.replay import Recorder
 from drive_env.replay.page import SCRIPTS, resources
@@ -169,6 +169,33 @@ def test_first_onsets_are_found_even_with_equal_reward_weights():
     in_core = first_frames(np.array(found, bool))
     assert (first_frames(trial.events) == in_core).all()
     assert (in_core < trial.frame_count).any(axis=0).all()
+
+
+def test_violations_drawn_weights_and_hidden_values_are_on_the_page():
+    config = DriveConfig(traffic_controls=True, trial_steps=60, reward_ranges={"red_light": (-2.0, -1.0)},
+                         hidden={"throttle_gain": (0.5, 1.5), "scope": "trial"}, max_trials=2, **IGNORE_ALL)
+    violations, drawn = [], []
+    with Batch(generate_scene("intersection", seed=5, agents=6, lights=True), config=config) as batch:
+        recorder = Recorder(batch)
+
+        def store():
+            events = batch.step_events()
+            violations.append(np.stack([events["red_light"], events["stop_sign"]], axis=1))
+            drawn.append((batch.reward_weights, batch.hidden["throttle_gain"]))
+
+        rollout(batch, recorder, LaneDriver(batch), 2, store)
+        recording = recorder.recording()
+    page = Page(recording.html())
+    assert page.header["events"] == ["goal", "collision", "offroad", "red_light", "stop_sign"]
+    assert page.header["hidden"] == ["throttle_gain"] and page.header["drawn_terms"] == ["red_light"]
+    assert page.header["terms"] == list(REWARD_TERMS)
+    found = np.concatenate([trial.events[..., 3:] for trial in recording.trials])
+    assert (found == np.array(violations)).all() and found[..., 0].any()
+    for number, frame in enumerate((0, recording.trials[0].frame_count)):
+        weights, gains = drawn[frame]
+        assert (page.frames(f"trial{number}/weights") == weights).all()
+        assert (page.array(f"trial{number}/hidden") == gains).all()
+    assert (page.array("trial0/hidden") != page.array("trial1/hidden")).all()
 
 
 # ---- recorder ----

@@ -13,7 +13,7 @@ class AgentPanel {
     this.root = root;
     this.cells = new LiveCells();
     this.key = "";
-    this.open = new Set(["now", "reward", "events"]);
+    this.open = new Set(["now", "reward", "drawn", "events"]);
   }
 
   /* Rebuilds the panel if the agent or the trials have changed, then updates its cells. */
@@ -33,6 +33,7 @@ class AgentPanel {
       this.head(), this.outcomes(), ...this.divergence(),
       this.section("now", "Now", this.now(columns)),
       this.section("reward", "Reward", this.reward(columns)),
+      ...this.drawn(columns),
       this.section("events", "Events so far", this.events()),
       this.section("channels", "Channels of the step", this.channels(columns)),
       this.section("own", "Observation: ego and trial features", this.own(columns)),
@@ -119,9 +120,10 @@ class AgentPanel {
     const {agent} = view, digits = 2;
     const term = (bit, ofStep) => (trial, frame) =>
       fixed(rewardUpTo(recording, trial, agent, frame, ofStep ? frame : 0).terms[bit], digits, true);
+    const weights = (event) =>
+      shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, event), 2, true)).join(", ");
     const rows = recording.events.map((event, bit) =>
-      tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))],
-        `${fixed(recording.reward[event], 2, true)} each`));
+      tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))], `${weights(event)} each`));
     rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
       ...this.each((trial, frame) => fixed(trial.rewards[at(trial, agent, frame)], digits, true)),
       ...this.each((trial, frame) => fixed(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
@@ -129,6 +131,19 @@ class AgentPanel {
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
     return table("Reward by term", names, rows);
+  }
+
+  /* What was drawn for the agent: weights of the reward and hidden values. Nothing where nothing is drawn. */
+  drawn(columns) {
+    const {agent} = view, names = columns.length ? ["", ...columns] : [];
+    const weights = recording.drawn_terms.map((term) =>
+      tableRow(term, this.each((trial) => fixed(weightOf(recording, trial, agent, term), 3))));
+    const hidden = recording.hidden.map((name, index) =>
+      tableRow(name, this.each((trial) => fixed(trial.hidden[index * trial.agents + agent], 3))));
+    const content = [
+      ...(weights.length ? [table("Weights of the reward", names, weights)] : []),
+      ...(hidden.length ? [table("Hidden values", names, hidden)] : [])];
+    return content.length ? [this.section("drawn", "Drawn for this agent", ...content)] : [];
   }
 
   /* ---- events ---- */
@@ -221,8 +236,8 @@ function eventsOfAgent(trial, agent) {
 }
 
 function eventText(trial, event) {
-  const reward = fixed(recording.reward[recording.events[event.bit]], 2, true);
+  const reward = fixed(weightOf(recording, trial, event.agent, event.name), 2, true);
   const others = event.state === COLLISION ? newOverlaps(trial, event.agent, event.frame) : [];
   const partners = others.length ? ` with ${others.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
-  return `${STATE_NAMES[event.state]}${partners}, ${reward}`;
+  return `${eventName(event.name)}${partners}, ${reward}`;
 }

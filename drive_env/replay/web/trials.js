@@ -6,7 +6,12 @@ const DRIVING = 0, GOAL = 1, COLLISION = 2, OFFROAD = 3, TIMEOUT = 4, OTHER = 5,
 const STATE_NAMES = [
   "driving", "goal", "collision", "off-road", "timeout", "other", "log-replay vehicle", "static vehicle",
   "rule-based vehicle"];
-const EVENT_STATES = [GOAL, COLLISION, OFFROAD];
+/* The state whose mark an event has. */
+const EVENT_STATES = {goal: GOAL, collision: COLLISION, offroad: OFFROAD, red_light: OTHER, stop_sign: OTHER};
+function eventName(event) {
+  const state = EVENT_STATES[event];
+  return state === OTHER ? event.replace("_", " ") : STATE_NAMES[state];
+}
 
 /* Boxes this close count as overlapping: positions are rounded to centimetres. */
 const OVERLAP_TOLERANCE_M = 0.03;
@@ -26,13 +31,13 @@ function makeTrial(recording, scenes, number) {
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
-    goal: read("goal_m"),
+    goal: read("goal_m"), weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     actions: read("actions"), own: once(() => read("own")),
   };
   trial.ends = agentEnds(trial);
-  trial.events = listEvents(trial);
+  trial.events = listEvents(recording, trial);
   return trial;
 }
 
@@ -56,12 +61,13 @@ function agentEnds(trial) {
   });
 }
 
-function listEvents(trial) {
+function listEvents(recording, trial) {
   const events = [];
   for (let frame = 0; frame < trial.frames; frame++)
     for (let agent = 0; agent < trial.agents; agent++)
-      EVENT_STATES.forEach((state, bit) => {
-        if (trial.eventBits[at(trial, agent, frame)] & (1 << bit)) events.push({frame, agent, state, bit});
+      recording.events.forEach((name, bit) => {
+        if (trial.eventBits[at(trial, agent, frame)] & (1 << bit))
+          events.push({frame, agent, state: EVENT_STATES[name], name});
       });
   return events;
 }
@@ -98,14 +104,18 @@ function countStates(trial, frame) {
   return counts;
 }
 
-/* Reward of an agent by term, and in total, over the frames from `from` to `frame`. */
+/* The weight of a reward term for an agent. */
+const weightOf = (recording, trial, agent, term) => trial.weights[recording.terms.indexOf(term) * trial.agents + agent];
+
+/* Reward of an agent by event, and in total, over the frames from `from` to `frame`. */
 function rewardUpTo(recording, trial, agent, frame, from = 0) {
   const terms = recording.events.map(() => 0);
   let sum = 0;
   for (let i = from; i <= frame; i++) {
     sum += trial.rewards[at(trial, agent, i)];
     recording.events.forEach((event, bit) => {
-      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) terms[bit] += recording.reward[event];
+      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) 
+        terms[bit] += weightOf(recording, trial, agent, event);
     });
   }
   return {terms, sum};
