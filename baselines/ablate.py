@@ -30,14 +30,14 @@ from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
 from .tools.dist import join
 
-EPISODES_LEAST = 2
+MIN_EPISODES = 2
 """Of every scene: the past of another agent in the same scene is needed."""
 
 IN_TRAINING = ("full", "wiped")
 """The policies of each checkpoint whose scores are drawn over a training."""
 
-WIDEST = 1000
-"""Columns of the widest table that is printed."""
+MAX_TABLE_COLUMNS = 1000
+"""Characters in a line of a table: more than any table has."""
 
 
 def scores_of(runners: Mapping[str, tuple[PolicyRunner, DriveConfig]], scenes: list[Scene], episodes: int,
@@ -111,8 +111,8 @@ def main() -> None:
         """
         try:
             # The policy under each ablation.
-            if episodes < EPISODES_LEAST:
-                raise ValueError(f"episodes is {episodes}; it must be {EPISODES_LEAST} or more")
+            if episodes < MIN_EPISODES:
+                raise ValueError(f"episodes is {episodes}; it must be {MIN_EPISODES} or more")
             torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
             policy, config = load_policy(checkpoint, torch_device)
             if config.env.drive.max_trials == 1:
@@ -142,7 +142,7 @@ def main() -> None:
         policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(held_out, env.drive)
         title = f"{checkpoint.name} on {len(held_out)} scenes, {episodes} episodes of each"
         table = as_table(title, policies, optimal)
-        width = Console(width=WIDEST).measure(table).maximum
+        width = Console(width=MAX_TABLE_COLUMNS).measure(table).maximum
         Console(width=max(Console().width, width)).print(table)  # not cut in a narrow terminal or a pipe
         (out / "scores.json").write_text(json.dumps({
             "checkpoints": {name: str(path) for name, path in paths.items()},

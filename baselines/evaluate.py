@@ -177,8 +177,8 @@ def main() -> None:
         table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
         for column in ("metric", "policy", "random policy", "n"):
             table.add_column(column, justify="left" if column == "metric" else "right")
-        for name, figure in trained.items():
-            table.add_row(name, f"{figure.value:.4g}", f"{random[name].value:.4g}", str(figure.n))
+        for name, metric in trained.items():
+            table.add_row(name, f"{metric.value:.4g}", f"{random[name].value:.4g}", str(metric.n))
         Console().print(table)
 
     tyro.cli(run, prog="python -m baselines.evaluate", config=(tyro.conf.PositionalRequiredArgs,))

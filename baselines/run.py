@@ -185,9 +185,9 @@ class Run:
                  else nullcontext())
         try:
             with eager:
-                figures = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
-                                   self.config.env.threads)
-            metrics = with_counts(figures)
+                report = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
+                                  self.config.env.threads)
+            metrics = with_counts(report)
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         finally:

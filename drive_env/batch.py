@@ -164,7 +164,7 @@ class Batch(ReadableWorlds):
     def metrics(self, by: str) -> dict[int, dict[str, MetricValue]]: ...
 
     def metrics(self, by: str | None = None) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
-        """The report of docs/metrics.md: each figure is the mean over the agents that have data. Resets nothing.
+        """The report of docs/metrics.md: each metric is the mean over the agents that have data. Resets nothing.
 
         The trials of all agents of a world are recorded together, in the step that ends the world's trial.
 

@@ -58,8 +58,7 @@ def _features(function: Any, config: DriveConfig) -> dict[str, Feature]:
 class ObservationSet:
     """A set of slots in an observation, with one record per slot; the names of its features begin with `name/`.
 
-    `offset` is the index of its first float, `index_offset_bytes` that of its uint16
-    indices in index observations.
+    `offset` is the index of its first float, `index_offset_bytes` that of its uint16 indices in index observations.
     """
 
     name: str

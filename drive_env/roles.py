@@ -25,7 +25,7 @@ SIMPLE_RATIO_LIMIT = 100
 SAME_FRAME_SHARE = 1e-6
 """Times within this fraction of a frame from a frame are that frame; products of float64 steps have smaller errors."""
 
-MOVES_M = 2.0
+MIN_DRIVEN_M = 2.0
 """Logs of vehicles at rest have noise; one that drives less than this forwards stands."""
 
 
@@ -105,8 +105,8 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
             f"start_step is {config.start_step}; scene {scene.name} has {objects.frame_count} frames, "
             f"so it must be 0 to {objects.frame_count - 1}")
     dt_s = scene.dt_s if config.dt_s is None else float(config.dt_s)
-    place = _places_of_steps(scene, config.start_step, dt_s)
-    frames = _frames_at(scene, place, report)
+    log_frame = _frames_of_steps(scene, config.start_step, dt_s)
+    frames = _frames_at(scene, log_frame, report)
     agents = _capped(scene, config, frames, _eligible(scene, config, frames, report), report)
 
     # All others replay their logs, follow rules or are static, if they are ever on the map.
@@ -128,7 +128,7 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     return Roles(
         scene=scene, objects=np.concatenate(list(members.values())), num_agents=num_agents,
         log_replay_count=log_replay_count, rule_based_count=rule_based_count, static_count=static_count,
-        frames=frames, signals=_signals_at(scene, config.start_step, place), dt_s=dt_s,
+        frames=frames, signals=_signals_at(scene, config.start_step, log_frame), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
 
 
@@ -146,7 +146,7 @@ def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:
     cosine, sine = _direction(heading_rad[:-1])
     ahead_m = np.where(both, np.diff(x_m, axis=0) * cosine + np.diff(y_m, axis=0) * sine, 0.0)
     reversed_m = -np.minimum(ahead_m, 0.0).sum(axis=0)
-    return vehicle & (ahead_m.sum(axis=0) >= MOVES_M) & (reversed_m < MOVES_M)
+    return vehicle & (ahead_m.sum(axis=0) >= MIN_DRIVEN_M) & (reversed_m < MIN_DRIVEN_M)
 
 
 def _direction(heading_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -258,47 +258,48 @@ def _frames_per_step(ratio: float) -> tuple[float, float]:
     return ratio, 1.0
 
 
-def _places_of_steps(scene: Scene, start_step: int, dt_s: float) -> np.ndarray:
+def _frames_of_steps(scene: Scene, start_step: int, dt_s: float) -> np.ndarray:
     """(steps,) float64, the frame of every step of `dt_s` within the log; not whole where it is between two frames."""
     frame_count = scene.objects.frame_count
     if frame_count == 1 or abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
         return np.arange(start_step, frame_count, dtype=np.float64)
     frames, steps = _frames_per_step(dt_s / scene.dt_s)
     count = int(np.floor((frame_count - 1 - start_step) * steps / frames + SAME_FRAME_SHARE)) + 1
-    place = start_step + np.arange(count) * frames / steps
-    nearest = np.rint(place)
-    return np.where(np.abs(place - nearest) < SAME_FRAME_SHARE, nearest, place)
+    log_frame = start_step + np.arange(count) * frames / steps
+    nearest = np.rint(log_frame)
+    return np.where(np.abs(log_frame - nearest) < SAME_FRAME_SHARE, nearest, log_frame)
 
 
-def _signals_at(scene: Scene, start_step: int, place: np.ndarray) -> Signals:
+def _signals_at(scene: Scene, start_step: int, log_frame: np.ndarray) -> Signals:
     """The lights at these frames. A light keeps its state until the next frame; programs run on from frame 0."""
     before_s = np.float64(start_step) * scene.dt_s
-    return Signals(scene.controls.state[place.astype(np.int64)],
+    return Signals(scene.controls.state[log_frame.astype(np.int64)],
                    (scene.controls.offset_s + before_s).astype(np.float32))
 
 
-def _frames_at(scene: Scene, place: np.ndarray, report: Report) -> Frames:
+def _frames_at(scene: Scene, log_frame: np.ndarray, report: Report) -> Frames:
     """The tracks at these frames, interpolated where they are not whole."""
     # Without a log, or at the log's own time step, the tracks are used unchanged.
     objects = scene.objects
     tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
-    if (place == np.arange(place[0], place[0] + len(place))).all() and place[-1] == objects.frame_count - 1:
-        return Frames(*(track[int(place[0]) :] for track in [*tracks, objects.valid]))
+    first = int(log_frame[0])
+    if np.array_equal(log_frame, np.arange(first, objects.frame_count)):
+        return Frames(*(track[first:] for track in [*tracks, objects.valid]))
 
     # The frames before and after every step, and its position between them.
-    low = np.minimum(place.astype(np.int64), objects.frame_count - 1)
+    low = np.minimum(log_frame.astype(np.int64), objects.frame_count - 1)
     high = np.minimum(low + 1, objects.frame_count - 1)
-    share = (place - low)[:, None]
+    share = (log_frame - low)[:, None]
     # Valid where both frames are; on a frame, where that one is.
     exact = share == 0
     valid = objects.valid[low] & (exact | objects.valid[high])
     report.impute("poses interpolated between two frames", int((valid & ~exact).sum()))
 
     def between(track: np.ndarray, turn: bool = False) -> np.ndarray:
-        first, change = track[low].astype(np.float64), track[high].astype(np.float64) - track[low]
+        before, change = track[low].astype(np.float64), track[high].astype(np.float64) - track[low]
         if turn:
             change = (change + np.pi) % (2 * np.pi) - np.pi
-        return np.where(exact, track[low], np.where(valid, first + share * change, 0)).astype(np.float32)
+        return np.where(exact, track[low], np.where(valid, before + share * change, 0)).astype(np.float32)
 
     x_m, y_m, heading_rad, vx_mps, vy_mps = tracks
     return Frames(between(x_m), between(y_m), between(heading_rad, turn=True), between(vx_mps), between(vy_mps), valid)

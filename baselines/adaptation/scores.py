@@ -66,12 +66,12 @@ class Scores:
         """The score of a trial minus that of another policy on the same scenes."""
         return self._estimate(lambda mean, of_other: mean[..., trial] - of_other[..., trial], other)
 
-    def _estimate(self, figure: Callable[..., np.ndarray], *others: Scores) -> Estimate:
-        """A figure of the mean score of each trial, (..., trials), of this policy and of others."""
+    def _estimate(self, value_of: Callable[..., np.ndarray], *others: Scores) -> Estimate:
+        """A value computed from the mean score of each trial, (..., trials), of this policy and of others."""
         policies = (self, *others)
-        resampled = figure(*(policy._resampled() for policy in policies))
+        resampled = value_of(*(policy._resampled() for policy in policies))
         low, high = np.quantile(resampled, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-        value = figure(*(policy._mean() for policy in policies))
+        value = value_of(*(policy._mean() for policy in policies))
         return Estimate(float(value), float(low), float(high), int(self._count[:, 0].sum()))
 
     def _mean(self) -> np.ndarray:

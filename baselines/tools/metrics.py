@@ -65,9 +65,9 @@ def _value_metrics(name: str, sums: Tensor) -> dict[str, Tensor]:
     return {f"{name}_count": count, f"{name}_loss": 0.5 * error_square / count, f"{name}_explained": explained}
 
 
-def per_trial(name: str, figures: Tensor) -> dict[str, Tensor]:
+def per_trial(name: str, values: Tensor) -> dict[str, Tensor]:
     """A metric for each trial of an episode: `name` with `{}` replaced by the trial's index."""
-    return {name.format(trial): figure for trial, figure in enumerate(figures)}
+    return {name.format(trial): value for trial, value in enumerate(values)}
 
 
 def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:
@@ -78,8 +78,8 @@ def to_floats(metrics: Mapping[str, Tensor]) -> dict[str, float]:
 def with_counts(report: Mapping[str, MetricValue]) -> dict[str, float]:
     """A report of the env in the format of a log line: each metric, and as `<name>_n` the number of agents that it is
     the mean of."""
-    values = {name: figure.value for name, figure in report.items()}
-    return values | {f"{name}_n": figure.n for name, figure in report.items()}
+    values = {name: metric.value for name, metric in report.items()}
+    return values | {f"{name}_n": metric.n for name, metric in report.items()}
 
 
 class Stopwatch:

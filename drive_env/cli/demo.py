@@ -23,7 +23,7 @@ SCENE_AGENTS = 32
 SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
 
-FIGURES = (
+METRICS = (
     ("score", "score: goal without infraction", "{:.2f}"),
     ("goal", "goal", "{:.2f}"),
     ("collision", "collision", "{:.2f}"),
@@ -121,9 +121,9 @@ def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, ep
 
 def report_metrics(results: list[DriverResults]) -> None:
     rows = []
-    for name, label, form in FIGURES:
-        figures = [one.metrics[name] for one in results]
-        rows.append([label, *(form.format(figure.value) if figure.n else "-" for figure in figures)])
+    for name, label, form in METRICS:
+        values = [one.metrics[name] for one in results]
+        rows.append([label, *(form.format(value.value) if value.n else "-" for value in values)])
     show.table("metrics", ["mean over agents", *(one.driver for one in results)], rows)
 
 

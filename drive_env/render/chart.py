@@ -237,9 +237,9 @@ def _curve_style(name, number, count, points):
     return style | {"color": _rgb(colour)}
 
 
-def _value(figure):
+def _value(metric):
     """A `MetricValue`, a number or None, as a float."""
-    return float("nan") if figure is None else float(getattr(figure, "value", figure))
+    return float("nan") if metric is None else float(getattr(metric, "value", metric))
 
 
 def _rgb(colour):
