@@ -1,6 +1,7 @@
 """How fast is the core? Every figure of docs/performance.md, measured on the machine this runs on.
 
     python benchmarks/core.py [--map SCENE] [--seconds S] [--only headline|overlap] [--write docs/performance.md]
+    python benchmarks/core.py --options [--seconds S]    the cost of each option of a config (options.py)
 
 The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
 the median over the rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
@@ -24,68 +25,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from cases import DRAWS, IGNORE_EVENTS, ROUNDS, Case, draws_for, interleaved, of_batch
 from open_scenes import opening_s
+from options import BUSY, busy_rate, costs
 from pages import put_measured, table
 from pettingzoo_dicts import measure as of_pettingzoo_dicts
 from reference import Reference
 
-from drive_env import Batch, DriveConfig, Scene, generate_scene, load_scene
+from drive_env import Batch, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
-from drive_env.spaces import action_space
-
-IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
-"""No agent leaves, so every step updates and observes all of them: the most work."""
-
-ROUNDS = 5
-DISCRETE_ACTIONS = action_space(IGNORE_EVENTS).n
-DRAWS = 32
-"""Sets of random actions, drawn in advance and used cyclically."""
-
-
-class Case:
-    """One measured configuration; `run(seconds)` returns agent-steps per second."""
-
-    def __init__(self, name: str, step: Callable[[np.ndarray], None], agents: int, close: Callable[[], None],
-                 acting_agents: Callable[[], int]):
-        self.name, self.step, self.close, self.acting_agents = name, step, close, acting_agents
-        rng = np.random.default_rng(0)
-        self.draws = [rng.integers(0, DISCRETE_ACTIONS, agents) for _ in range(DRAWS)]
-        self.rates: list[float] = []
-
-    def run(self, seconds: float) -> float:
-        """Agent-steps per second, over whole rounds of the draws."""
-        agent_steps = 0
-        begin = now = time.perf_counter()
-        while now - begin < seconds:
-            for actions in self.draws:
-                self.step(actions)
-                agent_steps += self.acting_agents()
-            now = time.perf_counter()
-        return agent_steps / (now - begin)
-
-
-def of_batch(name: str, batch: Batch) -> Case:
-    batch.reset(initial_ages=np.arange(batch.num_worlds) * 7 % min(roles.trial_steps for roles in batch.roles))
-    return Case(name, batch.step, batch.num_agents, batch.close,
-                lambda: batch.num_agents - int(np.count_nonzero(batch.invalid_step)))
-
 
 def of_reference(batch: Batch) -> Case:
     reference = Reference(batch)
     agents = batch.num_agents
-    return Case("reference", reference.step, agents, reference.close, lambda: agents)
-
-
-def interleaved(cases: list[Case], seconds: float) -> dict[str, list[float]]:
-    """The rates of each case, one per round."""
-    for case in cases:
-        case.run(seconds / 4)  # warm-up
-    for _ in range(ROUNDS):
-        for case in cases:
-            case.rates.append(case.run(seconds))
-    for case in cases:
-        case.close()
-    return {case.name: case.rates for case in cases}
+    return Case("reference", reference.step, batch, reference.close, lambda: agents)
 
 
 @contextlib.contextmanager
@@ -269,7 +222,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     batch = Batch([scene], num_worlds=64, config=IGNORE_EVENTS, seed=0, threads=1, parts=2)
     batch.reset()
     first, second = batch.parts
-    draws = [np.random.default_rng(draw).integers(0, DISCRETE_ACTIONS, batch.num_agents) for draw in range(DRAWS)]
+    draws = draws_for(batch)
 
     def in_sequence(actions: np.ndarray) -> None:
         batch.step(actions)
@@ -341,6 +294,13 @@ def import_s() -> float:
                                                   text=True).stdout) for _ in range(ROUNDS))
 
 
+def report_options(seconds: float) -> None:
+    print(table(("option", "compared with", "time of a step"),
+                [(name, base, f"{ratio:.3f}") for name, base, ratio in costs(seconds)]))
+    print()
+    print(table(("also", "agent-steps/s"), [(BUSY, rate(busy_rate(seconds)))]))
+
+
 def rate(value: float) -> str:
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k"
 
@@ -382,8 +342,12 @@ def main() -> None:
     parser.add_argument("--map", help="scene file that every case uses (default: a generated town of 14 agents)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of each case in each round (default 1)")
     parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all")
+    parser.add_argument("--options", action="store_true", help="measure the cost of each option of a config, alone")
     parser.add_argument("--write", type=Path, help="page whose measured part is replaced; its plot is replaced too")
     choices = parser.parse_args()
+    if choices.options:
+        report_options(choices.seconds)
+        return
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
     overlap_rows = [
         (f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")

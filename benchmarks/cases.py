@@ -1,0 +1,69 @@
+"""How is a configuration measured? As one of several cases, which are interleaved round after round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from drive_env import Batch, DriveConfig
+
+IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+"""No agent leaves, so every step updates and observes all of them: the most work."""
+
+ROUNDS = 5
+DRAWS = 32
+"""Sets of random actions, drawn in advance and used cyclically."""
+
+SPREADS = {"state": 1e-3}
+"""Vehicle model to the share of the limits within which its actions are drawn; others have all of it. Those of `state`
+are the limits of coordinates, and most of them are off any map."""
+
+
+class Case:
+    """One measured configuration; `run(seconds)` returns agent-steps per second."""
+
+    def __init__(self, name: str, step: Callable[[np.ndarray], None], batch: Batch, close: Callable[[], None],
+                 acting_agents: Callable[[], int]):
+        self.name, self.step, self.close, self.acting_agents = name, step, close, acting_agents
+        self.draws = draws_for(batch)
+        self.rates: list[float] = []
+
+    def run(self, seconds: float) -> float:
+        """Agent-steps per second, over whole rounds of the draws."""
+        agent_steps = 0
+        begin = now = time.perf_counter()
+        while now - begin < seconds:
+            for actions in self.draws:
+                self.step(actions)
+                agent_steps += self.acting_agents()
+            now = time.perf_counter()
+        return agent_steps / (now - begin)
+
+
+def draws_for(batch: Batch) -> list[np.ndarray]:
+    """Seeded random actions of all agents, `DRAWS` times."""
+    rng = np.random.default_rng(0)
+    if batch.config.action_type == "discrete":
+        return [rng.integers(0, batch.single_action_space.n, batch.num_agents) for _ in range(DRAWS)]
+    spread = SPREADS.get(batch.config.dynamics.model, 1.0)
+    return [rng.uniform(-spread, spread, batch.actions.shape).astype(np.float32) for _ in range(DRAWS)]
+
+
+def of_batch(name: str, batch: Batch) -> Case:
+    batch.reset(initial_ages=np.arange(batch.num_worlds) * 7 % min(roles.trial_steps for roles in batch.roles))
+    return Case(name, batch.step, batch, batch.close,
+                lambda: batch.num_agents - int(np.count_nonzero(batch.invalid_step)))
+
+
+def interleaved(cases: list[Case], seconds: float) -> dict[str, list[float]]:
+    """The rates of each case, one per round."""
+    for case in cases:
+        case.run(seconds / 4)  # warm-up
+    for _ in range(ROUNDS):
+        for case in cases:
+            case.rates.append(case.run(seconds))
+    for case in cases:
+        case.close()
+    return {case.name: case.rates for case in cases}

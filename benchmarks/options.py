@@ -1,0 +1,70 @@
+"""What does each option of a config cost? The time of a step with it, over the time without it.
+
+    python benchmarks/core.py --options [--seconds S]
+
+All cases are interleaved. Actions are continuous, since every vehicle model has those.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from cases import IGNORE_EVENTS, interleaved, of_batch
+
+from drive_env import Batch, generate_scene
+from drive_env.binding import choices
+
+NUM_WORLDS = 16
+
+DEFAULT = "default"
+LIT, HALF = "default, scene with lights", "default, half of the agents"
+BASES = {DEFAULT: {}, LIT: {}, HALF: {"agents_per_world": 7, "others": "static"}}
+"""What options are compared with, to its choices of the config. The scene of `LIT` has traffic lights."""
+
+OPTIONS = {
+    **{f"dynamics={model!r}": (DEFAULT, {"dynamics": model}) for model in choices("dynamics") if model != "bicycle"},
+    "hidden, all gains": (DEFAULT, {"hidden": {
+        "steering_gain": (0.5, 1.5), "throttle_gain": (0.5, 1.5), "brake_gain": (0.5, 1.5)}}),
+    "hidden, a delay of up to 10 steps": (DEFAULT, {"hidden": {"action_delay_steps": (0, 10)}}),
+    "reveal_hidden": (DEFAULT, {"hidden": {"steering_gain": (0.5, 1.5)}, "observation": {"reveal_hidden": True}}),
+    "goal_max_speed_mps": (DEFAULT, {"goal_max_speed_mps": 2.0}),
+    "time_left": (DEFAULT, {"observation": {"time_left": "actor"}}),
+    "reward terms of time and reverse": (DEFAULT, {"reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}}),
+    "reward terms of lanes": (DEFAULT, {"reward": {"lane_alignment_per_s": 0.1, "over_speed_per_m": -0.1}}),
+    "reward term of comfort": (DEFAULT, {"reward": {"discomfort_per_s": -0.1}}),
+    "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
+    "reward_terms": (DEFAULT, {"reward_terms": True}),
+    "reward_ranges": (DEFAULT, {"reward_ranges": {"collision": (-3.0, 0.0), "progress_per_m": (0.0, 0.1)}}),
+    "detailed_metrics": (DEFAULT, {"detailed_metrics": True}),
+    "traffic_controls": (LIT, {"traffic_controls": True}),
+    "others='idm', as many as agents": (HALF, {"others": "idm"}),
+}
+"""Name of an option, to the base it is compared with and the choices that it adds."""
+
+BUSY = "64 agents and 64 rule-based vehicles in a town with lights"
+
+
+def _batch(base: str, choices: dict) -> Batch:
+    scene = generate_scene("town", seed=0, agents=14, lights=base == LIT)
+    config = IGNORE_EVENTS.replace(action_type="continuous", **{**BASES[base], **choices})
+    return Batch(scene, num_worlds=NUM_WORLDS, config=config, seed=0, threads=1)
+
+
+def busy_batch() -> Batch:
+    scene = generate_scene("town", seed=0, agents=128, blocks=(4, 3), lights=True)
+    return Batch(scene, num_worlds=NUM_WORLDS, seed=0, threads=1, config=IGNORE_EVENTS.replace(
+        others="idm", agents_per_world=64, trial_steps=200, traffic_controls=True))
+
+
+def costs(seconds: float) -> list[tuple[str, str, float]]:
+    """Name of each option, of its base, and the time of a step over that of the base."""
+    cases = [of_batch(base, _batch(base, {})) for base in BASES]
+    cases += [of_batch(name, _batch(base, choices)) for name, (base, choices) in OPTIONS.items()]
+    rates = interleaved(cases, seconds)
+    return [(name, base, statistics.median(before / after for before, after in zip(rates[base], rates[name])))
+            for name, (base, _) in OPTIONS.items()]
+
+
+def busy_rate(seconds: float) -> float:
+    """Agent-steps per second of `BUSY`; all its vehicles move."""
+    return statistics.median(interleaved([of_batch(BUSY, busy_batch())], seconds)[BUSY])
