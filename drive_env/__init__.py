@@ -15,7 +15,7 @@ from .errors import (
 from .layout import Feature
 from .names import check_names
 from .reports import MetricValue, join_metrics
-from .roles import Frames, Roles, Signals
+from .roles import Frames, LightLogs, Roles
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
 from .trial_records import trial_metrics
@@ -47,8 +47,8 @@ else:  # hidden from type checkers, which would accept every name otherwise
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
     "DictObservation", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv", "DynamicsConfig", "Feature",
-    "Frames", "HiddenConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig",
-    "RewardRanges", "Roles", "Scene", "SceneError", "Signals", "UnknownNameError", "aec_env", "check_names",
+    "Frames", "HiddenConfig", "LightLogs", "MetricValue", "MissingExtraError", "ObservationConfig", "Report",
+    "RewardConfig", "RewardRanges", "Roles", "Scene", "SceneError", "UnknownNameError", "aec_env", "check_names",
     "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
     "trial_metrics",
 ]

@@ -44,7 +44,7 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     if prefix == "lane":
         return getattr(scene.lanes, attribute)
     if prefix == "control":
-        return getattr(roles.signals if attribute in ("state", "offset_s") else scene.controls, attribute)
+        return getattr(roles.light_logs if attribute in ("state", "offset_s") else scene.traffic_controls, attribute)
     return getattr(scene.objects, name)[roles.objects]
 
 
@@ -74,9 +74,9 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
         road_count=roles.scene.roads.count,
         point_count=len(roles.scene.roads.x_m),
         link_count=len(roles.scene.lanes.successor) if lane_graph else 0,
-        control_count=roles.scene.controls.count,
-        controlled_count=len(roles.scene.controls.lane),
-        phase_count=len(roles.scene.controls.phase_state),
+        control_count=roles.scene.traffic_controls.count,
+        controlled_count=len(roles.scene.traffic_controls.lane),
+        phase_count=len(roles.scene.traffic_controls.phase_state),
     )
     # The counts separate the arrays of the digest.
     digest = hashlib.sha256(repr((roles.scene.name, numbers)).encode())

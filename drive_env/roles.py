@@ -47,7 +47,7 @@ class Frames:
 
 
 @dataclass(frozen=True, eq=False)
-class Signals:
+class LightLogs:
     """The lights of a scene's c controls from the start frame on, at the config's time step.
 
     Attributes:
@@ -68,7 +68,7 @@ class Roles:
         objects: (vehicles,) object indices: agents, then log-replay, rule-based and static vehicles, each ascending.
         num_agents, log_replay_count, rule_based_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.
-        signals: its traffic lights from the start frame on.
+        light_logs: its traffic lights from the start frame on.
         dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
         report: the number of objects in each role, and the reasons why the others have none.
@@ -81,7 +81,7 @@ class Roles:
     rule_based_count: int
     static_count: int
     frames: Frames
-    signals: Signals
+    light_logs: LightLogs
     dt_s: float
     trial_steps: int
     report: Report
@@ -128,7 +128,7 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     return Roles(
         scene=scene, objects=np.concatenate(list(members.values())), num_agents=num_agents,
         log_replay_count=log_replay_count, rule_based_count=rule_based_count, static_count=static_count,
-        frames=frames, signals=_signals_at(scene, config.start_step, log_frame), dt_s=dt_s,
+        frames=frames, light_logs=_light_logs_at(scene, config.start_step, log_frame), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
 
 
@@ -270,11 +270,11 @@ def _frames_of_steps(scene: Scene, start_step: int, dt_s: float) -> np.ndarray:
     return np.where(np.abs(log_frame - nearest) < SAME_FRAME_SHARE, nearest, log_frame)
 
 
-def _signals_at(scene: Scene, start_step: int, log_frame: np.ndarray) -> Signals:
+def _light_logs_at(scene: Scene, start_step: int, log_frame: np.ndarray) -> LightLogs:
     """The lights at these frames. A light keeps its state until the next frame; programs run on from frame 0."""
     before_s = np.float64(start_step) * scene.dt_s
-    return Signals(scene.controls.state[log_frame.astype(np.int64)],
-                   (scene.controls.offset_s + before_s).astype(np.float32))
+    return LightLogs(scene.traffic_controls.state[log_frame.astype(np.int64)],
+                     (scene.traffic_controls.offset_s + before_s).astype(np.float32))
 
 
 def _frames_at(scene: Scene, log_frame: np.ndarray, report: Report) -> Frames:

@@ -144,9 +144,9 @@ def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
         if role.rule_based_count:
             add(role.rule_based_count)
             add(role.scene.lanes)
-        if role.scene.controls.count:
-            add(role.scene.controls)
-            add(role.signals)
+        if role.scene.traffic_controls.count:
+            add(role.scene.traffic_controls)
+            add(role.light_logs)
         if len(role.scene.candidate_goals_m):
             add(role.scene.candidate_goals_m)
     return np.frombuffer(digest.digest(), np.uint8).copy()

@@ -75,15 +75,15 @@ class ReadableWorlds(WorldRange):
     def light_states(self, world: int = 0) -> npt.NDArray[np.uint8]:
         """A copy of what the traffic controls of a world's scene show now, until the next step ends.
 
-        (c,) uint8, codes of `drive_env.scenes.scene.LIGHT_STATES`, for the controls of `Scene.controls` in their order:
-        0 for signs, and for all without `DriveConfig(traffic_controls=True)`.
+        (c,) uint8, codes of `drive_env.scenes.scene.LIGHT_STATES`, in the order of `Scene.traffic_controls`: 0 for
+        signs, and for all without `DriveConfig(traffic_controls=True)`.
 
         Raises:
             ConfigError: there is no such world.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         state = self._world(world)
-        count = self.roles[state["scene_index"][0]].scene.controls.count
+        count = self.roles[state["scene_index"][0]].scene.traffic_controls.count
         return state["light_state"][:count] if self.config.traffic_controls else np.zeros(count, np.uint8)
 
     def _world(self, world: int) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ ROAD_KINDS = {1: "lane", 2: "line", 3: "edge", 4: "crosswalk", 5: "stop_sign", 6
 """Codes of `Roads.kind`; an observation holds code / 8. Crossing an `edge` is off-road."""
 
 CONTROL_KINDS = {1: "light", 2: "stop", 3: "yield"}
-"""Codes of `Controls.kind`."""
+"""Codes of `TrafficControls.kind`."""
 
 LIGHT_STATES = {0: "off", 1: "red", 2: "yellow", 3: "green"}
 """Codes of what a traffic light shows; "off" also where it is unknown."""
@@ -163,7 +163,7 @@ class LaneGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class Controls:
+class TrafficControls:
     """Traffic lights, stop signs and yield signs: c controls over t frames, each with a stop line.
 
     A light with phases runs them as a program, over and over; one without shows its logged states.
@@ -200,9 +200,9 @@ class Controls:
         return len(self.kind)
 
 
-def no_controls(frame_count: int) -> Controls:
+def no_traffic_controls(frame_count: int) -> TrafficControls:
     """The controls of a scene that has none."""
-    return Controls(
+    return TrafficControls(
         kind=np.zeros(0, np.uint8), line_m=np.zeros((0, 4), np.float32), start=np.zeros(1, np.int32),
         lane=np.zeros(0, np.int32), state=np.zeros((frame_count, 0), np.uint8), phase_start=np.zeros(1, np.int32),
         phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(0, np.float32),
@@ -228,7 +228,7 @@ class Scene:
         scenario_id: of the source, "" if unknown.
         report: differences from the source.
         provenance: origin and licence of the data.
-        controls: traffic lights and signs; `Scene(controls=None)`, the default, has none.
+        traffic_controls: traffic lights and signs; `Scene(traffic_controls=None)`, the default, has none.
     """
 
     name: str
@@ -246,13 +246,14 @@ class Scene:
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()
-    controls: Controls = None  # type: ignore[assignment]
+    traffic_controls: TrafficControls = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         # Without controls, the frames of `state` follow those of the objects, which `dataclasses.replace` may replace.
-        has_none = self.controls is None or (isinstance(self.controls, Controls) and len(self.controls.kind) == 0)
+        controls = self.traffic_controls
+        has_none = controls is None or (isinstance(controls, TrafficControls) and len(controls.kind) == 0)
         if has_none and isinstance(self.objects, Objects):
-            object.__setattr__(self, "controls", no_controls(self.objects.frame_count))
+            object.__setattr__(self, "traffic_controls", no_traffic_controls(self.objects.frame_count))
         for name in ("generated", "dt_s", "sdc"):  # scenes made by hand may hold numpy scalars
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("tracks_to_predict", "objects_of_interest"):

@@ -24,7 +24,7 @@ from .scene import (
     OBJECT_KINDS,
     ROAD_KIND_CODES,
     ROAD_KINDS,
-    Controls,
+    TrafficControls,
     LaneGraph,
     Objects,
     Provenance,
@@ -33,8 +33,8 @@ from .scene import (
     Scene,
 )
 
-CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS, "controls.kind": CONTROL_KINDS,
-         "controls.state": LIGHT_STATES, "controls.phase_state": LIGHT_STATES}
+CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS, "traffic_controls.kind": CONTROL_KINDS,
+         "traffic_controls.state": LIGHT_STATES, "traffic_controls.phase_state": LIGHT_STATES}
 FLAGS = ("objects.marked_expert", "objects.valid")
 """Arrays of bool, which files store as bits or bytes."""
 TRACKS = tuple(kind.name.partition(".")[2] for kind in KINDS
@@ -71,7 +71,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_roads(scene.roads)
         _check_segment_density(scene.roads)
         _check_lanes(scene.lanes, scene.roads)
-        _check_controls(scene.controls, scene.roads, scene.objects.frame_count)
+        _check_controls(scene.traffic_controls, scene.roads, scene.objects.frame_count)
         _check_references(scene)
     except SceneError as error:
         raise SceneError(f"scene {value_text(scene.name)}: {error}") from None
@@ -86,7 +86,7 @@ def _check_head(scene):
     _check_type("objects", scene.objects, Objects)
     _check_type("roads", scene.roads, Roads)
     _check_type("lanes", scene.lanes, LaneGraph)
-    _check_type("controls", scene.controls, Controls)
+    _check_type("traffic_controls", scene.traffic_controls, TrafficControls)
     _check_type("report", scene.report, Report)
     _check_type("provenance", scene.provenance, Provenance)
     low, high = DT_RANGE_S
@@ -243,19 +243,19 @@ def _check_lane_indices(name, index, roads):
 
 
 def _check_controls(controls, roads, frame_count):
-    _check_array("controls.kind", controls.kind, np.uint8, (None,))
-    _check_array("controls.lane", controls.lane, np.int32, (None,))
-    _check_array("controls.phase_state", controls.phase_state, np.uint8, (None,))
-    _check_count("controls", controls.count, 0, CONTROL_LIMIT)
+    _check_array("traffic_controls.kind", controls.kind, np.uint8, (None,))
+    _check_array("traffic_controls.lane", controls.lane, np.int32, (None,))
+    _check_array("traffic_controls.phase_state", controls.phase_state, np.uint8, (None,))
+    _check_count("traffic_controls", controls.count, 0, CONTROL_LIMIT)
     _check_count("lanes of controls", len(controls.lane), 0, POINT_LIMIT)
     _check_count("phases of lights", len(controls.phase_state), 0, POINT_LIMIT)
-    _check_arrays("controls", controls, {
+    _check_arrays("traffic_controls", controls, {
         "control_count": controls.count, "control_count + 1": controls.count + 1, "4": 4, "frame_count": frame_count,
         "controlled_count": len(controls.lane), "phase_count": len(controls.phase_state)})
-    _check_starts("controls.start", controls.start, len(controls.lane), fewest=0)
-    _check_starts("controls.phase_start", controls.phase_start, len(controls.phase_state), fewest=0)
-    _check_lane_indices("controls.lane", controls.lane, roads)
-    _check_range("controls.junction", controls.junction, -1, controls.count - 1)
+    _check_starts("traffic_controls.start", controls.start, len(controls.lane), fewest=0)
+    _check_starts("traffic_controls.phase_start", controls.phase_start, len(controls.phase_state), fewest=0)
+    _check_lane_indices("traffic_controls.lane", controls.lane, roads)
+    _check_range("traffic_controls.junction", controls.junction, -1, controls.count - 1)
 
 
 def _check_references(scene):

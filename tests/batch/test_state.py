@@ -250,7 +250,7 @@ def test_the_state_of_other_worlds_is_refused():
 
 @pytest.mark.parametrize("part, changed", [
     ("candidate_goals_m", np.ones((2, 2), np.float32)),
-    ("controls", generate_scene("intersection", seed=1, agents=6, lights=True).controls)])
+    ("traffic_controls", generate_scene("intersection", seed=1, agents=6, lights=True).traffic_controls)])
 def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed):
     state = opened().state_dict()
     other = make(scenes=[replace(SCENES[0], **{part: changed}), SCENES[1]])

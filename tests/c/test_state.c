@@ -18,7 +18,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "commanded_steering_rad") == 0) return sizes->has_commanded;
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
-    if (strncmp(name, "light_", 6) == 0) return sizes->controls > 0;
+    if (strncmp(name, "light_", 6) == 0) return sizes->traffic_controls > 0;
     if (strstr(name, "red_light") || strstr(name, "stop_sign") || strcmp(name, "stopped_at_sign") == 0)
         return sizes->control_agents > 0;
     return true;
@@ -27,7 +27,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13, .slip_agents = 1,
-         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1, .controls = 1,
+         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1, .traffic_controls = 1,
          .control_agents = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
          .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5,
@@ -37,8 +37,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .lane_agents = 65, .comfort_agents = 65, .proximity_agents = 65, .detailed_agents = 65},
         {.agents = 200, .vehicles = 1008, .contact_words = 16, .max_trials = 100, .record_capacity = 5, .terms = 6,
          .metrics = 17, .rule_based = 300,
-         .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200, .detailed_agents = 200, .controls = 40,
-         .control_agents = 200}};
+         .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200, .detailed_agents = 200,
+         .traffic_controls = 40, .control_agents = 200}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);

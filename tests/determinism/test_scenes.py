@@ -60,7 +60,7 @@ def digests():
         for seed in range(8):
             total = hashlib.sha256()
             scene = generate_scene(name.split()[0], seed=seed, agents=9, **parameters)
-            for part in (scene.objects, scene.roads, scene.lanes, scene.controls):
+            for part in (scene.objects, scene.roads, scene.lanes, scene.traffic_controls):
                 for array in vars(part).values():
                     total.update(array.tobytes())
             found[f"{name} {seed}"] = total.hexdigest()

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from small_scene import changed, roads_of, small_scene
 
-from drive_env.scenes import Controls, LaneGraph, Objects, Provenance, Report, Scene
+from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene, TrafficControls
 
 HEADER = "<8sHHIQdddIIIIIIIiIIII"
 ENTRY = "<IIQQQII"
@@ -32,9 +32,10 @@ SECTIONS = {
 """Name to code and size of an element, in the order of the file."""
 
 LATER_SECTIONS = {
-    "controls.kind": (96, 1), "controls.line_m": (97, 4), "controls.start": (98, 4), "controls.lane": (99, 4),
-    "controls.state": (100, 1), "controls.phase_start": (101, 4), "controls.phase_state": (102, 1),
-    "controls.phase_s": (103, 4), "controls.offset_s": (104, 4), "controls.junction": (105, 4),
+    **{f"traffic_controls.{name}": section for name, section in {
+        "kind": (96, 1), "line_m": (97, 4), "start": (98, 4), "lane": (99, 4), "state": (100, 1),
+        "phase_start": (101, 4), "phase_state": (102, 1), "phase_s": (103, 4), "offset_s": (104, 4),
+        "junction": (105, 4)}.items()},
     "candidate_goals_m": (112, 4),
 }
 """The same for the sections that 1.1 adds."""
@@ -74,7 +75,7 @@ def controlled_scene() -> Scene:
     state = np.zeros((scene.objects.frame_count, 3), np.uint8)
     state[:, 0] = [3, 3, 2, 1, 1]
     candidates_m = np.array([[48, 0], [-20, 1.5]], np.float32)
-    return dataclasses.replace(scene, candidate_goals_m=candidates_m, controls=Controls(
+    return dataclasses.replace(scene, candidate_goals_m=candidates_m, traffic_controls=TrafficControls(
         kind=np.array([1, 1, 2], np.uint8),
         line_m=np.array([[19, 2, 19, -2], [49, 2, 49, -2], [21, -2, 21, 2]], np.float32),
         start=np.array([0, 1, 3, 3], np.int32), lane=np.array([0, 0, 2], np.int32), state=state,
@@ -101,7 +102,7 @@ def sections_of(minor: int) -> dict[str, tuple[int, int]]:
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
-    minor = int(scene.controls.count > 0 or len(scene.candidate_goals_m) > 0)
+    minor = int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}

@@ -36,7 +36,7 @@ def cycle_s(controls, control):
 
 def connectors(scene, control):
     """The lanes through the junction that begin at a control's stop line."""
-    lanes = scene.controls.lane[scene.controls.start[control]:scene.controls.start[control + 1]]
+    lanes = scene.traffic_controls.lane[scene.traffic_controls.start[control]:scene.traffic_controls.start[control + 1]]
     return [int(after) for lane in lanes for after in scene.lanes.after(lane)]
 
 
@@ -54,7 +54,7 @@ def cross(one, other):
 
 def conflicts(scene):
     """Pairs of controls of which some paths through the junction meet."""
-    lanes, controls = lane_points(scene), scene.controls
+    lanes, controls = lane_points(scene), scene.traffic_controls
     paths = [[lanes[lane] for lane in connectors(scene, control)] for control in range(controls.count)]
     return [(a, b) for a in range(controls.count) for b in range(a)
             if any(cross(one, other) for one in paths[a] for other in paths[b])]
@@ -72,7 +72,7 @@ def test_yellow_and_all_red_are_those_of_the_formula(speed_mps, yellow, red):
 @pytest.mark.parametrize(("name", "shape"), SHAPES)
 def test_lights_whose_paths_cross_never_open_together(name, shape):
     scene = with_lights(name, **shape)
-    controls, pairs = scene.controls, conflicts(scene)
+    controls, pairs = scene.traffic_controls, conflicts(scene)
     # All arms of a junction conflict: each can turn left.
     arms = np.bincount(controls.junction)
     assert len(pairs) == sum(count * (count - 1) // 2 for count in arms)
@@ -84,7 +84,7 @@ def test_lights_whose_paths_cross_never_open_together(name, shape):
 
 @pytest.mark.parametrize(("name", "shape"), SHAPES)
 def test_every_light_has_green_yellow_and_red_in_each_cycle(name, shape):
-    controls = with_lights(name, **shape).controls
+    controls = with_lights(name, **shape).traffic_controls
     for control in range(controls.count):
         states = [shown(controls, control, time_s) for time_s in np.arange(0.05, cycle_s(controls, control), 0.1)]
         changes = {pair for pair in zip(states, states[1:] + states[:1], strict=True) if pair[0] != pair[1]}
@@ -96,7 +96,7 @@ def test_every_light_has_green_yellow_and_red_in_each_cycle(name, shape):
 def test_a_car_at_the_limit_stops_or_clears_before_a_crossing_green(name, shape):
     """At the onset of yellow: one that cannot stop from where it is, with a second to react, drives on."""
     scene = with_lights(name, **shape)
-    controls = scene.controls
+    controls = scene.traffic_controls
     stopping_m = LIMIT_MPS + LIMIT_MPS**2 / (2 * 3.048)
     onset_s = {control: next(time_s for time_s in np.arange(0, 200, 0.125)
                              if shown(controls, control, time_s) == YELLOW) for control in range(controls.count)}
@@ -113,7 +113,7 @@ def test_a_car_at_the_limit_stops_or_clears_before_a_crossing_green(name, shape)
 @pytest.mark.parametrize("name", ["town", "intersection"])
 def test_stop_lines_are_across_the_ends_of_their_lanes(name):
     scene = with_lights(name)
-    lanes, controls = lane_points(scene), scene.controls
+    lanes, controls = lane_points(scene), scene.traffic_controls
     for control in range(controls.count):
         left, right = controls.line_m[control].reshape(2, 2).astype(float)
         for lane in controls.lane[controls.start[control]:controls.start[control + 1]]:
@@ -128,7 +128,7 @@ def test_stop_lines_are_across_the_ends_of_their_lanes(name):
 def test_every_junction_of_three_arms_or_more_has_lights():
     for seed in range(20):
         scene = with_lights("town", seed=seed)
-        controlled = set(scene.controls.lane.tolist())
+        controlled = set(scene.traffic_controls.lane.tolist())
         lanes = [lane for lane in lane_points(scene) if len(scene.lanes.after(lane)) > 1]
         assert controlled == set(lanes)  # lanes at a junction of three arms or more have a choice
 
@@ -137,7 +137,7 @@ def test_every_junction_of_three_arms_or_more_has_lights():
 def test_lights_change_nothing_else_of_a_scene(name):
     for seed in range(5):
         plain, lit = generate_scene(name, seed=seed, agents=9), generate_scene(name, seed=seed, agents=9, lights=True)
-        assert plain.controls.count == 0 and lit.controls.count > 0
+        assert plain.traffic_controls.count == 0 and lit.traffic_controls.count > 0
         for part in ("objects", "roads", "lanes"):
             for key, array in vars(getattr(plain, part)).items():
                 assert array.tobytes() == getattr(getattr(lit, part), key).tobytes()
@@ -145,7 +145,7 @@ def test_lights_change_nothing_else_of_a_scene(name):
 
 def test_programs_follow_from_the_seed():
     def program(seed):
-        controls = with_lights("intersection", seed=seed).controls
+        controls = with_lights("intersection", seed=seed).traffic_controls
         return controls.phase_s.tobytes() + controls.offset_s.tobytes()
 
     assert program(4) == program(4)
@@ -155,6 +155,6 @@ def test_programs_follow_from_the_seed():
 def test_phases_are_eighths_of_a_second():
     """Of which sums are exact, so that the lights of a junction never drift apart."""
     for name in ("town", "intersection"):
-        controls = with_lights(name).controls
+        controls = with_lights(name).traffic_controls
         assert (controls.phase_s * 8 % 1 == 0).all() and (controls.offset_s * 8 % 1 == 0).all()
         assert math.isclose(controls.phase_s[1], 3.375)  # 1 s + 13.9 m/s / (2 x 3.048 m/s2), rounded up

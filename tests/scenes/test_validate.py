@@ -87,39 +87,40 @@ BROKEN = {
 
 
 BROKEN_CONTROLS = {
-    "controls is a str; it must be a Controls": "none",
-    "controls.kind is int32; it must be uint8": {"kind": i4(1, 1, 2)},
-    "controls.kind[1] is 4; it must be one of 1 light, 2 stop, 3 yield": {"kind": np.array([1, 4, 2], np.uint8)},
-    "controls.line_m has shape (3, 2); it must have shape (3, 4)": {"line_m": np.zeros((3, 2), np.float32)},
-    "controls.line_m[0, 0] is nan": {"line_m": np.full((3, 4), np.nan, np.float32)},
-    "controls.start runs from 0 to 2; it must run from 0 to 3": {"start": i4(0, 1, 2, 2)},
-    "controls.start[2] is 0 after 1": {"start": i4(0, 1, 0, 3)},
-    "controls.lane[1] is 4; it must be from 0 to 3": {"lane": i4(0, 4, 2)},
-    "controls.lane[2] is road 1, a edge; it must be a lane": {"lane": i4(0, 0, 1)},
-    "controls.state has shape (4, 3); it must have shape (5, 3)": {"state": np.zeros((4, 3), np.uint8)},
-    "controls.state[0, 0] is 4; it must be one of 0 off, 1 red": {"state": np.full((5, 3), 4, np.uint8)},
-    "controls.phase_start runs from 0 to 2": {"phase_start": i4(0, 0, 2, 2)},
-    "controls.phase_state[0] is 7": {"phase_state": np.array([7, 2, 1], np.uint8)},
-    "controls.phase_s[2] is 0; it must be from 0.01 to 3600": {"phase_s": f4(6, 3, 0)},
-    "controls.phase_s has shape (2,)": {"phase_s": f4(6, 3)},
-    "controls.offset_s[0] is -1; it must be from 0 to 3600": {"offset_s": f4(-1, 0, 0)},
-    "controls.junction[2] is 3; it must be from -1 to 2": {"junction": i4(0, 0, 3)},
+    "traffic_controls is a str; it must be a TrafficControls": "none",
+    "traffic_controls.kind is int32; it must be uint8": {"kind": i4(1, 1, 2)},
+    "traffic_controls.kind[1] is 4; it must be one of 1 light, 2 stop, 3 yield":
+        {"kind": np.array([1, 4, 2], np.uint8)},
+    "traffic_controls.line_m has shape (3, 2); it must have shape (3, 4)": {"line_m": np.zeros((3, 2), np.float32)},
+    "traffic_controls.line_m[0, 0] is nan": {"line_m": np.full((3, 4), np.nan, np.float32)},
+    "traffic_controls.start runs from 0 to 2; it must run from 0 to 3": {"start": i4(0, 1, 2, 2)},
+    "traffic_controls.start[2] is 0 after 1": {"start": i4(0, 1, 0, 3)},
+    "traffic_controls.lane[1] is 4; it must be from 0 to 3": {"lane": i4(0, 4, 2)},
+    "traffic_controls.lane[2] is road 1, a edge; it must be a lane": {"lane": i4(0, 0, 1)},
+    "traffic_controls.state has shape (4, 3); it must have shape (5, 3)": {"state": np.zeros((4, 3), np.uint8)},
+    "traffic_controls.state[0, 0] is 4; it must be one of 0 off, 1 red": {"state": np.full((5, 3), 4, np.uint8)},
+    "traffic_controls.phase_start runs from 0 to 2": {"phase_start": i4(0, 0, 2, 2)},
+    "traffic_controls.phase_state[0] is 7": {"phase_state": np.array([7, 2, 1], np.uint8)},
+    "traffic_controls.phase_s[2] is 0; it must be from 0.01 to 3600": {"phase_s": f4(6, 3, 0)},
+    "traffic_controls.phase_s has shape (2,)": {"phase_s": f4(6, 3)},
+    "traffic_controls.offset_s[0] is -1; it must be from 0 to 3600": {"offset_s": f4(-1, 0, 0)},
+    "traffic_controls.junction[2] is 3; it must be from -1 to 2": {"junction": i4(0, 0, 3)},
 }
 
 
 @pytest.mark.parametrize("words", BROKEN_CONTROLS)
 def test_broken_controls_are_refused_with_the_value_and_the_range(words):
     scene, changes = controlled_scene(), BROKEN_CONTROLS[words]
-    controls = dataclasses.replace(scene.controls, **changes) if isinstance(changes, dict) else changes
+    controls = dataclasses.replace(scene.traffic_controls, **changes) if isinstance(changes, dict) else changes
     with pytest.raises(SceneError) as caught:
-        validate_scene(dataclasses.replace(scene, controls=controls))
+        validate_scene(dataclasses.replace(scene, traffic_controls=controls))
     assert words in str(caught.value)
 
 
 def test_a_scene_without_controls_may_get_other_objects():
     """`state` has one row per frame, also where it has no columns."""
-    scene, longer = changed(small_scene(), controls=None), full_scene().objects
-    assert validate_scene(dataclasses.replace(scene, objects=longer)).controls.state.shape == (5, 0)
+    scene, longer = changed(small_scene(), traffic_controls=None), full_scene().objects
+    assert validate_scene(dataclasses.replace(scene, objects=longer)).traffic_controls.state.shape == (5, 0)
 
 
 def test_a_valid_scene_is_returned_unchanged():

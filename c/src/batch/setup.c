@@ -171,7 +171,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
-                       .controls = setup->config.traffic_controls ? controls : 0,
+                       .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),

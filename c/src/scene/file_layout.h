@@ -139,27 +139,27 @@ typedef enum drv_rule {
       "", 0, 0, RULE_OBJECT, "object index")                                                                          \
     X(FILE_INTEREST, 81, 0, "objects_of_interest", "i4", EXTENT_INTEREST, EXTENT_NONE,                                \
       "", 0, 0, RULE_OBJECT, "object index")                                                                          \
-    X(FILE_CONTROL_KIND, 96, 1, "controls.kind", "u1", EXTENT_CONTROLS, EXTENT_NONE,                                  \
+    X(FILE_CONTROL_KIND, 96, 1, "traffic_controls.kind", "u1", EXTENT_CONTROLS, EXTENT_NONE,                          \
       "code", DRV_TRAFFIC_LIGHT, DRV_YIELD_SIGN, RULE_NONE, "kind of traffic control")                                \
-    X(FILE_CONTROL_LINE, 97, 1, "controls.line_m", "f4", EXTENT_CONTROLS, EXTENT_FOUR,                                \
+    X(FILE_CONTROL_LINE, 97, 1, "traffic_controls.line_m", "f4", EXTENT_CONTROLS, EXTENT_FOUR,                        \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
       "stop line: x, y of its left end, then of its right one, as approaching traffic sees it")                       \
-    X(FILE_CONTROL_START, 98, 1, "controls.start", "i4", EXTENT_CONTROL_STARTS, EXTENT_NONE,                          \
+    X(FILE_CONTROL_START, 98, 1, "traffic_controls.start", "i4", EXTENT_CONTROL_STARTS, EXTENT_NONE,                  \
       "lanes", 0, 0, RULE_TO_CONTROLLED, "lanes of control i: lane[start[i]] to lane[start[i + 1]]")                  \
-    X(FILE_CONTROL_LANE, 99, 1, "controls.lane", "i4", EXTENT_CONTROLLED, EXTENT_NONE,                                \
+    X(FILE_CONTROL_LANE, 99, 1, "traffic_controls.lane", "i4", EXTENT_CONTROLLED, EXTENT_NONE,                        \
       "", 0, 0, RULE_CONTROLLED, "road index of a lane that the control applies to")                                  \
-    X(FILE_CONTROL_STATE, 100, 1, "controls.state", "u1", EXTENT_FRAMES, EXTENT_CONTROLS,                             \
+    X(FILE_CONTROL_STATE, 100, 1, "traffic_controls.state", "u1", EXTENT_FRAMES, EXTENT_CONTROLS,                     \
       "code", DRV_LIGHT_OFF, DRV_LIGHT_GREEN, RULE_NONE, "logged state of a light; 0 for other controls")             \
-    X(FILE_PHASE_START, 101, 1, "controls.phase_start", "i4", EXTENT_CONTROL_STARTS, EXTENT_NONE,                     \
+    X(FILE_PHASE_START, 101, 1, "traffic_controls.phase_start", "i4", EXTENT_CONTROL_STARTS, EXTENT_NONE,             \
       "phases", 0, 0, RULE_TO_PHASES,                                                                                 \
       "program of control i: phases phase_start[i] to phase_start[i + 1], else the log")                              \
-    X(FILE_PHASE_STATE, 102, 1, "controls.phase_state", "u1", EXTENT_PHASES, EXTENT_NONE,                             \
+    X(FILE_PHASE_STATE, 102, 1, "traffic_controls.phase_state", "u1", EXTENT_PHASES, EXTENT_NONE,                     \
       "code", DRV_LIGHT_OFF, DRV_LIGHT_GREEN, RULE_NONE, "state of the light in the phase")                           \
-    X(FILE_PHASE_DURATION, 103, 1, "controls.phase_s", "f4", EXTENT_PHASES, EXTENT_NONE,                              \
+    X(FILE_PHASE_DURATION, 103, 1, "traffic_controls.phase_s", "f4", EXTENT_PHASES, EXTENT_NONE,                      \
       "s", DRV_PHASE_LOWEST_S, DRV_PHASE_LIMIT_S, RULE_NONE, "its duration")                                          \
-    X(FILE_CONTROL_OFFSET, 104, 1, "controls.offset_s", "f4", EXTENT_CONTROLS, EXTENT_NONE,                           \
+    X(FILE_CONTROL_OFFSET, 104, 1, "traffic_controls.offset_s", "f4", EXTENT_CONTROLS, EXTENT_NONE,                   \
       "s", 0, DRV_PHASE_LIMIT_S, RULE_NONE, "time since the first phase began, at frame 0")                           \
-    X(FILE_CONTROL_JUNCTION, 105, 1, "controls.junction", "i4", EXTENT_CONTROLS, EXTENT_NONE,                         \
+    X(FILE_CONTROL_JUNCTION, 105, 1, "traffic_controls.junction", "i4", EXTENT_CONTROLS, EXTENT_NONE,                 \
       "", 0, 0, RULE_JUNCTION, "controls of one junction share an offset drawn per episode; -1: none is drawn")      \
     X(FILE_CANDIDATE_GOAL, 112, 1, "candidate_goals_m", "f4", EXTENT_CANDIDATES, EXTENT_PAIR,                         \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \

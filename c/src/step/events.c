@@ -208,5 +208,5 @@ void drv_events_detect(drv_world *world, drv_scratch *scratch) {
         detect_offroad(world, agent, &own);
         detect_goal(world, agent);
     }
-    drv_signals_detect(world);
+    drv_traffic_controls_detect(world);
 }

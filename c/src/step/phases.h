@@ -22,7 +22,7 @@
     X(reward_score, "sums the reward terms of each agent")                                                      \
     X(trial_halt, "sets the motion of agents that an event stopped or removed in this step to 0")               \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
-    X(signals_show, "sets what traffic lights show until the next step ends")                                   \
+    X(lights_show, "sets what traffic lights show until the next step ends")                                    \
     X(observe_write, "writes the observation of each agent")                                                    \
     X(critic_write, "writes the observation of each agent's critic, where critic observations are on")
 
@@ -47,9 +47,9 @@ DRV_STEP_API void drv_traffic_begin(drv_world *world);
 /* Stores what overlaps at the start of a trial, which is no onset. */
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
 /* Detects which agents cross a stop line at red, or that of a stop sign without a stop; a part of events_detect. */
-DRV_STEP_API void drv_signals_detect(drv_world *world);
+DRV_STEP_API void drv_traffic_controls_detect(drv_world *world);
 /* Draws the offsets of light programs, and sets the lights and violations of a trial to its start. */
-DRV_STEP_API void drv_signals_begin(drv_world *world, drv_scratch *scratch);
+DRV_STEP_API void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
 /* Sets the state to the start of the next trial of the episode; writes no channel. */

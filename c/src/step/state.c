@@ -13,7 +13,7 @@
 #define DRV_HAS_RECORDS (sizes.record_capacity > 0)
 #define DRV_RECORDED_TRIALS sizes.record_capacity
 #define DRV_RECORDS ((int64_t)sizes.record_capacity * sizes.agents)
-#define DRV_LIGHTS sizes.controls
+#define DRV_LIGHTS sizes.traffic_controls
 #define DRV_CONTROL_AGENTS sizes.control_agents
 #define DRV_LANE_AGENTS sizes.lane_agents
 #define DRV_COMFORT_AGENTS sizes.comfort_agents

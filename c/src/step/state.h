@@ -70,7 +70,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
     X(uint8_t, "u1", in_goal_since_start, DRV_AGENTS, "at the goal since the start", "trial_restart, events_detect") \
     /* traffic lights and signs; no entries where they have no effect */                                             \
-    X(uint8_t, "u1", light_state, DRV_LIGHTS, "drv_light, at the end of the step", "trial_restart, signals_show")    \
+    X(uint8_t, "u1", light_state, DRV_LIGHTS, "drv_light, at the end of the step", "trial_restart, lights_show")     \
     X(int32_t, "i4", light_offset_steps, DRV_LIGHTS, "of its program at the start of the trial", "trial_restart")    \
     X(uint8_t, "u1", red_light_onset, DRV_CONTROL_AGENTS, "the agent crossed a stop line at red",                    \
       "trial_restart, events_detect")                                                                                \
@@ -160,14 +160,14 @@ typedef struct drv_sizes {
     int32_t terms, metrics; /* of drv_columns */
     /* agents, or 0 where nothing uses facts of the kind */
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
-    int32_t has_weights;    /* 1: reward terms have ranges */
-    int32_t slip_agents;    /* agents, or 0 where no vehicle slips */
-    int32_t controls;       /* the most of a scene, or 0 where they have no effect */
-    int32_t control_agents; /* agents, or 0 likewise */
-    int32_t has_hidden;     /* 1: agents have hidden values */
-    int32_t has_commanded;  /* 1: the commanded wheel angle may differ from the vehicle's */
-    int32_t delay_steps;    /* the longest delay of an action */
-    int32_t rule_based;     /* the most rule-based vehicles of a scene */
+    int32_t has_weights;      /* 1: reward terms have ranges */
+    int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
+    int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */
+    int32_t control_agents;   /* agents, or 0 likewise */
+    int32_t has_hidden;       /* 1: agents have hidden values */
+    int32_t has_commanded;    /* 1: the commanded wheel angle may differ from the vehicle's */
+    int32_t delay_steps;      /* the longest delay of an action */
+    int32_t rule_based;       /* the most rule-based vehicles of a scene */
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */

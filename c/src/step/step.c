@@ -48,7 +48,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(reward_score);
         RUN(trial_halt);
         RUN(metrics_add);
-        RUN(signals_show);
+        RUN(lights_show);
     }
     RUN(observe_write);
     RUN(critic_write);

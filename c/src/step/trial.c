@@ -81,7 +81,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     drv_proximity_begin(world);
     drv_details_begin(world);
     drv_events_begin(world, scratch);
-    drv_signals_begin(world, scratch);
+    drv_traffic_controls_begin(world, scratch);
 }
 
 void drv_trial_rewind(drv_world *world, drv_scratch *scratch) {

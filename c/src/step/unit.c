@@ -32,7 +32,7 @@
 #include "step/roads.c"
 #include "step/right_of_way.c"
 #include "step/rule_based.c"
-#include "step/signals.c"
+#include "step/traffic_controls.c"
 #include "step/sweep.c"
 #include "step/traffic.c"
 #include "step/trial.c"

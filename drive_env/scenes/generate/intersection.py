@@ -29,4 +29,4 @@ def build(rng: Rng, agents: int, arm_length_m: float, lanes: int, lane_width_m: 
     objects = populate(rng, net, agents,
                        TrafficSpec(net.entry_lanes(), net.exit_lanes(), (0.0, math.inf), far_goals=True))
     # Drawn last, so that lights change nothing else of a scene.
-    return Parts(net.roads(), net.graph(), objects, controls=light_controls(rng, net) if lights else None)
+    return Parts(net.roads(), net.graph(), objects, traffic_controls=light_controls(rng, net) if lights else None)

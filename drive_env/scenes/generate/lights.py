@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, Controls
+from ..scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, TrafficControls
 from .parameters import Parameter
 from .rng import Rng
 from .roadnet import SPEED_LIMIT_MPS, RoadNet
@@ -40,7 +40,7 @@ def all_red_s(speed_mps: float, crossing_m: float) -> float:
     return (crossing_m + LONGEST_CAR_M) / speed_mps
 
 
-def light_controls(rng: Rng, net: RoadNet) -> Controls:
+def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
     """A light for each arm of every junction with three or four arms; the lights of a junction have one cycle."""
     yellow = _eighths(yellow_s(SPEED_LIMIT_MPS))
     clearance = _eighths(all_red_s(SPEED_LIMIT_MPS, 2 * net.section.half_box_m))
@@ -59,7 +59,7 @@ def light_controls(rng: Rng, net: RoadNet) -> Controls:
             begin += green + yellow + clearance
     count = len(lanes)
     states = [LIGHT_STATE_CODES[state] for state in ("green", "yellow", "red")]
-    return Controls(
+    return TrafficControls(
         kind=np.full(count, CONTROL_KIND_CODES["light"], np.uint8),
         line_m=np.array(line_m, np.float32).reshape(count, 4),
         start=np.cumsum([0, *map(len, lanes)], dtype=np.int32),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scene import Controls, LaneGraph, Objects, Roads
+from ..scene import LaneGraph, Objects, Roads, TrafficControls
 
 
 class Parts(NamedTuple):
@@ -16,4 +16,4 @@ class Parts(NamedTuple):
     lanes: LaneGraph
     objects: Objects
     candidate_goals_m: np.ndarray = np.zeros((0, 2), np.float32)
-    controls: Controls | None = None
+    traffic_controls: TrafficControls | None = None

@@ -52,7 +52,7 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_w
     lanes = set(range(len(net.lanes)))
     objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
     # Drawn last, so that lights change nothing else of a scene.
-    return Parts(net.roads(), net.graph(), objects, controls=light_controls(rng, net) if lights else None)
+    return Parts(net.roads(), net.graph(), objects, traffic_controls=light_controls(rng, net) if lights else None)
 
 
 def _spread(rng, blocks, block_m):

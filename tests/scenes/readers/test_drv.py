@@ -25,7 +25,7 @@ from drive_env.scenes.validate import validate_scene
 
 def assert_same(left, right):
     """Every array bit for bit, every other field equal."""
-    for part in ("objects", "roads", "lanes", "controls"):
+    for part in ("objects", "roads", "lanes", "traffic_controls"):
         for name, array in vars(getattr(left, part)).items():
             other = getattr(getattr(right, part), name)
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
@@ -165,8 +165,8 @@ def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
     header, sections = parts_of(full_scene())
     found = read_drv(file_of(header, sections, minor=0))
     assert_same(found, full_scene())
-    assert found.controls.count == 0
-    assert found.controls.state.shape == (full_scene().objects.frame_count, 0)
+    assert found.traffic_controls.count == 0
+    assert found.traffic_controls.state.shape == (full_scene().objects.frame_count, 0)
 
 
 def test_one_candidate_goal_at_the_origin_is_not_none():

@@ -195,24 +195,27 @@ SPOILT = {
     "section tracks_to_predict": element("tracks_to_predict", 0, 3),
     "section objects_of_interest": element("objects_of_interest", 0, -1),
     # traffic controls
-    "section controls.kind at byte": element("controls.kind", 1, 4),
-    f"section controls.line_m at byte {at('controls.line_m')}: element [1, 2] at byte {at('controls.line_m') + 24} is "
-    "50001; it must be -50000 to 50000": element("controls.line_m", 6, 50001),
-    f"section controls.start at byte {at('controls.start')}: element [2] at byte {at('controls.start') + 8} is 0 "
-    "after 1; it must be at least 0 above it": element("controls.start", 2, 0),
-    "section controls.lane": element("controls.lane", 0, 4),
-    "is road 1 of kind 3; it must be a lane": element("controls.lane", 0, 1),
-    f"element [4, 2] at byte {at('controls.state') + 14} is 4; it must be 0 to 3": element("controls.state", 14, 4),
-    "section controls.phase_start": element("controls.phase_start", 3, 4),
-    "section controls.phase_state": element("controls.phase_state", 0, 9),
-    "section controls.phase_s": element("controls.phase_s", 2, 0),
-    "section controls.offset_s": element("controls.offset_s", 1, -1),
-    f"element [0] at byte {at('controls.junction')} is 3; it must be -1, or an index below 3":
-        element("controls.junction", 0, 3),
-    "of section controls.line_m is 12; by the file's counts it must be 8": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1\1"}),
-    "of section controls.kind is 65536; it must be 0 to 65535": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"controls.kind": b"\1" * 65536}),
+    "section traffic_controls.kind at byte": element("traffic_controls.kind", 1, 4),
+    f"section traffic_controls.line_m at byte {at('traffic_controls.line_m')}: element [1, 2] at byte "
+    f"{at('traffic_controls.line_m') + 24} is "
+    "50001; it must be -50000 to 50000": element("traffic_controls.line_m", 6, 50001),
+    f"section traffic_controls.start at byte {at('traffic_controls.start')}: element [2] at byte "
+    f"{at('traffic_controls.start') + 8} is 0 "
+    "after 1; it must be at least 0 above it": element("traffic_controls.start", 2, 0),
+    "section traffic_controls.lane": element("traffic_controls.lane", 0, 4),
+    "is road 1 of kind 3; it must be a lane": element("traffic_controls.lane", 0, 1),
+    f"element [4, 2] at byte {at('traffic_controls.state') + 14} is 4; it must be 0 to 3":
+        element("traffic_controls.state", 14, 4),
+    "section traffic_controls.phase_start": element("traffic_controls.phase_start", 3, 4),
+    "section traffic_controls.phase_state": element("traffic_controls.phase_state", 0, 9),
+    "section traffic_controls.phase_s": element("traffic_controls.phase_s", 2, 0),
+    "section traffic_controls.offset_s": element("traffic_controls.offset_s", 1, -1),
+    f"element [0] at byte {at('traffic_controls.junction')} is 3; it must be -1, or an index below 3":
+        element("traffic_controls.junction", 0, 3),
+    "of section traffic_controls.line_m is 12; by the file's counts it must be 8": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"traffic_controls.kind": b"\1\1"}),
+    "of section traffic_controls.kind is 65536; it must be 0 to 65535": file_of(
+        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"traffic_controls.kind": b"\1" * 65536}),
     # candidate goals
     f"element [1, 0] at byte {at('candidate_goals_m') + 8} is 50001; it must be -50000 to 50000":
         element("candidate_goals_m", 2, 50001),

@@ -164,7 +164,7 @@ def test_lights_are_logs_of_their_lanes_with_stop_lines_across_them():
     document["tl_states"] = {"4": light("go", "caution", frames=[1, 3]), "5": light("arrow_stop", x=8022.0, y=-5001.0),
                              "6": light("stop"), "99": light("stop")}
     scene = read(document)
-    controls = scene.controls
+    controls = scene.traffic_controls
     assert controls.kind.tolist() == [1, 1]
     assert controls.lane.tolist() == [0, 1] and controls.start.tolist() == [0, 1, 2]
     assert controls.state.tolist() == [[0, 1], [3, 0], [0, 0], [2, 0]]
@@ -181,14 +181,14 @@ def test_lights_are_logs_of_their_lanes_with_stop_lines_across_them():
 def test_every_word_of_a_light_is_a_state(word, shown):
     document = small_document()
     document["tl_states"] = {"4": light(word)}
-    assert read(document).controls.state[0, 0] == shown
+    assert read(document).traffic_controls.state[0, 0] == shown
 
 
 def test_a_stop_line_is_at_right_angles_to_the_nearest_segment_of_a_bent_lane():
     bent = road("lane", 2, [(0.0, 0.0), (10.0, 0.0), (10.0, 20.0)], id=3)
     scene = read(document_of(car(), roads=[bent], tl_states={"3": light("go", x=10.5, y=12.0)}))
     # North-bound there: left is west, right is east.
-    file_m = scene.controls.line_m[0] + np.tile(scene.origin_m, 2)
+    file_m = scene.traffic_controls.line_m[0] + np.tile(scene.origin_m, 2)
     np.testing.assert_allclose(file_m, [8.75, 12.0, 12.25, 12.0], atol=1e-6)
 
 

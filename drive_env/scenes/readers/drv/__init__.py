@@ -15,7 +15,7 @@ from ....binding import check, ffi, lib, per_thread
 from ....errors import SceneError
 from ...file_layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from ...metadata import decode_metadata
-from ...scene import Controls, LaneGraph, Objects, Roads, Scene
+from ...scene import LaneGraph, Objects, Roads, Scene, TrafficControls
 from ..source import Source
 
 
@@ -54,7 +54,7 @@ def read_drv(data: bytes) -> Scene:
         **metadata, generated=bool(file.generated), dt_s=file.dt_s,
         origin_m=np.array([file.origin_x_m, file.origin_y_m]), objects=_part(Objects, "objects", arrays),
         roads=_part(Roads, "roads", arrays), lanes=_part(LaneGraph, "lanes", arrays),
-        controls=_part(Controls, "controls", arrays), sdc=file.sdc,
+        traffic_controls=_part(TrafficControls, "traffic_controls", arrays), sdc=file.sdc,
         tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
         objects_of_interest=tuple(arrays["objects_of_interest"].tolist()),
         candidate_goals_m=arrays["candidate_goals_m"])

@@ -71,11 +71,12 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     references = read_references(document, tracks, kept, report)
-    controls = read_lights(document, roads, objects.frame_count, origin_m, report)
+    traffic_controls = read_lights(document, roads, objects.frame_count, origin_m, report)
     _report_unread(document, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
-        roads=roads, lanes=lanes, controls=controls, scenario_id=texts["scenario_id"], report=report, **references)
+        roads=roads, lanes=lanes, traffic_controls=traffic_controls, scenario_id=texts["scenario_id"], report=report,
+        **references)
 
 
 def _report_unread(document, report):

@@ -13,7 +13,15 @@ import numpy as np
 from ....errors import SceneError
 from ...coordinates import bounded_float32
 from ...json_text import expected, member, numbers, one_of, whole_number, within
-from ...scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODES, Controls, Report, Roads, no_controls
+from ...scene import (
+    CONTROL_KIND_CODES,
+    LIGHT_STATE_CODES,
+    ROAD_KIND_CODES,
+    Report,
+    Roads,
+    TrafficControls,
+    no_traffic_controls,
+)
 
 LIGHT_STATES = {
     "unknown": "off", "stop": "red", "caution": "yellow", "go": "green", "arrow_stop": "red",
@@ -28,7 +36,8 @@ LANE_WIDTH_M = 3.5
 """Length of a stop line; the files have no lane widths."""
 
 
-def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.ndarray, report: Report) -> Controls:
+def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.ndarray,
+                report: Report) -> TrafficControls:
     """The lights of the lanes that the file has, in the order of the file.
 
     Raises:
@@ -54,10 +63,10 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
         lines_m.append(stop_line_m(roads, lanes[-1], *point_m))
         logs.append(log)
     if not lanes:
-        return no_controls(frame_count)
+        return no_traffic_controls(frame_count)
     report.impute("stop lines of traffic lights, across the lane at the stop point", len(lanes))
     count = len(lanes)
-    return Controls(
+    return TrafficControls(
         kind=np.full(count, CONTROL_KIND_CODES["light"], np.uint8), line_m=np.array(lines_m, np.float32),
         start=np.arange(count + 1, dtype=np.int32), lane=np.array(lanes, np.int32),
         state=np.ascontiguousarray(np.array(logs, np.uint8).T), phase_start=np.zeros(count + 1, np.int32),

@@ -11,7 +11,7 @@ from scripted_events import figures
 from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
 
 from drive_env import REWARD_TERMS, Batch, DriveConfig, generate_scene, load_scene, save_scene
-from drive_env.scenes import Controls
+from drive_env.scenes import TrafficControls
 
 OFF, RED, YELLOW, GREEN = range(4)
 LIGHT, STOP, YIELD = 1, 2, 3
@@ -22,14 +22,14 @@ LINE_M = 11.5
 
 
 def controls(*kinds, x_m=LINE_M, state=(), phases=(), offset_s=0.0, junction=-1, turn_rad=0.0, half_m=2.0, frames=1):
-    """Controls with a stop line across y = 0 at x_m, for traffic along +x, turned about the origin."""
+    """Traffic controls with a stop line across y = 0 at x_m, for traffic along +x, turned about the origin."""
     count = len(kinds)
     cos, sin = math.cos(turn_rad), math.sin(turn_rad)
     ends = [(x_m * cos - y * sin, x_m * sin + y * cos) for y in (half_m, -half_m)]
     log = np.zeros((frames, count), np.uint8)
     log[:] = np.array(state or [OFF] * count, np.uint8) if frames == 1 else np.array(state, np.uint8)[:, None]
     number = len(phases)
-    return Controls(
+    return TrafficControls(
         kind=np.array(kinds, np.uint8), line_m=np.array([sum(ends, ())] * count, np.float32),
         start=np.zeros(count + 1, np.int32), lane=np.zeros(0, np.int32), state=log,
         phase_start=np.array([0] + [number] * count, np.int32),
@@ -41,7 +41,8 @@ def controls(*kinds, x_m=LINE_M, state=(), phases=(), offset_s=0.0, junction=-1,
 def approach(of, *, speed_mps=10.0, x_m=0.0, y_m=0.0, heading_rad=0.0, turn_rad=0.0, **choices):
     """A batch with one car on its way to the stop line at LINE_M."""
     scene = stage([driver(x_m, y_m, heading_rad, speed_mps)], turn_rad=turn_rad)
-    return batch_of(dataclasses.replace(scene, controls=of), **{"traffic_controls": True, **IGNORE_ALL, **choices})
+    scene = dataclasses.replace(scene, traffic_controls=of)
+    return batch_of(scene, **{"traffic_controls": True, **IGNORE_ALL, **choices})
 
 
 def crossings(batch, steps, name="red_light", acceleration=COAST):
@@ -137,7 +138,7 @@ def test_a_log_is_shown_frame_by_frame_and_its_last_state_lasts():
     log = [(0.1 * frame, 0.0, 0.0, 1.0) for frame in range(6)]
     scene = stage([dataclasses.replace(driver(), log=tuple(log))])
     of = controls(LIGHT, state=[GREEN, GREEN, YELLOW, RED, RED, GREEN], frames=6)
-    scene = dataclasses.replace(scene, controls=of)
+    scene = dataclasses.replace(scene, traffic_controls=of)
     batch = batch_of(scene, traffic_controls=True, trial_steps=12, **IGNORE_ALL)
     assert shown(batch, 9) == [GREEN, GREEN, YELLOW, RED, RED] + [GREEN] * 4
     later = batch_of(scene, traffic_controls=True, trial_steps=12, start_step=2, **IGNORE_ALL)
@@ -146,8 +147,8 @@ def test_a_log_is_shown_frame_by_frame_and_its_last_state_lasts():
 
 def test_a_program_goes_on_before_a_later_start():
     log = [(0.1 * frame, 0.0, 0.0, 1.0) for frame in range(9)]
-    scene = dataclasses.replace(stage([dataclasses.replace(driver(), log=tuple(log))]),
-                                controls=controls(LIGHT, phases=[(GREEN, 0.3), (RED, 0.4)], frames=9, state=[OFF] * 9))
+    of = controls(LIGHT, phases=[(GREEN, 0.3), (RED, 0.4)], frames=9, state=[OFF] * 9)
+    scene = dataclasses.replace(stage([dataclasses.replace(driver(), log=tuple(log))]), traffic_controls=of)
     batch = batch_of(scene, traffic_controls=True, start_step=5, trial_steps=20, **IGNORE_ALL)
     assert shown(batch, 9) == [RED, RED, GREEN, GREEN, GREEN, RED, RED, RED, RED]
 
@@ -172,7 +173,7 @@ def test_offsets_are_uniform_over_the_cycle_and_leave_lights_of_a_junction_in_st
     batch = lit(num_worlds=4000, seed=11)
     states = np.array([batch.light_states(world) for world in range(batch.num_worlds)])
     assert ((states != RED).sum(axis=1) <= 1).all()  # two lights of a junction never open together
-    of = batch.scenes[0].controls
+    of = batch.scenes[0].traffic_controls
     cycle_s = of.phase_s.reshape(4, 3).sum(axis=1)
     for control in range(4):
         share = of.phase_s[3 * control] / cycle_s[control]
@@ -246,9 +247,9 @@ def test_the_response_is_that_of_the_config(field, kind, response):
 @pytest.mark.parametrize(("kind", "term"), [(LIGHT, "red_light"), (STOP, "stop_sign")])
 def test_a_violation_is_rewarded_once_and_scores_no_goal(kind, term):
     of = controls(kind, state=[RED if kind == LIGHT else OFF])
-    scene = stage([driver(speed_mps=10.0, goal_m=(20.0, 0.0))])
+    scene = dataclasses.replace(stage([driver(speed_mps=10.0, goal_m=(20.0, 0.0))]), traffic_controls=of)
     for on in (True, False):
-        batch = batch_of(dataclasses.replace(scene, controls=of), **IGNORE_ALL, trial_steps=30, traffic_controls=on,
+        batch = batch_of(scene, **IGNORE_ALL, trial_steps=30, traffic_controls=on,
                          reward={"goal": 1.0, **({term: -0.25} if on else {})})
         rewards = []
         for _ in range(30):
@@ -270,7 +271,7 @@ def test_a_violation_is_an_infraction(kind):
 
 def test_a_collision_in_the_step_of_a_violation_decides_the_outcome():
     scene = stage([driver(speed_mps=10.0), Actor(13.5, 0.0)])
-    batch = batch_of(dataclasses.replace(scene, controls=controls(LIGHT, state=[RED])), traffic_controls=True,
+    batch = batch_of(dataclasses.replace(scene, traffic_controls=controls(LIGHT, state=[RED])), traffic_controls=True,
                      on_red_light="remove", on_collision="stop")
     for _ in range(10):
         batch.step(np.array([45]))

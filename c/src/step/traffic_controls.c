@@ -27,9 +27,9 @@ static uint8_t state_shown(const drv_world *world, int32_t control) {
     return scene->control_phase_state[phase];
 }
 
-void drv_signals_show(drv_world *world, drv_scratch *scratch) {
+void drv_lights_show(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
-    if (world->sizes.controls == 0) return;
+    if (world->sizes.traffic_controls == 0) return;
     for (int32_t control = 0; control < world->scene->control_count; control++)
         world->light_state[control] = state_shown(world, control);
 }
@@ -124,7 +124,7 @@ static drv_point bumper_before(const drv_world *world, int32_t agent) {
 
 static bool is_slow(const drv_world *world, int32_t agent) { return fabsf(world->speed_mps[agent]) < stop_speed_mps; }
 
-void drv_signals_detect(drv_world *world) {
+void drv_traffic_controls_detect(drv_world *world) {
     if (world->sizes.control_agents == 0) return;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         world->red_light_onset[agent] = world->stop_sign_onset[agent] = 0;
@@ -139,8 +139,8 @@ void drv_signals_detect(drv_world *world) {
     }
 }
 
-void drv_signals_begin(drv_world *world, drv_scratch *scratch) {
-    for (int32_t control = 0; control < world->sizes.controls; control++) {
+void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch) {
+    for (int32_t control = 0; control < world->sizes.traffic_controls; control++) {
         world->light_state[control] = DRV_LIGHT_OFF;
         world->light_offset_steps[control] = control < world->scene->control_count ? offset_of(world, control) : 0;
     }
@@ -152,5 +152,5 @@ void drv_signals_begin(drv_world *world, drv_scratch *scratch) {
         const drv_point bumper = bumper_after(world, agent);
         world->stopped_at_sign[agent] = approach_of(world, bumper, bumper).is_near;
     }
-    drv_signals_show(world, scratch);
+    drv_lights_show(world, scratch);
 }
