@@ -15,12 +15,13 @@ TEST(comparisons_are_those_of_the_elements) {
     for (int32_t round = 0; round < 5000; round++) {
         const drv_floats values = draw(&rng), limits = draw(&rng);
         const drv_ints mask = drv_mask_le(values, limits);
-        const uint32_t bits = drv_movemask_le(values, limits[0]);
+        const uint32_t bits = drv_movemask_le(values, limits[0]), mask_bits = drv_movemask(mask);
         for (int32_t i = 0; i < DRV_WIDTH; i++) {
             CHECK(mask[i] == (values[i] <= limits[i] ? -1 : 0), "%g, %g", (double)values[i], (double)limits[i]);
             CHECK((bits >> i & 1u) == (values[i] <= limits[0]), "%g, %g", (double)values[i], (double)limits[0]);
+            CHECK((mask_bits >> i & 1u) == (values[i] <= limits[i]), "%g, %g", (double)values[i], (double)limits[i]);
         }
-        CHECK(bits >> DRV_WIDTH == 0, "%x", bits);
+        CHECK(bits >> DRV_WIDTH == 0 && mask_bits >> DRV_WIDTH == 0, "%x, %x", bits, mask_bits);
     }
     const drv_floats infinite = drv_splat(INFINITY), undefined = drv_splat(NAN);
     CHECK(drv_movemask_le(infinite, 3e38f) == 0 && drv_movemask_le(undefined, 0.0f) == 0, "not below any number");

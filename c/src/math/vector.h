@@ -77,6 +77,7 @@ static inline uint16_t drv_float_to_half(float value) {
 /* ---- by instruction set ----
  *
  * drv_mask_le         -1 where values[i] <= limit[i], else 0
+ * drv_movemask        bit i: mask[i] is -1, of a mask of which every element is -1 or 0
  * drv_movemask_le     bit i: values[i] <= limit
  * drv_compress_store  stores the items whose bit is set, packed, and returns their number; overwrites up to DRV_WIDTH
  *                     entries of `to`
@@ -91,6 +92,8 @@ static inline uint16_t drv_float_to_half(float value) {
 static inline drv_ints drv_mask_le(drv_floats values, drv_floats limit) {
     return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ);
 }
+
+static inline uint32_t drv_movemask(drv_ints mask) { return (uint32_t)_mm256_movemask_ps((__m256)mask); }
 
 static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
     return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_set1_ps(limit), (__m256)values, _CMP_GE_OQ));
@@ -138,6 +141,8 @@ static inline void drv_store_halves(uint16_t *to, drv_floats values) {
 /* ---- SSE2 ---- */
 #if defined(__SSE2__)
 
+static inline uint32_t drv_movemask(drv_ints mask) { return (uint32_t)_mm_movemask_ps((__m128)mask); }
+
 static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
     return (uint32_t)_mm_movemask_ps(_mm_cmple_ps((__m128)values, _mm_set1_ps(limit)));
 }
@@ -153,6 +158,12 @@ static inline drv_floats drv_clip_unit(drv_floats values) {
 
 /* ---- portable ---- */
 #else
+
+static inline uint32_t drv_movemask(drv_ints mask) {
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < DRV_WIDTH; i++) bits |= ((uint32_t)mask[i] & 1u) << i;
+    return bits;
+}
 
 static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
     uint32_t bits = 0;
