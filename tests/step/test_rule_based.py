@@ -120,13 +120,25 @@ def test_a_vehicle_that_rests_at_the_end_of_its_log_stops_there():
 
 def test_a_vehicle_enters_with_its_log_but_not_onto_another():
     log = [None] * 10 + [(float(x), 0.0, 0.0, 10.0) for x in range(20)]
-    for agent, entry in ((AWAY, 10), (driver(4.0, 0.0, speed_mps=1.0), 16)):
-        found = play(batch_of(stage([agent, log_replay(log)]), **IDM), 40, acceleration_bin=3)
+    for agent, entry in ((AWAY, 10), (driver(0.0, 0.0, speed_mps=5.0), 53)):
+        found = play(batch_of(stage([agent, log_replay(log)]), **IDM), 80, acceleration_bin=3)
         first = int(np.flatnonzero(found["present"][:, 1])[0])
-        assert first == entry if agent is AWAY else first > 10
+        assert first == entry
         assert found["speed_mps"][first, 1] == pytest.approx(10.0)
-        if agent is not AWAY:
-            assert found["x_m"][first, 0] - found["x_m"][first, 1] - 4.0 >= 3.0
+
+
+@pytest.mark.parametrize(
+    "ahead_mps, gap_m", [(0.0, 3.0 + 10.0**2 / 4), (6.0, 3.0 + (10.0**2 - 6.0**2) / 4), (12.0, 3.0)])
+def test_a_vehicle_enters_where_it_can_brake_comfortably_for_the_one_ahead(ahead_mps, gap_m):
+    """At 2 m/s2, to the speed of the agent, which stands or drives on."""
+    log = [None] * 10 + [(float(x), 0.0, 0.0, 10.0) for x in range(20)]
+    for short_m in (0.1, -0.1):
+        # Places are checked in the tenth step, before agents move.
+        agent = driver(4.0 + gap_m - short_m - 0.9 * ahead_mps, 0.0, speed_mps=ahead_mps)
+        found = play(batch_of(stage([agent, log_replay(log)]), **IDM), 60, acceleration_bin=3)
+        assert found["present"][10, 1] == (short_m < 0), short_m
+        there = found["present"][:, 1].astype(bool)
+        assert (found["x_m"][there, 0] - found["x_m"][there, 1] > 4.5).all()
 
 
 def test_those_that_cannot_follow_rules_replay_their_logs_or_stand():
@@ -266,6 +278,48 @@ def test_a_vehicle_yields_to_an_agent_that_crosses_and_not_to_one_that_stands(sp
     assert far_passed_s(found, 1) < 10.0
     gap_m = np.hypot(found["x_m"][:, 0] - found["x_m"][:, 1], found["y_m"][:, 0] - found["y_m"][:, 1])
     assert gap_m.min() > 3.0
+
+
+def test_a_vehicle_yields_to_an_agent_that_comes_fast_from_far_away():
+    """The agent is 84 m away at 30 m/s, far beyond what a vehicle at 3 m/s looks ahead."""
+    agent = driver(2.0, -86.0, math.pi / 2, goal_m=(2.0, 4000.0), speed_mps=30.0)
+    batch = batch_of(on_lanes([agent, on_arm(0, 11.0, 3.0)], FOUR_ARMS), dynamics={"max_speed_mps": 40.0}, **IDM)
+    found = play(batch, 100, 3)
+    crosses = int(np.argmin(np.abs(found["y_m"][:, 0] + 2.0)))
+    assert found["x_m"][crosses, 1] + 2.0 < 1.0  # its front is before the agent's side
+    assert far_passed_s(found, 1) < math.inf
+
+
+def test_narrow_vehicles_whose_paths_cross_between_their_points_do_not_collide():
+    """The points of both paths are 1 m before and behind the crossing, 1.41 m apart."""
+    lanes = [[(-100.0, 0.0), (100.0, 0.0)], [(0.0, -100.0), (0.0, 100.0)]]
+    narrow = [parked(x_m, y_m, heading_rad, width_m=0.5, speed_mps=5.0)
+              for x_m, y_m, heading_rad in ((-31.0, 0.0, 0.0), (0.0, -31.0, math.pi / 2))]
+    found = play(batch_of(on_lanes([AWAY, *narrow], lanes), **IDM), 150)
+    assert not any(overlaps(found, step) for step in range(150))
+    assert far_passed_s(found, 1) < far_passed_s(found, 2) < math.inf
+
+
+def test_a_vehicle_longer_than_three_crossings_claims_the_one_that_its_front_enters():
+    lanes = [[(-200.0, 0.0), (300.0, 0.0)], *([(x, -100.0), (x, 100.0)] for x in (0.0, 30.0, 60.0, 90.0))]
+    long = parked(0.0, 0.0, length_m=100.0, speed_mps=6.0)
+    crossing = [parked(x, -80.0, math.pi / 2, speed_mps=6.0) for x in (0.0, 30.0, 60.0)]
+    across = parked(90.0, -50.0, math.pi / 2, speed_mps=6.0)
+    found = play(batch_of(on_lanes([AWAY, long, *crossing, across], lanes), **IDM), 200)
+    front_m, speed_mps = found["x_m"][:, 1] + 50.0, found["speed_mps"][:, 5]
+    passes = (front_m > 75.0) & (front_m < 190.0)
+    assert passes[-1] == 0 and speed_mps[passes][0] > 6.0 and (np.diff(speed_mps[passes]) <= 0.0).all()
+
+
+def test_a_scene_with_fewer_vehicles_leaves_nothing_of_the_one_before():
+    few, many = (generate_scene("town", seed=seed, agents=agents) for seed, agents in ((1, 4), (2, 12)))
+    choices = {"agents_per_world": 2, "trial_steps": 80, "scene_order": "cycle", **IDM}
+    batch, alone = batch_of([many, few], **choices), batch_of([few, many], **choices)
+    for _ in range(81):
+        batch.step(discrete(batch))
+    alone_core, core = alone._core.state, batch._core.state
+    for name in ("path_m", "arrival_step"):
+        assert np.array_equal(core[name], alone_core[name]), name
 
 
 @pytest.mark.parametrize("kind, agents, steps, seeds", [("town", 24, 1000, 6), ("intersection", 16, 400, 10)])

@@ -7,9 +7,6 @@
 #include "math/random.h"
 #include "scene/paths.h"
 
-/* Zones closer than this are one: a vehicle between them would stand in both. */
-static const float merged_m = 16.0f;
-
 /* ---- a hash table of points ---- */
 
 /* The points of all paths by the cell of a square grid that contains them; a cell is as wide as the largest distance
@@ -66,7 +63,7 @@ static int32_t next_zone(const drv_paths *paths, const uint8_t *crossed, int32_t
     while (point < end && !crossed[point]) point++;
     if (point == end) return -1;
     int32_t last = point;
-    const int32_t merged = (int32_t)(merged_m / drv_path_pitch_m) + 2;
+    const int32_t merged = DRV_ZONE_GAP_M / DRV_PATH_PITCH_M + 2; /* with the pitches before and after */
     for (int32_t i = point; i < end && i <= last + merged; i++)
         if (crossed[i]) last = i;
     *enter_m = drv_larger(0.0f, (float)(point - start - 1) * drv_path_pitch_m);

@@ -15,15 +15,20 @@ static const float drv_crossing_cos = 0.985f;
  * lanes. */
 static const float drv_crossing_gap_m = 0.8f;
 
+/* Points of two lines that cross are up to 1 / sqrt(2) of their pitch of 2 m apart. */
+static const float drv_min_crossing_distance_m = 1.42f;
+/* Zones of a path are more than this far apart: a vehicle between nearer ones would stand in both. */
+enum { DRV_ZONE_GAP_M = 16 };
+
 /* Distance between points of two paths below which vehicles on them may touch. */
 static inline float drv_crossing_distance_m(float width_m, float other_width_m) {
-    return 0.5f * (width_m + other_width_m) + drv_crossing_gap_m;
+    return drv_larger(drv_min_crossing_distance_m, 0.5f * (width_m + other_width_m) + drv_crossing_gap_m);
 }
 
 typedef struct drv_zones {
     int32_t count;
     int32_t *next; /* of each point of the paths: the first zone of its path that does not end before it; -1: none */
-    /* Of length count; the zones of a path follow one another, with at least a vehicle's length between. */
+    /* Of length count; the zones of a path follow one another. */
     float *enter_m, *leave_m;    /* arc lengths along the path */
     int32_t *path;               /* index of the path */
     float *x_m, *y_m, *radius_m; /* a circle about the points of the zone */

@@ -106,7 +106,7 @@ typedef struct log_end {
     float speed_mps, fastest_mps;
 } log_end;
 
-/* Writes the points of a log from its first frame on; returns its last valid frame. */
+/* Writes the points of a log from its first frame on; returns where it ends. */
 static log_end follow_log(writer *to, const drv_scene_input *in, int32_t column, int32_t first_frame) {
     log_end end = {.fastest_mps = cruise_mps};
     const int64_t columns = DRV_LOG_COLUMNS(in);

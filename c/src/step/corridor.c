@@ -10,13 +10,13 @@
 
 /* Lateral gap without which a vehicle does not pass another. */
 static const float side_gap_m = 0.3f;
-/* How far a vehicle looks ahead: a time, and a distance that slow ones look ahead, too. */
-static const float look_ahead_s = 4.0f, least_look_ahead_m = 20.0f;
-/* For how long vehicles that follow no known path are forecast, the speed above which they are, and the largest cosine
- * of the angle at which they cross. */
+/* How far a vehicle looks ahead: what it drives in a time, but at least a distance. */
+static const float look_ahead_s = 4.0f, min_look_ahead_m = 20.0f;
+/* Vehicles that follow no known path are forecast for this time if they are faster than the speed; they cross a path if
+ * the cosine of the angle between them is at most the last value. */
 static const float forecast_s = 3.0f, moving_mps = 0.5f, crossing_cos = 0.7f;
 
-float drv_look_ahead_m(float speed_mps) { return drv_larger(least_look_ahead_m, look_ahead_s * speed_mps); }
+float drv_look_ahead_m(float speed_mps) { return drv_larger(min_look_ahead_m, look_ahead_s * speed_mps); }
 
 drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m) {
     const drv_paths *paths = &world->scene->paths;
@@ -36,9 +36,12 @@ drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_
                           .half_length_m = 0.5f * world->scene->length_m[vehicle]};
 }
 
+float drv_forecast_m(float speed_mps) { return speed_mps > moving_mps ? forecast_s * speed_mps : 0.0f; }
+
 int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
-                          const drv_corridor *corridor, int32_t *near) {
-    const float reach_m = corridor->length_m + corridor->half_width_m + world->scene->largest_radius_m;
+                          const drv_corridor *corridor, float forecast_m, int32_t *near) {
+    const float reach_m =
+        corridor->length_m + corridor->half_width_m + world->scene->largest_radius_m + forecast_m;
     const drv_floats x_m = drv_splat(corridor->centre.x), y_m = drv_splat(corridor->centre.y);
     int32_t count = 0;
     for (int32_t first = 0; first < on_map->count; first += DRV_WIDTH) {
@@ -70,7 +73,7 @@ static int32_t first_overlap(const drv_paths *paths, const drv_corridor *corrido
         const drv_floats along = x * ahead_x + y * ahead_y, across = y * ahead_x - x * ahead_y;
         const drv_ints inside = drv_mask_le(along * along, length2) & drv_mask_le(across * across, width2);
         /* points past the end of the corridor come after all others */
-        const uint32_t bits = drv_movemask_le((drv_floats)((drv_ints)drv_splat(-1.0f) & inside), -1.0f);
+        const uint32_t bits = drv_movemask(inside);
         if (bits) {
             const int32_t found = i + drv_lowest_bit(bits);
             return found < corridor->count ? found : -1;
@@ -102,8 +105,8 @@ bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int
 }
 
 bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_crossing *out) {
-    const float speed_mps = world->speed_mps[other], driven_m = forecast_s * speed_mps;
-    if (!(speed_mps > moving_mps)) return false;
+    const float speed_mps = world->speed_mps[other], driven_m = drv_forecast_m(speed_mps);
+    if (driven_m == 0.0f) return false;
 
     /* the box that the other sweeps in that time */
     const drv_paths *paths = &world->scene->paths;

@@ -32,9 +32,13 @@ DRV_STEP_API float drv_look_ahead_m(float speed_mps);
 /* The corridor ahead of a rule-based vehicle that follows path number `path`. */
 DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m);
 
-/* Writes the indices in `on_map` of the vehicles near a corridor, which is that of `vehicle`; returns their number. */
+/* How far a vehicle that follows no known path is forecast to drive straight on; 0 if it stands or reverses. */
+DRV_STEP_API float drv_forecast_m(float speed_mps);
+
+/* Writes the indices in `on_map` of the vehicles near a corridor, which is that of `vehicle`, or that may be there
+ * after a forecast of at most `forecast_m`; returns their number. */
 DRV_STEP_API int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
-                                       const drv_corridor *corridor, int32_t *near);
+                                       const drv_corridor *corridor, float forecast_m, int32_t *near);
 
 /* Whether another vehicle is ahead in a corridor, and if so, where. */
 DRV_STEP_API bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other,

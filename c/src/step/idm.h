@@ -18,8 +18,9 @@ typedef struct drv_idm {
  * the comfortable deceleration, as there, a vehicle hits what stands still ahead of it. */
 static const drv_idm drv_idm_default = {1.0f, 1.5f, 1.0f, 2.0f, 8.0f};
 
-/* A vehicle that overlaps the one ahead of it keeps this gap in the formula, whose result is finite then. */
-static const float drv_idm_least_gap_m = 0.1f;
+/* The formula replaces smaller gaps, and the negative ones of vehicles that overlap, by this one, so that its result is
+ * finite. */
+static const float drv_idm_gap_floor_m = 0.1f;
 
 /* The acceleration of the model, without bounds: of a vehicle of speed `speed_mps`, which would drive `desired_mps`
  * (above 0) on a free road, with a vehicle `gap_m` ahead that is slower by `closing_mps`. INFINITY as the gap: there is
@@ -29,7 +30,7 @@ static inline float drv_idm_unbounded_mps2(drv_idm driver, float speed_mps, floa
     const float root = sqrtf(driver.acceleration_mps2 * driver.braking_mps2);
     const float dynamic_m = speed_mps * driver.headway_s + 0.5f * speed_mps * closing_mps / root;
     const float desired_gap_m = driver.min_gap_m + drv_larger(0.0f, dynamic_m);
-    const float share = speed_mps / desired_mps, gap_share = desired_gap_m / drv_larger(gap_m, drv_idm_least_gap_m);
+    const float share = speed_mps / desired_mps, gap_share = desired_gap_m / drv_larger(gap_m, drv_idm_gap_floor_m);
     const float share2 = share * share;
     return driver.acceleration_mps2 * (1.0f - share2 * share2 - gap_share * gap_share);
 }

@@ -5,7 +5,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* The time to collision of an agent that meets nothing within it; nuPlan's horizon. */
+/* Collisions are forecast for this time, nuPlan's; an agent without one within it has it as its time to collision. */
 static const float drv_collision_horizon_s = 3.0f;
 
 /* Sets the time to collision of every agent to the horizon. */

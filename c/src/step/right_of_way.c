@@ -6,9 +6,9 @@
 
 /* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
 static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
-/* Vehicles whose zones begin on one lane follow each other: the largest offset between these places, and the largest
- * angle of 30 degrees. */
-static const float same_lane_m = 1.5f, same_place_m = 15.0f, same_lane_cos = 0.866f;
+/* Vehicles whose zones begin on one lane follow each other: the starts of these zones are at most this far apart across
+ * and along the lane, and their directions at most 30 degrees. */
+static const float same_lane_lateral_m = 1.5f, same_lane_longitudinal_m = 15.0f, same_lane_cos = 0.866f;
 
 static float half_length_m(const drv_world *world, int32_t path) {
     return 0.5f * world->scene->length_m[drv_scene_rule_first(world->scene) + path];
@@ -40,7 +40,7 @@ float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone) {
     return world->scene->zones.enter_m[zone] - world->path_m[path] - half_length_m(world, path);
 }
 
-int32_t drv_claims_list(drv_world *world, drv_claim *claims) {
+int32_t drv_claims_update(drv_world *world, drv_claim *claims) {
     const drv_scene *scene = world->scene;
     const drv_zones *zones = &scene->zones;
     int32_t count = 0;
@@ -53,8 +53,8 @@ int32_t drv_claims_list(drv_world *world, drv_claim *claims) {
         const float rear_m = world->path_m[path] - half_m;
         const int32_t ahead = drv_zone_ahead(world, path);
         int32_t inside = zone_from(world, path, rear_m);
-        for (int32_t i = 0; i < DRV_CLAIMS - 1 && inside >= 0 && inside != ahead && zones->path[inside] == path;
-             i++, inside = inside + 1 < zones->count ? inside + 1 : -1)
+        for (; inside >= 0 && inside != ahead && zones->path[inside] == path;
+             inside = inside + 1 < zones->count ? inside + 1 : -1)
             claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]), -1};
 
         /* the zone that it is near */
@@ -81,8 +81,8 @@ static bool on_one_lane(const drv_paths *paths, int32_t point, int32_t other) {
     const float dx = paths->x_m[other] - paths->x_m[point], dy = paths->y_m[other] - paths->y_m[point];
     const float cosine = paths->cos_heading[point], sine = paths->sin_heading[point];
     const float turn_cos = paths->cos_heading[other] * cosine + paths->sin_heading[other] * sine;
-    return fabsf(dx * cosine + dy * sine) <= same_place_m && fabsf(dy * cosine - dx * sine) <= same_lane_m &&
-           turn_cos >= same_lane_cos;
+    return fabsf(dx * cosine + dy * sine) <= same_lane_longitudinal_m &&
+           fabsf(dy * cosine - dx * sine) <= same_lane_lateral_m && turn_cos >= same_lane_cos;
 }
 
 /* Whether a point of a path is where a part of another one crosses it. */
@@ -94,8 +94,7 @@ static bool point_crosses(const drv_paths *paths, int32_t point, int32_t first, 
         const drv_floats dx = drv_load(paths->x_m + i) - x_m, dy = drv_load(paths->y_m + i) - y_m;
         const drv_floats turn_cos =
             drv_load(paths->cos_heading + i) * cosine + drv_load(paths->sin_heading + i) * sine;
-        const drv_ints crosses = drv_mask_le(dx * dx + dy * dy, limit2) & drv_mask_le(turn_cos, limit_cos);
-        uint32_t bits = drv_movemask_le((drv_floats)((drv_ints)drv_splat(-1.0f) & crosses), -1.0f);
+        uint32_t bits = drv_movemask(drv_mask_le(dx * dx + dy * dy, limit2) & drv_mask_le(turn_cos, limit_cos));
         if (last - i + 1 < DRV_WIDTH) bits &= ((uint32_t)1 << (last - i + 1)) - 1;
         if (bits) return true;
     }

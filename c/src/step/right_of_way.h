@@ -14,7 +14,7 @@ DRV_STEP_API int32_t drv_zone_ahead(const drv_world *world, int32_t path);
 DRV_STEP_API float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone);
 
 /* Writes the step at which each vehicle came near the zone ahead of it, and the claims of all; returns their number. */
-DRV_STEP_API int32_t drv_claims_list(drv_world *world, drv_claim *claims);
+DRV_STEP_API int32_t drv_claims_update(drv_world *world, drv_claim *claims);
 
 /* Whether a vehicle near a zone has to wait at its start for another one. */
 DRV_STEP_API bool drv_has_to_wait(const drv_world *world, const drv_claim *claims, int32_t count, int32_t path,

@@ -5,8 +5,8 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* Puts the rule-based vehicles of a scene that has some at the start of their paths; those whose log begins later are
- * not on the map. */
+/* Puts the rule-based vehicles of a scene at the start of their paths; those whose log begins later are not on the map.
+ * Clears what a scene with more of them left behind. */
 DRV_STEP_API void drv_rule_based_begin(drv_world *world);
 
 /* Writes the acceleration of each for the step that begins, from the poses and speeds of all vehicles before it. */

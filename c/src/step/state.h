@@ -216,8 +216,8 @@ typedef struct drv_claim {
     int32_t step; /* when the vehicle came near; -1 if it is inside */
 } drv_claim;
 
-/* Most claims of a vehicle: one longer than the distance between zones may be in two, and near a third. */
-enum { DRV_CLAIMS = 3 };
+/* The most claims of a vehicle: a long one may be in several zones, and near one more. */
+enum { DRV_CLAIMS = DRV_SIZE_LIMIT_M / DRV_ZONE_GAP_M + 2 };
 
 /* Scratch memory of one thread, with the number of entries. */
 typedef struct drv_scratch {

@@ -64,7 +64,7 @@ void drv_traffic_begin(drv_world *world) {
     }
     for (int32_t agent = 0; agent < world->sizes.slip_agents; agent++) world->sideslip_rad[agent] = 0.0f;
     replay(world, 0);
-    if (scene->rule_based_count > 0) drv_rule_based_begin(world);
+    drv_rule_based_begin(world);
     store_previous(world);
 }
 

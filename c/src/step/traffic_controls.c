@@ -79,7 +79,7 @@ static void meet_line(const drv_world *world, int32_t control, drv_point from, d
     const uint8_t kind = scene->control_kind[control];
 
     if (before.beyond < 0.0f && after.beyond >= 0.0f) {
-        /* where the path meets the line, times the sum of the distances from it, which a division would take out */
+        /* the place on the line where the bumper crosses it, times `sum`, which saves a division */
         const float sum = after.beyond - before.beyond;
         const float from_left = before.from_left * after.beyond - after.from_left * before.beyond;
         const bool crosses = from_left >= 0.0f && from_left <= length2 * sum;
