@@ -6,8 +6,9 @@ import pytest
 from browser import chromium  # noqa: F401  # a fixture
 from samples import sample
 
-CORE_BUILDS = {"test_c.py", "test_builds.py", "test_drv_faults.py", "test_drv_hostile.py", "test_hostile_files.py"}
-"""Files whose tests link the same instrumented builds of the core, each made once a process."""
+CORE_BUILDS = {"test_c.py", "test_builds.py", "test_core_symbols.py", "test_drv_faults.py", "test_drv_hostile.py",
+               "test_hostile_files.py"}
+"""Files whose tests link the same builds of the core: in one process no build is made twice at the same time."""
 
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -38,8 +38,10 @@ def symbols(object_file):
 def test_every_external_symbol_has_a_user_in_the_library_or_is_public():
     if not build_core.compilers() or not shutil.which("nm"):
         pytest.skip("no C compiler and nm here")
-    # Without optimisation, so that no call is inlined; each file by itself, as the linker sees those of no unit.
-    files = build_core.core_objects(build_core.compilers()[0], ("-O0",), in_units=False)
+    # Each file by itself, as the linker sees those of no unit; with the flags of other tests, which share the objects.
+    compiler, step = build_core.compilers()[0], build_core.step_sources()
+    files = (*build_core.core_objects(compiler, build_core.EACH_FILE, step, in_units=False),
+             *build_core.core_objects(compiler, build_core.PLAIN, tuple(set(build_core.SOURCES) - set(step))))
     tables = {Path(file).stem: symbols(file) for file in files}
     defined = {name: found for name, (found, _) in tables.items()}
     public = set(re.findall(r"\b(drv_\w+)\(", "".join(text_of("include/**/*.h").values())))

@@ -39,7 +39,7 @@ class Build(NamedTuple):
     def flags(self) -> tuple[str, ...]:
         # The core's portable code, which other processors run: its x86 code is behind this macro.
         how = "-U__SSE2__" if self.instruction_set == "no vectors" else f"-march={self.instruction_set}"
-        return (self.level, how)
+        return (self.level, how, *build_core.WARNINGS)
 
     def skip_reason(self) -> str:
         """The reason why it cannot be built and run here; "" if there is none."""

@@ -15,7 +15,7 @@ from builds import Build
 GOLDEN = json.loads(golden.FILE.read_text())
 ONE_OF_EACH = ("town/stopped", "intersection/forgetful", "map_942/coarse")
 
-SOME = (Build("gcc", "-O1", "x86-64-v4"), Build("gcc", "-O3", "no vectors"), Build("clang", "-O1", "x86-64"),
+SOME = (Build("gcc", "-O3", "x86-64-v4"), Build("gcc", "-O1", "no vectors"), Build("clang", "-O1", "x86-64"),
         Build("clang", "-O3", "native"))
 
 

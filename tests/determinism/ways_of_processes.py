@@ -58,29 +58,49 @@ for _mode in ("up", "down", "to zero"):
 
 
 def _in_process(rollout, *options, variables=None, before="") -> Hashes:
-    """The rollout in a separate interpreter."""
+    """The rollout in a separate interpreter, which stays for the next rollouts of the same way."""
     opened(rollout).close()  # raises Unavailable if this machine cannot
-    return _all_in_process(options, tuple((variables or {}).items()), before)[rollout]
+    settings = (options, variables, before)
+    if not _interpreter or _interpreter[0] != settings:
+        _end_interpreter()
+        _interpreter[:] = settings, *_started(*settings)
+    _, process, errors = _interpreter
+    process.stdin.write(f"{rollout}\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        errors.seek(0)
+        raise AssertionError(errors.read()[-4000:])
+    found = json.loads(line)
+    return Hashes({int(world): parts for world, parts in found["worlds"].items()}, found["report"])
 
 
-@functools.cache
-def _all_in_process(options, variables, before) -> dict[str, Hashes]:
-    """Every rollout whose scenes are here, one after another in one interpreter."""
+_interpreter = []
+"""Settings, process and file of errors of the interpreter that runs."""
+
+
+def _started(options, variables, before):
+    """An interpreter that reads names of rollouts and writes their hashes, and the file of its errors."""
     program = (f"import sys; sys.path.insert(0, {str(Path(golden.__file__).parent)!r}); {before}\n"
                "import golden, json, dataclasses\n"
-               "found = {}\n"
-               "for rollout in golden.ROLLOUTS:\n"
-               "    batch = golden.begin(rollout)\n"
-               "    if batch is not None:\n"
-               "        batch.reset()\n"
-               "        found[rollout] = dataclasses.asdict(golden.hashes_of(batch))\n"
-               "print(json.dumps(found))")
-    done = subprocess.run([sys.executable, *options, "-c", program], check=False, capture_output=True, text=True,
-                          env={**os.environ, **dict(variables)}, timeout=300)
-    if done.returncode:
-        raise AssertionError(done.stderr[-4000:])
-    return {rollout: Hashes({int(world): parts for world, parts in found["worlds"].items()}, found["report"])
-            for rollout, found in json.loads(done.stdout).items()}
+               "for line in sys.stdin:\n"
+               "    batch = golden.begin(line.strip())\n"
+               "    batch.reset()\n"
+               "    print(json.dumps(dataclasses.asdict(golden.hashes_of(batch))), flush=True)\n")
+    errors = tempfile.TemporaryFile("w+")
+    process = subprocess.Popen([sys.executable, *options, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=errors, text=True, env={**os.environ, **(variables or {})})
+    return process, errors
+
+
+@atexit.register
+def _end_interpreter():
+    if _interpreter:
+        _, process, errors = _interpreter
+        process.kill()
+        process.communicate()
+        errors.close()
+        _interpreter.clear()
 
 
 @functools.cache

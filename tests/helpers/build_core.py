@@ -1,12 +1,15 @@
 """How do tests build the C core without the package's own build? From its sources, with its own flags.
 
-Everything is built out of tree, once a session, and deleted at its end.
+What is made of files of this checkout is kept in build/core, for the other processes and for later sessions, until a C
+file changes. Everything else is deleted at the end of the session.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -20,17 +23,22 @@ STEP_UNIT = ROOT / "c" / "src" / "step" / "unit.c"
 
 SOURCES = tuple(source for source in sorted((ROOT / "c" / "src").glob("**/*.c")) if source != STEP_UNIT)
 INCLUDES = (f"-I{ROOT / 'c' / 'include'}", f"-I{ROOT / 'c' / 'src'}")
+C_FOLDERS = ("c", "tests/c", "tests/fuzz")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
 LIBRARIES = ("-pthread", "-lm")
 
-# With more optimisation, instrumented code takes three times as long to compile and finds no more faults.
-ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
-PLAIN = ("-g", "-O1")
-THREAD = ("-fsanitize=thread", "-g", "-O1")
+# With more optimisation, instrumented code takes three times as long to compile and finds no more faults; with more than
+# the lines of debug information, half as long again.
+ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-O1")
+PLAIN = ("-g1", "-O1")
+THREAD = ("-fsanitize=thread", "-g1", "-O1")
+
+EACH_FILE = (*WARNINGS, "-O0")
+"""For files of the step by themselves: no call is inlined."""
 
 # The coverage that guides libFuzzer, without comparisons: the harnesses are twice as fast and lose nothing.
 COVERED = ("-fsanitize=address,undefined", "-fsanitize-coverage=inline-8bit-counters,pc-table",
-           "-fno-sanitize-recover=all", "-g", "-O2")
+           "-fno-sanitize-recover=all", "-g1", "-O2")
 
 MEMCHECK = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite",
             "--fair-sched=yes")
@@ -116,24 +124,17 @@ def core_objects(compiler: str, flags: tuple[str, ...] = (), sources: tuple[Path
     Raises:
         BuildError: a file does not compile.
     """
-    folder = Path(tempfile.mkdtemp(dir=_folder()))
     if in_units and set(step_sources()) <= set(sources):
         sources = (STEP_UNIT, *(source for source in sources if source not in step_sources()))
-    # Files of two folders may have the same name.
-    objects = [folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)]
-    commands = [[compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source), "-o", str(output)]
-                for source, output in zip(sources, objects, strict=True)]
     with ThreadPoolExecutor() as pool:
-        list(pool.map(_run, commands))
-    return tuple(map(str, objects))
+        return tuple(pool.map(lambda source: _made(
+            source.stem, ".o", compiler, *core_flags(), *flags, *INCLUDES, "-c", str(source)), sources))
 
 
 @functools.cache
 def core_library(compiler: str, flags: tuple[str, ...] = ()) -> str:
     """Path of a shared library of the whole core."""
-    path = Path(tempfile.mkdtemp(dir=_folder())) / "core.so"
-    _run([compiler, "-shared", *flags, *core_objects(compiler, flags), "-o", str(path), *LIBRARIES])
-    return str(path)
+    return _made("core", ".so", compiler, "-shared", *flags, *core_objects(compiler, flags), *LIBRARIES)
 
 
 @functools.cache
@@ -158,12 +159,11 @@ def modern_windows(compiler: str) -> tuple[str, ...]:
 def test_program(source: Path, compiler: str, flags: tuple[str, ...], sources: tuple[Path, ...] = SOURCES,
                  libraries: tuple[str, ...] = LIBRARIES) -> str:
     """Path of a C test, linked with the core. Its own linker flags follow `link with:` in its text."""
-    path = Path(tempfile.mkdtemp(dir=_folder())) / f"{source.stem}{'.exe' if 'mingw' in compiler else ''}"
     own = re.search(r"link with: (.*)$", source.read_text(), re.MULTILINE)
     # Tests use POSIX and GNU functions; the core itself uses C11 and threads.
-    _run([compiler, *core_flags(), *WARNINGS, *flags, "-D_GNU_SOURCE", *INCLUDES, str(source),
-          *core_objects(compiler, flags, sources), "-o", str(path), *(own[1].split() if own else ()), *libraries])
-    return str(path)
+    return _made(source.stem, ".exe" if "mingw" in compiler else "", compiler, *core_flags(), *WARNINGS, *flags,
+                 "-D_GNU_SOURCE", *INCLUDES, str(source), *core_objects(compiler, flags, sources),
+                 *(own[1].split() if own else ()), *libraries)
 
 
 def fuzz_program(source: Path, sources: tuple[Path, ...] = SOURCES) -> str:
@@ -187,6 +187,36 @@ def _folder() -> Path:
     path = tempfile.mkdtemp(prefix="drive_core_")
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return Path(path)
+
+
+def _made(name: str, suffix: str, *command: str) -> str:
+    """Path of the file that the command makes, with `-o` and the path as its last arguments."""
+    own = any(word.startswith(("/", f"-specs={_folder()}")) and not Path(word).is_relative_to(ROOT) for word in command)
+    digest = hashlib.sha256("\0".join(command).encode()).hexdigest()[:16]
+    path = (_folder() if own else _kept(command[0])) / f"{name}-{digest}{suffix}"
+    if own or not path.exists():
+        # Another process may make the same file.
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            made = Path(folder) / path.name
+            _run([*command, "-o", str(made)])
+            os.replace(made, path)
+    return str(path)
+
+
+@functools.cache
+def _kept(compiler: str) -> Path:
+    """The folder of what this compiler makes of the present C files; deletes those of earlier ones but the last."""
+    version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
+    digest = hashlib.sha256(version)
+    for source in sorted(path for folder in C_FOLDERS for path in (ROOT / folder).glob("**/*.[ch]")):
+        digest.update(source.read_bytes())
+    path = ROOT / "build" / "core" / f"{compiler}-{digest.hexdigest()[:16]}"
+    if not path.exists():
+        # A session that is running may use the last one.
+        for stale in sorted(path.parent.glob(f"{compiler}-*"), key=os.path.getctime)[:-1]:
+            shutil.rmtree(stale, ignore_errors=True)
+        path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _run(command):
