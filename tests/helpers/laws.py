@@ -180,9 +180,8 @@ def law_11_observations_are_finite_and_inside_the_space(rollout):
 
 def trial_features_describe_the_previous_trial(rollout):
     """Index, outcome and share change in restart steps only; the reward is that of the last acting step."""
-    arrays = {name: rollout.observations[:, :, entry.offset] for name, entry in rollout.layout.items()
-              if name.startswith("trial/")}
-    expected = {name: np.zeros(arrays[name].shape) for name in arrays}
+    raw = {name: np.zeros(rollout.rewards.shape) for name in
+           ("index", "reward", "steps_share", *(f"outcome_{outcome}" for outcome in OUTCOMES))}
     for start, stop in rollout.episodes():
         reward = np.zeros(rollout.num_agents)
         outcome = np.full(rollout.num_agents, NONE)
@@ -196,14 +195,15 @@ def trial_features_describe_the_previous_trial(rollout):
             reward = np.where(rollout.acted[t], rollout.rewards[t], reward)
             driven = driven + rollout.acted[t]
             ended_as = np.where(rollout.outcome[t] != NONE, rollout.outcome[t], ended_as)
-            raw = {"trial/index": rollout.trial_index[t], "trial/reward": reward, "trial/steps_share": share}
-            raw |= {f"trial/outcome_{name}": outcome == code for code, name in enumerate(OUTCOMES)}
-            for name, values in expected.items():
-                entry = rollout.layout[name]
-                value = np.clip(np.asarray(raw[name], float) * entry.scale, entry.low, 1.0)
-                values[t] = np.where(rollout.removed[t], 0.0, value)
-    for name, values in expected.items():
-        rollout.check(np.abs(arrays[name] - values) < 1e-6, f"{name} shows the previous trial")
+            raw["index"][t], raw["reward"][t], raw["steps_share"][t] = rollout.trial_index[t], reward, share
+            for code, name in enumerate(OUTCOMES):
+                raw[f"outcome_{name}"][t] = outcome == code
+    for name, entry in rollout.layout.items():
+        if name.startswith("trial/"):
+            values = raw[name.removeprefix("trial/")]
+            expected = np.where(rollout.removed, 0.0, np.clip(values * entry.scale, entry.low, 1.0))
+            shown = rollout.observations[:, :, entry.offset]
+            rollout.check(np.abs(shown - expected) < 1e-6, f"{name} shows the previous trial")
 
 
 LAWS = (

@@ -63,12 +63,11 @@ class WorldRollout:
         values = sorted(sums.values())
         if min(b - a for a, b in itertools.pairwise(values)) < 1e-3:
             return None
-        out = np.empty(self.rewards.shape, object)
-        for index, reward in np.ndenumerate(self.rewards):
-            events, nearest = min(sums.items(), key=lambda item: abs(item[1] - reward))
-            assert abs(nearest - reward) < 1e-5, f"reward {reward} at {index} is no sum of the configured terms"
-            out[index] = events
-        return out
+        away = np.abs(self.rewards[..., None] - np.array(list(sums.values())))
+        self.check(away.min(axis=-1) < 1e-5, "a reward is a sum of the configured terms")
+        out = np.empty(len(sums), object)
+        out[:] = list(sums)
+        return out[away.argmin(axis=-1)]
 
     def trials(self):
         """(first entry, entry after the last) of each trial."""
