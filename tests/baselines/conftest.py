@@ -1,14 +1,31 @@
-"""What do all tests of the trainer need? Torch on one thread: small tensors, and machines that share their cores."""
+"""What do all tests of the trainer need? Torch on one thread, and runs that draw no curves."""
 
 import pytest
 
 try:
     import torch
+
+    from baselines import run
 except ImportError:
     torch = None
 
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
-    if torch is not None:
-        torch.set_num_threads(1)
+    """Also in commands that tests start: tensors are small, and machines share their cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        if torch is not None:
+            torch.set_num_threads(1)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_curves():
+    """Drawing takes four fifths of a run of a few updates. test_metrics.py draws, and so do started commands."""
+    if torch is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "draw_curves", lambda lines, path: path.touch())
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import runpy
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -95,3 +96,9 @@ def run_here(monkeypatch, capsys, main, *arguments):
     if isinstance(message, str):
         return 1, printed.out, printed.err + message
     return message or 0, printed.out, printed.err
+
+
+def run_module_here(monkeypatch, capsys, name, *arguments):
+    """The same of `python -m NAME`."""
+    monkeypatch.delitem(sys.modules, name)  # runpy warns of a module that is imported already
+    return run_here(monkeypatch, capsys, lambda: runpy.run_module(name, run_name="__main__"), *arguments)

@@ -1,16 +1,13 @@
 """Does an evaluation measure every trial of the chosen scenes once, and does its command report it?"""
 
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import ALONE, BUSY, log_of, make_policy, run_here, tiny_config
+from small import ALONE, BUSY, log_of, make_policy, run_here, run_module_here, tiny_config
 from still_town import still_town
 
 from baselines import evaluate as evaluation
@@ -19,8 +16,6 @@ from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner, evaluate, random_policy
 from baselines.rollout.batches import open_batches, scenes_of
 from drive_env import Batch, generate_scene, join_metrics, save_scene
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +125,8 @@ def assert_evaluated(trained, code, printed, errors):
         assert words in printed
 
 
-def test_the_command_evaluates_a_checkpoint_on_other_scenes(trained):
-    command = [sys.executable, "-m", "baselines.evaluate", str(trained), "--scene-count", "5"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert_evaluated(trained, done.returncode, done.stdout, done.stderr)
+def test_the_command_evaluates_a_checkpoint_on_other_scenes(trained, monkeypatch, capsys):
+    assert_evaluated(trained, *run_module_here(monkeypatch, capsys, "baselines.evaluate", trained, "--scene-count", 5))
 
 
 def test_the_command_evaluates_the_newest_checkpoint_of_a_folder(trained, monkeypatch, capsys):

@@ -1,17 +1,14 @@
 """Does the preflight report what fails, and the inspection weights that must be 0?"""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import BUSY, TINY, make_policy, run_here, tiny_config
+from small import BUSY, TINY, make_policy, run_here, run_module_here, tiny_config
 
 from baselines import run as run_module
 from baselines.policy import attention
@@ -21,8 +18,6 @@ from baselines.rollout.batches import scenes_of
 from baselines.tools import inspect as inspection
 from baselines.tools import preflight
 from drive_env import Batch
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def small_config(folder):
@@ -116,18 +111,17 @@ def test_a_weight_outside_the_mask_is_found(monkeypatch):
 
 def test_the_command_inspects_a_checkpoint(tmp_path, monkeypatch, capsys):
     result = train(tiny_config(tmp_path / "run", ppo={"agent_steps": 500}))
-    command = [sys.executable, "-m", "baselines.tools.inspect", str(result.checkpoint.parent), "--out",
-               str(tmp_path / "out")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+    arguments = [result.checkpoint.parent, "--out", tmp_path / "out"]
+    code, _, errors = run_module_here(monkeypatch, capsys, "baselines.tools.inspect", *arguments)
+    assert code == 0, errors
     lines = [json.loads(line) for line in (tmp_path / "out" / "trace.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == list(range(len(lines))) and lines[-1]["trial_ended"]
     assert (tmp_path / "out" / "attention.png").exists()
-    for arguments, sentence in ((["--agent", "99"], "agent is 99; it must be from 0 to 5"),
-                                (["--steps", "-1"], "steps is -1; it must be 1 or more"),
-                                (["--steps", "0"], "steps is 0; it must be 1 or more"),
-                                (["--out", result.checkpoint / "config.json"], "File exists")):
-        code, _, errors = run_here(monkeypatch, capsys, inspection.main, *command[3:], *arguments)
+    for wrong, sentence in ((["--agent", "99"], "agent is 99; it must be from 0 to 5"),
+                            (["--steps", "-1"], "steps is -1; it must be 1 or more"),
+                            (["--steps", "0"], "steps is 0; it must be 1 or more"),
+                            (["--out", result.checkpoint / "config.json"], "File exists")):
+        code, _, errors = run_here(monkeypatch, capsys, inspection.main, *arguments, *wrong)
         assert code == 1 and sentence in errors
 
 

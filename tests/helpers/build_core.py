@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -52,6 +53,10 @@ INSTRUCTION_SETS = {
            ("avx2", "bmi2", "fma", "abm", "movbe", "f16c", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
 }
 """Name to the compiler flags, and the flags that /proc/cpuinfo must list."""
+
+
+ONE_AT_A_TIME = threading.Lock()
+"""Held while folders are made and deleted."""
 
 
 class BuildError(Exception):
@@ -203,20 +208,25 @@ def _made(name: str, suffix: str, *command: str) -> str:
     return str(path)
 
 
-@functools.cache
 def _kept(compiler: str) -> Path:
     """The folder of what this compiler makes of the present C files; deletes those of earlier ones but the last."""
-    version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
-    digest = hashlib.sha256(version)
+    # Read at every call: files may change while a session runs.
+    digest = hashlib.sha256(_version(compiler))
     for source in sorted(path for folder in C_FOLDERS for path in (ROOT / folder).glob("**/*.[ch]")):
         digest.update(source.read_bytes())
     path = ROOT / "build" / "core" / f"{compiler}-{digest.hexdigest()[:16]}"
-    if not path.exists():
-        # A session that is running may use the last one.
-        for stale in sorted(path.parent.glob(f"{compiler}-*"), key=os.path.getctime)[:-1]:
-            shutil.rmtree(stale, ignore_errors=True)
-        path.mkdir(parents=True, exist_ok=True)
+    with ONE_AT_A_TIME:
+        if not path.exists():
+            # A session that is running may use the last one.
+            for stale in sorted(path.parent.glob(f"{compiler}-*"), key=os.path.getctime)[:-1]:
+                shutil.rmtree(stale, ignore_errors=True)
+            path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@functools.cache
+def _version(compiler: str) -> bytes:
+    return subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
 
 
 def _run(command):
