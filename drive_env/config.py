@@ -66,6 +66,27 @@ class ObservationConfig(Checked, group="observation"):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SensorConfig(Checked, group="sensors"):
+    """Errors of observations: standard deviations of normal noise, and probabilities that a record is missing."""
+
+    partner_position_noise_m: float = setting(
+        0.0, "m", "noise of the position of a vehicle, ahead and to the left each", number(0.0, 100.0))
+    partner_heading_noise_rad: float = setting(0.0, "rad", "noise of the heading of a vehicle", number(0.0, 3.2))
+    partner_speed_noise_mps: float = setting(0.0, "m/s", "noise of the speed of a vehicle", number(0.0, 50.0))
+    partner_dropout: float = setting(
+        0.0, "1", "probability that a vehicle is not observed in a step", number(0.0, 1.0))
+    road_position_noise_m: float = setting(
+        0.0, "m", "noise of the position of a road segment, ahead and to the left each", number(0.0, 100.0))
+    road_heading_noise_rad: float = setting(
+        0.0, "rad", "noise of the direction of a road segment", number(0.0, 3.2))
+    road_dropout: float = setting(
+        0.0, "1", "probability that a road segment is not observed in a step", number(0.0, 1.0))
+    ego_speed_noise_mps: float = setting(0.0, "m/s", "noise of the agent's own speed", number(0.0, 50.0))
+    goal_position_noise_m: float = setting(
+        0.0, "m", "noise of the position of the agent's goal, ahead and to the left each", number(0.0, 100.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     """How the vehicles of agents move, and within which limits."""
 
@@ -249,6 +270,8 @@ class DriveConfig(Checked):
         number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(
         ObservationConfig(), "the content and type of observations")
+    sensors: Nested[SensorConfig, Fields] = nested(
+        SensorConfig(), "noise and missing records of observations", core="sensor_{}")
     scene_order: str = setting(
         "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
     reward_ranges: Nested[RewardRanges, Fields] = nested(
@@ -285,6 +308,7 @@ class DriveConfig(Checked):
                               + " or ".join(repr(name) for name in offered))
         self._check_hidden(model)
         self._check_traffic_controls()
+        self._check_sensors()
 
     def _check_hidden(self, model: str) -> None:
         """Raises a `ConfigError` if a hidden parameter varies, or friction is set, that the vehicle model lacks."""
@@ -318,6 +342,16 @@ class DriveConfig(Checked):
             if (value := getattr(config, path)) != default:
                 raise ConfigError(f"{config._group}.{path} is ".lstrip(".") + f"{value!r}; it must be {default!r}, or "
                                   "traffic_controls True, without which traffic lights and stop signs have no effect")
+
+    def _check_sensors(self) -> None:
+        """Raises a `ConfigError` if an error of sensors has no effect: without slots, or as noise of indices."""
+        for kind, field in (("partner", "partners"), ("road", "roads")):
+            errors = {name: value for name, value in self.sensors.to_dict().items() if name.startswith(kind) and value}
+            for name, value in errors.items():
+                if getattr(self.observation, field) == 0:
+                    raise ConfigError(f"sensors.{name} is {value}; with observation.{field} 0 it must be 0")
+                if "noise" in name and self.observation.type == "index":
+                    raise ConfigError(f"sensors.{name} is {value}; with observation.type 'index' it must be 0")
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

@@ -21,6 +21,7 @@ from drive_env import (
     ObservationConfig,
     RewardConfig,
     RewardRanges,
+    SensorConfig,
 )
 
 NOT_NUMBERS = (float("nan"), float("inf"), -float("inf"), True, False, "1", b"1", [1.0], (1.0,), {}, 1j,
@@ -92,6 +93,7 @@ FIELDS = {
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
+    "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
     "log_ema_alpha": number(0.0, 0.999999),
 }
 OBSERVATIONS = {
@@ -124,15 +126,21 @@ HIDDEN = {
     "scope": choice("episode", "trial"),
     "per": choice("agent", "world"),
 }
+SENSORS = {
+    **{f"{name}_position_noise_m": number(0.0, 100.0) for name in ("partner", "road", "goal")},
+    **{f"{name}_heading_noise_rad": number(0.0, 3.2) for name in ("partner", "road")},
+    **{f"{name}_speed_noise_mps": number(0.0, 50.0) for name in ("partner", "ego")},
+    **{f"{name}_dropout": number(0.0, 1.0) for name in ("partner", "road")},
+}
 REWARDS = {name: number(-1e3, 1e3) for name in (
     "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
     "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",
     "red_light", "stop_sign")}
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
-          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES}
+          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
-         HiddenConfig: "hidden.", RewardRanges: "reward_ranges."}
+         HiddenConfig: "hidden.", RewardRanges: "reward_ranges.", SensorConfig: "sensors."}
 NEEDED = {
     **dict.fromkeys([(DriveConfig, "on_red_light"), (DriveConfig, "on_stop_sign"), (RewardConfig, "red_light"),
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],

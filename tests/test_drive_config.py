@@ -18,6 +18,7 @@ from drive_env import (
     ObservationConfig,
     RewardConfig,
     RewardRanges,
+    SensorConfig,
     generate_scene,
     parallel_env,
 )
@@ -29,7 +30,7 @@ CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_g
                      hidden={"steering_gain": (0.5, 1.5)},
                      reward=RewardConfig(goal=2.5, progress_per_m=0.01))
 PLAIN = (bool, int, float, str, tuple, type(None))
-NESTED = {"observation": ObservationConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig,
+NESTED = {"observation": ObservationConfig, "sensors": SensorConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig,
           "reward_ranges": RewardRanges, "reward": RewardConfig}
 FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
           if field.name not in NESTED and "pair" not in field.metadata["check"].allowed]

@@ -31,7 +31,7 @@ SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "rever
           "red_light", "stop_sign", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
-PARTS = {"env", "model", "ppo", "run", "drive", "observation", "dynamics", "hidden", "reward",
+PARTS = {"env", "model", "ppo", "run", "drive", "observation", "sensors", "dynamics", "hidden", "reward",
          "reward_ranges", "scene_parameters"}
 """Nested configs, and other objects; missing fields get their frozen values."""
 

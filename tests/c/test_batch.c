@@ -90,6 +90,8 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->hidden_scope, 2, "hidden_scope")
     BREAK_CODE(c->hidden_per, 2, "hidden_per")
     BREAK_NUMBER(c->hidden_steering_flip, -0.1f, 1.1f, "hidden_steering_flip")
+    BREAK_NUMBER(c->sensor_partner_dropout, -0.1f, 1.1f, "sensor_partner_dropout")
+    BREAK_NUMBER(c->sensor_road_position_noise_m, -0.1f, 1001.0f, "sensor_road_position_noise_m")
 #define X(symbol, name, neutral, lowest, highest, meaning)                                                        \
     BREAK_NUMBER(c->hidden_##name##_low, -2.0f * (highest), 2.0f * (highest), "hidden_" #name "_low")             \
     BREAK_NUMBER(c->hidden_##name##_high, -2.0f * (highest), 2.0f * (highest), "hidden_" #name "_high")           \

@@ -24,6 +24,7 @@ from drive_env import (
     ObservationConfig,
     RewardConfig,
     RewardRanges,
+    SensorConfig,
     parallel_env,
 )
 from drive_env.action_space import action_dimensions
@@ -265,6 +266,7 @@ TABLES = {
     ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
     ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
     ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
+    ("docs/config.md", "sensors"): lambda: config_table(SensorConfig),
     ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),

@@ -103,6 +103,13 @@ ROLLOUTS = {
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "town/lights": {**TWO_TRIALS, "traffic_controls": True, "on_red_light": "stop", "action_type": "continuous"},
+    # Sensors with errors.
+    "town/sensors": {**TWO_TRIALS, "action_type": "continuous", "sensors": {
+        "partner_position_noise_m": 0.5, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 1.0,
+        "partner_dropout": 0.2, "road_position_noise_m": 0.1, "road_heading_noise_rad": 0.02, "road_dropout": 0.3,
+        "ego_speed_noise_mps": 0.3, "goal_position_noise_m": 2.0}},
+    "intersection/sensors": {**IGNORE_ALL, "trial_steps": 30, "max_trials": 2, "observation": {"type": "index"},
+                             "sensors": {"partner_dropout": 0.3, "road_dropout": 0.3, "ego_speed_noise_mps": 0.3}},
     "intersection/lights": {**IGNORE_ALL, "trial_steps": 60, "max_trials": 2, "traffic_controls": True,
                             "reward": {"red_light": -0.4}, "reward_terms": True},
 }

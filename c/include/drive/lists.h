@@ -157,6 +157,15 @@
     X(int32_t, critic_observations, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
+    X(float, sensor_partner_position_noise_m, "f4", 0, 1000, NAN, "")                          \
+    X(float, sensor_partner_heading_noise_rad, "f4", 0, 10, NAN, "")                           \
+    X(float, sensor_partner_speed_noise_mps, "f4", 0, DRV_SPEED_LIMIT_MPS, NAN, "")            \
+    X(float, sensor_partner_dropout, "f4", 0, 1, NAN, "")                                      \
+    X(float, sensor_road_position_noise_m, "f4", 0, 1000, NAN, "")                             \
+    X(float, sensor_road_heading_noise_rad, "f4", 0, 10, NAN, "")                              \
+    X(float, sensor_road_dropout, "f4", 0, 1, NAN, "")                                         \
+    X(float, sensor_ego_speed_noise_mps, "f4", 0, DRV_SPEED_LIMIT_MPS, NAN, "")                \
+    X(float, sensor_goal_position_noise_m, "f4", 0, 1000, NAN, "")                             \
     X(int32_t, hidden_scope, "i4", DRV_HIDDEN_EPISODE, DRV_HIDDEN_TRIAL, NAN, "episode trial") \
     X(int32_t, hidden_per, "i4", DRV_HIDDEN_PER_AGENT, DRV_HIDDEN_PER_WORLD, NAN, "agent world") \
     X(float, hidden_steering_flip, "f4", 0, 1, NAN, "") /* probability that the sign of steering_gain flips */ \

@@ -10,6 +10,7 @@
 #include "view/critic.h"
 #include "view/hidden.h"
 #include "view/layout.h"
+#include "view/sensors.h"
 #include "view/weights.h"
 
 static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
@@ -73,6 +74,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
         return drv_fail(message, DRV_ERROR_CONFIG, "time_left is %d; without critic_observations it must be 0 or 1",
                         config->time_left);
     if (status == DRV_OK) status = drv_weights_check(config, message);
+    if (status == DRV_OK) status = drv_sensors_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
 

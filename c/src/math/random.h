@@ -14,8 +14,12 @@ typedef enum drv_purpose {
     DRV_PURPOSE_WEIGHTS = 4,
     DRV_PURPOSE_LIGHTS = 5, /* the offset of the lights of a junction */
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
-    DRV_PURPOSE_HIDDEN = 64
+    DRV_PURPOSE_HIDDEN = 64,
+    DRV_PURPOSE_SENSORS = 96 /* of the first stream of step/sensors.c; each further one has the next number */
 } drv_purpose;
+
+/* 2^64 / golden ratio, the increment of SplitMix64. It maps inputs of 0 away from 0, the fixed point of drv_mix. */
+static const uint64_t drv_golden = 0x9e3779b97f4a7c15u;
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
 static inline uint64_t drv_mix(uint64_t value) {
@@ -27,12 +31,15 @@ static inline uint64_t drv_mix(uint64_t value) {
 /* Returns 64 random bits. */
 static inline uint64_t drv_random_bits(uint64_t seed, int64_t world_id, int64_t episode, drv_purpose purpose,
                                        uint32_t index) {
-    /* 2^64 / golden ratio, the increment of SplitMix64. It maps inputs of 0 away from 0, the fixed point of drv_mix. */
-    const uint64_t step = 0x9e3779b97f4a7c15u;
-    uint64_t bits = drv_mix(seed + step);
-    bits = drv_mix(bits + step * ((uint64_t)world_id + 1));
-    bits = drv_mix(bits + step * ((uint64_t)episode + 1));
-    return drv_mix(bits + step * ((((uint64_t)purpose) << 32) + index + 1));
+    uint64_t bits = drv_mix(seed + drv_golden);
+    bits = drv_mix(bits + drv_golden * ((uint64_t)world_id + 1));
+    bits = drv_mix(bits + drv_golden * ((uint64_t)episode + 1));
+    return drv_mix(bits + drv_golden * ((((uint64_t)purpose) << 32) + index + 1));
+}
+
+/* Returns draw `index` of the stream that begins at `key`: 64 random bits, by SplitMix64. */
+static inline uint64_t drv_random_draw(uint64_t key, uint32_t index) {
+    return drv_mix(key + drv_golden * ((uint64_t)index + 1));
 }
 
 /* Returns an integer in 0 .. count - 1, by multiplication and shift; its bias of at most count / 2^32 is negligible. */

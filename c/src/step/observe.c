@@ -12,6 +12,7 @@
 #include "step/partners.h"
 #include "step/phases.h"
 #include "step/roads.h"
+#include "step/sensors.h"
 #include "step/weights.h"
 #include "view/layout.h"
 
@@ -260,6 +261,7 @@ static void observe_agent(const drv_world *world, int32_t agent, drv_scratch *sc
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         if (layout->set[i].slots > 0) write_set(world, agent, i, &to_ego, scratch, out + layout->set[i].offset);
     scale_head(&layout->head, out);
+    if (layout->has_sensor_errors) drv_sensors_degrade(world, agent, out);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, out + HEAD_COUNT);
     if (world->sizes.has_weights) drv_weights_observe(world, agent, out + layout->weights_at);
 }
@@ -272,6 +274,7 @@ static void observe_agent_by_index(const drv_world *world, int32_t agent, drv_sc
         if (layout->set[i].slots > 0)
             write_set_indices(world, agent, i, scratch, (uint16_t *)(void *)(out + layout->set[i].index_offset_bytes));
     scale_head(&layout->head, head);
+    if (layout->has_sensor_errors) drv_sensors_degrade_indices(world, agent, out);
     if (world->config->reveal_hidden) drv_hidden_reveal(world, agent, head + HEAD_COUNT);
     if (world->sizes.has_weights) drv_weights_observe(world, agent, head + layout->weights_at);
 }

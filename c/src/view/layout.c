@@ -6,6 +6,7 @@
 #include "math/geometry.h"
 #include "platform/fp_env.h"
 #include "scene/scene.h"
+#include "view/sensors.h"
 #include "view/weights.h"
 
 _Static_assert(TRIAL_OUTCOME_OTHER - TRIAL_OUTCOME_NONE == DRV_OUTCOME_OTHER - DRV_OUTCOME_NONE,
@@ -138,6 +139,7 @@ drv_layout drv_layout_of(const drv_config *config) {
                     drv_layout_scale(config, SCALE_SPEED), drv_layout_scale(config, SCALE_OBJECT_KIND)},
         .position_scale = drv_layout_scale(config, SCALE_POSITION),
         .bytes = drv_layout_bytes(config),
+        .has_sensor_errors = drv_sensors_have_errors(config),
     };
     layout.weights_at = HEAD_COUNT + hidden_count(config);
     layout.size = lay_out_sets(config, layout.set);

@@ -7,6 +7,8 @@
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
+#include <stdbool.h>
+
 #include "drive.h"
 
 /* Quantities that share a scale; drv_layout_scale has the numbers. */
@@ -120,6 +122,7 @@ typedef struct drv_layout {
     drv_head_scales head;
     drv_vehicle_scales vehicle;
     float position_scale;
+    bool has_sensor_errors; /* records are dropped, or off */
     int32_t weights_at; /* offset of the weights of the reward that have a range */
     int32_t size;       /* floats per agent */
     int32_t bytes;      /* per agent, in the config's observation type */

@@ -1,0 +1,143 @@
+/* What do the sensors of an agent miss, and by how much are they off?
+ *
+ * Draws are a function of seed, world, episode, step of the trial, agent and slot: all trials of an episode have the
+ * same, and no draw depends on whether another error is on. */
+#include "step/sensors.h"
+
+#include <string.h>
+
+#include "math/geometry.h"
+#include "math/normal.h"
+#include "math/random.h"
+#include "view/layout.h"
+#include "view/sensors.h"
+
+_Static_assert((int)PARTNER_X == (int)ROAD_X && (int)PARTNER_Y == (int)ROAD_Y &&
+                   (int)PARTNER_DIRECTION_X == (int)ROAD_DIRECTION_X &&
+                   (int)PARTNER_DIRECTION_Y == (int)ROAD_DIRECTION_Y && (int)PARTNER_KIND == (int)ROAD_KIND,
+               "records of both sets begin with a pose and end with a kind");
+
+/* What a stream of draws is for: the head, or one of these of a set, whose streams are STREAMS_OF_SET apart. */
+enum { STREAM_HEAD, STREAM_NOISE, STREAM_DROPOUT, STREAMS_OF_SET = 2 };
+
+/* The key of a stream of an agent in this step. */
+static uint64_t key_of(const drv_world *world, int32_t agent, int32_t stream) {
+    const drv_purpose purpose = (drv_purpose)(DRV_PURPOSE_SENSORS + stream);
+    const uint32_t step = (uint32_t)*world->clock_steps;
+    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, purpose, step);
+    return drv_random_draw(bits, (uint32_t)agent);
+}
+
+static bool is_dropped(uint64_t key, int32_t slot, float dropout) {
+    return drv_random_share(drv_random_draw(key, (uint32_t)slot)) < dropout;
+}
+
+static float clipped(float value) { return drv_clip(value, -1.0f, 1.0f); }
+
+/* Errors of some consecutive slots, as standard normal numbers. */
+enum { BLOCK = 16 };
+typedef struct normal_block {
+    float ahead[BLOCK], left[BLOCK], turn[BLOCK], speed[BLOCK];
+} normal_block;
+
+/* Draws the errors of the slots from `first` on; a loop without a branch, which compilers vectorise. */
+static void draw_block(uint64_t key, int32_t first, normal_block *out) {
+    for (int32_t i = 0; i < BLOCK; i++) {
+        const drv_point shift = drv_normal_pair(drv_random_draw(key, 2 * (uint32_t)(first + i)));
+        const drv_point others = drv_normal_pair(drv_random_draw(key, 2 * (uint32_t)(first + i) + 1));
+        out->ahead[i] = shift.x;
+        out->left[i] = shift.y;
+        out->turn[i] = others.x;
+        out->speed[i] = others.y;
+    }
+}
+
+/* Moves and turns a record in the agent's frame, by entry i of a block. `errors` has standard deviations in the units
+ * of observations, but for that of the heading. */
+static void blur_record(float *record, drv_record_errors errors, const normal_block *normal, int32_t i) {
+    const drv_point turn = drv_direction(errors.heading_rad * normal->turn[i]);
+    const float ahead_x = record[PARTNER_DIRECTION_X], ahead_y = record[PARTNER_DIRECTION_Y];
+    record[PARTNER_X] = clipped(record[PARTNER_X] + errors.position_m * normal->ahead[i]);
+    record[PARTNER_Y] = clipped(record[PARTNER_Y] + errors.position_m * normal->left[i]);
+    record[PARTNER_DIRECTION_X] = clipped(ahead_x * turn.x - ahead_y * turn.y);
+    record[PARTNER_DIRECTION_Y] = clipped(ahead_y * turn.x + ahead_x * turn.y);
+    if (errors.speed_mps > 0.0f) /* in a set whose records have a speed */
+        record[PARTNER_SPEED] = clipped(record[PARTNER_SPEED] + errors.speed_mps * normal->speed[i]);
+}
+
+/* Drops and blurs the records of a set; those that are left fill its first slots, in their order. */
+static void degrade_set(const drv_world *world, int32_t agent, int32_t index, float *records) {
+    enum { SIZE = DRV_RECORD_FLOATS };
+    const drv_layout *layout = world->encoding->layout;
+    drv_record_errors errors = drv_record_errors_of(world->config, index);
+    const bool has_noise = drv_records_have_noise(errors);
+    if (!has_noise && errors.dropout == 0.0f) return;
+    errors.position_m *= layout->position_scale;
+    errors.speed_mps *= layout->vehicle.speed;
+
+    const uint64_t noise = key_of(world, agent, STREAM_NOISE + STREAMS_OF_SET * index);
+    const uint64_t dropout = key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index);
+    normal_block normal;
+    int32_t slot = 0, kept = 0;
+    for (; slot < layout->set[index].slots && records[slot * SIZE + PARTNER_KIND] > 0.0f; slot++) {
+        if (has_noise && slot % BLOCK == 0) draw_block(noise, slot, &normal);
+        float *record = records + kept * SIZE; /* at or before that of the slot */
+        memmove(record, records + slot * SIZE, SIZE * sizeof *record);
+        if (has_noise) blur_record(record, errors, &normal, slot % BLOCK);
+        kept += !is_dropped(dropout, slot, errors.dropout);
+    }
+    memset(records + kept * SIZE, 0, (size_t)((slot - kept) * SIZE) * sizeof *records);
+}
+
+/* Drops entries of a set of an index observation. */
+static void degrade_indices_of(const drv_world *world, int32_t agent, int32_t index, uint16_t *entries) {
+    const drv_observation_set *set = &world->encoding->layout->set[index];
+    const float dropout = drv_record_errors_of(world->config, index).dropout;
+    if (dropout == 0.0f) return;
+    const uint64_t key = key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index);
+    int32_t slot = 0, kept = 0;
+    for (; slot < set->slots && entries[slot] > 0; slot++) {
+        entries[kept] = entries[slot];
+        kept += !is_dropped(key, slot, dropout);
+    }
+    memset(entries + kept, 0, (size_t)(slot - kept) * sizeof *entries);
+}
+
+/* Moves the goal of an observation, which is not at the origin if it is observed. */
+static void blur_goal(const drv_world *world, int32_t agent, drv_point error_m, float *head) {
+    const drv_head_scales *scales = &world->encoding->layout->head;
+    const float c = world->cos_heading[agent], s = world->sin_heading[agent];
+    const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
+    const drv_point goal = {dx * c + dy * s + error_m.x, dy * c - dx * s + error_m.y};
+    const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y), per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
+    head[EGO_GOAL_X] = clipped(goal.x * scales->scale[EGO_GOAL_X]);
+    head[EGO_GOAL_Y] = clipped(goal.y * scales->scale[EGO_GOAL_Y]);
+    head[EGO_GOAL_DIRECTION_X] = clipped(goal.x * per_m);
+    head[EGO_GOAL_DIRECTION_Y] = clipped(goal.y * per_m);
+    head[EGO_GOAL_DISTANCE] = drv_smaller(goal_m * scales->scale[EGO_GOAL_DISTANCE], 1.0f);
+}
+
+static void degrade_head(const drv_world *world, int32_t agent, float *head) {
+    const float speed_mps = world->config->sensor_ego_speed_noise_mps;
+    const float goal_m = world->config->sensor_goal_position_noise_m;
+    const uint64_t key = key_of(world, agent, STREAM_HEAD);
+    const drv_point shift = drv_normal_pair(drv_random_draw(key, 0));
+    const float speed_scale = world->encoding->layout->head.scale[EGO_SPEED];
+    if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f)
+        blur_goal(world, agent, (drv_point){goal_m * shift.x, goal_m * shift.y}, head);
+    const float error_mps = speed_mps * drv_normal_pair(drv_random_draw(key, 1)).x;
+    head[EGO_SPEED] = clipped(head[EGO_SPEED] + error_mps * speed_scale);
+}
+
+void drv_sensors_degrade(const drv_world *world, int32_t agent, float *observation) {
+    degrade_head(world, agent, observation);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        degrade_set(world, agent, i, observation + world->encoding->layout->set[i].offset);
+}
+
+void drv_sensors_degrade_indices(const drv_world *world, int32_t agent, uint8_t *observation) {
+    degrade_head(world, agent, (float *)(void *)observation);
+    for (int32_t i = 0; i < DRV_SET_COUNT; i++)
+        degrade_indices_of(world, agent, i,
+                           (uint16_t *)(void *)(observation + world->encoding->layout->set[i].index_offset_bytes));
+}
