@@ -57,6 +57,9 @@ class ObservationConfig(Checked, group="observation"):
     goal_reveal_s: float | None = setting(
         None, "s", "the own goal is observed in the last `goal_reveal_s` of each trial, rounded to steps; 0: never. "
         "Before, its features are 0", number(0.0, 1e5, none="always"))
+    goal_reveal_share: float = setting(
+        0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
+        "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
     time_left: str = setting(
         "off", "", "who observes the share of the trial's steps that is left: nobody ('off'), agents, as "
         "`ego/time_left`, and critics ('actor'), or critics alone, in `critic_observations` ('critic')",
@@ -309,6 +312,9 @@ class DriveConfig(Checked):
         self._check_hidden(model)
         self._check_traffic_controls()
         self._check_sensors()
+        if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
+            raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
+                              "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
 
     def _check_hidden(self, model: str) -> None:
         """Raises a `ConfigError` if a hidden parameter varies, or friction is set, that the vehicle model lacks."""

@@ -14,7 +14,8 @@ from itertools import product
 from typing import SupportsIndex
 
 from .config import DriveConfig, ObservationConfig, RewardConfig
-from .errors import ConfigError, checked_int, value_text
+from .errors import ConfigError, checked_int, plain, value_text
+from .fields import number
 from .names import named_arguments
 from .scenes import Scene, resolve_scenes
 
@@ -26,6 +27,8 @@ one, as the trial features show them; or nothing."""
 
 HIDDEN_EXIT_SEEDS = range(64)
 TRIALS_LIMIT = 5
+REVEAL_LIMIT_S = 0.9
+"""A goal that is revealed later than this before the end of a trial is out of reach in it from every other exit."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,17 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
         exits: number of exits, 2 to 5.
         trials: in an episode, 1 to 5.
         seeds: of the scenes, see the generator `exits`; others for training than for evaluation.
-        reveal_s: the goal is observed in this time before the end of a trial, s.
+        reveal_s: the goal is observed in this time before the end of a trial, too late to drive there, 0 to 0.9 s. An
+            agent that remembers it needs no further guess.
 
     Raises:
         ConfigError: `trials` or `reveal_s` is out of its range.
         SceneError: `exits` is out of its range, or `seeds` are no whole numbers.
     """
     trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
+    in_range, reveal_s = number(0.0, REVEAL_LIMIT_S), plain(reveal_s)
+    if not in_range.fits(reveal_s):
+        raise ConfigError(f"reveal_s is {value_text(reveal_s)}; it must be {in_range.allowed}")
     scenes = resolve_scenes("exits", seeds=seeds, parameters={"exits": exits})
     count = len(scenes[0].candidate_goals_m) if scenes else int(exits)
     config = DriveConfig(
@@ -71,10 +78,11 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
         reward=RewardConfig(goal=1.0, collision=0.0, offroad=0.0),
         observation=ObservationConfig(partners=0, roads=32, candidates=count, goal_reveal_s=reveal_s))
     return Task("hidden_exit", scenes, config,
-                {knowledge: optimal_scores(count, trials, knowledge) for knowledge in KNOWLEDGE})
+                {knowledge: optimal_scores(count, trials, knowledge, revealed=reveal_s > 0) for knowledge in KNOWLEDGE})
 
 
-def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str) -> tuple[float, ...]:
+def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str, *,
+                   revealed: bool = False) -> tuple[float, ...]:
     """The success rate in each trial of a policy that maximises their sum, by enumeration of all policies.
 
     One of `choices` equally probable choices succeeds, the same in all trials; each trial makes one choice.
@@ -83,6 +91,7 @@ def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str
         choices: their number, 2 to 5.
         trials: their number, 1 to 5.
         knowledge: an entry of `KNOWLEDGE`.
+        revealed: whether the end of each trial shows which choice succeeds. Only a memory keeps that.
 
     Raises:
         ConfigError: an argument is out of its range.
@@ -95,6 +104,8 @@ def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str
 
     if knowledge == "none":
         successes = (1,) * trials
+    elif knowledge == "memory" and revealed:
+        successes = (1,) + (choices,) * (trials - 1)
     elif knowledge == "memory":
         successes = _with_memory(choices, trials)
     else:

@@ -105,6 +105,7 @@ OBSERVATIONS = {
     "view_radius_m": number(1.0, 1000.0),
     "candidates": count(0, 64),
     "goal_reveal_s": number(0.0, 1e5, none=True),
+    "goal_reveal_share": number(0.0, 1.0),
     "time_left": choice("off", "actor"),
     "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
 }
@@ -149,6 +150,7 @@ NEEDED = {
     **{(HiddenConfig, name): {"dynamics": "grip"} for name in HIDDEN},
     **dict.fromkeys([(HiddenConfig, "scope"), (HiddenConfig, "per")], {"hidden": {"steering_flip": 0.5}}),
     (DynamicsConfig, "model"): {"action_type": "continuous"},
+    (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
 }
 """What a `DriveConfig` needs for a field to have an effect, or for each of its values to be allowed."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from drive_env import Batch, ConfigError, SceneError
 from drive_env.drivers import LaneDriver
-from drive_env.tasks import KNOWLEDGE, hidden_exit, optimal_scores
+from drive_env.tasks import KNOWLEDGE, REVEAL_LIMIT_S, hidden_exit, optimal_scores
 
 
 @pytest.mark.parametrize(("choices", "trials", "memory", "features"), [
@@ -96,11 +96,19 @@ def test_equal_actions_give_equal_observations_until_an_exit_is_reached():
             batch.step(straight)
 
 
+def test_a_memory_of_what_a_trial_reveals_needs_one_guess():
+    """Trial features do not carry it from one trial to the next."""
+    scores = hidden_exit(5, trials=3, seeds=[0], reveal_s=0.5).optimal_scores
+    assert scores["memory"] == pytest.approx((1 / 5, 1, 1))
+    assert scores["trial_features"] == pytest.approx((1 / 5, 2 / 5, 2 / 5))
+    assert scores["none"] == pytest.approx((1 / 5,) * 3)
+
+
 @pytest.mark.parametrize(("reveal_s", "observed"), [(0.0, 0), (0.6, 4), (6.0, 31)])
 def test_the_goal_is_observed_in_the_last_reveal_s_of_each_trial(reveal_s, observed):
     """Of the 31 observations of a trial of 30 steps of 0.2 s; with 0, not even in the last."""
-    task = hidden_exit(3, trials=2, seeds=[0], reveal_s=reveal_s)
-    config = task.config.replace(on_offroad="ignore", on_goal="ignore")
+    task = hidden_exit(3, trials=2, seeds=[0])
+    config = task.config.replace(on_offroad="ignore", on_goal="ignore", observation={"goal_reveal_s": reveal_s})
     with Batch(task.scenes, num_worlds=1, config=config, seed=2) as batch:
         distance = batch.observation_layout()["ego/goal_distance"].slice
         batch.reset()
@@ -112,9 +120,43 @@ def test_the_goal_is_observed_in_the_last_reveal_s_of_each_trial(reveal_s, obser
     assert shown == (per_trial + per_trial)[:len(shown)]
 
 
+def goal_distances(task, share, steps, reveal_s=0.4):
+    """(observations, worlds) of `ego/goal_distance`, of 0 where the goal is hidden; and everything else observed."""
+    config = task.config.replace(on_offroad="ignore", on_goal="ignore",
+                                 observation={"goal_reveal_s": reveal_s, "goal_reveal_share": share})
+    with Batch(task.scenes, num_worlds=400, config=config, seed=2) as batch:
+        distance = batch.observation_layout()["ego/goal_distance"].slice.start
+        batch.reset()
+        observed = [batch.observations.copy()]
+        for _ in range(steps):
+            batch.step(np.full(400, 45))
+            observed.append(batch.observations.copy())
+    observed = np.array(observed)
+    return observed[:, :, distance], np.delete(observed, np.s_[distance - 4:distance + 1], axis=2)
+
+
+def test_a_share_of_trials_shows_the_goal_from_the_first_observation_on():
+    """In the others it is hidden until the reveal. Each trial draws anew, and changes no other draw."""
+    task, share = hidden_exit(3, trials=2, seeds=range(4)), 0.3
+    length = task.config.trial_steps + 1  # observations of a trial, the restart's among them
+    distance, other = goal_distances(task, share, 2 * length - 1)
+    plain, plain_other = goal_distances(task, 0.0, 2 * length - 1)
+    everything, _ = goal_distances(task, 1.0, 2 * length - 1)
+    assert (everything > 0).all() and (other == plain_other).all()
+    shown = np.stack([distance[0], distance[length]]) > 0
+    for trial in (0, 1):
+        of_trial = np.s_[trial * length:(trial + 1) * length]
+        assert (distance[of_trial] == np.where(shown[trial], everything[of_trial], plain[of_trial])).all()
+    # 4 standard deviations of 800 draws, and of 400 pairs that are equal with probability 0.58.
+    assert abs(shown.mean() - share) < 4 * np.sqrt(share * (1 - share) / 800)
+    assert abs((shown[0] == shown[1]).mean() - 0.58) < 4 * np.sqrt(0.58 * 0.42 / 400)
+
+
 @pytest.mark.parametrize("exits", [2, 3, 4, 5])
 def test_a_trial_is_too_short_for_two_exits(exits):
+    """And what it reveals comes too late to change to another exit."""
     task = hidden_exit(exits)
+    late_m = task.config.dynamics.max_speed_mps * REVEAL_LIMIT_S
     reach_m = task.config.dynamics.max_speed_mps * task.config.trial_steps * task.config.dt_s
     for scene in task.scenes:
         roads, radius_m = scene.roads, task.config.goal_radius_m
@@ -125,7 +167,9 @@ def test_a_trial_is_too_short_for_two_exits(exits):
         for i in range(exits - 1):
             first_m = start_m + goal_m[i] - radius_m
             assert first_m < reach_m
-            assert first_m + goal_m[i] + goal_m[i + 1] - 2 * (corner_m[i] + radius_m) > reach_m
+            between_m = goal_m[i] + goal_m[i + 1] - 2 * (corner_m[i] + radius_m)
+            assert first_m + between_m > reach_m
+            assert between_m > 2 * late_m  # so no place has both exits within reach
 
 
 def test_bad_arguments_are_refused():
@@ -133,6 +177,10 @@ def test_bad_arguments_are_refused():
         hidden_exit(6)
     with pytest.raises(ConfigError, match="trials is 0; it must be a whole number from 1 to 5"):
         hidden_exit(trials=0)
+    with pytest.raises(ConfigError, match=r"reveal_s is 1.0; it must be a number in \[0, 0.9\]"):
+        hidden_exit(reveal_s=1.0)
+    with pytest.raises(ConfigError, match=r"goal_reveal_share is 0.5; with .* None, .* it must be 0"):
+        hidden_exit().config.replace(observation={"goal_reveal_share": 0.5, "goal_reveal_s": None})
     with pytest.raises(ConfigError, match="knowledge is 'all'; it must be one of 'memory'"):
         optimal_scores(3, 3, "all")
     assert set(hidden_exit(2, 2, range(1)).optimal_scores) == set(KNOWLEDGE)

@@ -92,7 +92,7 @@ def optimal_curves(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[f
         The means over the scenes. Empty where they are not known: a scene has no candidate goals, their number or that
         of the trials is out of the range of `optimal_scores`, or agents observe which goal is theirs.
     """
-    if drive.observation.goal_reveal_s != 0:
+    if drive.observation.goal_reveal_s != 0 or drive.observation.goal_reveal_share != 0:
         return {}
     try:
         return {knowledge: tuple(map(float, np.mean([

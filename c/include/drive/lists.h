@@ -138,6 +138,7 @@
     X(float, friction, "f4", 1e-3, 10, NAN, "")                                                \
     X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
     X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
+    X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed throughout */ \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \

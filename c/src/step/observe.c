@@ -7,6 +7,7 @@
 #include "math/geometry.h"
 #include "math/k_nearest.h"
 #include "math/vector.h"
+#include "step/goals.h"
 #include "step/hidden.h"
 #include "step/on_map.h"
 #include "step/partners.h"
@@ -87,14 +88,6 @@ static bool overlaps_any(const drv_world *world, int32_t agent) {
     return false;
 }
 
-/* Whether goals are not observed: they are in the last goal_reveal_s of a trial, and with 0 not even in its last
- * observation. Half a step is taken off, since the product of whole steps may round to either side of the time. */
-static bool is_goal_hidden(const drv_world *world) {
-    const float reveal_s = world->config->goal_reveal_s;
-    const int32_t left_steps = world->scene->trial_steps - *world->clock_steps - *world->age_steps;
-    return reveal_s == 0.0f || (reveal_s > 0.0f && ((float)left_steps - 0.5f) * world->scene->dt_s > reveal_s);
-}
-
 /* Writes the features of the head in their units. scale_head runs only after the sets are written: right after these
  * stores its vector loads would stall, since several narrow stores are not forwarded to one wide load. */
 static void write_head(const drv_world *world, int32_t agent, agent_frame ego, float *out) {
@@ -102,9 +95,9 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, f
     const drv_scene *scene = world->scene;
 
     /* the goal in the agent's frame, and the steps of the trial that are past */
-    const bool hidden = is_goal_hidden(world);
-    const float dx = hidden ? 0.0f : world->goal_x_m[agent] - ego.origin.x;
-    const float dy = hidden ? 0.0f : world->goal_y_m[agent] - ego.origin.y;
+    const bool observed = drv_goals_is_observed(world, agent);
+    const float dx = observed ? world->goal_x_m[agent] - ego.origin.x : 0.0f;
+    const float dy = observed ? world->goal_y_m[agent] - ego.origin.y : 0.0f;
     const drv_point goal = {dx * ego.ahead.x + dy * ego.ahead.y, dy * ego.ahead.x - dx * ego.ahead.y};
     const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y);
     const float per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;

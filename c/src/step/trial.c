@@ -2,6 +2,7 @@
 #include "math/geometry.h"
 #include "math/random.h"
 #include "step/details.h"
+#include "step/goals.h"
 #include "step/hidden.h"
 #include "step/lane.h"
 #include "step/phases.h"
@@ -47,16 +48,6 @@ static void write_start_channels(drv_world *world, bool first, bool is_step) {
 
 /* ---- starts ---- */
 
-/* The goal of an agent in this episode: its own, or one of the scene's candidates. The draw depends on nothing else, so
- * that it is the same in every trial. */
-static drv_point goal_of(const drv_world *world, int32_t agent) {
-    const drv_scene *scene = world->scene;
-    if (scene->candidate_count == 0) return (drv_point){scene->goal_x_m[agent], scene->goal_y_m[agent]};
-    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL, (uint32_t)agent);
-    const uint32_t drawn = drv_random_below(bits, (uint32_t)scene->candidate_count);
-    return (drv_point){scene->candidate_x_m[drawn], scene->candidate_y_m[drawn]};
-}
-
 /* Sets the world to the start state of its scene. */
 static void begin_trial(drv_world *world, drv_scratch *scratch) {
     *world->clock_steps = 0;
@@ -66,15 +57,13 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
         world->status[agent] = exists ? DRV_DRIVING : DRV_ABSENT;
-        const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
-        world->goal_x_m[agent] = goal.x;
-        world->goal_y_m[agent] = goal.y;
         world->outcome[agent] = DRV_OUTCOME_NONE;
         world->recorded[agent] = 0;
         world->steps_driven[agent] = 0;
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
+    drv_goals_begin(world);
     drv_hidden_begin(world);
     drv_measures_begin(world);
     drv_lane_begin(world);

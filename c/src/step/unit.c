@@ -20,6 +20,7 @@
 #include "step/events.c"
 #include "step/expert.c"
 #include "step/fault.c"
+#include "step/goals.c"
 #include "step/hidden.c"
 #include "step/lane.c"
 #include "step/measures.c"
