@@ -14,13 +14,14 @@ from generated_scenes import (
 
 from drive_env.scenes import generate_scene
 
-SEEDS = range(200)
+SEEDS = range(100)
+"""A fault in 3 of 100 scenes is found with 95% probability."""
 
 
 @pytest.mark.parametrize("agents", [32, 64])
 @pytest.mark.parametrize("name", NAMES)
 def test_cars_start_apart_on_the_road_and_away_from_goals(name, agents):
-    for seed in SEEDS if agents == 32 else SEEDS[::4]:
+    for seed in SEEDS if agents == 32 else SEEDS[::2]:
         check_spawns(generate_scene(name, seed=seed, agents=agents), agents)
 
 
@@ -35,7 +36,7 @@ def test_every_goal_is_reachable_on_the_lane_graph_within_a_trial(name, low_m, h
 
 @pytest.mark.parametrize("name", NAMES)
 def test_full_scenes_have_reachable_goals_too(name):
-    for seed in range(0, 200, 8):
+    for seed in SEEDS[::4]:
         assert np.isfinite(check_routes(generate_scene(name, seed=seed, agents=64))).all()
 
 
@@ -160,7 +161,7 @@ def test_a_stopped_car_at_an_intersection_can_be_passed():
 
 def test_no_car_starts_too_fast_to_stop_for_the_next():
     for name in NAMES:
-        for seed in range(0, 200, 4):
+        for seed in SEEDS[::2]:
             scene = generate_scene(name, seed=seed, agents=64)
             table, xy_m = LaneTable(scene), positions(scene)
             speed_mps = np.hypot(scene.objects.vx_mps[0], scene.objects.vy_mps[0])
