@@ -7,7 +7,7 @@
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
-#   make wheel               builds the sdist and the wheel into dist/ and tests them in empty environments
+#   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
 #   make test-clients        tests the supported RL libraries, in environments of their own
 
 PYTHON ?= python3
@@ -29,7 +29,7 @@ train: .venv/installed-train
 	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train --run.overwrite
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 docs: .venv/installed-test .venv/installed-docs
 	@rm -rf build/site

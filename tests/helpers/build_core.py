@@ -28,8 +28,8 @@ C_FOLDERS = ("c", "tests/c", "tests/fuzz")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror")
 LIBRARIES = ("-pthread", "-lm")
 
-# With more optimisation, instrumented code takes three times as long to compile and finds no more faults; with more than
-# the lines of debug information, half as long again.
+# With more optimisation, instrumented code takes three times as long to compile and finds no more faults. Debug
+# information beyond lines takes half as long again.
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-O1")
 PLAIN = ("-g1", "-O1")
 THREAD = ("-fsanitize=thread", "-g1", "-O1")
