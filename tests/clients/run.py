@@ -58,7 +58,11 @@ def run(*command, **how) -> int:
 
 
 def wheel() -> Path:
-    """The wheel of this checkout."""
+    """The wheel of this checkout: that of `make wheel`, if no file that it is made of is newer."""
+    sources = [ROOT / "pyproject.toml", *(ROOT / "c").rglob("*"), *(ROOT / "drive_env").rglob("*.py")]
+    for made in (ROOT / "dist").glob("*.whl"):
+        if made.stat().st_mtime > max(path.stat().st_mtime for path in sources):
+            return made
     folder = HERE / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     if run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT):

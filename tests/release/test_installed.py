@@ -1,4 +1,8 @@
-"""Does the installed package work? In empty environments, away from the checkout."""
+"""Does the installed package work? In empty environments, away from the checkout.
+
+`make wheel` compiles the wheel from the sdist in an environment that has the packages of `build-system` alone: that the
+wheel works shows that the sdist compiles.
+"""
 
 import json
 import os
@@ -67,10 +71,6 @@ def check_what_was_found(found, folder):
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda python: Path(python).name)
 def test_the_wheel_works_with_the_four_packages_alone(wheel, tmp_path, python):
     check_what_was_found(installed(tmp_path, python, "--only-binary=:all:", wheel), tmp_path)
-
-
-def test_the_sdist_compiles_and_works_with_the_four_packages_alone(sdist, tmp_path):
-    check_what_was_found(installed(tmp_path, sys.executable, sdist), tmp_path)
 
 
 def test_the_oldest_packages_it_asks_for_are_new_enough(wheel, tmp_path):
