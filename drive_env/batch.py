@@ -274,7 +274,7 @@ class Batch(ReadableWorlds):
         return critic_layout(self.config)
 
     def scene_table(self) -> SceneTable:
-        """The road segments of all scenes, in the order of their indices in index observations. It never changes."""
+        """The records of all scenes, in the order of their indices in index observations. It never changes."""
         if self._scene_table is None:
             self._check_open()
             self._scene_table = scene_table(self.config, self._core.scene_handles)

@@ -54,6 +54,9 @@ class ObservationConfig(Checked, group="observation"):
     candidates: int = setting(
         0, "slots", "number of candidate goals in an observation: 0, or at least as many as every scene has",
         count(0, lib.DRV_CANDIDATE_LIMIT))
+    controls: int = setting(
+        0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
+        count(0, 255))
     goal_reveal_s: float | None = setting(
         None, "s", "the own goal is observed in the last `goal_reveal_s` of each trial, rounded to steps; 0: never. "
         "Before, its features are 0", number(0.0, 1e5, none="always"))
@@ -305,6 +308,9 @@ class DriveConfig(Checked):
         if self.observation.time_left == "critic" and not self.critic_observations:
             raise ConfigError("observation.time_left is 'critic'; without critic_observations it must be 'off' or "
                               "'actor'")
+        if self.observation.controls and not self.traffic_controls:
+            raise ConfigError(f"observation.controls is {self.observation.controls}; without traffic_controls it must "
+                              "be 0")
         model = self.dynamics.model
         if self.action_type not in (offered := action_types(model)):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "

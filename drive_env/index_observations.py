@@ -1,4 +1,4 @@
-"""Decoding of index observations: slots hold indices of vehicles and road segments in two tables.
+"""Decoding of index observations: slots hold indices of vehicles, road segments, lights and signs in two tables.
 
 An index observation, of `DriveConfig(observation={"type": "index"})`, holds the agent's own features as floats and one
 index per slot. `floats_of` rebuilds the float32 observations bit for bit from numpy arrays or torch tensors, so a GPU
@@ -7,6 +7,7 @@ can decode them: with the default slots 416 bytes per agent are copied to it ins
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,15 +22,17 @@ from .native_config import native_config
 __all__ = ["RECORD_FLOATS", "Parts", "SceneTable", "floats_of", "parts_of"]
 
 RECORD_FLOATS = lib.DRV_RECORD_FLOATS
-"""Floats of a transform record: x, y, x and y of the direction, then four that do not depend on the frame; the kind is
-the last one."""
+"""Floats of a transform record: x, y, x and y of the direction, or of the other end of a stop line, then four that do
+not depend on the frame; the kind is the last one."""
 
 
 class SceneTable(NamedTuple):
-    """The road segments of all scenes of a batch, to which index observations refer; copy it to a device once.
+    """The records of all scenes of a batch, to which index observations refer; copy it to a device once.
 
     records: (S, 8) float32 in each scene's frame, the last four already scaled; the first record of each scene is all
-        zeros and represents an empty slot. first: (scenes,) int64, the index of each scene's first record.
+        zeros and represents an empty slot. Road segments follow, then, if `observation.controls` is above 0, traffic
+        lights and signs, each with one record per state of a light. first: (scenes,) int64, the index of each scene's
+        first record.
     """
 
     records: npt.NDArray[np.float32]
@@ -39,12 +42,13 @@ class SceneTable(NamedTuple):
 class Parts(NamedTuple):
     """The parts of index observations: numpy arrays or torch tensors, like the input.
 
-    own: (n, own features) float32. partners, roads: (n, slots) int64, 0 for an empty slot.
+    own: (n, own features) float32. partners, roads, controls: (n, slots) int64, 0 for an empty slot.
     """
 
     own: Any
     partners: Any
     roads: Any
+    controls: Any
 
 
 def parts_of(config: DriveConfig, observations: Any) -> Parts:
@@ -63,9 +67,9 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
         raise ConfigError(f"observation.type is {config.observation.type!r}; it must be 'index'")
     # Where each part lies, and whether the array has that form.
     place = lib.drv_index_observation(native_config(config))
-    sets = {each.name: each for each in observation_sets(config)}
-    own_end, partners_end = sets["partners"].index_offset_bytes, sets["roads"].index_offset_bytes
-    roads_end = partners_end + 2 * sets["roads"].slots
+    ends = {each.name: (each.index_offset_bytes, each.index_offset_bytes + 2 * each.slots)
+            for each in observation_sets(config) if each.name in Parts._fields}
+    own_end = ends["partners"][0]
     shape, dtype = getattr(observations, "shape", None), str(getattr(observations, "dtype", None)).rpartition(".")[2]
     if shape is None:
         raise ConfigError(f"observations are {value_text(observations)}; they must be a numpy array or a torch tensor")
@@ -73,15 +77,15 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
         raise ConfigError(f"observations are {dtype} of shape {tuple(shape)}; "
                           f"they must be uint8 of shape (n, {place.observation_bytes})")
     if isinstance(observations, np.ndarray):
-        return Parts(_numpy_view(observations, 0, own_end, np.float32),
-                     _numpy_view(observations, own_end, partners_end, np.uint16).astype(np.int64),
-                     _numpy_view(observations, partners_end, roads_end, np.uint16).astype(np.int64))
+        return Parts(_numpy_view(observations, 0, own_end, np.float32), **{
+            name: _numpy_view(observations, first, end, np.uint16).astype(np.int64)
+            for name, (first, end) in ends.items()})
     import torch  # present wherever a tensor is
 
     # Few torch operations support uint16: read as int16, and clear the sign extension.
-    return Parts(observations[:, :own_end].contiguous().view(torch.float32),
-                 observations[:, own_end:partners_end].contiguous().view(torch.int16).long() & 0xFFFF,
-                 observations[:, partners_end:roads_end].contiguous().view(torch.int16).long() & 0xFFFF)
+    return Parts(observations[:, :own_end].contiguous().view(torch.float32), **{
+        name: observations[:, first:end].contiguous().view(torch.int16).long() & 0xFFFF
+        for name, (first, end) in ends.items()})
 
 
 def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, scene: Any, scene_records: Any,
@@ -106,16 +110,15 @@ def floats_of(config: DriveConfig, observations: Any, world: Any, vehicle: Any, 
     Raises:
         ConfigError: the config has another observation type, or `observations` are not its index observations.
     """
-    own, partners, roads = parts_of(config, observations)
+    parts = parts_of(config, observations)
     ego = vehicle_table[world, vehicle]
-    sets = {each.name: each for each in observation_sets(config)}
-    own_end, partners_end = sets["partners"].offset, sets["roads"].offset
-    out[:, :own_end] = own
-    partners_shape, roads_shape = (*partners.shape, RECORD_FLOATS), (*roads.shape, RECORD_FLOATS)
     scale = lib.drv_position_scale(native_config(config))
-    partners_out, roads_out = out[:, own_end:partners_end], out[:, partners_end:]
-    _transform(vehicle_table[world[:, None], partners], ego, scale, partners_out.reshape(partners_shape))
-    _transform(scene_records[scene[:, None] + roads], ego, scale, roads_out.reshape(roads_shape))
+    out[:, : parts.own.shape[1]] = parts.own
+    sets = {each.name: out[:, each.offset : each.offset + each.slots * each.record_floats]
+            .reshape(len(out), each.slots, each.record_floats) for each in observation_sets(config)}
+    _transform(vehicle_table[world[:, None], parts.partners], ego, scale, _turn, sets["partners"])
+    _transform(scene_records[scene[:, None] + parts.roads], ego, scale, _turn, sets["roads"])
+    _transform(scene_records[scene[:, None] + parts.controls], ego, scale, _place, sets["controls"])
     return out
 
 
@@ -127,7 +130,7 @@ def scene_table(config: DriveConfig, scene_handles: list[Any]) -> SceneTable:
         scene_handles: `NativeBatch.scene_handles`.
     """
     native = native_config(config)
-    counts = [1 + lib.drv_scene_describe(scene).segment_count for scene in scene_handles]
+    counts = [1 + lib.drv_scene_record_count(scene, native) for scene in scene_handles]
     ends = np.cumsum(counts)
     records = np.empty((ends[-1], RECORD_FLOATS), np.float32)
     for scene, start, end in zip(scene_handles, ends - counts, ends):
@@ -135,17 +138,28 @@ def scene_table(config: DriveConfig, scene_handles: list[Any]) -> SceneTable:
     return SceneTable(records, (ends - counts).astype(np.int64))
 
 
-def _transform(records: Any, ego: Any, scale: float, out: Any) -> None:
-    """Records (n, slots, 8) in the frames of the records `ego`, (n, 8), in the core's order of operations."""
-    x, y = records[..., 0] - ego[:, None, 0], records[..., 1] - ego[:, None, 1]
-    ahead_x, ahead_y = records[..., 2], records[..., 3]
+def _transform(records: Any, ego: Any, scale: float, second: Callable[..., None], out: Any) -> None:
+    """Records (n, slots, 8) in the frames of the records `ego`, (n, 8); `second` transforms their second pair."""
+    _place(records[..., 0:2], ego, scale, out[..., 0:2])
+    second(records[..., 2:4], ego, scale, out[..., 2:4])
+    out[..., 4:] = records[..., 4:]
+    out[records[..., -1] == 0] = 0
+
+
+def _place(points_m: Any, ego: Any, scale: float, out: Any) -> None:
+    """Points (n, slots, 2) in the frames of `ego`, scaled, in the core's order of operations."""
+    x, y = points_m[..., 0] - ego[:, None, 0], points_m[..., 1] - ego[:, None, 1]
     cosine, sine = ego[:, None, 2], ego[:, None, 3]
     out[..., 0] = (x * (cosine * scale) + y * (sine * scale)).clip(-1, 1)
     out[..., 1] = (y * (cosine * scale) + x * (-sine * scale)).clip(-1, 1)
-    out[..., 2] = (ahead_x * cosine + ahead_y * sine).clip(-1, 1)
-    out[..., 3] = (ahead_y * cosine + ahead_x * -sine).clip(-1, 1)
-    out[..., 4:] = records[..., 4:]
-    out[records[..., -1] == 0] = 0
+
+
+def _turn(directions: Any, ego: Any, scale: float, out: Any) -> None:
+    """The same for directions, which are not scaled."""
+    ahead_x, ahead_y = directions[..., 0], directions[..., 1]
+    cosine, sine = ego[:, None, 2], ego[:, None, 3]
+    out[..., 0] = (ahead_x * cosine + ahead_y * sine).clip(-1, 1)
+    out[..., 1] = (ahead_y * cosine + ahead_x * -sine).clip(-1, 1)
 
 
 def _numpy_view(observations: npt.NDArray[np.uint8], first: int, end: int, dtype: Any) -> npt.NDArray[Any]:

@@ -73,3 +73,7 @@ def observation_sets(config: DriveConfig) -> list[ObservationSet]:
     entries = table(lib.drv_observation_sets, "drv_observation_set", native_config(config))
     return [ObservationSet(text(entry.name), entry.slots, entry.record_floats, entry.offset, entry.index_offset_bytes)
             for entry in entries]
+
+
+SETS = tuple(each.name for each in observation_sets(DriveConfig()))
+"""The names of the sets, in order; every config has them, some without slots."""

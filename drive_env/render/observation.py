@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..layout import Feature
+from ..layout import SETS, Feature
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Observation:
 
 def decode_observation(observation: np.ndarray, layout: dict[str, Feature]) -> Observation:
     """Decodes one vector of `Batch.observations` by `Batch.observation_layout()`."""
-    blocks: dict[str, dict[str, np.ndarray]] = {"partners": {}, "roads": {}, "candidates": {}}
+    blocks: dict[str, dict[str, np.ndarray]] = {name: {} for name in SETS}
     own = {}
     for name, feature in layout.items():
         block, _, short = name.partition("/")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import DriveConfig
-from ..layout import Feature
+from ..layout import SETS, Feature
 from ..roles import Roles
 
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
@@ -16,9 +16,6 @@ FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_st
 
 EVENTS = ("goal", "collision", "offroad", "red_light", "stop_sign")
 """The rewarded events, in the order of the reward terms; the last two exist with `traffic_controls`."""
-
-SETS = ("partners", "roads", "candidates")
-"""The sets of an observation: features with slots."""
 
 
 @dataclass(frozen=True, eq=False)

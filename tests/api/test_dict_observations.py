@@ -13,14 +13,14 @@ from pettingzoo.test import api_test, parallel_api_test
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, aec_env, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 
-TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
+TOWNS = [generate_scene("town", seed=seed, agents=6, lights=True) for seed in range(2)]
 SMALL = DriveConfig(trial_steps=8, max_trials=2, observation={"partners": 3, "roads": 5, "view_radius_m": 60.0})
-SETS = ("partners", "roads", "candidates")
+SETS = ("partners", "roads", "candidates", "controls")
 CONFIGS = {
     "small": SMALL,
     "half": SMALL.replace(observation={"type": "float16"}),
     "all": SMALL.replace(hidden={"steering_gain": (0.5, 1.5)}, reward_ranges={"goal": (0.0, 1.0)},
-                         observation={"reveal_hidden": True, "candidates": 3}),
+                         observation={"reveal_hidden": True, "candidates": 3, "controls": 3}, traffic_controls=True),
     "no sets": SMALL.replace(observation={"partners": 0, "roads": 0}),
 }
 

@@ -51,6 +51,35 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
     drv_scene_release(scene);
 }
 
+TEST(a_control_has_a_record_for_each_state_of_a_light) {
+    small_scene small;
+    make_small(&small);
+    drv_scene *scene = scene_of(&small.input);
+    drv_config config = small_config();
+    CHECK(drv_scene_record_count(scene, &config) == scene->segments.count, "records without slots for them");
+    config.traffic_controls = config.controls = 1;
+    const int32_t count = drv_scene_record_count(scene, &config);
+    CHECK(count == scene->segments.count + SMALL_CONTROLS * DRV_LIGHT_STATES, "%d records", count);
+    drv_arena *arena = drv_arena_create();
+    drv_encoding *encoding = drv_encodings_create(&scene, 1, &config, arena);
+    for (int32_t control = 0; control < SMALL_CONTROLS; control++)
+        for (int32_t state = DRV_LIGHT_OFF; state <= DRV_LIGHT_GREEN; state++) {
+            const float *record = encoding->record + drv_control_record(scene, control, state) * CONTROL_COUNT;
+            CHECK(memcmp(record, small.control_line_m + 4 * control, 4 * sizeof *record) == 0, "another line");
+            CHECK(record[CONTROL_RED] == (float)(state == DRV_LIGHT_RED), "red in state %d", state);
+            CHECK(record[CONTROL_YELLOW] == (float)(state == DRV_LIGHT_YELLOW), "yellow in state %d", state);
+            CHECK(record[CONTROL_GREEN] == (float)(state == DRV_LIGHT_GREEN), "green in state %d", state);
+            CHECK(record[CONTROL_KIND] == (float)small.control_kind[control] / 4.0f, "kind %d", control);
+        }
+    float *copied = malloc((size_t)(1 + count) * DRV_RECORD_FLOATS * sizeof *copied);
+    drv_scene_records(scene, &config, copied);
+    CHECK(memcmp(copied + DRV_RECORD_FLOATS, encoding->record,
+                 (size_t)count * DRV_RECORD_FLOATS * sizeof *copied) == 0, "the copy differs");
+    free(copied);
+    drv_arena_free(arena);
+    drv_scene_release(scene);
+}
+
 TEST(search_bounds_follow_the_slots_and_the_view_radius) {
     small_scene small;
     make_small(&small);

@@ -62,22 +62,22 @@ static inline void check_indices(const void *entries, int32_t count, int32_t tab
 }
 
 static inline void check_agent(const drv_config *config, const uint8_t *agent, const drv_batch_needs *needs,
-                             int32_t segments) {
+                             int32_t records) {
     const drv_index_layout place = drv_index_observation(config);
     if (config->observation_type == DRV_FLOAT32) check_floats(agent, needs->observation_size);
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
     check_floats(agent, place.head_count);
-    drv_observation_set sets[3]; /* the last, of candidate goals, is empty in index observations */
-    MUST(drv_observation_sets(config, sets, 3) == 3, "another set is not checked");
-    const int32_t entries[3] = {1 + needs->vehicles_per_world, 1 + segments, 1};
-    for (int32_t i = 0; i < 3; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
+    drv_observation_set sets[4]; /* that of candidate goals is empty in index observations */
+    MUST(drv_observation_sets(config, sets, 4) == 4, "another set is not checked");
+    const int32_t entries[4] = {1 + needs->vehicles_per_world, 1 + records, 1, 1 + records};
+    for (int32_t i = 0; i < 4; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,
-                              int32_t segments) {
+                              int32_t records) {
     for (int32_t agent = 0; agent < needs->num_agents; agent++)
-        check_agent(config, arrays->observations + (int64_t)agent * needs->observation_bytes, needs, segments);
+        check_agent(config, arrays->observations + (int64_t)agent * needs->observation_bytes, needs, records);
     for (int32_t agent = 0; agent < needs->num_agents; agent++) {
         MUST(isfinite(arrays->rewards[agent]), "reward %d is %g", agent, (double)arrays->rewards[agent]);
         MUST(!(arrays->terminations[agent] && arrays->truncations[agent]), "agent %d has both flags", agent);
@@ -100,7 +100,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
     const int64_t count = needs.num_agents, table = setup.num_worlds * (int64_t)(1 + needs.vehicles_per_world);
     const uint32_t actions = (uint32_t)drv_action_space_of(config).count;
-    const int32_t segments = drv_scene_describe(scene).segment_count;
+    const int32_t records = drv_scene_record_count(scene, config);
     const drv_arrays arrays = {
         .actions = play_array(count * needs.action_width, sizeof(int64_t)),
         .observations = play_array(count * needs.observation_bytes, 1),
@@ -113,14 +113,14 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
         .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.num_worlds, sizeof(int32_t))};
     drv_batch_bind(batch, &arrays);
     MUST(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
-    play_check(config, &arrays, &needs, segments);
+    play_check(config, &arrays, &needs, records);
     for (int step = 0; step < PLAY_STEPS; step++) {
         for (int64_t agent = 0; agent < count; agent++) {
             draw = draw * 1664525u + 1013904223u; /* Numerical Recipes' quick generator */
             ((int64_t *)arrays.actions)[agent] = (int64_t)((draw >> 16) % actions);
         }
         MUST(drv_batch_step(batch, DRV_WHOLE_BATCH, NULL, message) == DRV_OK, "%s", message);
-        play_check(config, &arrays, &needs, segments);
+        play_check(config, &arrays, &needs, records);
     }
     drv_batch_free(batch);
     free(block);

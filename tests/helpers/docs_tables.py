@@ -38,7 +38,7 @@ from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
-from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from drive_env.scenes.scene import CONTROL_KINDS, OBJECT_KINDS, ROAD_KINDS
 from drive_env.tasks import KNOWLEDGE, optimal_scores
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,7 +84,8 @@ def hidden_table():
 def kinds_table():
     layout = observation_layout(DriveConfig())
     rows = [[name, kind.replace("_", " "), str(number), f"{number * layout[name].scale:g}"]
-            for name, kinds in (("partners/kind", OBJECT_KINDS), ("roads/kind", ROAD_KINDS))
+            for name, kinds in (("partners/kind", OBJECT_KINDS), ("roads/kind", ROAD_KINDS),
+                                ("controls/kind", CONTROL_KINDS))
             for number, kind in kinds.items()]
     return table(["feature", "kind", "code", "observed as"], [[code(name), *cells] for name, *cells in rows])
 
@@ -113,7 +114,8 @@ def facts_table():
 def blocks_table():
     meanings = {"ego": "the vehicle itself and its goal", "trial": "the history of its trials",
                 "partners": "the nearest vehicles", "roads": "the nearest road segments",
-                "candidates": "the candidate goals of the scene"}
+                "candidates": "the candidate goals of the scene",
+                "controls": "the nearest traffic lights and signs"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():
         blocks.setdefault(name.partition("/")[0], []).append(feature)

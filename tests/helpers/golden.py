@@ -114,10 +114,15 @@ ROLLOUTS = {
                              "sensors": {"partner_dropout": 0.3, "road_dropout": 0.3, "ego_speed_noise_mps": 0.3}},
     "intersection/lights": {**IGNORE_ALL, "trial_steps": 60, "max_trials": 2, "traffic_controls": True,
                             "reward": {"red_light": -0.4}, "reward_terms": True},
+    "town/observed_lights": {**TWO_TRIALS, "traffic_controls": True, "observation": {"controls": 5},
+                             "action_type": "continuous"},
+    "intersection/indexed_lights": {**IGNORE_ALL, "trial_steps": 60, "traffic_controls": True,
+                                    "observation": {"type": "index", "controls": 8, "view_radius_m": 30.0}},
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 
-PARAMETERS = {"town/lights": {"lights": True}, "intersection/lights": {"lights": True}}
+PARAMETERS = {name: {"lights": True} for name in (
+    "town/lights", "intersection/lights", "town/observed_lights", "intersection/indexed_lights")}
 """Name of a rollout to the parameters of its generated scenes."""
 
 WORLD_IDS = (0, 1, 2, 3)

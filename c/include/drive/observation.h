@@ -25,9 +25,9 @@ typedef struct drv_feature {
     int32_t stride;
 } drv_feature;
 
-/* A set of an observation: slots, each with the record of one vehicle or segment. In an index observation a slot is a
+/* A set of an observation: slots, each with one record, such as that of a vehicle. In an index observation a slot is a
  * uint16, the index of an entry in the table of the set; entry 0 is all zeros and stands for an empty slot. The table
- * of `partners` is the world's part of the vehicle table, that of `roads` the scene's records. */
+ * of `partners` is the world's part of the vehicle table, that of `roads` and `controls` the scene's records. */
 typedef struct drv_observation_set {
     const char *name; /* its features are called name/... */
     int32_t slots;

@@ -98,10 +98,13 @@ drv_status drv_scene_create(const drv_scene_input *input, drv_arena *arena, drv_
 void drv_scene_release(drv_scene *scene);
 drv_scene_facts drv_scene_describe(const drv_scene *scene);
 
-/* The two below take a config that drv_batch_plan accepts.
+/* The three below take a config that drv_batch_plan accepts.
  *
- * Writes the records that index observations refer to: 1 + segment_count of DRV_RECORD_FLOATS floats, in the scene's
- * frame; the first is zeros. */
+ * Counts the records of a scene: one per road segment and, where observations have slots for traffic lights and signs,
+ * one per light or sign and state of a light. */
+int32_t drv_scene_record_count(const drv_scene *scene, const drv_config *config);
+/* Writes the records that index observations refer to: 1 + drv_scene_record_count of DRV_RECORD_FLOATS floats, in the
+ * scene's frame; the first is zeros. */
 void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out);
 /* Counts the agents whose start speed is clipped to the config's limits. */
 int32_t drv_scene_clipped_start_speeds(const drv_scene *scene, const drv_config *config);

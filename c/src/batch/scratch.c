@@ -8,7 +8,9 @@
  * bytes only. */
 static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     /* the counts that array sizes depend on: candidates of a search, and slots of a set */
-    int64_t items = batch->sizes.vehicles;
+    const int32_t vehicles = batch->sizes.vehicles, controls = batch->sizes.traffic_controls;
+    const int64_t blocks = vehicles > controls ? vehicles : controls;
+    int64_t items = blocks;
     for (int32_t i = 0; i < batch->scene_count; i++)
         if (batch->scenes[i]->segments.count > items) items = batch->scenes[i]->segments.count;
     drv_observation_set sets[DRV_SET_COUNT];
@@ -26,7 +28,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(buffer, (items + 2 * DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(segment, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(first, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
-    CUT(vehicle_block, batch->sizes.vehicles * (int64_t)sizeof(int32_t));
+    CUT(block_first, blocks * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
     CUT(list, drv_road_list_bytes(drv_road_cache_items(&batch->config)));
@@ -46,6 +48,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
 bool drv_batch_make_scratch(drv_batch *batch) {
     drv_scratch measured;
     const uint64_t bytes = carve(batch, NULL, &measured);
+    const int32_t vehicles = batch->sizes.vehicles, controls = batch->sizes.traffic_controls;
     const int32_t workers = drv_pool_workers(batch->pool);
     batch->workers = drv_arena_acquire(batch->arena, (uint64_t)workers * sizeof *batch->workers);
     uint8_t *next = drv_arena_acquire(batch->arena, (uint64_t)workers * bytes);
@@ -53,8 +56,8 @@ bool drv_batch_make_scratch(drv_batch *batch) {
     for (int32_t i = 0; i < workers; i++, next += bytes) {
         drv_scratch *scratch = &batch->workers[i].scratch;
         carve(batch, next, scratch);
-        for (int32_t block = 0; block < batch->sizes.vehicles; block++)
-            scratch->vehicle_block[block] = block * batch->kernels->width;
+        for (int32_t block = 0; block < vehicles || block < controls; block++)
+            scratch->block_first[block] = block * batch->kernels->width;
     }
     return true;
 }

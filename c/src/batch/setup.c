@@ -73,6 +73,9 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->time_left == DRV_TIME_LEFT_CRITIC && !config->critic_observations)
         return drv_fail(message, DRV_ERROR_CONFIG, "time_left is %d; without critic_observations it must be 0 or 1",
                         config->time_left);
+    if (status == DRV_OK && config->controls > 0 && !config->traffic_controls)
+        return drv_fail(message, DRV_ERROR_CONFIG, "controls is %d; without traffic_controls it must be 0",
+                        config->controls);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     if (status == DRV_OK) status = drv_sensors_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
@@ -128,6 +131,11 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
                         scene->segments.count, DRV_INDEX_LIMIT);
+    if (config->observation_type == DRV_INDEX && drv_scene_record_count(scene, config) > DRV_INDEX_LIMIT)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s has %d road segments and %d traffic lights and signs; the first plus %d times the "
+                        "second, which index observations can name, must be at most %d", scene->name,
+                        scene->segments.count, scene->control_count, DRV_LIGHT_STATES, DRV_INDEX_LIMIT);
     if (config->candidates > 0 && scene->candidate_count > config->candidates)
         return drv_fail(message, DRV_ERROR_CONFIG,
                         "observation.candidates is %d; scene %.80s has %d candidate goals, so it must be 0 or %d to %d",

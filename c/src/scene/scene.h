@@ -14,6 +14,7 @@
 enum {
     DRV_SCENE_NAME_BYTES = 96,
     DRV_VEHICLE_LIMIT = DRV_OBJECT_LIMIT, /* any object may be a vehicle */
+    DRV_LIGHT_STATES = 4, /* of drv_light */
     DRV_INDEX_LIMIT = 65535, /* largest index in an index observation: uint16, and 0 is an empty slot */
     DRV_CELL_LIMIT = 1 << 18 /* of the grid */
 };

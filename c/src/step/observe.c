@@ -31,8 +31,9 @@ static agent_frame frame_of(const drv_world *world, int32_t agent) {
 
 /* A record is a slot before its transformation to an agent's frame: the position and direction of a vehicle or segment
  * in the scene's frame, then four numbers that do not depend on the frame. */
-_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS,
-               "transform_records transforms the records of both sets");
+_Static_assert((int)PARTNER_COUNT == (int)DRV_RECORD_FLOATS && (int)ROAD_COUNT == (int)DRV_RECORD_FLOATS &&
+                   (int)CONTROL_COUNT == (int)DRV_RECORD_FLOATS,
+               "transform_records transforms the records of these sets");
 _Static_assert(DRV_WIDTH >= 4 && (int)DRV_WIDTH <= (int)DRV_RECORD_FLOATS, "one vector holds a record's pose");
 
 /* The transform of records to another frame, element by element, so that one vector holds position and direction:
@@ -168,7 +169,7 @@ static const float *partner_records(const drv_world *world, const drv_scratch *s
 
 /* ---- roads ---- */
 
-static const float *road_records(const drv_world *world, const drv_scratch *scratch) {
+static const float *scene_records(const drv_world *world, const drv_scratch *scratch) {
     (void)scratch;
     return world->encoding->record;
 }
@@ -199,6 +200,39 @@ static void transform_candidates(const float *records, const int32_t *chosen, in
     }
 }
 
+/* ---- traffic lights and signs ---- */
+
+/* Selects the k nearest to an agent, by the middles of their stop lines, as records of what they show. */
+static drv_selection choose_controls(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    const drv_scene *scene = world->scene;
+    const drv_config *config = world->config;
+    const int32_t blocks = (scene->control_count + DRV_WIDTH - 1) / DRV_WIDTH;
+    const drv_floats x_m = drv_splat(world->x_m[agent]), y_m = drv_splat(world->y_m[agent]);
+    for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
+        drv_store(scratch->distance2 + i,
+                  drv_squared_distances(scene->control_x_m + i, scene->control_y_m + i, x_m, y_m));
+    const drv_candidates controls = {scratch->distance2, scratch->block_first, blocks};
+    const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
+    const int32_t count = drv_k_nearest(controls, config->controls, bounds, scratch->buffer, scratch->kept);
+    for (int32_t slot = 0; slot < count; slot++) {
+        const int32_t control = scratch->kept[slot];
+        scratch->kept[slot] = drv_control_record(scene, control, world->light_state[control]);
+    }
+    return (drv_selection){scratch->kept, count};
+}
+
+/* The second pair of a record is a position, too: the other end of the line. */
+static void transform_lines(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
+                            float *out) {
+    frame_transform both = *to_ego;
+    for (int32_t i = 0; i < 2; i++) {
+        both.origin[2 + i] = both.origin[i];
+        both.along[2 + i] = both.along[i];
+        both.across[2 + i] = both.across[i];
+    }
+    transform_records(records, chosen, count, &both, out);
+}
+
 /* ---- sets ---- */
 
 /* How a set is written. A selection is valid until the next one with the same scratch. */
@@ -214,8 +248,9 @@ typedef struct set_writer {
 
 static const set_writer set_writers[DRV_SET_COUNT] = {
     [DRV_SET_PARTNERS] = {drv_partners_choose, choose_partner_vehicles, partner_records, transform_records},
-    [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, road_records, transform_records},
+    [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, scene_records, transform_records},
     [DRV_SET_CANDIDATES] = {choose_candidates, choose_candidates, candidate_records, transform_candidates},
+    [DRV_SET_CONTROLS] = {choose_controls, choose_controls, scene_records, transform_lines},
 };
 
 /* Writes the set of that index; empty slots are zeros. */

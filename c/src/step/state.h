@@ -221,10 +221,10 @@ enum { DRV_CLAIMS = DRV_SIZE_LIMIT_M / DRV_ZONE_GAP_M + 2 };
 
 /* Scratch memory of one thread, with the number of entries. */
 typedef struct drv_scratch {
-    float *distance2;       /* squared distances; max(segments, vehicles) + 2 * DRV_SIMD_PAD */
+    float *distance2;       /* squared distances; max(segments, vehicles, controls) + 2 * DRV_SIMD_PAD */
     float *buffer;          /* of drv_k_nearest; as long as distance2 */
     int32_t *segment;       /* indices of segments; segments + DRV_SIMD_PAD */
-    int32_t *vehicle_block; /* the first index in on_map of each block of vehicles: 0, DRV_WIDTH, .. */
+    int32_t *block_first;   /* the first index of each block of vehicles or controls: 0, DRV_WIDTH, .. */
     int32_t *kept;          /* selected indices; slots + DRV_SIMD_PAD */
     float *vehicle_record;  /* records by index in on_map; vehicles * DRV_RECORD_FLOATS */
     drv_road_list *list;    /* with the capacity of the longest list */

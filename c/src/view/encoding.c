@@ -12,7 +12,7 @@
 
 /* ---- one scene ---- */
 
-static void fill_records(const drv_scene *scene, const drv_config *config, float *record) {
+static void fill_roads(const drv_scene *scene, const drv_config *config, float *record) {
     const drv_segments *segments = &scene->segments;
     const float half = drv_layout_scale(config, SCALE_HALF_SEGMENT), width = drv_layout_scale(config, SCALE_LANE_WIDTH);
     const float speed = drv_layout_scale(config, SCALE_SPEED), kind = drv_layout_scale(config, SCALE_ROAD_KIND);
@@ -29,6 +29,19 @@ static void fill_records(const drv_scene *scene, const drv_config *config, float
     }
 }
 
+/* One record for each state of a light: as fixed as the map, so that index observations can refer to them. */
+static void fill_controls(const drv_scene *scene, const drv_config *config, float *record) {
+    const float kind = drv_layout_scale(config, SCALE_CONTROL_KIND);
+    for (int32_t i = 0; i < scene->control_count; i++)
+        for (int32_t state = 0; state < DRV_LIGHT_STATES; state++, record += CONTROL_COUNT) {
+            memcpy(record + CONTROL_LEFT_X, scene->control_line_m + 4 * (int64_t)i, 4 * sizeof *record);
+            record[CONTROL_RED] = state == DRV_LIGHT_RED;
+            record[CONTROL_YELLOW] = state == DRV_LIGHT_YELLOW;
+            record[CONTROL_GREEN] = state == DRV_LIGHT_GREEN;
+            record[CONTROL_KIND] = (float)scene->control_kind[i] * kind;
+        }
+}
+
 static void fill_candidates(const drv_scene *scene, float *record) {
     for (int32_t i = 0; i < scene->candidate_count; i++, record += CANDIDATE_COUNT) {
         record[CANDIDATE_X] = scene->candidate_x_m[i];
@@ -37,9 +50,19 @@ static void fill_candidates(const drv_scene *scene, float *record) {
     }
 }
 
+static void fill_records(const drv_scene *scene, const drv_config *config, float *record) {
+    fill_roads(scene, config, record);
+    if (config->controls > 0)
+        fill_controls(scene, config, record + (int64_t)drv_control_record(scene, 0, 0) * DRV_RECORD_FLOATS);
+}
+
+int32_t drv_scene_record_count(const drv_scene *scene, const drv_config *config) {
+    return drv_control_record(scene, config->controls > 0 ? scene->control_count : 0, 0);
+}
+
 __attribute__((noinline)) static void write_records(const drv_scene *scene, const drv_config *config, float *out) {
-    memset(out, 0, ROAD_COUNT * sizeof *out);
-    fill_records(scene, config, out + ROAD_COUNT);
+    memset(out, 0, DRV_RECORD_FLOATS * sizeof *out);
+    fill_records(scene, config, out + DRV_RECORD_FLOATS);
 }
 
 void drv_scene_records(const drv_scene *scene, const drv_config *config, float *out) {
@@ -96,8 +119,9 @@ static int32_t *first_indices(drv_scene *const *scenes, int32_t scene_count) {
 
 static int32_t cell_count(const drv_scene *scene) { return scene->grid.columns * scene->grid.rows; }
 
-static uint64_t record_bytes(const drv_scene *scene) {
-    return drv_round_up_to_line((uint64_t)scene->segments.count * ROAD_COUNT * sizeof(float));
+static uint64_t record_bytes(const drv_scene *scene, const drv_config *config) {
+    const uint64_t count = (uint64_t)drv_scene_record_count(scene, config);
+    return drv_round_up_to_line(count * DRV_RECORD_FLOATS * sizeof(float));
 }
 
 static uint64_t candidate_bytes(const drv_scene *scene) {
@@ -118,7 +142,7 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
     uint64_t used = arrays_begin;
     for (int32_t i = 0; i < scene_count; i++)
         if (first[i] == i)
-            used += record_bytes(scenes[i]) + candidate_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
+            used += record_bytes(scenes[i], config) + candidate_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
     drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
@@ -131,7 +155,7 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
         }
         encodings[i].layout = layout;
         encodings[i].record = (float *)(void *)next;
-        next += record_bytes(scenes[i]);
+        next += record_bytes(scenes[i], config);
         encodings[i].candidate = (float *)(void *)next;
         next += candidate_bytes(scenes[i]);
         encodings[i].cell_kth_distance_m = (float *)(void *)next;

@@ -25,6 +25,7 @@ static const drv_feature_kind head_features[] = {EGO_FEATURES(X) TRIAL_FEATURES(
 static const drv_feature_kind partner_features[] = {PARTNER_FEATURES(X)};
 static const drv_feature_kind road_features[] = {ROAD_FEATURES(X)};
 static const drv_feature_kind candidate_features[] = {CANDIDATE_FEATURES(X)};
+static const drv_feature_kind control_features[] = {CONTROL_FEATURES(X)};
 #undef X
 
 /* What no config changes of a set, and which field of the config is its number of slots. */
@@ -39,6 +40,7 @@ static const set_kind set_kinds[DRV_SET_COUNT] = {
     [DRV_SET_PARTNERS] = {"partners", partner_features, PARTNER_COUNT, offsetof(drv_config, partners)},
     [DRV_SET_ROADS] = {"roads", road_features, ROAD_COUNT, offsetof(drv_config, roads)},
     [DRV_SET_CANDIDATES] = {"candidates", candidate_features, CANDIDATE_COUNT, offsetof(drv_config, candidates)},
+    [DRV_SET_CONTROLS] = {"controls", control_features, CONTROL_COUNT, offsetof(drv_config, controls)},
 };
 
 static int32_t slots_of(const drv_config *config, const set_kind *kind) {
@@ -77,6 +79,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_HALF_SEGMENT: return 2.0f / drv_segment_limit_m;
     case SCALE_LANE_WIDTH: return 1.0f / 10.0f; /* wider than any lane */
     case SCALE_ROAD_KIND: return 1.0f / 8.0f; /* exact in binary, and one more than there are kinds */
+    case SCALE_CONTROL_KIND: return 1.0f / 4.0f; /* likewise */
     }
     return 1.0f;
 }

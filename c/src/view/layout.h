@@ -27,7 +27,8 @@ typedef enum drv_scale {
     SCALE_OBJECT_KIND,
     SCALE_HALF_SEGMENT,
     SCALE_LANE_WIDTH,
-    SCALE_ROAD_KIND
+    SCALE_ROAD_KIND,
+    SCALE_CONTROL_KIND
 } drv_scale;
 
 /* X(symbol, name, unit, scale kind, lowest value, meaning) */
@@ -86,19 +87,31 @@ typedef enum drv_scale {
     X(CANDIDATE_Y, "candidates/y", "m", SCALE_POSITION, -1, "candidate goal, to the left")                 \
     X(CANDIDATE_KIND, "candidates/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
 
+#define CONTROL_FEATURES(X)                                                                                \
+    X(CONTROL_LEFT_X, "controls/left_x", "m", SCALE_POSITION, -1, "left end of the stop line, ahead")      \
+    X(CONTROL_LEFT_Y, "controls/left_y", "m", SCALE_POSITION, -1, "left end of the stop line, to the left") \
+    X(CONTROL_RIGHT_X, "controls/right_x", "m", SCALE_POSITION, -1, "its right end, ahead")                \
+    X(CONTROL_RIGHT_Y, "controls/right_y", "m", SCALE_POSITION, -1, "its right end, to the left")          \
+    X(CONTROL_RED, "controls/red", "1", SCALE_ONE, 0, "1 if the light shows red")                          \
+    X(CONTROL_YELLOW, "controls/yellow", "1", SCALE_ONE, 0, "1 if it shows yellow")                        \
+    X(CONTROL_GREEN, "controls/green", "1", SCALE_ONE, 0, "1 if it shows green")                           \
+    X(CONTROL_KIND, "controls/kind", "code", SCALE_CONTROL_KIND, 0,                                        \
+      "kind of light or sign; above 0 where the slot is filled")
+
 #define X(symbol, name, unit, scale, low, meaning) symbol,
 enum { EGO_FEATURES(X) EGO_COUNT };
 enum { TRIAL_FEATURES(X) TRIAL_COUNT };
 enum { PARTNER_FEATURES(X) PARTNER_COUNT };
 enum { ROAD_FEATURES(X) ROAD_COUNT };
 enum { CANDIDATE_FEATURES(X) CANDIDATE_COUNT };
+enum { CONTROL_FEATURES(X) CONTROL_COUNT };
 #undef X
 
 /* The features of a head other than hidden values and weights, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
-enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_COUNT };
+enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_CONTROLS, DRV_SET_COUNT };
 
 /* Scale and lowest value of each feature of an agent's head: ego, then trial. */
 typedef struct drv_head_scales {
