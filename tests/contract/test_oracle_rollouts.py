@@ -70,6 +70,8 @@ configs = st.builds(
     observation=st.fixed_dictionaries({"time_left": st.sampled_from(("off", "actor"))}),
     agents_per_world=st.sampled_from((None, None, 6)),
     log_ema_alpha=st.sampled_from((0.707, 0.0, 0.9)),
+    # They change no channel of scenes without lights.
+    traffic_controls=st.booleans(), detailed_metrics=st.booleans(),
     reward=st.sampled_from((RewardConfig(), RewardConfig(goal=0.75, collision=-3.0, offroad=0.5))),
 )
 

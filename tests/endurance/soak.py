@@ -80,7 +80,8 @@ def random_scenes(rng):
     if kind == "real":
         return [load_scene(real[rng.integers(2)])]
     names = ["town", "intersection"] if kind == "both" else [kind] * int(rng.integers(1, 4))
-    return [generate_scene(name, seed=int(rng.integers(1000)), agents=int(rng.integers(2, 33))) for name in names]
+    return [generate_scene(name, seed=int(rng.integers(1000)), agents=int(rng.integers(2, 33)),
+                           lights=bool(rng.integers(2))) for name in names]
 
 
 def random_config(rng, scenes):
@@ -88,13 +89,17 @@ def random_config(rng, scenes):
         return choices[rng.integers(len(choices))]
 
     fewest = min(scene.objects.count for scene in scenes)
+    traffic_controls = bool(rng.integers(2))
     return DriveConfig(
+        traffic_controls=traffic_controls, detailed_metrics=one_of(False, True),
+        reward_ranges=one_of({}, {}, {"collision": (-2.0, 0.0), "lane_offset_per_m_s": (-0.1, 0.0)}),
         max_trials=int(rng.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
         on_goal=one_of(*EVENT_RESPONSES), on_collision=one_of(*EVENT_RESPONSES), on_offroad=one_of(*EVENT_RESPONSES),
         stopped_share_limit=one_of(None, None, 0.3, 1.0), dt_s=one_of(None, None, 0.05, 0.3),
         dynamics={"min_speed_mps": one_of(0.0, -5.0)}, scene_order=one_of("random", "cycle"),
         observation={"partners": int(one_of(0, 1, 8, 31)), "roads": int(one_of(0, 5, 64, 128)),
                      "view_radius_m": one_of(20.0, 100.0), "time_left": one_of("off", "actor"),
+                     "controls": int(one_of(0, 1, 8)) if traffic_controls else 0,
                      "type": one_of("float32", "float32", "float32", "float16", "index")},
         action_type=one_of("discrete", "multi_discrete", "continuous"), goal_max_speed_mps=one_of(None, 3.0),
         agents_per_world=one_of(None, None, int(rng.integers(1, fewest + 1)) if scenes[0].generated else 3))

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12 };
+enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12, CONTROLS = 4, PHASES = 6 };
 
 static const float extent_limit_m = 250.0f;
 
@@ -74,6 +74,46 @@ static int32_t *links_to(recipe *from, int32_t links, int32_t roads) {
     return out;
 }
 
+/* Traffic lights and signs, of which some are at the middle of the map and apply to any road. */
+typedef struct controls {
+    uint8_t *kind, *state, *phase_state;
+    int32_t *start, *lane, *phase_start, *junction;
+    float *line_m, *phase_s, *offset_s;
+} controls;
+
+static controls make_controls(recipe *from, drv_scene_input *in, int32_t frames, int32_t roads) {
+    const int32_t count = next(from) % (CONTROLS + 1), phases = count ? next(from) % (PHASES + 1) : 0;
+    const int32_t lanes = count && roads && next(from) % 4 == 0 ? 1 + next(from) % 3 : 0; /* few roads are lanes */
+    const controls made = {
+        .kind = codes(from, count, DRV_TRAFFIC_LIGHT, DRV_YIELD_SIGN),
+        .state = codes(from, frames * count, DRV_LIGHT_OFF, DRV_LIGHT_GREEN),
+        .phase_state = codes(from, phases, DRV_LIGHT_OFF, DRV_LIGHT_GREEN),
+        .start = starts(from, count, lanes), .lane = links_to(from, lanes, roads),
+        .phase_start = starts(from, count, phases), .junction = links_to(from, count, count),
+        .line_m = places(from, 4 * count), .phase_s = numbers(from, phases, 0.01f, 3600.0f),
+        .offset_s = numbers(from, count, 0.0f, 3600.0f)};
+    in->control_count = count;
+    in->controlled_count = lanes;
+    in->phase_count = phases;
+    in->control_kind = made.kind;
+    in->control_state = made.state;
+    in->control_phase_state = made.phase_state;
+    in->control_start = made.start;
+    in->control_lane = made.lane;
+    in->control_phase_start = made.phase_start;
+    in->control_junction = made.junction;
+    in->control_line_m = made.line_m;
+    in->control_phase_s = made.phase_s;
+    in->control_offset_s = made.offset_s;
+    return made;
+}
+
+static void free_controls(controls made) {
+    void *const all[] = {made.kind, made.state, made.phase_state, made.start, made.lane, made.phase_start,
+                         made.junction, made.line_m, made.phase_s, made.offset_s};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 /* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
 static void spoil_count(recipe *from, drv_scene_input *in) {
     const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
@@ -121,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         in.lane_successor = successor;
         in.link_count = in.link_count == 0 ? links : in.link_count;
     }
+    const controls lights_and_signs = make_controls(&from, &in, frames, roads);
     drv_scene_input true_counts = in;
     true_counts.point_count = points;
     char message[DRV_MESSAGE_BYTES];
@@ -128,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (play_extent_m(&true_counts) <= extent_limit_m || draw % 512 == 511) play_scene(&in, draw, message);
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) free(bytes[i]);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
+    free_controls(lights_and_signs);
     free(start);
     free(lane_start);
     free(successor);

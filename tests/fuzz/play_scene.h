@@ -159,6 +159,13 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.observation_type = (int32_t)(draw >> 4 & 3u) % (DRV_INDEX + 1);
     config.road_selection = draw & 64u ? DRV_ROADS_NEAR : DRV_ROADS_EXACT;
     config.road_memory_mib = draw & 128u ? 1 : 0;
+    config.traffic_controls = draw & 256u ? 1 : 0;
+    config.controls = config.traffic_controls ? 3 : 0;
+    config.on_red_light = draw & 512u ? DRV_STOP : DRV_REMOVE;
+    config.detailed_metrics = draw & 1024u ? 1 : 0;
+    config.draw_reward_weights = 1;
+    config.range_reward_time_per_s_low = draw & 2048u ? -1.0f : 0.0f;
+    config.range_reward_red_light_low = draw & 4096u ? -2.0f : 0.0f;
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, NULL, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
