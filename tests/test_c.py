@@ -87,10 +87,10 @@ def test_memcheck_and_the_leak_sanitizer_report_leaks(tmp_path):
     cases = [(ADDRESS, (), "leak", "77 byte")]
     if shutil.which("valgrind"):
         cases += [(PLAIN, MEMCHECK, "leak", "77 bytes"), (PLAIN, MEMCHECK, "unset", "uninitialised")]
-    for flags, command, name, said in cases:
+    for flags, command, name, message in cases:
         program = build_core.test_program(source, compiler_for(flags, "sanitizers"), (*flags, *where), ())
         done = subprocess.run([*command, program, name], check=False, capture_output=True, text=True)
-        assert done.returncode != 0 and said in done.stderr
+        assert done.returncode != 0 and message in done.stderr
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
@@ -120,9 +120,9 @@ def test_a_failed_check_is_reported(tmp_path):
                       'TEST(wrong) { CHECK(1 > 2, "%d", 7); }\n')
     program = build_core.test_program(source, compiler, (f"-I{FOLDER}",), ())
     run(program, "right")
-    for names, said in (["wrong"], "1 > 2: 7"), ([], "1 > 2: 7"), (["absent"], "no such test"):
+    for names, message in (["wrong"], "1 > 2: 7"), ([], "1 > 2: 7"), (["absent"], "no such test"):
         done = subprocess.run([program, *names], check=False, capture_output=True, text=True)
-        assert done.returncode == 1 and said in done.stderr
+        assert done.returncode == 1 and message in done.stderr
 
 
 def test_what_runs_in_a_step_names_no_allocator():

@@ -93,9 +93,9 @@ CLIENT_PAGES = sorted((ROOT / "docs/clients").glob("*.md"))
 @pytest.mark.parametrize("page", CLIENT_PAGES, ids=lambda page: page.stem)
 def test_a_client_s_versions_are_those_that_are_tested(page):
     """Versions after "Run with" are pinned in an environment of make test-clients."""
-    _, ran, said = page.read_text().partition("\nRun with ")
+    _, ran, named = page.read_text().partition("\nRun with ")
     pins = {line.strip() for pins in (ROOT / "tests/clients").glob("*.txt") for line in pins.read_text().splitlines()}
-    versions = re.findall(r"([a-z][a-z0-9-]+) (\d+\.\d+\.\d+)", said)
+    versions = re.findall(r"([a-z][a-z0-9-]+) (\d+\.\d+\.\d+)", named)
     assert bool(ran) == bool(versions)
     assert {f"{name}=={version}" for name, version in versions} <= {re.sub("_", "-", pin).lower() for pin in pins}
 
@@ -111,13 +111,13 @@ def test_every_channel_is_in_the_contract():
     assert {name for name in channels if code(name) not in text} == set()
 
 
-def test_every_figure_is_defined_and_every_definition_is_a_figure():
+def test_every_metric_is_defined_and_every_definition_is_a_metric():
     weights = {field.name: 1.0 for field in dataclasses.fields(RewardConfig)}
     config = DriveConfig(max_trials=2, reward=weights, detailed_metrics=True, traffic_controls=True)
     with Batch(generate_scene("town", agents=1), config=config) as batch:
-        figures = {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
+        metrics = {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
     defined = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE))
-    assert defined == figures
+    assert defined == metrics
 
 
 def test_every_public_name_is_in_the_reference():
@@ -139,12 +139,12 @@ def test_the_version_is_the_same_everywhere():
 
 def test_the_citation_agrees_with_the_package_metadata():
     """And has the fields that format 1.2.0 requires."""
-    text, said = (ROOT / "CITATION.cff").read_text(), project()
+    text, metadata = (ROOT / "CITATION.cff").read_text(), project()
     fields = dict(re.findall(r"^([a-z-]+): *(.*)$", text, re.MULTILINE))
     assert fields["cff-version"] == "1.2.0" and fields["type"] == "software"
-    assert fields["license"] == said["license"] and fields["title"].strip('"').startswith(said["name"])
+    assert fields["license"] == metadata["license"] and fields["title"].strip('"').startswith(metadata["name"])
     assert {"message", "authors"} <= set(fields)
-    assert set(re.findall(r"^  - ([a-z -]+)$", text, re.MULTILINE)) <= set(said["keywords"])
+    assert set(re.findall(r"^  - ([a-z -]+)$", text, re.MULTILINE)) <= set(metadata["keywords"])
 
 
 def test_the_readme_has_every_command():

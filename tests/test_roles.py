@@ -77,8 +77,8 @@ def test_every_control_names_its_agents_in_object_order():
 def test_a_control_that_selects_no_agent_is_an_error():
     scene = stage([driver(), log_replay([None, (0.0, 99.0, 0.0, 0.0)])])
     names = {"sdc": "sdc", "tracks_to_predict": "tracks", (7,): "7", (101,): "not valid"}
-    for control, said in names.items():
-        with pytest.raises(SceneError, match=said):
+    for control, words in names.items():
+        with pytest.raises(SceneError, match=words):
             batch_of(scene, control=control)
 
 

@@ -103,9 +103,9 @@ def test_every_module_has_a_layer():
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_a_module_imports_lower_layers_alone(name):
-    room = name.partition(".")[0]
+    folder = name.partition(".")[0]
     assert {other for other in IMPORTS[name]
-            if layer_of(other) > layer_of(name) or other.partition(".")[0] == "" != room} == set()
+            if layer_of(other) > layer_of(name) or other.partition(".")[0] == "" != folder} == set()
 
 
 def test_a_circle_is_found():

@@ -98,14 +98,14 @@ def test_only_the_newest_checkpoints_remain(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [path.name for path in found]
 
 
-@pytest.mark.parametrize("room", [20_000, 60_000, 200_000])
-def test_a_full_disk_leaves_the_earlier_checkpoint_and_the_log_whole(tmp_path, room):
+@pytest.mark.parametrize("free_bytes", [20_000, 60_000, 200_000])
+def test_a_full_disk_leaves_the_earlier_checkpoint_and_the_log_whole(tmp_path, free_bytes):
     """Whichever file is the first that does not fit: one sentence, and no half folder."""
     config = tiny_config(tmp_path, ppo={"agent_steps": 500})
     first = train(config).checkpoint
     with ExitStack() as full, pytest.raises(OSError) as error:
         train(config.changed(ppo={"agent_steps": 900}, run={"resume": True}),
-              lambda _: full.enter_context(files_end_at(room)))
+              lambda _: full.enter_context(files_end_at(free_bytes)))
     sentence = str(error.value)
     assert sentence.startswith(f"checkpoint '{tmp_path}/update-0000000") and sentence.count("\n") == 0
     assert re.search("cannot be written: .*(too large|os error 27).*; earlier checkpoints are unchanged$", sentence)

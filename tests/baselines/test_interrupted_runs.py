@@ -1,4 +1,4 @@
-"""Does a signal end a run with a checkpoint, or at once where it comes twice?"""
+"""Does a signal end a run with a checkpoint, or at once where it is sent twice?"""
 
 import signal
 import subprocess
@@ -67,13 +67,13 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
 
 
 def test_a_signal_handler_of_the_caller_stays(tmp_path):
-    heard = []
-    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    received = []
+    before = signal.signal(signal.SIGINT, lambda *_: received.append(1))
     try:
         train(tiny_config(tmp_path), interrupt_in(1))
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == [1]
+    assert received == [1]
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -241,12 +241,13 @@ def test_a_full_disk_leaves_the_old_log_whole(tmp_path):
     assert truncate_after(path, 20) == 0 and read_lines(path) == [line(update) for update in range(21)]
 
 
-@pytest.mark.parametrize("room", [0, 7])
-def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path, room):
+@pytest.mark.parametrize("free_bytes", [0, 7])
+def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path, free_bytes):
     path = tmp_path / "metrics.jsonl"
     write(path, line(1), line(2))
     with path.open("ab", buffering=0) as file:
-        with files_end_at(path.stat().st_size + room), pytest.raises(OSError, match=r"(space|large).*metrics\.jsonl"):
+        with files_end_at(path.stat().st_size + free_bytes), \
+                pytest.raises(OSError, match=r"(space|large).*metrics\.jsonl"):
             append(file, line(3))
     assert read_lines(path) == [line(1), line(2)]
 

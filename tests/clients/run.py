@@ -75,14 +75,14 @@ def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
     folder, pins = HERE / name, Path(__file__).parent / f"{name}.txt"
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
     install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", pins)
-    said = "\n".join((sys.version, wanted.extras, *wanted.packages, pins.read_text()))
-    if not stamp.is_file() or stamp.read_text() != said:
+    contents = "\n".join((sys.version, wanted.extras, *wanted.packages, pins.read_text()))
+    if not stamp.is_file() or stamp.read_text() != contents:
         shutil.rmtree(folder, ignore_errors=True)
         if run(sys.executable, "-m", "venv", folder) or \
                 run(*install, "pytest", *wanted.packages, f"{package}{wanted.extras}") or \
                 run(python, "-m", "pip", "--disable-pip-version-check", "check"):
             return None
-        stamp.write_text(said)
+        stamp.write_text(contents)
     elif run(*install, "--force-reinstall", "--no-deps", package):
         return None
     return python
@@ -121,13 +121,13 @@ def main() -> None:
     package = wheel()
     report = {name: test(name, ENVIRONMENTS[name], package) for name in names}
     print("\nclients:")
-    for name, said in report.items():
-        print(f"  {name}: {said}")
+    for name, result in report.items():
+        print(f"  {name}: {result}")
     for name in ENVIRONMENTS.keys() - set(names):
         print(f"  {name}: left out, not among the names given")
     for client, why in LEFT_OUT.items():
         print(f"  {client}: left out, {why}")
-    if any(said.startswith("FAILED") for said in report.values()):
+    if any(result.startswith("FAILED") for result in report.values()):
         raise SystemExit(1)
 
 

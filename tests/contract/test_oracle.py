@@ -173,7 +173,7 @@ def test_a_score_needs_a_goal_with_no_infraction_before_or_with_it():
         )
         for fact in facts:
             world.step([fact])
-        return world.metrics.figure("score").value
+        return world.metrics.metric("score").value
 
     assert score(NOTHING, GOAL) == 1
     assert score(GOAL, CRASH) == 1
@@ -219,8 +219,8 @@ def test_an_age_shortens_the_first_trial_and_keeps_it_out_of_the_metrics():
     world.step(None)
     assert world.trial_features(0)["steps_share"] == pytest.approx(1 / 3)
     assert [world.step([NOTHING])["trial_ended"][0] for _ in range(3)] == [False, False, True]
-    assert world.metrics.figure("trial_length") == (3.0, 1)
-    assert world.metrics.figure("trial_length", trial=0).n == 0
+    assert world.metrics.metric("trial_length") == (3.0, 1)
+    assert world.metrics.metric("trial_length", trial=0).n == 0
 
 
 def test_an_average_is_seeded_by_its_first_trial_and_every_agent_weighs_one():
@@ -229,12 +229,12 @@ def test_an_average_is_seeded_by_its_first_trial_and_every_agent_weighs_one():
         metrics.record(0, 0, {"score": score})
     metrics.record(0, 1, {"score": 0.25})
     metrics.record(2, 0, {"score": 0.0})
-    assert metrics.figure("score", trial=0) == (0.375, 2)
-    assert metrics.figure("score", trial=1) == (0.25, 1)
-    assert metrics.figure("score") == (0.25, 2)
+    assert metrics.metric("score", trial=0) == (0.375, 2)
+    assert metrics.metric("score", trial=1) == (0.25, 1)
+    assert metrics.metric("score") == (0.25, 2)
     assert metrics.adaptation(1) == (-0.5, 1)
     assert metrics.trials == 4
-    empty = Metrics(3, 0.5).figure("score")
+    empty = Metrics(3, 0.5).metric("score")
     assert math.isnan(empty.value) and empty.n == 0
 
 

@@ -1,4 +1,4 @@
-"""Which trials enter the metrics? All agents of a trial or none. And which names have the figures?"""
+"""Which trials enter the metrics? All agents of a trial or none. And which names do they have?"""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_a_trial_that_reset_cuts_enters_no_metric_even_of_agents_that_had_ended(
     step(batch, 3)
     assert batch.outcome.tolist() == [0, 0] and batch.removed.tolist() == [True, False]
     batch.reset()
-    assert all(figure.n == 0 for figure in batch.metrics().values())
+    assert all(metric.n == 0 for metric in batch.metrics().values())
     step(batch, 5)
     report = batch.metrics()
     assert report["trial_length"] == (3.5, 2) and report["score"] == (0.5, 2) and report["trials"].n == 2
@@ -53,7 +53,7 @@ def test_a_trial_that_reset_cuts_enters_no_metric_even_of_agents_that_had_ended(
     assert batch.metrics() == report, "what entered before stays"
 
 
-def test_a_figure_of_an_unknown_name_is_an_error_with_the_names():
+def test_a_metric_of_an_unknown_name_is_an_error_with_the_names():
     batch = drive_env.Batch(coasting_stage([{}]).scene(), config={"trial_steps": 2}, trial_records=1)
     batch.reset()
     step(batch, 2)

@@ -156,8 +156,8 @@ def test_an_interrupt_ends_a_program_that_steps():
     assert process.stdout.readline() == "steps\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert said.rstrip().endswith("KeyboardInterrupt") and process.returncode in (-signal.SIGINT, 130)
+    _, errors = process.communicate(timeout=60)
+    assert errors.rstrip().endswith("KeyboardInterrupt") and process.returncode in (-signal.SIGINT, 130)
 
 
 def test_a_signal_reaches_a_caller_that_waits_beside_sleeping_workers():

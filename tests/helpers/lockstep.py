@@ -9,7 +9,7 @@ from contract_batches import same_bits
 from integer_scenes import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, actions_for
 from oracle import CHANNELS
 from oracle_batch import OracleBatch
-from oracle_metrics import FIGURES
+from oracle_metrics import METRICS
 
 import drive_env
 
@@ -126,10 +126,10 @@ class Lockstep:
                 self.expected_restarts[w].append((waiting, expected_restarts[waiting].copy()))
 
     def compare_metrics(self):
-        actual, expected = self.batch.metrics(), self.expected.figures
-        pairs = {name: expected.figure(name) for name in FIGURES}
+        actual, expected = self.batch.metrics(), self.expected.metrics
+        pairs = {name: expected.metric(name) for name in METRICS}
         for k in range(self.config.max_trials):
-            pairs[f"trial_{k}_score"] = expected.figure("score", k)
+            pairs[f"trial_{k}_score"] = expected.metric("score", k)
             if k:
                 pairs[f"ada_delta_trial_{k}_minus_0"] = expected.adaptation(k)
         for name, (value, n) in pairs.items():

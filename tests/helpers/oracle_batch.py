@@ -25,8 +25,8 @@ class OracleBatch:
         self.num_agents = num_worlds * self.agents_per_world
         self.world_of_agent = np.repeat(np.arange(num_worlds), self.agents_per_world)
         rules = Rules.of(config, restart=restart)
-        self.figures = Metrics(self.num_agents, rules.ema_alpha)
-        self.worlds = [World(rules, self.agents_per_world, self.figures, w * self.agents_per_world)
+        self.metrics = Metrics(self.num_agents, rules.ema_alpha)
+        self.worlds = [World(rules, self.agents_per_world, self.metrics, w * self.agents_per_world)
                        for w in range(num_worlds)]
         self.motions = [None] * num_worlds
         self.scene_index = np.full(num_worlds, -1, np.int32)

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from typing import NamedTuple
 
-FIGURES = (
+METRICS = (
     "score", "goal", "collision", "offroad", "timeout", "trial_length",
     "reward", "reward_goal", "reward_collision", "reward_offroad",
 )
@@ -27,9 +27,9 @@ class Metrics:
         self.averages = defaultdict(dict)  # (name, agent) to trial index to average
         self.trials = 0
 
-    def record(self, agent, trial, figures):
+    def record(self, agent, trial, values):
         self.trials += 1
-        for name, value in figures.items():
+        for name, value in values.items():
             of_trials = self.averages[name, agent]
             past = of_trials.get(trial)
             of_trials[trial] = value if past is None else self.ema_alpha * past + (1.0 - self.ema_alpha) * value
@@ -38,7 +38,7 @@ class Metrics:
     def _mean(values):
         return MetricValue(math.fsum(values) / len(values) if values else math.nan, len(values))
 
-    def figure(self, name, trial=None):
+    def metric(self, name, trial=None):
         """Over all trial indices of an agent, or over one."""
         values = []
         for agent in range(self.num_agents):

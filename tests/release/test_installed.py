@@ -63,8 +63,8 @@ def check_what_was_found(found, folder):
     assert found["file"].startswith(str(folder))
     assert found["imported_extras"] == []
     assert {name.replace("-", "_") for name in found["installed"]} <= {name.replace("-", "_") for name in CLOSURE}
-    for extra, said in zip(("render", "sb3", "cli"), found["missing_extras"], strict=True):
-        assert f'pip install "drive-env[{extra}]"' in said
+    for extra, message in zip(("render", "sb3", "cli"), found["missing_extras"], strict=True):
+        assert f'pip install "drive-env[{extra}]"' in message
     assert found["replay_page_bytes"] > 100_000
 
 

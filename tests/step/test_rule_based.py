@@ -14,7 +14,7 @@ from drive_env.roles import assign_roles
 from drive_env.scenes import LaneGraph
 
 AWAY = driver(0.0, 500.0)
-"""An agent that meets nobody."""
+"""An agent that meets no vehicle."""
 
 IDM = {"others": "idm", **IGNORE_ALL}
 BRAKE = 0

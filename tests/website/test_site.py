@@ -62,7 +62,7 @@ def test_links_within_the_site_lead_somewhere(pages):
 
 
 def test_pages_load_nothing_from_elsewhere(pages):
-    """A reader of the site is seen by nobody else, and needs no network beyond it."""
+    """No other server learns who reads the site, and it works without a network."""
     loads = re.compile(r"<(?:script|img|iframe|source)[^>]*\bsrc=\"(?:https?:)?//|"
                        r"<link[^>]*rel=\"(?:stylesheet|preload|icon)\"[^>]*href=\"(?:https?:)?//|"
                        r"url\((?:https?:)?//|@import")
