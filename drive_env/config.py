@@ -201,6 +201,11 @@ class RewardConfig(Checked, group="reward"):
     stop_sign: float = setting(
         0.0, "1", "reward of the step that crosses the line of a stop sign without a stop; needs `traffic_controls`",
         number(-1e3, 1e3))
+    distance_to_log_per_m_s: float = setting(
+        0.0, "1/(m s)", "reward per second and metre between the agent and its place in the log, where that has one",
+        number(-1e3, 1e3))
+    route_progress_per_m: float = setting(
+        0.0, "1/m", "reward per metre along the lanes that lead to the goal, until it is reached", number(-1e3, 1e3))
 
 
 if TYPE_CHECKING:

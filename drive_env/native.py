@@ -36,6 +36,8 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
         return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
     if prefix == "candidate":
         return scene.candidate_goals_m[:, ("x_m", "y_m").index(attribute)]
+    if prefix == "agent":
+        return getattr(frames, attribute.removeprefix("log_"))[:, roles.objects[: roles.num_agents]]
     if prefix == "log":
         columns = roles.objects[roles.num_agents : len(roles.objects) - roles.static_count]
         return getattr(frames, attribute)[:, columns]
@@ -48,7 +50,7 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     return getattr(scene.objects, name)[roles.objects]
 
 
-def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NULL) -> Any:
+def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, arena: Any = ffi.NULL) -> Any:
     """The core's scene of these roles, which frees itself.
 
     A scene made of the same arrays that another batch still holds, whatever its config, is returned instead of a new
@@ -56,12 +58,15 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
 
     Args:
         lane_graph: whether the scene has its lane graph, which routes need and a step does not. It adds 3 to 18
-            percent to the memory of a scene. One with rule-based vehicles always has it.
+            percent to the memory of a scene. One with rule-based vehicles or routes always has it.
+        parts: a sum of `lib.DRV_SCENE_AGENT_LOGS` and `lib.DRV_SCENE_ROUTES`, which only some reward terms need.
         arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
-    lane_graph = lane_graph or roles.rule_based_count > 0
+    agent_logs, routes = bool(parts & lib.DRV_SCENE_AGENT_LOGS), bool(parts & lib.DRV_SCENE_ROUTES)
+    lane_graph = lane_graph or routes or roles.rule_based_count > 0
+    has = {"lane": lane_graph, "agent": agent_logs}
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
-              if lane_graph or not name.startswith("lane_")}
+              if has.get(name.partition("_")[0], True)}
     numbers = dict(
         dt_s=roles.dt_s,
         trial_steps=roles.trial_steps,
@@ -77,6 +82,8 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
         control_count=roles.scene.traffic_controls.count,
         controlled_count=len(roles.scene.traffic_controls.lane),
         phase_count=len(roles.scene.traffic_controls.phase_state),
+        agent_log_frames=len(roles.frames.valid) if agent_logs else 0,
+        has_routes=routes,
     )
     # The counts separate the arrays of the digest.
     digest = hashlib.sha256(repr((roles.scene.name, numbers)).encode())
@@ -95,7 +102,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, arena: Any = ffi.NUL
     return handle
 
 
-def native_scenes(roles: Sequence[Roles]) -> list[Any]:
-    """`native_scene` of each; new scenes lie side by side in memory."""
+def native_scenes(roles: Sequence[Roles], parts: int = 0) -> list[Any]:
+    """`native_scene` of each, with these parts; new scenes lie side by side in memory."""
     arena = ffi.gc(lib.drv_arena_create(), lib.drv_arena_free)  # if NULL, each scene has memory of its own
-    return [native_scene(each, arena=arena) for each in roles]
+    return [native_scene(each, parts=parts, arena=arena) for each in roles]

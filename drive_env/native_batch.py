@@ -66,7 +66,7 @@ class NativeBatch:
 
         # The core copies what the setup points to, so these objects are needed until drv_batch_create returns.
         native = native_config(config, self.restart)
-        self.scene_handles = native_scenes(roles)
+        self.scene_handles = native_scenes(roles, lib.drv_scene_parts_of(native))
         scene_list = ffi.new("drv_scene *[]", self.scene_handles)
         isa = ffi.new("char[]", os.fsencode(os.environ.get(ISA_VARIABLE, "")))
         setup = ffi.new("drv_batch_setup *", dict(

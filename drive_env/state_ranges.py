@@ -18,6 +18,7 @@ from .errors import CallError
 from .native_batch import NativeBatch
 from .native_config import native_config
 from .scenes.limits import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from .scenes.scene import Scene
 
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
 
@@ -66,7 +67,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
-        **dict.fromkeys(of_trial, steps), "infractions": (0, 2 * steps[1]),
+        **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
 
 
@@ -99,12 +100,13 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
     step_reward = 8 * far_m * sum(weights.values())
     trial_reward = SUM_ROUNDING * steps * step_reward
-    metric = max(1.0, 2 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
+    metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
+        "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * max(map(_length_of_roads_m, core.scenes))),
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
@@ -122,6 +124,11 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
         "average": _both(metric), "record_values": _both(metric)}
+
+
+def _length_of_roads_m(scene: Scene) -> float:
+    """A route has each lane once, and may begin and end on one of them."""
+    return float(np.hypot(np.diff(scene.roads.x_m), np.diff(scene.roads.y_m)).sum())
 
 
 def _hidden_ends(config: DriveConfig) -> tuple[list[float], list[float]]:

@@ -137,7 +137,7 @@ SENSORS = {
 REWARDS = {name: number(-1e3, 1e3) for name in (
     "goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
     "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",
-    "red_light", "stop_sign")}
+    "red_light", "stop_sign", "distance_to_log_per_m_s", "route_progress_per_m")}
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
           HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS}

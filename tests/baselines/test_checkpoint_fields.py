@@ -28,7 +28,7 @@ FLAGS = {"draw_reward_weights", "reward_terms", "critic_observations", "detailed
 
 SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
           "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",
-          "red_light", "stop_sign", "min_speed_mps", "target_kl"}
+          "red_light", "stop_sign", "distance_to_log_per_m_s", "route_progress_per_m", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "observation", "sensors", "dynamics", "hidden", "reward",

@@ -155,6 +155,20 @@ TEST(a_scene_with_more_agents_than_a_world_is_refused) {
     drv_scene_release(test.scene);
 }
 
+TEST(a_scene_without_what_a_reward_term_needs_is_refused) {
+    batch_fixture test;
+    set_up_scene(&test, small_config(), 1);
+    drv_batch_setup setup = test.setup;
+    setup.config.reward_distance_to_log_per_m_s = 1.0f;
+    CHECK(drv_batch_plan(&setup, &test.needs, test.message) == DRV_ERROR_SCENE, "no logs: %s", test.message);
+    CHECK(strstr(test.message, "small was created with agent_log_frames 0"), "%s", test.message);
+    setup.config.reward_distance_to_log_per_m_s = 0.0f;
+    setup.config.range_reward_route_progress_per_m_high = 1.0f;
+    CHECK(drv_batch_plan(&setup, &test.needs, test.message) == DRV_ERROR_SCENE, "no routes: %s", test.message);
+    CHECK(strstr(test.message, "small was created with has_routes 0"), "%s", test.message);
+    drv_scene_release(test.scene);
+}
+
 TEST(an_instruction_set_is_one_of_those_on_offer) {
     batch_fixture test;
     set_up_scene(&test, small_config(), 1);

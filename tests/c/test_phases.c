@@ -44,6 +44,11 @@ typedef struct rollout {
     int32_t watch_count[2];
 } rollout;
 
+/* Logs of agents that stand at the origin, and a lane graph without links. */
+static const uint8_t agent_log_valid[SMALL_FRAMES * SMALL_AGENTS] = {[SMALL_AGENTS] = 1};
+static const float agent_log_m[SMALL_FRAMES * SMALL_AGENTS] = {0.0f};
+static const int32_t lane_start[SMALL_ROADS + 1] = {0};
+
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
  * vehicles that follow crossing logs by rules. */
@@ -55,6 +60,11 @@ static drv_scene *make_scene(int32_t variant) {
     uint8_t crossing_valid[LOGS];
     make_small(&small);
     small.input.trial_steps = TRIAL_STEPS;
+    small.input.agent_log_frames = SMALL_FRAMES;
+    small.input.agent_log_valid = agent_log_valid;
+    small.input.agent_log_x_m = small.input.agent_log_y_m = agent_log_m;
+    small.input.lane_start = lane_start;
+    small.input.has_routes = 1;
     small.goal_x_m[0] = 8.0f;
     small.goal_y_m[0] = 0.0f;
     small.goal_x_m[1] = small.x_m[1];

@@ -258,6 +258,9 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(in->trial_steps = 0, "trial_steps")
     BREAK(in->trial_steps = -1, "trial_steps")
     BREAK(in->trial_steps = INT32_MAX, "trial_steps")
+    BREAK(in->agent_log_frames = -1, "agent_log_frames")
+    BREAK(in->agent_log_frames = 7, "agent_log_frames")
+    BREAK(in->has_routes = 1, "has_routes") /* it has no lane graph */
     BREAK(in->road_count = -1, "road_count")
     BREAK(in->road_count = INT32_MAX, "road_count")
     BREAK(in->point_count = -1, "point_count")

@@ -76,6 +76,9 @@ ROLLOUTS = {
         "over_speed_per_m": -0.2, "discomfort_per_s": -0.03, "time_to_collision_per_s": -0.3}},
     "map_942/terms": {"max_trials": 2, "trial_steps": 40, "reward": {"lane_offset_per_m_s": -0.05},
                       "reward_terms": True, "action_type": "continuous"},
+    "town/route": {**IGNORE_ALL, **TWO_TRIALS, "reward": {"route_progress_per_m": 0.1}, "action_type": "continuous"},
+    "map_942/route": {**TWO_TRIALS, "reward": {"route_progress_per_m": 0.1, "distance_to_log_per_m_s": -0.05},
+                      "action_type": "continuous"},
     "town/conditioned": {**TWO_TRIALS, "reward_ranges": {
         "goal": (0.5, 1.5), "collision": (-3.0, 0.0), "lane_offset_per_m_s": (-0.1, 0.0)}},
     "intersection/conditioned": {**IGNORE_ALL, "trial_steps": 30, "observation": {"type": "index"},

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scripted_events import wall
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, stage
+from scripted_scenes import IGNORE_ALL, Actor, batch_of, drive, driver, log_replay, stage
 
 from drive_env import REWARD_TERMS, Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
@@ -45,7 +45,8 @@ def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
         largest = np.maximum(largest, np.abs(batch.reward_terms).max(axis=0))
     silent = [name for name, most in zip(REWARD_TERMS, largest) if most == 0]
     # random driving need not meet these
-    assert set(silent) <= {"goal", "collision", "over_speed", "time_to_collision", "red_light", "stop_sign"}
+    assert set(silent) <= {"goal", "collision", "over_speed", "time_to_collision", "red_light", "stop_sign",
+                           "distance_to_log"}  # generated scenes have no log
 
 
 def test_facts_do_not_depend_on_weights_and_change_no_reward():
@@ -122,6 +123,24 @@ def test_discomfort_counts_the_limits_that_accelerations_and_jerk_exceed():
         before = now
         counts |= set(expected.tolist())
     assert counts == {0, 1, 2, 3}
+
+
+def test_the_distance_to_the_log_is_that_of_the_same_frame_where_the_log_is_valid():
+    """It drives at 10 m/s, its log at 8 m/s; the log has a gap, and ends before the trial."""
+    log = [(0.8 * frame, 0.5 * (frame > 0), 0.0, 8.0) for frame in range(6)]
+    log[3] = None
+    scene = stage([Actor(log=tuple(log), goal_m=(500.0, 0.0)), log_replay([(0.0, 50.0, 0.0, 0.0)] * 8)])
+    scene = dataclasses.replace(scene, objects=dataclasses.replace(scene.objects, vx_mps=np.where(
+        np.arange(8)[:, None] == 0, np.float32(10.0), scene.objects.vx_mps).astype(np.float32)))
+    batch = batch_of(scene, reward_terms=True, reward={"distance_to_log_per_m_s": -1.0}, trial_steps=9, **IGNORE_ALL)
+    found = []
+    for _ in range(9):
+        drive(batch, 1)
+        found.append(float(fact(batch, "distance_to_log")[0]))
+    due = [0.1 * np.hypot(0.2 * frame, 0.5) for frame in range(1, 6)]
+    due[2] = 0.0
+    assert found == pytest.approx([*due, 0.0, 0.0, 0.0, 0.0], abs=1e-5)
+    assert batch.metrics()["reward_distance_to_log"].value == pytest.approx(-sum(due), abs=1e-5)
 
 
 def test_a_term_without_weight_is_in_no_report():

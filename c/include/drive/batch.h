@@ -39,6 +39,12 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
+/* Parts that a scene has only where it was created with them: the logs of its agents, and their routes. */
+enum { DRV_SCENE_AGENT_LOGS = 1, DRV_SCENE_ROUTES = 2 };
+
+/* The parts that every scene of a batch of this config must have, as a sum. */
+int32_t drv_scene_parts_of(const drv_config *config);
+
 /* Sizes of what the caller allocates for a batch. */
 typedef struct drv_batch_needs {
     uint64_t block_bytes; /* state: one block, 64-byte aligned, no pointers in it */

@@ -48,7 +48,8 @@
  *
  * An ONSET is rewarded once, a RATE in every step. The sums of a term over trials are in the state and in the report
  * ALWAYS, or only where its weight is not 0; the first kind comes first. <facts> are measured only where something uses
- * them: those of the LANE, of COMFORT, or of the PROXIMITY of other vehicles. */
+ * them: those of the LANE, of COMFORT, of the PROXIMITY of other vehicles, of the agent's LOG, or of its ROUTE. The
+ * last two need parts of a scene that others need not have: drv_scene_parts_of. */
 #define DRV_REWARD_TERMS(X)                                                            \
     X(GOAL, goal, reward_goal, ONSET, ALWAYS)                                          \
     X(COLLISION, collision, reward_collision, ONSET, ALWAYS)                           \
@@ -63,7 +64,9 @@
     X(DISCOMFORT, discomfort, reward_discomfort_per_s, RATE, WEIGHTED_COMFORT)         \
     X(TIME_TO_COLLISION, time_to_collision, reward_time_to_collision_per_s, RATE, WEIGHTED_PROXIMITY) \
     X(RED_LIGHT, red_light, reward_red_light, ONSET, WEIGHTED)                         \
-    X(STOP_SIGN, stop_sign, reward_stop_sign, ONSET, WEIGHTED)
+    X(STOP_SIGN, stop_sign, reward_stop_sign, ONSET, WEIGHTED)                         \
+    X(DISTANCE_TO_LOG, distance_to_log, reward_distance_to_log_per_m_s, RATE, WEIGHTED_LOG) \
+    X(ROUTE_PROGRESS, route_progress, reward_route_progress_per_m, RATE, WEIGHTED_ROUTE)
 
 /* The quantities that actions set: the numbers of a control.
  *
@@ -184,6 +187,7 @@
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, rule-based vehicles, static
  * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; CANDIDATES, of
  * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
+ * AGENT_LOG, agent_log_frames x the agents, likewise;
  * ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
  * CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
  * lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1
@@ -201,6 +205,10 @@
     X(float, candidate_x_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
     X(float, candidate_y_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
+    /* Where agents drove in the log, from frame 0 on. */                                             \
+    X(uint8_t, agent_log_valid, "u1", AGENT_LOG, 0, 1)                                                \
+    X(float, agent_log_x_m, "f4", AGENT_LOG, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)         \
+    X(float, agent_log_y_m, "f4", AGENT_LOG, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)         \
     X(uint8_t, road_kind, "u1", ROADS, DRV_ROAD_LANE, DRV_ROAD_DRIVEWAY) /* drv_road_kind */          \
     X(float, road_width_m, "f4", ROADS, 0, DRV_LANE_WIDTH_LIMIT_M) /* lane width; 0 unknown */        \
     X(float, road_speed_limit_mps, "f4", ROADS, 0, DRV_SPEED_LIMIT_MPS) /* 0 unknown */               \

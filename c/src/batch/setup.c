@@ -144,6 +144,19 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
     return DRV_OK;
 }
 
+/* Whether the scene has the parts from which the facts of reward terms come. */
+static drv_status check_parts(const drv_scene *scene, int32_t parts, char *message) {
+    if (parts & DRV_SCENE_AGENT_LOGS && scene->agent_log_frames == 0)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s was created with agent_log_frames 0; where a term of the reward is the distance "
+                        "to the log, it must be 1 to %d", scene->name, scene->frame_count);
+    if (parts & DRV_SCENE_ROUTES && scene->routes.count == 0)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s was created with has_routes 0; where a term of the reward is the progress along "
+                        "the route, it must be 1", scene->name);
+    return DRV_OK;
+}
+
 static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     drv_status status = check_counts(setup, message);
     if (status == DRV_OK) status = drv_batch_check_config(&setup->config, message);
@@ -151,6 +164,9 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
     if (status == DRV_OK) status = check_world_ids(setup, message);
     for (int32_t i = 0; status == DRV_OK && i < setup->scene_count; i++)
         status = check_scene(setup, setup->scenes[i], message);
+    const int32_t parts = drv_scene_parts_of(&setup->config);
+    for (int32_t i = 0; status == DRV_OK && i < setup->scene_count; i++)
+        status = check_parts(setup->scenes[i], parts, message);
     return status;
 }
 
@@ -177,6 +193,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .metrics = columns.metrics,
                        .lane_agents = columns.lane ? setup->agents_per_world : 0,
                        .comfort_agents = columns.comfort ? setup->agents_per_world : 0,
+                       .route_agents = columns.route ? setup->agents_per_world : 0,
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,

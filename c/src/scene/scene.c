@@ -218,7 +218,8 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .road_count = in->road_count,
                       .control_count = in->control_count,
                       .controlled_count = in->controlled_count,
-                      .phase_count = in->phase_count};
+                      .phase_count = in->phase_count,
+                      .agent_log_frames = in->agent_log_frames};
     drv_scene *scene = NULL;
     if (pieces) {
         int32_t edge_count = 0;
@@ -238,12 +239,13 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_programs(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
-        uint64_t path_bytes, zone_bytes;
-        if (drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes) &&
+        uint64_t path_bytes, zone_bytes, route_bytes = 0;
+        if ((!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&
+            drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes) &&
             drv_zones_create(&scene->paths, scene->width_m + drv_scene_rule_first(scene), arena, &scene->zones,
                              &zone_bytes)) {
             fill_rule_based(scene);
-            scene->bytes += path_bytes + zone_bytes;
+            scene->bytes += path_bytes + zone_bytes + route_bytes;
         } else {
             drv_scene_release(scene);
             scene = NULL;
@@ -272,6 +274,7 @@ void drv_scene_release(drv_scene *scene) {
     if (!scene || atomic_fetch_sub(&scene->references, 1) != 1) return;
     drv_memory_release(scene->paths.point_start); /* the starts of the blocks */
     drv_memory_release(scene->zones.next);
+    drv_memory_release(scene->routes.point_start);
     drv_memory_release(scene);
 }
 

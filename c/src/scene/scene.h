@@ -7,6 +7,7 @@
 
 #include "drive.h"
 #include "math/grid.h"
+#include "scene/agent_routes.h"
 #include "scene/crossings.h"
 #include "scene/lanes.h"
 #include "scene/paths.h"
@@ -54,6 +55,7 @@ struct drv_scene {
     int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, candidate_count, frame_count;
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
+    int32_t agent_log_frames;
     float largest_radius_m; /* of a vehicle */
     float control_reach_m; /* half the longest stop line */
 
@@ -69,6 +71,7 @@ struct drv_scene {
     int32_t *segment_road; /* segments.count: the road of each */
     drv_segments edges;    /* those of road edges */
     drv_lanes lanes;       /* without arrays where the scene was created without a lane graph */
+    drv_agent_routes routes; /* empty where the scene was created without; in a block of their own */
     drv_paths paths;       /* of the rule-based vehicles; in a block of their own */
     drv_zones zones;       /* where these cross; in a block of their own */
 

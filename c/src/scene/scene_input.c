@@ -44,6 +44,7 @@ typedef struct elements {
 #define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
 #define ELEMENTS_CANDIDATES(in) {"candidate goal", DRV_COUNT_CANDIDATES(in), 0, 0, NULL}
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
+#define ELEMENTS_AGENT_LOG(in) {"agent log entry", DRV_COUNT_AGENT_LOG(in), 0, 0, (in)->agent_log_valid}
 #define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
 #define ELEMENTS_POINT_STARTS(in) {"entry", DRV_COUNT_POINT_STARTS(in), 0, 0, NULL}
 #define ELEMENTS_LINK_STARTS(in) {"entry", DRV_COUNT_LINK_STARTS(in), 0, 0, NULL}
@@ -141,6 +142,8 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
                 (int64_t)in->vehicle_count - in->num_agents - in->log_replay_count);
     check_count(&check, "candidate_count", in->candidate_count, 0, DRV_CANDIDATE_LIMIT);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
+    check_count(&check, "agent_log_frames", in->agent_log_frames, 0, in->frame_count);
+    check_count(&check, "has_routes", in->has_routes, 0, in->lane_start != NULL);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
     check_count(&check, "point_count", in->point_count, 0, DRV_POINT_LIMIT);

@@ -11,6 +11,7 @@
 #define DRV_COUNT_CANDIDATES(of) ((int64_t)(of)->candidate_count)
 #define DRV_LOG_COLUMNS(of) ((of)->log_replay_count + (of)->rule_based_count)
 #define DRV_COUNT_LOG(of) ((int64_t)(of)->frame_count * DRV_LOG_COLUMNS(of))
+#define DRV_COUNT_AGENT_LOG(of) ((int64_t)(of)->agent_log_frames * (of)->num_agents)
 #define DRV_COUNT_ROADS(of) ((int64_t)(of)->road_count)
 #define DRV_COUNT_POINT_STARTS(of) ((int64_t)(of)->road_count + 1)
 #define DRV_COUNT_POINTS(of) ((int64_t)(of)->point_count)

@@ -18,10 +18,10 @@ static bool is_weighted(const drv_weights *weights, int32_t term) {
     return weights->weight[term] != 0.0f || drv_weight_has_range(weights, term);
 }
 
-/* Whether anything uses the facts of the terms of one kind. */
+/* Whether terms use the facts of one kind. */
 static bool uses(const drv_config *config, int32_t kind) {
     const drv_weights weights = drv_weights_of(config);
-    bool used = config->reward_terms || config->detailed_metrics;
+    bool used = config->reward_terms;
 #define X(symbol, name, weight, when, shown) \
     used = used || ((int32_t)(shown) == kind && is_weighted(&weights, DRV_TERM_##symbol));
     DRV_REWARD_TERMS(X)
@@ -31,9 +31,11 @@ static bool uses(const drv_config *config, int32_t kind) {
 
 drv_columns drv_columns_of(const drv_config *config) {
     const drv_weights weights = drv_weights_of(config);
-    drv_columns columns = {.lane = uses(config, WEIGHTED_LANE),
-                           .comfort = uses(config, WEIGHTED_COMFORT),
-                           .proximity = uses(config, WEIGHTED_PROXIMITY)};
+    drv_columns columns = {.lane = config->detailed_metrics || uses(config, WEIGHTED_LANE),
+                           .comfort = config->detailed_metrics || uses(config, WEIGHTED_COMFORT),
+                           .proximity = config->detailed_metrics || uses(config, WEIGHTED_PROXIMITY),
+                           .log = uses(config, WEIGHTED_LOG),
+                           .route = uses(config, WEIGHTED_ROUTE)};
 #define X(symbol, name, weight, when, shown) \
     if (shown == ALWAYS || is_weighted(&weights, DRV_TERM_##symbol)) columns.term[columns.terms++] = DRV_TERM_##symbol;
     DRV_REWARD_TERMS(X)
@@ -43,6 +45,11 @@ drv_columns drv_columns_of(const drv_config *config) {
     DRV_METRICS(X)
 #undef X
     return columns;
+}
+
+int32_t drv_scene_parts_of(const drv_config *config) {
+    const drv_columns columns = drv_columns_of(config);
+    return (columns.log ? DRV_SCENE_AGENT_LOGS : 0) | (columns.route ? DRV_SCENE_ROUTES : 0);
 }
 
 int32_t drv_term_names(const char **out, int32_t capacity) {

@@ -12,6 +12,8 @@ enum {
     WEIGHTED_LANE,
     WEIGHTED_COMFORT,
     WEIGHTED_PROXIMITY,
+    WEIGHTED_LOG,
+    WEIGHTED_ROUTE,
     ALWAYS,
     /* Terms that every batch has. */
 #define X(symbol, name, weight, when, shown) +(shown == ALWAYS)
@@ -27,6 +29,7 @@ typedef struct drv_columns {
     int32_t terms, term[DRV_TERM_COUNT]; /* those whose sums a world keeps, as drv_term */
     int32_t metrics;                     /* the metrics of a trial; the last are the sums of the terms */
     bool lane, comfort, proximity;       /* the facts that terms or metrics use */
+    bool log, route;                     /* those that terms use */
 } drv_columns;
 
 drv_columns drv_columns_of(const drv_config *config);

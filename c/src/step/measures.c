@@ -1,14 +1,17 @@
 /* Which continuous quantities does a step have? Metres driven, and the decrease of the distance to the goal, from the
- * poses before and after the step; and how accelerations change, where a term or metric uses it. */
+ * poses before and after the step; and, where a term or metric uses them, how accelerations change and how far an agent
+ * came along its route. */
 #include <math.h>
 
 #include "step/phases.h"
+#include "step/route_progress.h"
 
 void drv_measures_begin(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++)
         world->distance_m[agent] = world->progress_m[agent] = 0.0f;
     for (int32_t agent = 0; agent < world->sizes.comfort_agents; agent++)
         world->lateral_mps2[agent] = world->jerk_mps3[agent] = world->previous_acceleration_mps2[agent] = 0.0f;
+    drv_route_progress_begin(world);
 }
 
 /* Writes by how much the distance of each point to its goal decreased as it moved from `from` to `to`. A loop without a
@@ -49,4 +52,5 @@ void drv_measures_take(drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t agent = 0; agent < world->sizes.comfort_agents; agent++)
         if (world->status[agent] == DRV_DRIVING) take_comfort(world, agent);
+    drv_route_progress_take(world);
 }

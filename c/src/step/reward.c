@@ -16,6 +16,17 @@ static int32_t exceeded_limits(const drv_world *world, int32_t agent) {
            (fabsf(world->lateral_mps2[agent]) > comfortable_mps2) + (world->jerk_mps3[agent] > comfortable_mps3);
 }
 
+/* The distance of an agent from where its log has it at the end of the step; 0 where the log is not valid. */
+static float distance_to_log_m(const drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    const int32_t frame = *world->clock_steps; /* trial_judge has counted the step */
+    if (frame >= scene->agent_log_frames) return 0.0f;
+    const int64_t at = (int64_t)frame * scene->num_agents + agent;
+    if (!scene->agent_log_valid[at]) return 0.0f;
+    const float dx = world->x_m[agent] - scene->agent_log_x_m[at], dy = world->y_m[agent] - scene->agent_log_y_m[at];
+    return sqrtf(dx * dx + dy * dy);
+}
+
 /* Whether traffic lights and signs have an effect. */
 static bool has_controls(const drv_world *world) { return world->sizes.control_agents > 0; }
 
@@ -33,6 +44,8 @@ static float optional_fact(const drv_world *world, int32_t agent, drv_term term)
         case DRV_TERM_DISCOMFORT: return (float)exceeded_limits(world, agent) * dt_s;
         case DRV_TERM_TIME_TO_COLLISION:
             return (1.0f - world->time_to_collision_s[agent] / drv_collision_horizon_s) * dt_s;
+        case DRV_TERM_DISTANCE_TO_LOG: return distance_to_log_m(world, agent) * dt_s;
+        case DRV_TERM_ROUTE_PROGRESS: return world->route_progress_m[agent];
         case DRV_TERM_RED_LIGHT: return has_controls(world) ? world->red_light_onset[agent] : 0.0f;
         case DRV_TERM_STOP_SIGN: return has_controls(world) ? world->stop_sign_onset[agent] : 0.0f;
         default: return 0.0f;

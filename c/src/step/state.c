@@ -17,6 +17,7 @@
 #define DRV_CONTROL_AGENTS sizes.control_agents
 #define DRV_LANE_AGENTS sizes.lane_agents
 #define DRV_COMFORT_AGENTS sizes.comfort_agents
+#define DRV_ROUTE_AGENTS sizes.route_agents
 #define DRV_PROXIMITY_AGENTS sizes.proximity_agents
 #define DRV_DETAILED_AGENTS sizes.detailed_agents
 #define DRV_DRAWN_WEIGHTS (sizes.agents * sizes.has_weights * DRV_TERM_COUNT)

@@ -95,6 +95,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", jerk_mps3, DRV_COMFORT_AGENTS, "m/s3", "trial_restart, measures_take")                            \
     X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, that jerk_mps3 counts from",               \
       "trial_restart, measures_take")                                                                                \
+    /* agents: the route of each; no entries where nothing uses it */                                                \
+    X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal", "trial_restart, measures_take")       \
+    X(float, "f4", route_progress_m, DRV_ROUTE_AGENTS, "m along it in the step, 0 once the goal was reached",        \
+      "trial_restart, measures_take")                                                                                \
     /* agents: proximity; no entries where nothing uses it */                                                        \
     X(float, "f4", time_to_collision_s, DRV_PROXIMITY_AGENTS, "s, at most the horizon",                              \
       "trial_restart, proximity_measure")                                                                            \
@@ -159,7 +163,7 @@ typedef struct drv_sizes {
     int32_t agents, vehicles, contact_words, max_trials, record_capacity;
     int32_t terms, metrics; /* of drv_columns */
     /* agents, or 0 where nothing uses facts of the kind */
-    int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents;
+    int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents, route_agents;
     int32_t has_weights;      /* 1: reward terms have ranges */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */

@@ -32,6 +32,7 @@
 #include "step/reward.c"
 #include "step/roads.c"
 #include "step/right_of_way.c"
+#include "step/route_progress.c"
 #include "step/rule_based.c"
 #include "step/sensors.c"
 #include "step/traffic_controls.c"

@@ -1,0 +1,86 @@
+/* How far is each agent along its route? At the nearest point of the route that it can have reached in the step, so that
+ * a route that crosses or meets itself does not confuse its parts. */
+#include "step/route_progress.h"
+
+#include <math.h>
+
+#include "math/geometry.h"
+#include "step/phases.h"
+
+/* Farther from its route than this, an agent makes no progress: as far as a goal may be from the lanes of its route. */
+static const float route_reach_m = 15.0f;
+
+/* An agent is looked for within twice its path and this length, before and after its last place on the route: it may
+ * cut a bend, and a place may jump where it is equally far from two. */
+static const float search_ratio = 2.0f, search_m = 5.0f;
+
+/* The route of an agent to its goal, one of those that the scene has for it. */
+static int32_t route_of(const drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    const int32_t goals = drv_goals_per_agent(scene->candidate_count);
+    int32_t goal = 0;
+    for (int32_t i = 0; i < scene->candidate_count; i++)
+        if (scene->candidate_x_m[i] == world->goal_x_m[agent] && scene->candidate_y_m[i] == world->goal_y_m[agent])
+            goal = i;
+    return agent * goals + goal;
+}
+
+void drv_route_progress_begin(drv_world *world) {
+    for (int32_t agent = 0; agent < world->sizes.route_agents; agent++)
+        world->route_m[agent] = world->route_progress_m[agent] = 0.0f;
+}
+
+/* A place on a route. */
+typedef struct route_place {
+    float along_m, distance2_m2; /* the squared distance of the agent */
+} route_place;
+
+/* The first segment of a route that ends at a length or beyond; the last one where none does. */
+static int32_t segment_at(const drv_agent_routes *routes, int32_t route, float along_m) {
+    int32_t low = routes->point_start[route], high = routes->point_start[route + 1] - 2;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (routes->arc_m[middle + 1] < along_m) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The place nearest to `at` among those from `low_m` to `high_m` along the route; the first of equally near ones, and
+ * infinitely far away on a route without points. */
+static route_place place_on(const drv_agent_routes *routes, int32_t route, drv_point at, float low_m, float high_m) {
+    route_place best = {low_m, INFINITY};
+    const int32_t last = routes->point_start[route + 1] - 1;
+    for (int32_t i = segment_at(routes, route, low_m); i < last && routes->arc_m[i] <= high_m; i++) {
+        const float side_x = routes->x_m[i + 1] - routes->x_m[i], side_y = routes->y_m[i + 1] - routes->y_m[i];
+        const float length_m = sqrtf(side_x * side_x + side_y * side_y);
+        const float along_x = side_x / length_m, along_y = side_y / length_m;
+        const float dx = at.x - routes->x_m[i], dy = at.y - routes->y_m[i];
+        const float first_m = drv_larger(low_m - routes->arc_m[i], 0.0f);
+        const float end_m = drv_smaller(high_m - routes->arc_m[i], length_m);
+        const float along_m = drv_clip(dx * along_x + dy * along_y, first_m, drv_larger(end_m, first_m));
+        const float off_x = dx - along_m * along_x, off_y = dy - along_m * along_y;
+        const float distance2_m2 = off_x * off_x + off_y * off_y;
+        if (distance2_m2 < best.distance2_m2) best = (route_place){routes->arc_m[i] + along_m, distance2_m2};
+    }
+    return best;
+}
+
+static void take(drv_world *world, int32_t agent) {
+    const drv_point at = {world->x_m[agent], world->y_m[agent]};
+    const float dx = at.x - world->previous_x_m[agent], dy = at.y - world->previous_y_m[agent];
+    const float before_m = world->route_m[agent], search = search_ratio * sqrtf(dx * dx + dy * dy) + search_m;
+    const route_place place =
+        place_on(&world->scene->routes, route_of(world, agent), at, before_m - search, before_m + search);
+    const bool near = place.distance2_m2 <= route_reach_m * route_reach_m;
+    world->route_progress_m[agent] = near ? place.along_m - before_m : 0.0f;
+    world->route_m[agent] = drv_larger(place.along_m, 0.0f);
+}
+
+void drv_route_progress_take(drv_world *world) {
+    for (int32_t agent = 0; agent < world->sizes.route_agents; agent++) {
+        world->route_progress_m[agent] = 0.0f;
+        /* had_goal is of earlier steps, as in drv_measures_take */
+        if (world->status[agent] == DRV_DRIVING && !world->had_goal[agent]) take(world, agent);
+    }
+}

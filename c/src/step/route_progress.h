@@ -1,0 +1,14 @@
+/* How far is each agent along its route? Valid after drv_measures_take, where a term uses it. */
+#ifndef DRV_ROUTE_PROGRESS_H
+#define DRV_ROUTE_PROGRESS_H
+
+#include "platform/isa.h"
+#include "step/state.h"
+
+/* Puts every agent at the beginning of the route to its goal. */
+DRV_STEP_API void drv_route_progress_begin(drv_world *world);
+
+/* Measures how far each driving agent came along its route in the step. */
+DRV_STEP_API void drv_route_progress_take(drv_world *world);
+
+#endif
