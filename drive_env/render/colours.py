@@ -21,6 +21,15 @@ STATE_COLOURS: tuple[Colour, ...] = (
     (143, 149, 157), (88, 66, 210))
 """RGB by state."""
 
+# ---- traffic lights and signs ----
+
+LIGHT_COLOURS: tuple[Colour, ...] = ((120, 126, 134), (196, 0, 40), (255, 190, 0), (0, 200, 83))
+"""RGB of stop lines by what the light shows, `LIGHT_STATES`; grey where it is off or unknown."""
+STOP_SIGN: Colour = (178, 34, 34)
+YIELD_SIGN: Colour = (255, 255, 255)
+SIGN_LINE: Colour = (96, 28, 40)
+"""The stop line and the outline of a sign."""
+
 # ---- the ground ----
 
 LAND: Colour = (243, 244, 242)
@@ -29,7 +38,6 @@ LANE: Colour = (203, 207, 212)
 LINE: Colour = (255, 255, 255)
 EDGE: Colour = (110, 116, 124)
 CROSSWALK: Colour = (236, 238, 241)
-STOP_SIGN: Colour = (178, 34, 34)
 SPEED_BUMP: Colour = (190, 178, 140)
 DRIVEWAY: Colour = (196, 200, 205)
 

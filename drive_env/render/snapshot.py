@@ -29,6 +29,7 @@ class Snapshot:
         goal_m: (agents, 2).
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
+        light_state: (controls,) uint8, what the traffic lights of the scene show.
     """
 
     roles: Roles
@@ -48,6 +49,7 @@ class Snapshot:
     had_goal: np.ndarray
     had_collision: np.ndarray
     had_offroad: np.ndarray
+    light_state: np.ndarray
 
     @property
     def agent_state(self) -> np.ndarray:
@@ -81,4 +83,5 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
-        had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1])
+        had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
+        light_state=batch.light_states(world))

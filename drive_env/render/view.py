@@ -14,6 +14,7 @@ from ..sub_batch import check_is_whole
 from . import colours
 from .camera import Camera, fitted
 from .canvas import Canvas
+from .controls import draw_controls
 from .ground import Ground
 from .observation import decode_observation
 from .overlay import draw_ego_text, draw_observed_goal, draw_observed_roads, draw_observed_vehicles
@@ -113,6 +114,7 @@ class SceneView:
     # ---- the two views ----
 
     def _draw_scene(self, canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
+        draw_controls(canvas, camera, snapshot)
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, snapshot)
@@ -131,6 +133,7 @@ class SceneView:
         observation = decode_observation(self.batch.float_observations(index), self._layout)
         ground.draw(canvas, camera, smooth=False)
         draw_observed_roads(canvas, camera, observation, self._followed_pose)
+        draw_controls(canvas, camera, snapshot)
         self._draw_vehicles(canvas, camera, snapshot)
         draw_observed_vehicles(canvas, camera, observation, self._followed_pose, self._sizes.text)
         draw_observed_goal(canvas, camera, observation, self._followed_pose, self.batch.config.goal_radius_m)

@@ -12,7 +12,7 @@ from ..action_space import action_dimensions
 from ..batch import OUTCOMES, REWARD_TERMS
 from ..config import varied_parameters
 from ..fields import flat_values
-from ..scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
 from .trials import FLAGS, RecordedTrials, Trial, own_features
 
 CENTIMETRE = 0.01
@@ -97,7 +97,7 @@ class _Store:
 
 
 def _put_scene(store, name, roles):
-    roads, objects = roles.scene.roads, roles.scene.objects
+    roads, objects, controls = roles.scene.roads, roles.scene.objects, roles.scene.traffic_controls
     # Exact, so that the page selects the same k nearest segments as the core.
     for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
@@ -106,6 +106,8 @@ def _put_scene(store, name, roles):
     store.put(f"{name}length_m", objects.length_m[roles.objects], EXACT)
     store.put(f"{name}width_m", objects.width_m[roles.objects], EXACT)
     store.put(f"{name}kind", objects.kind[roles.objects])
+    store.put(f"{name}control_kind", controls.kind)
+    store.put(f"{name}control_line_m", controls.line_m.T, CENTIMETRE, 0)
 
 
 def _put_trial(store, name, trial):
@@ -122,6 +124,7 @@ def _put_trial(store, name, trial):
     store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
     store.put(f"{name}outcome", trial.outcome.T)
+    store.put(f"{name}light_state", trial.light_state.T)
     store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
     store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SECOND_ORDER)
 
@@ -144,6 +147,7 @@ def _header(recording: RecordedTrials) -> dict:
         "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],
         "events": recording.events, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
+        "control_kinds": CONTROL_KINDS, "light_states": LIGHT_STATES,
         "own": [_feature(feature) for feature in own],
         "slots": [_feature(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(roles) for roles in recording.roles],

@@ -10,8 +10,8 @@ from importlib import resources
 from .packing import pack_recording
 from .trials import RecordedTrials
 
-SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "observation",
-           "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
+SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "lights",
+           "observation", "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
 """The page's JavaScript files, in the order of their concatenation."""
 
 PLACEHOLDER = re.compile(r"<!-- (title|style|script|recording) -->")

@@ -30,6 +30,7 @@ class Frame(NamedTuple):
     flags: np.ndarray
     outcome: np.ndarray
     own: np.ndarray
+    light_state: np.ndarray
 
 
 class _OpenTrial:
@@ -136,7 +137,8 @@ class Recorder:
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
-            outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own])
+            outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
+            light_state=batch.light_states(self.world))
 
 
 def _continuous(actions, config):

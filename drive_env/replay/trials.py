@@ -38,6 +38,7 @@ class Trial:
             `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
+        light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
     """
 
     episode: int
@@ -58,6 +59,7 @@ class Trial:
     flags: dict[str, np.ndarray]
     outcome: np.ndarray
     own: np.ndarray
+    light_state: np.ndarray
 
     @property
     def frame_count(self) -> int:

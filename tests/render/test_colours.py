@@ -43,3 +43,9 @@ def test_no_two_states_look_alike(eye):
     found = {name: lab(colour, eye) for name, colour in SHOWN.items()}
     distances = {(a, b): np.linalg.norm(found[a] - found[b]) for a, b in combinations(SHOWN, 2)}
     assert {pair: round(distance) for pair, distance in distances.items() if distance < LEAST_DISTANCE} == {}
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_no_two_states_of_a_light_look_alike(eye):
+    shown = [lab(colour, eye) for colour in (*colours.LIGHT_COLOURS, colours.ASPHALT)]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(shown, 2)) > LEAST_DISTANCE

@@ -1,5 +1,6 @@
 """Does the page show any recording, at any address and size, in any theme, and in an old browser?"""
 
+import numpy as np
 import pytest
 from opened_page import DESKTOP, PHONE, Opened
 
@@ -50,6 +51,41 @@ def test_it_shows(chromium, tmp_path, make):
     page.rest()
     assert page.text("#panel h2") == "Outcomes"
     assert page.console() == []
+
+
+def test_stop_lines_have_the_colour_of_their_light(chromium, tmp_path):
+    scene = generate_scene("intersection", seed=3, agents=2, lights=True)
+    config = DriveConfig(traffic_controls=True, trial_steps=60, on_collision="ignore", on_offroad="ignore")
+    with Batch(scene, config=config) as batch:
+        recorder = Recorder(batch)
+        batch.reset()
+        recorder.capture()
+        shown = [batch.light_states().tolist()]
+        while not batch.trial_ended[0]:
+            batch.step(np.full(batch.num_agents, 6))  # full braking
+            recorder.capture()
+            shown.append(batch.light_states().tolist())
+        recorder.recording().save_html(tmp_path / "page.html")
+    page, seen = Opened(chromium, tmp_path / "page.html"), set()
+    page.open(DESKTOP)
+    assert page.text(".controls") == "Stop lines: off red yellow green"
+    middles_m = scene.traffic_controls.line_m.reshape(-1, 2, 2).mean(axis=1).tolist()
+    for step in (0, 20, 40, 60):
+        page.run("replay.goTo(arguments[0])", step)
+        page.rest()
+        for (x_m, y_m), state in zip(middles_m, shown[step], strict=True):
+            drawn, wanted = page.run("""
+                const pane = replay.page.panes[0], [x, y, state] = arguments;
+                const [right, down] = pane.camera().toScreen(x, y, pane.size).map(Math.round);
+                const copy = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+                copy.drawImage(pane.canvas, -right, -down);
+                const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
+                const hex = "#" + [red, green, blue].map((one) => one.toString(16).padStart(2, "0")).join("");
+                const style = getComputedStyle(document.documentElement);
+                return [hex, style.getPropertyValue(`--light-${state}`).trim()];""", x_m, y_m, state)
+            assert drawn == wanted
+            seen.add(state)
+    assert len(seen) >= 2 and page.console() == []
 
 
 def test_an_address_opens_its_trial_step_and_agent(page):

@@ -117,6 +117,20 @@ def test_the_map_and_the_goals_are_exact(played):
         assert (trial.goal_m == objects.goal_m[roles.objects[: roles.num_agents]]).all()
 
 
+def test_stop_lines_and_what_lights_show_are_recorded():
+    scene = generate_scene("intersection", seed=3, agents=2, lights=True)
+    config, shown = DriveConfig(traffic_controls=True, trial_steps=60, max_trials=2, **IGNORE_ALL), []
+    with Batch(scene, config=config) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, RandomDriver(batch, 0), 2, lambda: shown.append(batch.light_states()))
+        page = Page(recorder.recording().html())
+    controls = scene.traffic_controls
+    assert (page.array("scene0/control_kind")[0] == controls.kind).all()
+    assert np.abs(page.frames("scene0/control_line_m") - controls.line_m).max() <= 0.00501
+    stored = np.concatenate([page.frames(f"trial{number}/light_state") for number in range(2)])
+    assert (stored == shown).all() and len(np.unique(stored)) == 3
+
+
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
 def test_actions_are_shares_of_throttle_and_steering(action_type):
     config = DriveConfig(action_type=action_type, trial_steps=20, **IGNORE_ALL)

@@ -25,7 +25,8 @@ class OverviewPanel {
       element("th", {scope: "row"}, markOf(state), ` ${STATE_NAMES[state]}`),
       ...counts.map((count) => element("td", {}, String(count[state])))));
     return element("div", {class: "wide"},
-      table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}), ...this.nonAgents());
+      table("At the end of each trial", ["", ...this.columns()], rows, {class: "counts"}), ...this.nonAgents(),
+      ...controlsLegend());
   }
 
   /* The legend of vehicles without an agent; empty if the scenes have none. */

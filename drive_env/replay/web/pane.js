@@ -71,6 +71,7 @@ class Pane {
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
     const other = isComparing() ? trials[view.trials[1 - this.index]] : null;
+    drawControls(brush, trial, step);
     if (view.agent >= 0) drawSelectedBelow(brush, trial, other, step);
     drawTraffic(brush, trial, step);
     if (view.agent >= 0) drawSelectedAbove(brush, trial, step);

@@ -23,6 +23,7 @@ function makeScene(recording, number) {
     roadX: read("road_x_m"), roadY: read("road_y_m"), roadStart: read("road_start"), roadKind: read("road_kind"),
     roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
     length: read("length_m"), width: read("width_m"), kind: read("kind"),
+    controlKind: read("control_kind"), controlLine: read("control_line_m"),
   };
 }
 
@@ -34,7 +35,7 @@ function makeTrial(recording, scenes, number) {
     goal: read("goal_m"), weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
-    actions: read("actions"), own: once(() => read("own")),
+    lights: read("light_state"), actions: read("actions"), own: once(() => read("own")),
   };
   trial.ends = agentEnds(trial);
   trial.events = listEvents(recording, trial);
