@@ -268,7 +268,7 @@ class DriveConfig(Checked):
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(
         False, "", "whether traffic lights and stop signs have an effect: red lights and stop signs that an agent does "
-        "not obey are events, have metrics and exclude a score", switch())
+        "not obey are events, have metrics and exclude a score; rule-based vehicles obey lights and signs", switch())
     on_red_light: str = setting(
         "ignore", "", "what happens, with `traffic_controls`, to an agent that crosses a stop line at red",
         choice(*EVENT_RESPONSES))

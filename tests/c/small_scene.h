@@ -14,7 +14,7 @@ enum {
     SMALL_FRAMES = 6,
     SMALL_ROADS = 4,
     SMALL_POINTS = 8,
-    SMALL_CONTROLS = 2,
+    SMALL_CONTROLS = 3,
     SMALL_PHASES = 3
 };
 
@@ -54,7 +54,7 @@ static inline drv_config small_config(void) {
 
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
  * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point.
- * Ahead of agent 0 a light with a program, and behind it a stop sign. */
+ * Ahead of agent 0 a light with a program, and behind it two stop signs. */
 static inline void make_small(small_scene *scene) {
     /* vehicles: starts and goals */
     memset(scene, 0, sizeof *scene);
@@ -88,19 +88,21 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->road_kind, road_kind, sizeof road_kind);
     memcpy(scene->point_x_m, point_x_m, sizeof point_x_m);
     memcpy(scene->point_y_m, point_y_m, sizeof point_y_m);
-    const float line_m[4 * SMALL_CONTROLS] = {30, 2, 30, -2, 33, 2, 33, -2};
+    const float line_m[4 * SMALL_CONTROLS] = {30, 2, 30, -2, 33, 2, 33, -2, 90, 2, 90, -2};
     const float phase_s[SMALL_PHASES] = {0.27f, 0.27f, 0.46f};
     const uint8_t phase_state[SMALL_PHASES] = {DRV_LIGHT_GREEN, DRV_LIGHT_YELLOW, DRV_LIGHT_RED};
     memcpy(scene->control_line_m, line_m, sizeof line_m);
     memcpy(scene->control_phase_s, phase_s, sizeof phase_s);
     memcpy(scene->control_phase_state, phase_state, sizeof phase_state);
     scene->control_kind[0] = DRV_TRAFFIC_LIGHT;
-    scene->control_kind[1] = DRV_STOP_SIGN;
-    scene->control_start[1] = scene->control_start[2] = 1;
-    scene->control_phase_start[1] = scene->control_phase_start[2] = SMALL_PHASES;
+    scene->control_kind[1] = scene->control_kind[2] = DRV_STOP_SIGN;
+    for (int32_t i = 1; i <= SMALL_CONTROLS; i++) {
+        scene->control_start[i] = 1;
+        scene->control_phase_start[i] = SMALL_PHASES;
+    }
     scene->control_offset_s[0] = 1.2f;
     scene->control_junction[0] = 0;
-    scene->control_junction[1] = -1;
+    scene->control_junction[1] = scene->control_junction[2] = -1;
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
     /* the input that refers to them */

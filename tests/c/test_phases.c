@@ -51,7 +51,7 @@ static const int32_t lane_start[SMALL_ROADS + 1] = {0};
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
- * vehicles that follow crossing logs by rules. */
+ * vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
 static drv_scene *make_scene(int32_t variant) {
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;
@@ -81,6 +81,8 @@ static drv_scene *make_scene(int32_t variant) {
     small.control_line_m[0] = small.control_line_m[2] = 13.0f;
     small.control_line_m[4] = small.control_line_m[6] = variant > 0 ? 4.0f : 13.0f;
     if (variant > 0) {
+        const float before_start_m[4] = {63.0f, 2.0f, 63.0f, -2.0f};
+        memcpy(small.control_line_m + 8, before_start_m, sizeof before_start_m);
         small.vx_mps[0] = -1.0f; /* against the lane */
         small.goal_x_m[0] = 9.0f;
         small.goal_y_m[0] = 0.5f;

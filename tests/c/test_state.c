@@ -19,6 +19,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
+    if (strcmp(name, "sign_steps") == 0) return sizes->controlled_vehicles > 0;
     if (strncmp(name, "light_", 6) == 0) return sizes->traffic_controls > 0;
     if (strstr(name, "red_light") || strstr(name, "stop_sign") || strcmp(name, "stopped_at_sign") == 0)
         return sizes->control_agents > 0;
@@ -39,7 +40,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
         {.agents = 200, .vehicles = 1008, .contact_words = 16, .max_trials = 100, .record_capacity = 5, .terms = 6,
          .metrics = 17, .rule_based = 300,
          .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200, .detailed_agents = 200,
-         .traffic_controls = 40, .control_agents = 200}};
+         .traffic_controls = 40, .control_agents = 200, .controlled_vehicles = 300}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);

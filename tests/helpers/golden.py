@@ -107,6 +107,7 @@ ROLLOUTS = {
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
+    "town/obeyed": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "traffic_controls": True},
     "town/lights": {**TWO_TRIALS, "traffic_controls": True, "on_red_light": "stop", "action_type": "continuous"},
     # Sensors with errors.
     "town/sensors": {**TWO_TRIALS, "action_type": "continuous", "sensors": {
@@ -125,7 +126,7 @@ ROLLOUTS = {
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 
 PARAMETERS = {name: {"lights": True} for name in (
-    "town/lights", "intersection/lights", "town/observed_lights", "intersection/indexed_lights")}
+    "town/obeyed", "town/lights", "intersection/lights", "town/observed_lights", "intersection/indexed_lights")}
 """Name of a rollout to the parameters of its generated scenes."""
 
 WORLD_IDS = (0, 1, 2, 3)

@@ -39,6 +39,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(on_map.y_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(near, batch->sizes.rule_based > 0 ? batch->sizes.vehicles * (int64_t)sizeof(int32_t) : 0);
     CUT(claims, batch->sizes.rule_based * DRV_CLAIMS * (int64_t)sizeof(drv_claim));
+    CUT(stop_m, batch->sizes.controlled_vehicles * (int64_t)sizeof(float));
     CUT(chosen, batch->sizes.agents);
     CUT(sub_cell, batch->sizes.agents * (int64_t)sizeof(int32_t));
 #undef CUT

@@ -200,6 +200,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,
+                       .controlled_vehicles = setup->config.traffic_controls ? rule_based : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};

@@ -11,6 +11,7 @@
 #include "scene/crossings.h"
 #include "scene/lanes.h"
 #include "scene/paths.h"
+#include "scene/stop_lines.h"
 
 enum {
     DRV_SCENE_NAME_BYTES = 96,
@@ -74,6 +75,7 @@ struct drv_scene {
     drv_agent_routes routes; /* empty where the scene was created without; in a block of their own */
     drv_paths paths;       /* of the rule-based vehicles; in a block of their own */
     drv_zones zones;       /* where these cross; in a block of their own */
+    drv_stop_lines stop_lines; /* that they cross; in a block of their own */
 
     uint64_t bytes;
 };

@@ -3,15 +3,35 @@
 
 #include "math/geometry.h"
 #include "math/vector.h"
+#include "step/stopping.h"
 
 /* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
 static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
+/* Where signs have an effect it is also near if it arrives within this time: vehicles at a sign yield to it. */
+static const float yield_s = 4.0f;
+/* A vehicle that is slower stands. */
+static const float standing_speed_mps = 0.3f;
 /* Vehicles whose zones begin on one lane follow each other: the starts of these zones are at most this far apart across
  * and along the lane, and their directions at most 30 degrees. */
 static const float same_lane_lateral_m = 1.5f, same_lane_longitudinal_m = 15.0f, same_lane_cos = 0.866f;
 
 static float half_length_m(const drv_world *world, int32_t path) {
     return 0.5f * world->scene->length_m[drv_scene_rule_first(world->scene) + path];
+}
+
+float drv_zone_start_m(const drv_world *world, int32_t zone) {
+    return drv_has_stop_lines(world) ? world->scene->stop_lines.zone_start_m[zone] : world->scene->zones.enter_m[zone];
+}
+
+bool drv_zone_yields(const drv_world *world, int32_t zone) {
+    return drv_has_stop_lines(world) && world->scene->stop_lines.zone_yields[zone];
+}
+
+/* The priority of a vehicle on its way to a zone. One that stands may be held up by others than those at signs, which
+ * need not wait for it. */
+static int32_t priority_at(const drv_world *world, int32_t zone, float speed_mps) {
+    if (drv_zone_yields(world, zone)) return -1;
+    return speed_mps > standing_speed_mps;
 }
 
 /* The first zone of a path that does not end before `at_m`; -1 if there is none. */
@@ -31,18 +51,25 @@ int32_t drv_zone_ahead(const drv_world *world, int32_t path) {
     const drv_zones *zones = &world->scene->zones;
     const float front_m = world->path_m[path] + half_length_m(world, path);
     int32_t zone = zone_from(world, path, front_m);
-    if (zone >= 0 && zones->enter_m[zone] <= front_m)
+    if (zone >= 0 && drv_zone_start_m(world, zone) <= front_m)
         zone = zone + 1 < zones->count && zones->path[zone + 1] == path ? zone + 1 : -1;
     return zone;
 }
 
 float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone) {
-    return world->scene->zones.enter_m[zone] - world->path_m[path] - half_length_m(world, path);
+    return drv_zone_start_m(world, zone) - world->path_m[path] - half_length_m(world, path);
 }
 
-int32_t drv_claims_update(drv_world *world, drv_claim *claims) {
+/* Whether a vehicle is near the start of the zone ahead of it. */
+static bool is_near(const drv_world *world, float gap_m, float speed_mps) {
+    if (gap_m <= stopping_margin_m + speed_mps * speed_mps / (2.0f * stopping_mps2)) return true;
+    return drv_has_stop_lines(world) && gap_m <= yield_s * speed_mps;
+}
+
+int32_t drv_claims_update(drv_world *world, drv_scratch *scratch) {
     const drv_scene *scene = world->scene;
     const drv_zones *zones = &scene->zones;
+    drv_claim *claims = scratch->claims;
     int32_t count = 0;
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const int32_t vehicle = drv_scene_rule_first(scene) + path;
@@ -50,21 +77,24 @@ int32_t drv_claims_update(drv_world *world, drv_claim *claims) {
 
         /* the zones that it is in */
         const float half_m = half_length_m(world, path), front_m = world->path_m[path] + half_m;
-        const float rear_m = world->path_m[path] - half_m;
+        const float rear_m = world->path_m[path] - half_m, stop_m = drv_stop_m(world, scratch, path);
         const int32_t ahead = drv_zone_ahead(world, path);
         int32_t inside = zone_from(world, path, rear_m);
         for (; inside >= 0 && inside != ahead && zones->path[inside] == path;
              inside = inside + 1 < zones->count ? inside + 1 : -1)
-            claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]), -1};
+            claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]),
+                                          drv_smaller(stop_m, zones->leave_m[inside]), -1, 1};
 
         /* the zone that it is near */
         if (ahead < 0) continue;
-        const float speed_mps = world->speed_mps[vehicle];
-        const bool is_near =
-            zones->enter_m[ahead] - front_m <= stopping_margin_m + speed_mps * speed_mps / (2.0f * stopping_mps2);
-        if (world->arrival_step[path] < 0 && is_near) world->arrival_step[path] = *world->clock_steps;
-        if (world->arrival_step[path] >= 0)
-            claims[count++] = (drv_claim){path, ahead, zones->enter_m[ahead], world->arrival_step[path]};
+        const float speed_mps = world->speed_mps[vehicle], gap_m = drv_zone_start_m(world, ahead) - front_m;
+        int32_t *arrival_step = &world->arrival_step[path];
+        if (stop_m <= drv_zone_start_m(world, ahead)) *arrival_step = -1;
+        else if (*arrival_step < 0 && is_near(world, gap_m, speed_mps)) *arrival_step = *world->clock_steps;
+        if (*arrival_step >= 0)
+            claims[count++] =
+                (drv_claim){path, ahead, zones->enter_m[ahead], drv_smaller(stop_m, zones->leave_m[ahead]),
+                            *arrival_step, priority_at(world, ahead, speed_mps)};
     }
     return count;
 }
@@ -114,18 +144,27 @@ static bool blocks(const drv_world *world, const drv_claim *claim, int32_t path,
     const int32_t first = point_at(paths, path, zones->enter_m[zone]);
     const int32_t last = point_at(paths, path, zones->leave_m[zone]);
     const int32_t other_first = point_at(paths, claim->path, claim->from_m);
-    const int32_t other_last = point_at(paths, claim->path, zones->leave_m[claim->zone]);
+    const int32_t other_last = point_at(paths, claim->path, claim->to_m);
     if (on_one_lane(paths, first, point_at(paths, claim->path, zones->enter_m[claim->zone]))) return false;
     for (int32_t point = first; point <= last; point++)
         if (point_crosses(paths, point, other_first, other_last, distance_m)) return true;
     return false;
 }
 
+/* Whether the vehicle of a claim goes before another one, which is not inside a zone. */
+static bool goes_before(const drv_claim *claim, int32_t path, int32_t step, int32_t priority) {
+    if (claim->step < 0) return true;
+    if (claim->priority * priority < 0) return claim->priority > priority;
+    return claim->step < step || (claim->step == step && claim->path < path);
+}
+
 bool drv_has_to_wait(const drv_world *world, const drv_claim *claims, int32_t count, int32_t path, int32_t zone) {
     const int32_t step = world->arrival_step[path];
+    const float speed_mps = world->speed_mps[drv_scene_rule_first(world->scene) + path];
+    const int32_t priority = priority_at(world, zone, speed_mps);
     for (int32_t i = 0; i < count; i++) {
-        const bool earlier = claims[i].step < step || (claims[i].step == step && claims[i].path < path);
-        if (claims[i].path != path && earlier && blocks(world, &claims[i], path, zone)) return true;
+        if (claims[i].path == path || !goes_before(&claims[i], path, step, priority)) continue;
+        if (blocks(world, &claims[i], path, zone)) return true;
     }
     return false;
 }

@@ -6,6 +6,7 @@
 #include "step/idm.h"
 #include "step/on_map.h"
 #include "step/right_of_way.h"
+#include "step/stopping.h"
 #include "step/vehicle_box.h"
 
 /* Desired speed at which a path ends to stop there: a speed of 0 would divide by 0. */
@@ -103,6 +104,7 @@ typedef struct plan {
     float zone_gap_m;        /* to its start */
     float acceleration_mps2; /* the lowest yet */
     bool exit_is_free;       /* there is room for the vehicle behind the zone */
+    bool exit_is_blocked;    /* something stands there */
 } plan;
 
 /* Lowers the acceleration of a plan to what keeps a gap to something ahead. */
@@ -118,7 +120,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
     float room_m = 0.0f; /* from the front to where its rear would be behind the zone, and a gap ahead */
     if (own->zone >= 0)
-        room_m = own->zone_gap_m + world->scene->zones.leave_m[own->zone] - world->scene->zones.enter_m[own->zone] +
+        room_m = own->zone_gap_m + world->scene->zones.leave_m[own->zone] - drv_zone_start_m(world, own->zone) +
                  own->length_m + drv_idm_default.min_gap_m;
     const drv_corridor corridor =
         drv_corridor_of(world, own->path, drv_larger(drv_look_ahead_m(own->speed_mps), room_m + 0.5f * own->length_m));
@@ -131,7 +133,10 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
         if (drv_corridor_lead(world, &corridor, other, &lead)) {
             keep_gap(own, lead.gap_m, lead.speed_mps);
             const float stopping_m = lead.speed_mps * lead.speed_mps / (2.0f * drv_idm_default.braking_mps2);
-            if (lead.gap_m + stopping_m < room_m) own->exit_is_free = false;
+            if (lead.gap_m + stopping_m < room_m) {
+                own->exit_is_free = false;
+                own->exit_is_blocked |= fabsf(world->speed_mps[other]) < resting_mps;
+            }
         } else if ((other < rule_first || other >= rule_end) &&
                    drv_corridor_crossing(world, &corridor, other, &crossing) &&
                    yields_to(&crossing, own->speed_mps, own->length_m)) {
@@ -149,7 +154,9 @@ static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claim
     const float decides_m = decision_margin_m + own->speed_mps * own->speed_mps / (2.0f * drv_idm_default.braking_mps2);
     const bool is_full = !own->exit_is_free && can_stop && own->zone_gap_m <= decides_m;
     const bool is_held = is_full || (stands && own->acceleration_mps2 <= 0.0f);
-    if (is_held && stands) world->arrival_step[own->path] = *world->clock_steps;
+    /* at a sign it keeps its turn while others pass */
+    const bool loses_turn = drv_zone_yields(world, own->zone) ? own->exit_is_blocked : is_held;
+    if (loses_turn && stands) world->arrival_step[own->path] = *world->clock_steps;
     if (is_held || drv_has_to_wait(world, scratch->claims, claims, own->path, own->zone))
         keep_gap(own, own->zone_gap_m, 0.0f);
 }
@@ -165,6 +172,8 @@ static float planned_acceleration(drv_world *world, drv_scratch *scratch, surrou
     own.acceleration_mps2 = drv_idm_acceleration_mps2(drv_idm_default, speed_mps, own.desired_mps, INFINITY, 0.0f);
     react_to_vehicles(world, scratch, around, &own);
     if (own.zone >= 0) give_way(world, scratch, around.claims, &own);
+    const float stop_m = drv_stop_m(world, scratch, path);
+    if (stop_m < INFINITY) keep_gap(&own, stop_m - world->path_m[path] - 0.5f * own.length_m, 0.0f);
 
     /* the speed of the path where the step ends */
     const float allowed_mps = desired_speed(world, path, speed_mps * dt_s);
@@ -175,7 +184,8 @@ static float planned_acceleration(drv_world *world, drv_scratch *scratch, surrou
 void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     const int32_t first = drv_scene_rule_first(world->scene);
     drv_on_map_list(world, scratch);
-    const surroundings around = {drv_claims_update(world, scratch->claims), longest_forecast_m(world)};
+    drv_stopping_update(world, scratch);
+    const surroundings around = {drv_claims_update(world, scratch), longest_forecast_m(world)};
     for (int32_t path = 0; path < world->scene->rule_based_count; path++) {
         const int32_t vehicle = first + path;
         world->acceleration_mps2[vehicle] =
@@ -250,6 +260,7 @@ void drv_rule_based_begin(drv_world *world) {
         world->path_m[path] = 0.0f;
         world->arrival_step[path] = -1;
     }
+    for (int32_t path = 0; path < world->sizes.controlled_vehicles; path++) world->sign_steps[path] = 0;
     for (int32_t path = 0; path < paths->count; path++) {
         const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
         const bool has_path = drv_path_points(paths, path) > 0;

@@ -57,6 +57,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, traffic_plan")                                                                                 \
     X(int32_t, "i4", arrival_step, DRV_RULE_BASED, "step at which it came near the crossing ahead; -1 not near",    \
       "trial_restart, traffic_plan")                                                                                 \
+    X(int32_t, "i4", sign_steps, DRV_CONTROLLED_VEHICLES, "steps for which it has stood before a stop sign",          \
+      "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
@@ -168,6 +170,7 @@ typedef struct drv_sizes {
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */
     int32_t control_agents;   /* agents, or 0 likewise */
+    int32_t controlled_vehicles; /* rule-based ones, or 0 likewise */
     int32_t has_hidden;       /* 1: agents have hidden values */
     int32_t has_commanded;    /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;      /* the longest delay of an action */
@@ -217,7 +220,9 @@ typedef struct drv_on_map {
 typedef struct drv_claim {
     int32_t path, zone;
     float from_m; /* the part of the zone that matters begins here: what is behind the vehicle is free again */
+    float to_m;   /* and ends here: at a stop line at which the vehicle stops */
     int32_t step; /* when the vehicle came near; -1 if it is inside */
+    int32_t priority; /* 1 without a sign, -1 at a stop or yield sign, 0 without a sign but standing */
 } drv_claim;
 
 /* The most claims of a vehicle: a long one may be in several zones, and near one more. */
@@ -237,6 +242,7 @@ typedef struct drv_scratch {
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
     int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
     drv_claim *claims;      /* DRV_CLAIMS per rule-based vehicle */
+    float *stop_m;          /* of each path; valid after drv_stopping_update, none where lights have no effect */
     int32_t halted;         /* agents that the step stopped or removed; valid after drv_trial_judge */
     uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
     int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */

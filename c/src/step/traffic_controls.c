@@ -9,9 +9,7 @@
 #include "math/random.h"
 #include "math/vector.h"
 #include "step/phases.h"
-
-/* An agent stops for a sign if it is slower than this, this near to the stop line, before it crosses the line. */
-static const float stop_speed_mps = 0.2f, stop_zone_m = 3.0f;
+#include "step/stopping.h"
 
 /* ---- what lights show ---- */
 
@@ -90,7 +88,7 @@ static void meet_line(const drv_world *world, int32_t control, drv_point from, d
     }
     found->is_near = found->is_near ||
                      (kind == DRV_STOP_SIGN && after.beyond < 0.0f &&
-                      after.beyond * after.beyond <= stop_zone_m * stop_zone_m * length2 &&
+                      after.beyond * after.beyond <= drv_stop_zone_m * drv_stop_zone_m * length2 &&
                       after.from_left >= 0.0f && after.from_left <= length2);
 }
 
@@ -98,7 +96,7 @@ static approach approach_of(const drv_world *world, drv_point from, drv_point to
     const drv_scene *scene = world->scene;
     const float dx = to.x - from.x, dy = to.y - from.y;
     /* lines with their middle farther away are neither crossed nor near */
-    const float reach_m = scene->control_reach_m + stop_zone_m + sqrtf(dx * dx + dy * dy);
+    const float reach_m = scene->control_reach_m + drv_stop_zone_m + sqrtf(dx * dx + dy * dy);
     const drv_floats x_m = drv_splat(to.x), y_m = drv_splat(to.y);
     approach found = {false, false, false, false};
     for (int32_t first = 0; first < scene->control_count; first += DRV_WIDTH) {
@@ -122,7 +120,9 @@ static drv_point bumper_before(const drv_world *world, int32_t agent) {
                         drv_direction(world->previous_heading_rad[agent]), 0.5f * world->scene->length_m[agent]);
 }
 
-static bool is_slow(const drv_world *world, int32_t agent) { return fabsf(world->speed_mps[agent]) < stop_speed_mps; }
+static bool is_slow(const drv_world *world, int32_t agent) {
+    return fabsf(world->speed_mps[agent]) < drv_stop_speed_mps;
+}
 
 void drv_traffic_controls_detect(drv_world *world) {
     if (world->sizes.control_agents == 0) return;

@@ -36,6 +36,7 @@
 #include "step/rule_based.c"
 #include "step/sensors.c"
 #include "step/traffic_controls.c"
+#include "step/stopping.c"
 #include "step/sweep.c"
 #include "step/traffic.c"
 #include "step/trial.c"

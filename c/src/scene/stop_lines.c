@@ -1,0 +1,141 @@
+/* Which stop lines do the paths of the rule-based vehicles of a scene cross, and where? */
+#include "scene/stop_lines.h"
+
+#include <math.h>
+
+/* A path follows a lane if one of its points, 2 m apart, is this near to one of the lane; less than a lane width. */
+static const float lane_distance_m = 2.0f;
+/* The stop line of a zone is at most this far before its start, or within it: a zone begins up to two points before the
+ * place where vehicles may touch. */
+static const float before_zone_m = 10.0f, in_zone_m = 4.0f;
+
+/* ---- one path and one line ---- */
+
+/* Where a point is relative to a stop line, as traffic that approaches it sees it, both times the line's length. */
+typedef struct side {
+    float beyond, from_left;
+} side;
+
+static side side_of(const float *line_m, float x_m, float y_m) {
+    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
+    const float dx = x_m - line_m[0], dy = y_m - line_m[1];
+    return (side){along_x * dy - along_y * dx, along_x * dx + along_y * dy};
+}
+
+/* The arc length at which the part of a path between two neighbouring points crosses a line from the near side to the
+ * far one; -1 if it does not. */
+static float crossing_m(const drv_paths *paths, int32_t path, int32_t point, const float *line_m) {
+    const side before = side_of(line_m, paths->x_m[point], paths->y_m[point]);
+    const side after = side_of(line_m, paths->x_m[point + 1], paths->y_m[point + 1]);
+    if (!(before.beyond < 0.0f && after.beyond >= 0.0f)) return -1.0f;
+    const float share = before.beyond / (before.beyond - after.beyond);
+    const float from_left = before.from_left + share * (after.from_left - before.from_left);
+    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
+    if (!(from_left >= 0.0f && from_left <= along_x * along_x + along_y * along_y)) return -1.0f;
+    return ((float)(point - paths->point_start[path]) + share) * drv_path_pitch_m;
+}
+
+/* The point of a lane that tells it from the other lanes at a stop line: of a lane that leads up to the line its end,
+ * since a path may begin on it, and of one that goes on behind the line, where lanes part, its middle. */
+static drv_point probe_of(const drv_lanes *lanes, int32_t lane, const float *line_m) {
+    const float length_m = drv_lane_length_m(lanes, lane);
+    const drv_point end = drv_lane_point(lanes, lane, length_m);
+    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
+    const float beyond_m = side_of(line_m, end.x, end.y).beyond / sqrtf(along_x * along_x + along_y * along_y);
+    return beyond_m <= lane_distance_m ? end : drv_lane_point(lanes, lane, 0.5f * length_m);
+}
+
+/* Whether a path follows a lane where it crosses a stop line after `point`. */
+static bool follows(const drv_paths *paths, int32_t path, int32_t point, const drv_lanes *lanes, int32_t lane,
+                    const float *line_m) {
+    const drv_point probe = probe_of(lanes, lane, line_m);
+    const int32_t reach = (int32_t)(0.5f * drv_lane_length_m(lanes, lane) / drv_path_pitch_m) + 2;
+    const int32_t low = paths->point_start[path], high = paths->point_start[path + 1] - 1;
+    const int32_t first = point - reach > low ? point - reach : low;
+    const int32_t last = point + reach < high ? point + reach : high;
+    for (int32_t i = first; i <= last; i++) {
+        const float dx = paths->x_m[i] - probe.x, dy = paths->y_m[i] - probe.y;
+        if (dx * dx + dy * dy <= lane_distance_m * lane_distance_m) return true;
+    }
+    return false;
+}
+
+/* Whether a control applies to a path where that crosses its line: to one of the lanes that the path follows, or to
+ * any path, if it names no lane or the scene has no lane graph. */
+static bool applies(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths, int32_t path,
+                    int32_t point, int32_t control) {
+    const int32_t start = in->control_start[control], end = in->control_start[control + 1];
+    const float *line_m = in->control_line_m + 4 * (int64_t)control;
+    if (start == end || !lanes->point_start) return true;
+    for (int32_t i = start; i < end; i++)
+        if (follows(paths, path, point, lanes, in->control_lane[i], line_m)) return true;
+    return false;
+}
+
+/* ---- all ---- */
+
+/* Fills the arrays, or counts the lines where they are NULL. */
+static void fill_lines(drv_stop_lines *to, const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths) {
+    to->count = 0;
+    for (int32_t path = 0; path < paths->count; path++) {
+        if (to->start) to->start[path] = to->count;
+        for (int32_t point = paths->point_start[path]; point + 1 < paths->point_start[path + 1]; point++)
+            for (int32_t control = 0; control < in->control_count; control++) {
+                const float at_m = crossing_m(paths, path, point, in->control_line_m + 4 * (int64_t)control);
+                if (at_m < 0.0f || !applies(in, lanes, paths, path, point, control)) continue;
+                if (to->start) {
+                    to->at_m[to->count] = at_m;
+                    to->control[to->count] = control;
+                }
+                to->count++;
+            }
+    }
+    if (to->start) to->start[paths->count] = to->count;
+}
+
+/* Finds the stop line of each zone: the last one before it. */
+static void fill_zones_of(drv_stop_lines *to, const drv_scene_input *in, const drv_zones *zones) {
+    for (int32_t zone = 0; zone < zones->count; zone++) {
+        const int32_t path = zones->path[zone];
+        const float enter_m = zones->enter_m[zone];
+        float last_m = enter_m - before_zone_m;
+        to->zone_start_m[zone] = enter_m;
+        to->zone_yields[zone] = 0;
+        for (int32_t i = to->start[path]; i < to->start[path + 1]; i++) {
+            if (to->at_m[i] < last_m || to->at_m[i] > enter_m + in_zone_m) continue;
+            to->zone_start_m[zone] = last_m = to->at_m[i];
+            to->zone_yields[zone] = in->control_kind[to->control[i]] != DRV_TRAFFIC_LIGHT;
+        }
+    }
+}
+
+/* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
+static uint64_t lay_out(drv_stop_lines *to, int32_t paths, int32_t zones, uint8_t *base) {
+    uint64_t used = 0;
+#define CUT(member, length)                           \
+    to->member = base ? (void *)(base + used) : NULL; \
+    used += drv_round_up_to_line((uint64_t)(length) * sizeof *to->member)
+    CUT(start, paths + 1);
+    CUT(control, to->count);
+    CUT(at_m, to->count);
+    CUT(zone_start_m, zones);
+    CUT(zone_yields, zones);
+#undef CUT
+    return used;
+}
+
+bool drv_stop_lines_create(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths,
+                           const drv_zones *zones, drv_arena *arena, drv_stop_lines *out, uint64_t *bytes) {
+    *out = (drv_stop_lines){.count = 0};
+    *bytes = 0;
+    if (paths->point_count == 0 || in->control_count == 0) return true;
+    fill_lines(out, in, lanes, paths);
+    if (out->count == 0) return true;
+    *bytes = lay_out(out, paths->count, zones->count, NULL);
+    uint8_t *block = drv_memory_acquire(arena, *bytes);
+    if (!block) return false;
+    lay_out(out, paths->count, zones->count, block);
+    fill_lines(out, in, lanes, paths);
+    fill_zones_of(out, in, zones);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* At which stop line does a rule-based vehicle have to stop? At that of a red light, at yellow if it can brake for it,
+ * and at that of a stop sign until it has stood there. */
+#ifndef DRV_STOPPING_H
+#define DRV_STOPPING_H
+
+#include "platform/isa.h"
+#include "step/state.h"
+
+/* A vehicle stops for a sign if it is slower than this, this near to the stop line, before it crosses the line. */
+static const float drv_stop_speed_mps = 0.2f, drv_stop_zone_m = 3.0f;
+
+/* Whether lights and signs have an effect on the rule-based vehicles of a world. */
+static inline bool drv_has_stop_lines(const drv_world *world) {
+    return world->sizes.controlled_vehicles > 0 && world->scene->stop_lines.count > 0;
+}
+
+/* Returns the arc length along a path at which its vehicle has to stop in this step; INFINITY if it has not to. */
+static inline float drv_stop_m(const drv_world *world, const drv_scratch *scratch, int32_t path) {
+    return drv_has_stop_lines(world) ? scratch->stop_m[path] : INFINITY;
+}
+
+/* Writes scratch->stop_m for the step that begins, and how long each vehicle has stood before a stop sign. */
+DRV_STEP_API void drv_stopping_update(drv_world *world, drv_scratch *scratch);
+
+#endif
