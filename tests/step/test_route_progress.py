@@ -51,7 +51,8 @@ def placed(roads, **choices):
 @pytest.mark.parametrize("kind, drawn", [("town", False), ("exits", True)])
 def test_the_sum_of_the_progress_is_the_length_driven_along_the_route(kind, drawn):
     scene = generate_scene(kind, seed=2, agents=4 if not drawn else None)
-    batch = batch_of(scene, num_worlds=6 if drawn else 2, trial_steps=120, max_trials=2, reward_terms=True, **IGNORE_ALL)
+    batch = batch_of(
+        scene, num_worlds=6 if drawn else 2, trial_steps=120, max_trials=2, reward_terms=True, **IGNORE_ALL)
     graph, driver_of_all = native_scene(batch.roles[0], lane_graph=True), LaneDriver(batch)
     starts, sums, compared, goals = batch.vehicles(0), np.zeros(batch.num_agents), 0, set()
     for step in range(240):

@@ -1,5 +1,5 @@
-/* How far is each agent along its route? At the nearest point of the route that it can have reached in the step, so that
- * a route that crosses or meets itself does not confuse its parts. */
+/* How far is each agent along its route? At the nearest point of the route that it can have reached in the step, so
+ * that a route that crosses or meets itself does not confuse its parts. */
 #include "step/route_progress.h"
 
 #include <math.h>
