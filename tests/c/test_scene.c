@@ -335,7 +335,7 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK_VALUE(small->control_phase_s[1], "control_phase_s of phase 1")
     BREAK(small->control_phase_s[1] = 0.0f, "control_phase_s of phase 1")
     BREAK_VALUE(small->control_offset_s[1], "control_offset_s of control 1")
-    BREAK(small->control_junction[1] = 2, "control_junction of control 1")
+    BREAK(small->control_junction[1] = SMALL_CONTROLS, "control_junction of control 1")
     BREAK(small->control_junction[0] = -2, "control_junction of control 0")
     return NULL;
 #undef BREAK
