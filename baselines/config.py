@@ -220,6 +220,9 @@ class RunConfig(_Plain):
     """Updates between checkpoints; 0: one checkpoint, at the end."""
     keep_checkpoints: int = 3
     """Older ones are deleted."""
+    best_metric: str | None = None
+    """Metric of evaluations, such as `goal`, by which the best checkpoint is also kept; with a minus in front, such as
+    `-collision`, the lowest value is the best."""
     evaluate_updates: int = 100
     """Updates between evaluations on every scene; 0: one evaluation, at the end."""
     tensorboard: bool = False

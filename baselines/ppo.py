@@ -31,7 +31,6 @@ if __name__ == "__main__":  # before the imports, which take seconds
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +47,7 @@ from .rollout.batches import open_batches
 from .rollout.buffer import RolloutBuffer
 from .rollout.collector import Collector
 from .run import Result, compiles, open_run
+from .schedules import scheduled
 from .tools.dist import Ranks
 from .tools.interrupts import Interrupted
 from .tools.metrics import Stopwatch, per_trial, rollout_metrics, to_floats, with_counts
@@ -108,19 +108,6 @@ def make_optimizer(policy: Policy, ppo: PPOConfig) -> torch.optim.Optimizer:
     fused = next(policy.parameters()).is_cuda
     return torch.optim.AdamW(policy.parameters(), ppo.learning_rate, eps=ADAM_EPSILON, weight_decay=ppo.weight_decay,
                              fused=fused)
-
-
-def scheduled(config: PPOConfig, counters: dict[str, int]) -> PPOConfig:
-    """The config with the learning rate and the entropy weight of the next update.
-
-    The learning rate is the product of a warm-up over updates and the annealing over agent-steps.
-    """
-    progress = min(counters["agent_steps"] / config.agent_steps, 1)
-    annealing = 1 - progress if config.anneal else 1.0
-    warm_up = min((counters["update"] + 1) / config.warmup_updates, 1) if config.warmup_updates else 1.0
-    weight, final = config.entropy_weight, config.final_entropy_weight
-    return replace(config, learning_rate=config.learning_rate * annealing * warm_up,
-                   entropy_weight=weight if final is None else (1 - progress) * weight + progress * final)
 
 
 class Learner:
@@ -298,6 +285,8 @@ def main() -> None:
             print(f"baselines.ppo: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     if result.lines:
+        if result.best_checkpoint:
+            print(f"best checkpoint: {result.best_checkpoint}")
         print(f"checkpoint: {result.checkpoint}\ncurves: {Path(config.run.folder) / 'curves.png'}")
 
 

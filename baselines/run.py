@@ -5,19 +5,23 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from drive_env import ConfigError
+
 from .config import TrainConfig
 from .evaluate import MakeAct, PolicyRunner, evaluate, random_policy
 from .policy.model import Policy
 from .rollout.batches import scenes_of
 from .rollout.collector import Collector
+from .schedules import jump
 from .tools import checkpoint
+from .tools.best import best_update, name_and_sign
 from .tools.curves import draw_curves
 from .tools.dist import Ranks, join
 from .tools.interrupts import Interrupted, Interrupts
@@ -31,10 +35,12 @@ from .tools.run_folder import Claim, claimed
 
 @dataclass
 class Result:
-    """The outcome of a run: the policy, its newest checkpoint, and all lines of its log."""
+    """The outcome of a run: the policy, its newest checkpoint, the best one by `best_metric`, and all lines of its log.
+    """
 
     policy: Policy
     checkpoint: Path
+    best_checkpoint: Path | None
     lines: list[dict[str, Any]]
 
 
@@ -51,6 +57,9 @@ def open_run(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | 
             run = Run(config, ranks, claim, interrupts, on_update)
             try:
                 yield run
+            except BaseException as error:
+                run.log_failure(error)
+                raise
             finally:
                 run.close()
 
@@ -79,6 +88,7 @@ class Run:
         self.seed = config.run.seed + self.counters["update"]
         self._claim, self._interrupts, self._on_update = claim, interrupts, on_update
         self._checkpoint, self._signal = claim.resumed, 0
+        self._best: int | None = None
         self._log: Log | None = None
         self._collector: Collector | None = None
 
@@ -90,25 +100,35 @@ class Run:
 
         Raises:
             CheckpointError: the checkpoint or the parent does not fit the batches or the policy.
+            ConfigError: `best_metric` is no metric of the batches.
         """
         self._policy, self._optimizer, self._collector = policy, optimizer, collector
         run, resumed = self.config.run, self._claim.resumed
+        check_metric(run.best_metric, collector)
+
+        # The state to continue or to start from.
         parent: dict[str, Any] = {}
+        sentences = [short_context(policy, collector)]
         if resumed:
             checkpoint.check_fits(resumed, collector.batches[0])
             checkpoint.load_weights(resumed, policy, optimizer)
             checkpoint.load_rollout(resumed, collector, self.ranks)
+            sentences.append(jump(checkpoint.config_of(resumed).ppo, self.config.ppo, self.counters))
         elif run.start_from is not None:
             parent = load_parent(Path(run.start_from), policy, collector.batches[0])
+            if names := parent["parent_rescaled"]:
+                sentences.append(f"features have another scale than in run.start_from: {', '.join(names)}")
+
+        # The log, and what it begins with.
         self.ranks.on_main(lambda: check_loggers(run.tensorboard, run.wandb))
         self.ranks.on_main(self._claim.prepare)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
-                        run.progress, self.config.ppo.agent_steps, self.config.to_dict(), self._claim.check)
+                        self._share_done if run.progress else None, self.config.to_dict(), self._claim.check)
         self._log.write("start", self.counters, provenance(self.ranks) | parent)
-        if self.ranks.is_main and (names := parent.get("parent_rescaled")):
-            report(f"features have another scale than in run.start_from: {', '.join(names)}")
-        if self.ranks.is_main and (warning := short_context(policy, collector)):
-            report(warning)
+        for sentence in filter(None, sentences if self.ranks.is_main else []):
+            report(sentence)
+        if run.best_metric:
+            self._best = self.ranks.on_main(self._best_update)
         if self.ranks.is_main and not resumed:
             self._evaluate("random_policy", random_policy(run.seed))
         self._started = time.perf_counter()
@@ -131,19 +151,22 @@ class Run:
         self.done = bool(finished or self._signal)
 
         # Log, and evaluate where it is due.
+        evaluates = not self._signal and (self.done or run.evaluate_updates and update % run.evaluate_updates == 0)
         if ranks.is_main:
             self._log.write("update", self.counters, metrics)
             if self._on_update:
                 self._on_update({**self.counters, **metrics})
-            if not self._signal and (self.done or run.evaluate_updates and update % run.evaluate_updates == 0):
+            if evaluates:
                 runner = PolicyRunner(self._policy, ranks.device)
                 self._interrupts.run_interruptible(lambda: self._evaluate("evaluation", runner))
 
-        # Save where it is due.
-        if self.done or run.checkpoint_updates and update % run.checkpoint_updates == 0:
+        # Save where it is due, and where the evaluation was the best.
+        if evaluates and run.best_metric:
+            self._best = ranks.on_main(self._best_update)
+        if self.done or self._best == update or run.checkpoint_updates and update % run.checkpoint_updates == 0:
             ranks.on_main(self._claim.check)
             self._checkpoint = checkpoint.save(Path(run.folder), self.config, self._policy, self._optimizer,
-                                               self.counters, self._collector, ranks, run.keep_checkpoints)
+                                               self.counters, self._collector, ranks, run.keep_checkpoints, self._best)
 
     def result(self) -> Result:
         """Closes the run, draws its curves and returns its result.
@@ -152,17 +175,30 @@ class Run:
             Interrupted: a signal ended it.
             FolderError: the folder was deleted or replaced.
         """
-        self.close()
         self.ranks.on_main(self._claim.check)
+        number = self._signal or self._interrupts.signal
+        best = None if self._best is None else checkpoint.path_of(Path(self.config.run.folder), self._best)
+        limit = "agent_steps" if self.counters["agent_steps"] >= self.config.ppo.agent_steps else "minutes"
+        self._log.write("end", self.counters, {
+            "status": "interrupted" if number else "finished", "reason": f"signal {number}" if number else limit,
+            "checkpoint": self._checkpoint.name, "best_checkpoint": best and best.name})
+        self.close()
         folder = Path(self.config.run.folder)
         lines, curves = read_lines(folder / LOG), folder / "curves.png"
         if self.ranks.is_main:
             draw_curves(lines, curves)
-        if number := self._signal or self._interrupts.signal:
+        if number:
             message = (f"interrupted after update {self.counters['update']}; checkpoint: {self._checkpoint}, "
                        f"curves: {curves}")
             raise Interrupted(message if self.ranks.is_main else "", number)
-        return Result(self._policy, self._checkpoint, lines)
+        return Result(self._policy, self._checkpoint, best, lines)
+
+    def log_failure(self, error: BaseException) -> None:
+        """Logs that an error ends the run, where it can still be logged; no-op after the end was logged."""
+        status = "interrupted" if isinstance(error, Interrupted) else "crashed"
+        with suppress(Exception):  # of a full disk or a lost folder: it must not replace the error
+            if self._log:
+                self._log.write("end", self.counters, {"status": status, "reason": f"{type(error).__name__}: {error}"})
 
     def close(self) -> None:
         """Closes log and batches; no-op when called again."""
@@ -173,9 +209,20 @@ class Run:
             batch.close()
 
     def _limit_reached(self) -> bool:
+        return self._share_done() >= 1
+
+    def _share_done(self) -> float:
+        """The share of the run's agent-steps or minutes that is done, whichever is larger; at most 1."""
         minutes = self.config.run.minutes
-        return (self.counters["agent_steps"] >= self.config.ppo.agent_steps
-                or minutes is not None and time.perf_counter() - self._started > 60 * minutes)
+        of_steps = self.counters["agent_steps"] / self.config.ppo.agent_steps
+        of_time = (time.perf_counter() - self._started) / (60 * minutes) if minutes is not None else 0.0
+        return min(max(of_steps, of_time), 1.0)
+
+    def _best_update(self) -> int | None:
+        """The update with the best evaluation by `best_metric`, among those with a checkpoint and the current one."""
+        folder = Path(self.config.run.folder)
+        updates = {checkpoint.update_of(path) for path in checkpoint.checkpoints(folder)} | {self.counters["update"]}
+        return best_update(read_lines(folder / LOG), self.config.run.best_metric, updates)
 
     def _evaluate(self, kind: str, make_act: MakeAct) -> None:
         """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
@@ -193,6 +240,14 @@ class Run:
         finally:
             torch.set_rng_state(random_state)
         self._log.write(kind, self.counters, metrics)
+
+
+def check_metric(metric: str | None, collector: Collector) -> None:
+    """Raises a ConfigError if `best_metric` is no metric of an evaluation."""
+    known = collector.batches[0].metrics()
+    if metric is not None and (name := name_and_sign(metric)[0]) not in known:
+        raise ConfigError(f"best_metric is {metric!r}; it must be one of {', '.join(map(repr, known))}, with a minus "
+                          "in front for the lowest value")
 
 
 def short_context(policy: Policy, collector: Collector) -> str | None:

@@ -30,15 +30,15 @@ from ..policy.model import Policy
 from ..rollout.collector import Collector
 from .checkpoint_config import FROZEN, OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, config_from_json, rank_file, read_about
 from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors
-from .checkpoint_folder import checkpoint_at, checkpoints, newest, update_of
+from .checkpoint_folder import checkpoint_at, checkpoints, newest, path_of, update_of
 from .checkpoint_semantics import action_semantics, layout_of, space_of
 from .checkpoint_values import check_values, moment_ranges, rollout_ranges
 from .checkpoint_writing import save
 from .dist import Ranks
 
 __all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoint_at", "checkpoints",
-           "config_from_json", "differences", "load_policy", "load_rollout", "load_weights", "newest", "rescaled",
-           "resumable", "save"]
+           "config_from_json", "config_of", "differences", "load_policy", "load_rollout", "load_weights", "newest",
+           "path_of", "rescaled", "resumable", "save", "update_of"]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -103,6 +103,17 @@ def about(path: Path) -> dict[str, Any]:
         CheckpointError: it is missing, damaged, of another version, or has another position encoding.
     """
     return read_about(path)
+
+
+@suggests_another
+def config_of(path: Path) -> TrainConfig:
+    """The config of a checkpoint.
+
+    Raises:
+        CheckpointError: its config.json is missing, damaged or of another version.
+    """
+    found = read_about(path)
+    return config_from_json(found["config"], found["schema"], path)
 
 
 @suggests_another

@@ -13,10 +13,15 @@ NAME = re.compile(r"update-([0-9]{8,})")
 """The name of a checkpoint in the folder of its run."""
 
 
+def path_of(folder: Path, update: int) -> Path:
+    """The checkpoint of an update in the folder of its run."""
+    return folder / f"update-{update:08d}"
+
+
 def update_of(path: Path) -> int | None:
     """The update in the name of a checkpoint's folder; None for folders of other names."""
     found = NAME.fullmatch(path.name)
-    return int(found[1]) if found and f"update-{int(found[1]):08d}" == path.name else None
+    return int(found[1]) if found and path_of(path.parent, int(found[1])).name == path.name else None
 
 
 def checkpoints(folder: Path) -> list[Path]:

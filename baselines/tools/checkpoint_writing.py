@@ -17,20 +17,21 @@ from ..policy.model import Policy
 from ..rollout.collector import Collector
 from .checkpoint_config import OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, rank_file
 from .checkpoint_files import reason, sha256
-from .checkpoint_folder import checkpoints, delete
+from .checkpoint_folder import checkpoints, delete, path_of, update_of
 from .checkpoint_semantics import semantics
 from .dist import Ranks
 
 
 def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.optim.Optimizer, counters: dict[str, int],
-         collector: Collector, ranks: Ranks, keep: int) -> Path:
-    """Writes the checkpoint of an update and deletes all but the newest `keep`; every rank calls it.
+         collector: Collector, ranks: Ranks, keep: int, best: int | None = None) -> Path:
+    """Writes the checkpoint of an update and deletes all but the newest `keep` and that of the update `best`; every
+    rank calls it.
 
     Raises:
         OSError: a file cannot be written, as on a full disk; earlier checkpoints are unchanged.
     """
-    name = f"update-{counters['update']:08d}"
-    path, temporary = folder / name, folder / f".{name}.unfinished"
+    path = path_of(folder, counters["update"])
+    temporary = folder / f".{path.name}.unfinished"
 
     def write_policy() -> None:
         delete(temporary)
@@ -68,7 +69,7 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
     finally:
         if ranks.is_main:
             _discard(temporary)
-    ranks.on_main(lambda: [delete(old) for old in checkpoints(folder)[:-keep]] and None)
+    ranks.on_main(lambda: [delete(old) for old in checkpoints(folder)[:-keep] if update_of(old) != best] and None)
     return path
 
 

@@ -18,11 +18,12 @@ class Log:
     Args:
         folder: of the run. mute: writes nothing, as on other ranks than the main one.
         resumed: the update to resume after; later lines are dropped.
+        share_done: returns which share of the run is done, for a progress bar; None: no bar.
         check: raises an error where the folder may no longer be written to; called before each line.
     """
 
     def __init__(self, folder: Path, mute: bool, resumed: int = 0, tensorboard: bool = False, wandb: bool = False,
-                 progress: bool = True, total_steps: int = 0, config: dict | None = None,
+                 share_done: Callable[[], float] | None = None, config: dict | None = None,
                  check: Callable[[], None] = lambda: None):
         self._check = check
         self._mute, self._file, self._tensorboard, self._wandb, self._progress = mute, None, None, None, None
@@ -39,11 +40,12 @@ class Log:
             self._tensorboard = tensorboard_module.SummaryWriter(str(folder))
         if wandb_module:
             self._wandb = wandb_module.init(dir=str(folder), config=config)
-        if progress:
-            self._progress = _Progress(total_steps)
+        if share_done:
+            self._progress = _Progress(share_done)
 
     def write(self, kind: str, counters: Mapping[str, int], metrics: Mapping[str, Any]) -> None:
-        """Writes one line of a kind: "start", "random_policy", "update" or "evaluation". An error also goes to stderr.
+        """Writes one line of a kind: "start", "random_policy", "update", "evaluation" or "end". An error also goes to
+        stderr.
 
         Raises:
             OSError: the disk is full.
@@ -100,21 +102,22 @@ def _import(module: str, package: str) -> Any:
 
 
 class _Progress:
-    def __init__(self, total_steps: int):
+    def __init__(self, share_done: Callable[[], float]):
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
                              TimeRemainingColumn(), TextColumn("{task.fields[now]}"))
-        self._task = self._bar.add_task("training", total=total_steps, now="")
+        self._share_done = share_done
+        self._task = self._bar.add_task("training", total=1.0, now="")
         self._bar.start()
 
     def show(self, kind: str, line: Mapping[str, Any]) -> None:
         formatted = lambda name, form: "-" if line.get(name) is None else format(line[name], form)
         if kind == "update":
-            self._bar.update(self._task, completed=line["agent_steps"],
+            self._bar.update(self._task, completed=self._share_done(),
                              now=f"{formatted('agent_steps_per_s', ',.0f')} steps/s, goal {formatted('goal', '.2f')}, "
                                  f"entropy {formatted('entropy', '.2f')}, kl {formatted('kl', '.4f')}")
-        elif kind != "start" and "error" not in line:
+        elif kind in ("random_policy", "evaluation") and "error" not in line:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
                                     f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
                                     f"offroad {formatted('offroad', '.3f')}", highlight=False)

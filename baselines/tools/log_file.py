@@ -51,17 +51,18 @@ def truncate_after(path: Path, update: int) -> int:
 
 
 def append(file: BinaryIO, line: Mapping[str, Any]) -> None:
-    """Writes a line into an unbuffered file, so that no part of it is written later.
+    """Writes a line at the end of an unbuffered file: all of it, or none.
 
     Raises:
         OSError: the disk is full.
     """
-    text = json.dumps(line).encode() + b"\n"
+    text, size = json.dumps(line).encode() + b"\n", os.fstat(file.fileno()).st_size
     try:
         written = file.write(text)
     except OSError as error:
         raise OSError(error.errno, error.strerror, file.name) from None  # which file it is
     if written != len(text):
+        file.truncate(size)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
 
 

@@ -111,7 +111,8 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_and_the_log_whole(tmp_path, f
     assert re.search("cannot be written: .*(too large|os error 27).*; earlier checkpoints are unchanged$", sentence)
     assert [path for path in tmp_path.iterdir() if path.is_dir()] == [first]
     checkpoint.load_policy(first)
-    assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")][-2:] == ["update", "evaluation"]
+    kinds = [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")]
+    assert kinds[-3:] == ["update", "evaluation", "end"]
 
 
 def test_a_checkpoint_that_is_a_link_is_unlinked_where_it_is_the_oldest(run, tmp_path):

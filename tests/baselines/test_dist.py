@@ -93,7 +93,7 @@ def test_a_preflight_of_two_ranks_shares_one_temporary_folder_and_deletes_it(res
     assert [rank["passed"] for rank in found] == [[True] * 9] * 2, found
     assert [rank["reported"] for rank in found] == [9, 0]
     details = [rank["detail"].rpartition(": ")[2] for rank in found]
-    assert details == ["start, random_policy, update, evaluation and a checkpoint"] * 2
+    assert details == ["start, random_policy, update, evaluation, end and a checkpoint"] * 2
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == []
 
 

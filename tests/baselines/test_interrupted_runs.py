@@ -46,7 +46,7 @@ def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
 def test_a_second_signal_does_not_wait(tmp_path):
     with pytest.raises(Interrupted, match="interrupted at once; what was saved before is unchanged"):
         train(tiny_config(tmp_path), interrupt_in(2, times=2))
-    assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 4
+    assert not checkpoint.checkpoints(tmp_path) and len(read_lines(tmp_path / "metrics.jsonl")) == 5
 
 
 def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
@@ -63,7 +63,7 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
     with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: "):
         train(tiny_config(tmp_path, run={"evaluate_updates": 1}))
     assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == [
-        "start", "random_policy", "update", "update"]
+        "start", "random_policy", "update", "update", "end"]
 
 
 def test_a_signal_handler_of_the_caller_stays(tmp_path):

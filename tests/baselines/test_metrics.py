@@ -44,18 +44,26 @@ def test_metrics_by_steps_left_and_by_trial_are_those_of_the_steps_in_the_bin():
 
 def test_a_log_has_null_for_nan_and_drops_lines_after_the_resumed_update(tmp_path):
     counters = lambda update: {"update": update, "agent_steps": 10 * update, "env_steps": 20 * update}
-    log = Log(tmp_path, mute=False, progress=False)
+    log = Log(tmp_path, mute=False)
     for update in (1, 2, 3):
         log.write("update", counters(update), {"goal": math.nan if update == 1 else 0.5, "kl": 0.01 * update})
     log.close()
     lines = read_lines(tmp_path / "metrics.jsonl")
     assert [line["goal"] for line in lines] == [None, 0.5, 0.5]
-    Log(tmp_path, mute=False, resumed=2, progress=False).close()
+    Log(tmp_path, mute=False, resumed=2).close()
     assert read_lines(tmp_path / "metrics.jsonl") == lines[:2]
     draw_curves(lines, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_the_bar_shows_the_share_of_the_run_that_is_done(tmp_path):
+    log = Log(tmp_path, mute=False, share_done=lambda: 0.25)
+    log.write("update", {"update": 1, "agent_steps": 1, "env_steps": 1}, {"goal": 0.5})
+    task = log._progress._bar.tasks[0]
+    log.close()
+    assert task.percentage == 25
 
 
 def test_the_curves_of_several_trials_have_panels_of_their_own():
@@ -86,4 +94,4 @@ def test_a_missing_logger_is_an_error(tmp_path, logger, monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(ImportError, match=f"logging to {logger} needs it; install it with: pip install {logger}"):
-        Log(tmp_path, mute=False, progress=False, **{logger: True})
+        Log(tmp_path, mute=False, **{logger: True})

@@ -30,7 +30,7 @@ def test_a_working_machine_passes_every_check(tmp_path, monkeypatch):
     findings = preflight.preflight(small_config(tmp_path), smoke=True, report=reported.append)
     assert reported == findings and len(findings) == 9
     assert [finding.detail for finding in findings if not finding.passed] == []
-    assert findings[-1].detail == "start, random_policy, update, evaluation and a checkpoint"
+    assert findings[-1].detail == "start, random_policy, update, evaluation, end and a checkpoint"
 
 
 def test_a_failed_check_is_reported_and_the_others_still_run(tmp_path, monkeypatch):

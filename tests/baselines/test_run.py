@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +17,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import ALONE, files_end_at, tiny_config
 
+from baselines import ppo
 from baselines import run as run_module
 from baselines.config import RunConfig
 from baselines.ppo import train
@@ -136,6 +139,39 @@ def test_a_run_that_ended_before_its_first_update_blocks_no_other(tmp_path, monk
     assert train(tiny_config(tmp_path, ppo={"agent_steps": 500})).checkpoint.is_dir()
 
 
+# ---- how a run ends ----
+
+
+def ends(folder):
+    """Status and reason of each end in a log."""
+    return [(line["status"], line["reason"]) for line in read_lines(Path(folder) / "metrics.jsonl")
+            if line["kind"] == "end"]
+
+
+def test_the_log_says_how_a_run_ended(tmp_path, monkeypatch):
+    config = tiny_config(tmp_path, ppo={"agent_steps": 500})
+    train(config)
+    with pytest.raises(Interrupted):
+        train(config.changed(ppo={"agent_steps": 2000}, run={"resume": True}),
+              lambda line: line["update"] == 2 and signal.raise_signal(signal.SIGTERM))
+    real = ppo.ppo_losses
+    monkeypatch.setattr(ppo, "ppo_losses", lambda *args: real(*args)._replace(policy=torch.tensor(torch.nan)))
+    with pytest.raises(FloatingPointError) as error:
+        train(config.changed(ppo={"agent_steps": 3000}, run={"resume": True}))
+    assert ends(tmp_path) == [("finished", "agent_steps"), ("interrupted", f"signal {int(signal.SIGTERM)}"),
+                              ("crashed", f"FloatingPointError: {error.value}")]
+
+
+def test_a_limit_of_minutes_ends_a_run_and_its_bar(tmp_path):
+    train(tiny_config(tmp_path, run={"minutes": 1e-6}))
+    assert ends(tmp_path) == [("finished", "minutes")]
+    config = tiny_config(tmp_path, ppo={"agent_steps": 100}, run={"minutes": 2.0})
+    share = lambda steps, seconds: run_module.Run._share_done(SimpleNamespace(
+        config=config, counters={"agent_steps": steps}, _started=time.perf_counter() - seconds))
+    assert share(25, 0) == pytest.approx(0.25) and share(25, 60) == pytest.approx(0.5, rel=0.1)
+    assert share(25, 121) == share(101, 0) == 1
+
+
 # ---- a folder that is lost ----
 
 
@@ -206,8 +242,9 @@ def test_a_run_with_an_incomplete_log_resumes(run, capsys, end):
     assert read_lines(log) == lines
     result = train(run.changed(ppo={"agent_steps": 2000}, run={"resume": True}))
     assert f"line {len(lines) + 1} of {str(log)!r} is incomplete; it is dropped" in capsys.readouterr().err
-    updates = [line["update"] for line in result.lines if line["kind"] == "update"]
-    assert updates == list(range(1, len(updates) + 1)) and len(updates) > len(lines) - 2
+    of_updates = lambda lines: [line["update"] for line in lines if line["kind"] == "update"]
+    updates = of_updates(result.lines)
+    assert updates == list(range(1, len(updates) + 1)) and len(updates) > len(of_updates(lines))
 
 
 def test_a_last_line_without_its_end_of_line_is_kept(tmp_path):
@@ -250,5 +287,6 @@ def test_a_line_that_does_not_fit_on_the_disk_damages_no_other(tmp_path, free_by
                 pytest.raises(OSError, match=r"(space|large).*metrics\.jsonl"):
             append(file, line(3))
     assert read_lines(path) == [line(1), line(2)]
-
-
+    with path.open("ab", buffering=0) as file:
+        append(file, line(4))
+    assert read_lines(path) == [line(1), line(2), line(4)]

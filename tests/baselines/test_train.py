@@ -41,7 +41,7 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert lines == result.lines
     assert [line["kind"] for line in lines][:4] == ["start", "random_policy", "update", "update"]
-    assert lines[-1]["kind"] == "evaluation"
+    assert [line["kind"] for line in lines][-2:] == ["evaluation", "end"]
     updates = [line for line in lines if line["kind"] == "update"]
     numbers = list(range(1, len(updates) + 1))
     assert [line["update"] for line in updates] == [metrics["update"] for metrics in reported] == numbers
@@ -51,7 +51,7 @@ def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
 
 def test_each_metric_of_the_env_has_the_number_of_agents_it_is_the_mean_of(run):
     agents = 6 * 6
-    for line in run[1].lines[1:]:
+    for line in run[1].lines[1:-1]:
         for name in ("goal", "score", "timeout", "trial_length", "reward", "trial_0_score"):
             assert (line[name] is None) == (line[f"{name}_n"] == 0)
             assert line["kind"] != "update" or 0 <= line[f"{name}_n"] <= agents
