@@ -14,6 +14,7 @@ import torch
 
 from drive_env import ConfigError
 
+from .adaptation.choices import Choices
 from .config import TrainConfig
 from .evaluate import MakeAct, PolicyRunner, evaluate, random_policy
 from .policy.model import Policy
@@ -230,11 +231,12 @@ class Run:
         # Evaluation has other batch sizes than training; compiling for them would take more time than it saves.
         eager = (torch.compiler.set_stance("force_eager") if compiles(self.config, self.ranks.device)
                  else nullcontext())
+        choices = Choices()
         try:
             with eager:
-                report = evaluate(make_act, self.scenes, self.config.env.drive, self.config.run.seed,
-                                  self.config.env.threads)
-            metrics = with_counts(report)
+                found = evaluate(choices.recorded(make_act), self.scenes, self.config.env.drive, self.config.run.seed,
+                                 self.config.env.threads)
+            metrics = with_counts(found | choices.entropies())
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         finally:
