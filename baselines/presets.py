@@ -33,11 +33,31 @@ SMALL = TrainConfig(
     run=RunConfig(folder="runs/small", checkpoint_updates=0, evaluate_updates=20, torch_threads=1))
 """Towns with eight cars: learns to drive in two minutes on two cores."""
 
-HIDDEN_EXIT = TrainConfig(
-    env=EnvConfig(scenes=("exits",), scene_count=256, num_worlds=1024, drive=hidden_exit(seeds=range(1)).config),
-    model=ModelConfig(width=64, context=90),
-    ppo=PPOConfig(agent_steps=40_000_000, rollout_steps=96, minibatches=8, learning_rate=7e-4),
-    run=RunConfig(folder="runs/hidden_exit"))
-"""Three trials with the same hidden exit of three: the task in which a memory pays, on a GPU (baselines/ablate.py)."""
+HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4)
 
-PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit": HIDDEN_EXIT}
+HIDDEN_EXIT_SHOWN = TrainConfig(
+    env=EnvConfig(
+        scenes=("exits",), scene_count=256, num_worlds=2048,
+        drive=hidden_exit(seeds=range(1)).config.replace(
+            observation={"goal_reveal_s": None}, reward={"progress_per_m": 0.02})),
+    model=ModelConfig(context=90), ppo=replace(HIDDEN_EXIT_PPO, agent_steps=25_000_000, entropy_weight=0.01),
+    run=RunConfig(folder="runs/hidden_exit_shown"))
+"""Three trials with the same exit of three as the goal, which is observed: the skill that the next two presets need."""
+
+HIDDEN_EXIT_MIXED = TrainConfig(
+    env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config.replace(
+        observation={"goal_reveal_share": 0.3})),
+    model=HIDDEN_EXIT_SHOWN.model,
+    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=105_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
+                noise_correlation=0.9),
+    run=RunConfig(folder="runs/hidden_exit_mixed", start_from="runs/hidden_exit_shown"))
+"""The goal is hidden in 70% of the trials: the policy learns to search for it, and keeps the skill."""
+
+HIDDEN_EXIT = TrainConfig(
+    env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config), model=HIDDEN_EXIT_SHOWN.model,
+    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=14_000_000, entropy_weight=0.002, learning_rate=1e-4),
+    run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
+"""The goal is always hidden: the task in which a memory pays (docs/trials_that_teach.md)."""
+
+PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
+           "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT}
