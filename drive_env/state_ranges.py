@@ -56,7 +56,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
              "had_red_light", "had_stop_sign")
-    of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings")
+    of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings", "sign_steps")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
