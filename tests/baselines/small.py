@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import runpy
+import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -87,11 +88,13 @@ def tiny_config(folder, **parts) -> TrainConfig:
 def run_here(monkeypatch, capsys, main, *arguments):
     """The exit code, stdout and stderr of a command in this process, which has made the imports that take seconds."""
     monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
-    message = None
+    message, handler = None, signal.getsignal(signal.SIGINT)
     try:
         main()
     except SystemExit as error:
         message = error.code
+    finally:
+        signal.signal(signal.SIGINT, handler)  # the commands install one of their own
     printed = capsys.readouterr()
     if isinstance(message, str):
         return 1, printed.out, printed.err + message
