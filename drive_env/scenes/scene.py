@@ -209,6 +209,11 @@ def no_traffic_controls(frame_count: int) -> TrafficControls:
         junction=np.zeros(0, np.int32))
 
 
+def _rows(array: object) -> int | None:
+    """The length of an array; None of anything else, which `validate_scene` refuses."""
+    return len(array) if isinstance(array, np.ndarray) and array.ndim else None
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """Map, tracks and goals. Immutable, shared by all worlds that use it.
@@ -251,9 +256,9 @@ class Scene:
     def __post_init__(self) -> None:
         # Without controls, the frames of `state` follow those of the objects, which `dataclasses.replace` may replace.
         controls = self.traffic_controls
-        has_none = controls is None or (isinstance(controls, TrafficControls) and len(controls.kind) == 0)
+        has_none = controls is None or (isinstance(controls, TrafficControls) and _rows(controls.kind) == 0)
         if has_none and isinstance(self.objects, Objects):
-            object.__setattr__(self, "traffic_controls", no_traffic_controls(self.objects.frame_count))
+            object.__setattr__(self, "traffic_controls", no_traffic_controls(_rows(self.objects.valid) or 0))
         for name in ("generated", "dt_s", "sdc"):  # scenes made by hand may hold numpy scalars
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("tracks_to_predict", "objects_of_interest"):

@@ -76,6 +76,16 @@ def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     assert rollout(restored, 60) == rollout(copy, 60) == rollout(batch, 60)
 
 
+def test_actions_of_agents_that_wait_may_be_anything_in_a_state_too():
+    batch = opened(action_type="continuous", on_collision="stop", on_offroad="stop")
+    while not batch.waits.any():
+        rollout(batch, 1)
+    batch.step(np.where(batch.waits[:, None], np.float32(np.nan), batch.actions))
+    restored = make(seed=99, action_type="continuous", on_collision="stop", on_offroad="stop")
+    restored.load_state_dict(through_a_file(batch.state_dict()))
+    assert rollout(restored, 5) == rollout(batch, 5)
+
+
 def test_a_batch_before_its_first_reset_is_restored_as_one():
     used = opened()
     used.load_state_dict(make().state_dict())

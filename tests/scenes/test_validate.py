@@ -52,6 +52,7 @@ BROKEN = {
     "objects.length_m has shape (2,)": {"objects": {"length_m": f4(1, 1)}},
     "objects.goal_m[0, 1] is inf": {"objects": {"goal_m": np.array([[0, np.inf]], np.float32)}},
     "objects.goal_m has shape (2,); it must have shape (1, 2)": {"objects": {"goal_m": f4(0, 0)}},
+    "objects.valid is a NoneType; it must be a ndarray": {"objects": {"valid": None}},
     "objects.valid is uint8": {"objects": {"valid": np.ones((2, 1), np.uint8)}},
     "0 frames": {"objects": {name: np.zeros((0, 1), kind) for name, kind in (
         ("valid", bool), ("x_m", "f4"), ("y_m", "f4"), ("heading_rad", "f4"), ("vx_mps", "f4"),
@@ -88,6 +89,7 @@ BROKEN = {
 
 BROKEN_CONTROLS = {
     "traffic_controls is a str; it must be a TrafficControls": "none",
+    "traffic_controls.kind is a NoneType; it must be a ndarray": {"kind": None},
     "traffic_controls.kind is int32; it must be uint8": {"kind": i4(1, 1, 2)},
     "traffic_controls.kind[1] is 4; it must be one of 1 light, 2 stop, 3 yield":
         {"kind": np.array([1, 4, 2], np.uint8)},
