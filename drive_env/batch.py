@@ -75,6 +75,8 @@ class Batch(ReadableWorlds):
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         critic_observations: (R, n) float32, with `config.critic_observations` only: what a critic may observe and the
             agent may not, the features of `critic_layout()`.
+        action_mask: (R, n) bool, with `config.action_mask` only: which actions are valid next, one flag for each index
+            of "discrete", or for each bin of all numbers of "multi_discrete".
         rewards: (R,) float32.
         reward_terms: (R, T) float32, with `config.reward_terms` only: the fact of each term of `REWARD_TERMS` in the
             last step, without its weight; zeros for agents that did not act.
@@ -173,7 +175,7 @@ class Batch(ReadableWorlds):
                 that are held now, by the index of each scene or world that has any.
 
         Raises:
-            ConfigError: `by` is none of the above, or the batch was made with `trial_records` 0.
+            ConfigError: `by` or `of` is none of the above, or the batch was made with `trial_records` 0.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         self._check_open()

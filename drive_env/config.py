@@ -292,6 +292,9 @@ class DriveConfig(Checked):
         True, "", "whether the weights that have a range, if any, are drawn from it; else those of `reward` hold",
         switch())
     reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
+    action_mask: bool = setting(
+        False, "", "whether `Batch.action_mask` has which discrete actions are valid next; infos then have it, too, "
+        "and reports the share of valid actions", switch())
     reward_terms: bool = setting(
         False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
         "have it, too", switch())
@@ -326,6 +329,20 @@ class DriveConfig(Checked):
         if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
             raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
                               "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
+        self._check_mask(model)
+
+    def _check_mask(self, model: str) -> None:
+        """Raises a `ConfigError` if actions have masks that no state of the vehicle would change."""
+        if not self.action_mask:
+            return
+        if self.action_type == "continuous":
+            raise ConfigError("action_mask is True; with action_type 'continuous' it must be False")
+        if not lib.drv_action_mask_is_offered(choices("dynamics").index(model)):
+            raise ConfigError(f"action_mask is True; for dynamics.model {model!r}, whose actions set no acceleration, "
+                              "it must be False")
+        if self.hidden.action_delay_steps:
+            raise ConfigError("action_mask is True; with hidden.action_delay_steps it must be False, since the speed "
+                              "at which an action takes effect is not known")
 
     def _check_hidden(self, model: str) -> None:
         """Raises a `ConfigError` if a hidden parameter varies, or friction is set, that the vehicle model lacks."""

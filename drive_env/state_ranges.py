@@ -118,6 +118,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(("jerk_mps3", "max_jerk_mps3"), (0.0, jerk_mps3)), "min_gap_m": (0.0, FARTHEST_GAP_M),
         **dict.fromkeys(("time_to_collision_s", "min_time_to_collision_s"), (0.0, COLLISION_HORIZON_S)),
         "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * LANE_REACH_M),
+        "valid_action_sum": (0.0, float(steps)),
         "reward_weight": _both(max(weights.values())), "last_reward": _both(step_reward),
         "trial_reward": _both(trial_reward),
         "sideslip_rad": _both(math.pi / 2), "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])),

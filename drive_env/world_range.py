@@ -30,7 +30,7 @@ class _Optional:
 
     Args:
         setting: path of the field of the config that makes the array.
-        value: the value with which it does.
+        value: the value with which it does, or several in words.
     """
 
     def __init__(self, setting: str, value: Any) -> None:
@@ -42,7 +42,7 @@ class _Optional:
     def __get__(self, batch: WorldRange | None, owner: type) -> _Optional:
         if batch is None:
             return self
-        raise AttributeError(f"a Batch has {self._name} with {self._setting} {self._value!r} only; that of this one is "
+        raise AttributeError(f"a Batch has {self._name} with {self._setting} {self._value} only; that of this one is "
                              f"{attrgetter(self._setting)(batch.config)!r}")
 
 
@@ -82,6 +82,7 @@ class WorldRange:
     observations: npt.NDArray[Any]
     vehicle_table: npt.NDArray[np.float32]
     critic_observations: npt.NDArray[np.float32]
+    action_mask: npt.NDArray[np.bool_]
     rewards: npt.NDArray[np.float32]
     reward_terms: npt.NDArray[np.float32]
     terminations: npt.NDArray[np.bool_]
@@ -99,8 +100,9 @@ class WorldRange:
     scene_index: npt.NDArray[np.int32]
 
     if not TYPE_CHECKING:
-        vehicle_table = _Optional("observation.type", "index")
+        vehicle_table = _Optional("observation.type", "'index'")
         critic_observations = _Optional("critic_observations", True)
+        action_mask = _Optional("action_mask", True)
         reward_terms = _Optional("reward_terms", True)
 
     _core: NativeBatch

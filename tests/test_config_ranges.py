@@ -83,6 +83,7 @@ FIELDS = {
     "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
+    "action_mask": switch(),
     "reward_terms": switch(),
     "critic_observations": switch(),
     "detailed_metrics": switch(),

@@ -111,6 +111,17 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
     def _observation(self) -> Observation:
         return self._form.of(self.batch.observations[0].copy())
 
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.
+
+        Returns:
+            (flags,): `Batch.action_mask`, a copy.
+
+        Raises:
+            AttributeError: the config has no `action_mask`.
+        """
+        return self.batch.action_mask[0].copy()
+
     def _info(self) -> dict:
         info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
         add_optional_channels([info], self.batch)
@@ -252,6 +263,17 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         infos = self._infos(np.ones(self.num_envs, bool))
         return self._observations(), rewards, terminations, truncations, infos | final
 
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.
+
+        Returns:
+            (num_envs, flags): `Batch.action_mask`, a copy.
+
+        Raises:
+            AttributeError: the config has no `action_mask`.
+        """
+        return self.batch.action_mask.copy()
+
     def _observations(self) -> Observation:
         return self._form.of(self.batch.observations.copy() if self.copy else self.batch.observations)
 
@@ -264,7 +286,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             infos[f"_{name}"] = mask.copy()
         for name in optional_channels(self.batch):
             rows = getattr(self.batch, name)
-            infos[name] = np.where(mask[:, None], rows, rows.dtype.type(0))
+            infos[name] = np.where(mask.reshape(-1, *[1] * (rows.ndim - 1)), rows, rows.dtype.type(0))
             infos[f"_{name}"] = mask.copy()
         return infos
 

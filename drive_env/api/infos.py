@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from ..action_space import action_dimensions
 from ..batch import Batch
 from ..binding import lib
 
@@ -21,8 +25,10 @@ INFO_FLAGS = {
 INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 """The keys that every info has, bools and ints; docs/channels.md defines them."""
 
-OPTIONAL_CHANNELS = ("reward_terms", "critic_observations")
-"""Further keys, each with the field of the config of that name only: the agent's row of the array of `Batch`."""
+OPTIONAL_CHANNELS = {"reward_terms": "reward_terms", "critic_observations": "critic_observations",
+                     "action_mask": "action_mask"}
+"""Further keys, and the field of the config that adds each: the agent's entry of the array of `Batch`; a mask in the
+form that `Space.sample` takes."""
 
 
 def info_of(code: int, trial: int) -> dict[str, bool | int]:
@@ -38,7 +44,7 @@ def info_of(code: int, trial: int) -> dict[str, bool | int]:
 
 def optional_channels(batch: Batch) -> list[str]:
     """Those of `OPTIONAL_CHANNELS` that the config of a batch turns on."""
-    return [name for name in OPTIONAL_CHANNELS if getattr(batch.config, name)]
+    return [name for name, field in OPTIONAL_CHANNELS.items() if getattr(batch.config, field)]
 
 
 def add_optional_channels(infos: Iterable[dict[str, Any]], batch: Batch, agents: Any = slice(None)) -> None:
@@ -49,5 +55,16 @@ def add_optional_channels(infos: Iterable[dict[str, Any]], batch: Batch, agents:
         agents: their indices in the batch.
     """
     for name in optional_channels(batch):
-        for info, row in zip(infos, getattr(batch, name)[agents].copy()):
+        found = getattr(batch, name)[agents].copy()
+        rows = sample_masks(batch, found) if name == "action_mask" else found if found.ndim > 1 else found.tolist()
+        for info, row in zip(infos, rows):
             info[name] = row
+
+
+def sample_masks(batch: Batch, masks: npt.NDArray[np.bool_]) -> list[Any]:
+    """Rows of `Batch.action_mask` as `Space.sample` takes them: int8, one array, or a tuple of one per number."""
+    flags = masks.view(np.int8)
+    if batch.config.action_type == "discrete":
+        return list(flags)
+    ends = np.cumsum([dimension.bins for dimension in action_dimensions(batch.config)])[:-1]
+    return [tuple(np.split(row, ends)) for row in flags]

@@ -173,6 +173,17 @@ class DriveVecEnv(VecEnv):
                 self.reset_infos[env] = begun[env]
         return self._form.of(batch.observations.copy()), rewards, dones, infos
 
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.
+
+        Returns:
+            (envs, flags): `Batch.action_mask`, a copy.
+
+        Raises:
+            AttributeError: the config has no `action_mask`.
+        """
+        return self.batch.action_mask.copy()
+
     def close(self) -> None:
         """Frees threads and memory; a second call does nothing."""
         self.batch.close()

@@ -71,6 +71,10 @@ class SubEnv:
         """`Batch.step_events` of its world: (n,) arrays by name."""
         return self.batch.step_events(self.world)
 
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(flags,) bool, its entry of `Batch.action_mask`, as sb3-contrib's MaskablePPO reads it."""
+        return self.batch.action_mask[self.index].copy()
+
     def render(self) -> npt.NDArray[np.uint8] | None:
         """A picture of its world, (h, w, 3) uint8."""
         return self._owner._screens[self.world].picture()

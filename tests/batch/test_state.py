@@ -179,11 +179,16 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
     assert pickle.dumps(batch) == before
 
 
-def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes():
-    # a config under which every array has entries
-    batch = opened(others="idm", agents_per_world=3, dynamics="single_track")
+@pytest.mark.parametrize("has_masks", [False, True])
+def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes(has_masks):
+    """With masks: of their array alone. Without: of all others, which have entries under the other config."""
+    options = {"action_mask": True, "hidden": NOT_HIDDEN} if has_masks else {
+        "others": "idm", "agents_per_world": 3, "dynamics": "single_track"}
+    batch = opened(**options)
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():
+        if (name == "valid_action_sum") != has_masks:
+            continue
         kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)
         low, high = limits[name]
         beyond = [low - 0.01 * (high - low), high + 0.01 * (high - low), kind.min, kind.max]

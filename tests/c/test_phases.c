@@ -26,6 +26,7 @@ static const struct {
 /* An array as the lists describe it, and where its bytes are. */
 typedef struct watched {
     const char *name, *listed;
+    int32_t index; /* in its list */
     uint8_t *bytes;
     size_t stride, world_bytes; /* from world to world, and of one world */
     uint8_t *before;
@@ -144,7 +145,8 @@ static void begin_rollout(rollout *run, drv_config config) {
         const size_t bytes = (size_t)(entries * columns * depth) * item_bytes(fields[i].type);
         uint8_t *array = calloc(NUM_WORLDS, bytes);
         memcpy((uint8_t *)&run->arrays + fields[i].offset, &array, sizeof array);
-        watch_array(run, 0, (watched){fields[i].name, fields[i].phases, array, bytes, bytes, NULL, true});
+        watch_array(run, 0, (watched){fields[i].name, fields[i].phases,
+                                      fields[i].offset / (int32_t)sizeof(void *), array, bytes, bytes, NULL, true});
     }
     drv_batch_bind(run->batch, &run->arrays);
 
@@ -152,7 +154,7 @@ static void begin_rollout(rollout *run, drv_config config) {
     drv_state_field state[ARRAY_LIMIT];
     const int32_t states = drv_batch_state_fields(run->batch, state, ARRAY_LIMIT);
     for (int32_t i = 0; i < states; i++)
-        watch_array(run, 1, (watched){state[i].name, state[i].phases, run->block + state[i].offset,
+        watch_array(run, 1, (watched){state[i].name, state[i].phases, i, run->block + state[i].offset,
                                      (size_t)state[i].world_stride,
                                      (size_t)state[i].count * item_bytes(state[i].type), NULL, false});
 }
@@ -191,7 +193,7 @@ static void compare(rollout *run, int phase) {
             if (!changed) continue;
             CHECK(strstr(array->listed, phases[phase].name), "%s changed %s, which lists %s", phases[phase].name,
                   array->name, array->listed);
-            seen[list][i][phase] = true;
+            seen[list][array->index][phase] = true;
         }
 }
 
@@ -230,15 +232,17 @@ static void check_config(drv_config config, uint64_t seed) {
     end_rollout(&run);
 }
 
-/* Entries of the lists that no rollout has covered; `config` is one under which a batch has all arrays. */
+/* Entries of the lists that no rollout has covered, of the arrays that a batch of this config has. */
 static void check_all_seen(drv_config config) {
     rollout run;
     begin_rollout(&run, config);
     for (int list = 0; list < 2; list++)
         for (int32_t i = 0; i < run.watch_count[list]; i++)
-            for (int phase = 0; phase < DRV_PHASE_COUNT; phase++)
-                CHECK(seen[list][i][phase] == (strstr(run.watch[list][i].listed, phases[phase].name) != NULL),
-                      "%s lists %s, which never changed it", run.watch[list][i].name, phases[phase].name);
+            for (int phase = 0; phase < DRV_PHASE_COUNT; phase++) {
+                const watched *array = &run.watch[list][i];
+                CHECK(seen[list][array->index][phase] == (strstr(array->listed, phases[phase].name) != NULL),
+                      "%s lists %s, which never changed it", array->name, phases[phase].name);
+            }
     end_rollout(&run);
 }
 
@@ -260,6 +264,10 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     jumps.dynamics = DRV_STATE;
     jumps.action_type = DRV_CONTINUOUS;
     check_config(jumps, 4);
+    drv_config masked = config;
+    masked.action_mask = 1; /* excludes delays, which another config has */
+    masked.max_speed_mps = 6.0f;
+    check_config(masked, 6);
     config.draw_reward_weights = 1;
     config.range_reward_goal_high = 2.0f;
     config.hidden_steering_gain_low = 0.5f;
@@ -268,4 +276,5 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.dynamics = DRV_SINGLE_TRACK;
     check_config(config, 5);
     check_all_seen(config);
+    check_all_seen(masked);
 }

@@ -39,6 +39,12 @@ typedef struct drv_action_space {
 
 drv_action_space drv_action_space_of(const drv_config *config);
 
+/* The number of flags of an action mask: one per discrete action, or one per bin of each dimension. */
+int32_t drv_action_mask_size(const drv_action_space *space);
+
+/* Whether the discrete actions of a model can have a mask: their first number is an acceleration. */
+int32_t drv_action_mask_is_offered(int32_t dynamics);
+
 /* The action types that a model offers: bit t for drv_action_type t. */
 int32_t drv_action_types_of(int32_t dynamics);
 

@@ -54,6 +54,7 @@ typedef struct drv_batch_needs {
     int32_t observation_size;  /* floats per agent */
     int32_t observation_bytes; /* bytes per agent */
     int32_t critic_size;       /* floats per agent */
+    int32_t mask_size;         /* flags per agent */
     int32_t action_width;      /* numbers per agent */
 } drv_batch_needs;
 

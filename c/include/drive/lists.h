@@ -10,8 +10,8 @@
  * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
  * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, that
- * of its CRITIC, its TERMS of the reward, or the vehicle TABLE of a world. The numpy type of actions and observations,
- * "" here, depends on the config. */
+ * of its CRITIC, the MASK of its actions, its TERMS of the reward, or the vehicle TABLE of a world. The numpy type of
+ * actions and observations, "" here, depends on the config. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
@@ -20,6 +20,8 @@
       "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
     X(float, critic_observations, "f4", AGENTS, CRITIC, "critic_write",                                           \
       "what a critic may observe and the agent may not. NULL where the config's critic_observations is 0")         \
+    X(uint8_t, action_mask, "b1", AGENTS, MASK, "mask_write",                                                     \
+      "which discrete actions are valid next. NULL where the config's action_mask is 0")                           \
     X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
     X(float, reward_terms, "f4", AGENTS, TERMS, "trial_restart, reward_score",                                     \
       "the fact of each reward term, without its weight. NULL where the config's reward_terms is 0")               \
@@ -160,6 +162,7 @@
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_CRITIC, NAN, "off actor critic") \
     X(int32_t, critic_observations, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
+    X(int32_t, action_mask, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
     X(float, sensor_partner_position_noise_m, "f4", 0, 1000, NAN, "")                          \

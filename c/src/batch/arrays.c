@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 
-enum { ONE, ACTION, OBSERVATION, CRITIC, TERMS, TABLE };
+enum { ONE, ACTION, OBSERVATION, CRITIC, MASK, TERMS, TABLE };
 
 static const struct array {
     drv_array_field field;
@@ -30,6 +30,7 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
                 config->observation_type == DRV_INDEX ? needs->observation_bytes : needs->observation_size;
             break;
         case CRITIC: field.columns = needs->critic_size; break;
+        case MASK: field.columns = needs->mask_size; break;
         case TERMS: field.columns = DRV_TERM_COUNT; break;
         case TABLE:
             field.columns = 1 + needs->vehicles_per_world;
@@ -44,6 +45,7 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
 static bool is_bound(int32_t shape, const drv_config *config) {
     switch (shape) {
         case CRITIC: return config->critic_observations;
+        case MASK: return config->action_mask;
         case TERMS: return config->reward_terms;
         case TABLE: return config->observation_type == DRV_INDEX;
         default: return true;

@@ -76,6 +76,12 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->controls > 0 && !config->traffic_controls)
         return drv_fail(message, DRV_ERROR_CONFIG, "controls is %d; without traffic_controls it must be 0",
                         config->controls);
+    if (status == DRV_OK && config->action_mask &&
+        (!drv_action_mask_is_offered(config->dynamics) || config->action_type == DRV_CONTINUOUS ||
+         config->hidden_action_delay_steps_high > 0.0f))
+        return drv_fail(message, DRV_ERROR_CONFIG,
+                        "action_mask is %d; it must be 0 unless actions are discrete accelerations without delay",
+                        config->action_mask);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     if (status == DRV_OK) status = drv_sensors_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
@@ -196,6 +202,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .route_agents = columns.route ? setup->agents_per_world : 0,
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
+                       .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
@@ -220,6 +227,7 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
                         "%lld agents; at most %.3g bytes and %d agents are allowed",
                         setup->num_worlds, sizes.agents, sizes.max_trials, sizes.record_capacity, bytes,
                         (long long)agents, (double)block_limit_bytes, INT32_MAX);
+    const drv_action_space space = drv_action_space_of(&setup->config);
     *out = (drv_batch_needs){
         .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->num_worlds,
         .num_agents = (int32_t)agents,
@@ -228,7 +236,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         .observation_size = drv_layout_size(&setup->config),
         .observation_bytes = drv_layout_bytes(&setup->config),
         .critic_size = drv_critic_size(&setup->config),
-        .action_width = drv_action_space_of(&setup->config).width,
+        .mask_size = drv_action_mask_size(&space),
+        .action_width = space.width,
     };
     return DRV_OK;
 }

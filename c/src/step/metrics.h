@@ -39,6 +39,8 @@
     X(INFRACTIONS, "infractions", config->detailed_metrics, world->infractions[agent])     \
     X(FAULT_BY_BEARING, "at_fault_collision", config->detailed_metrics, world->had_fault_by_bearing[agent]) \
     X(FAULT_BY_BUMPER, "at_fault_collision_nuplan", config->detailed_metrics, world->had_fault_by_bumper[agent]) \
+    X(VALID_ACTIONS, "valid_action_share", config->action_mask,                            \
+      world->valid_action_sum[agent] / (float)world->steps_driven[agent])                  \
     X(REWARD, "reward", true, reward)
 
 /* METRIC_LIMIT is the largest number of metrics of a trial. */

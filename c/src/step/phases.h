@@ -24,7 +24,8 @@
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
     X(lights_show, "sets what traffic lights show until the next step ends")                                    \
     X(observe_write, "writes the observation of each agent")                                                    \
-    X(critic_write, "writes the observation of each agent's critic, where critic observations are on")
+    X(critic_write, "writes the observation of each agent's critic, where critic observations are on")          \
+    X(mask_write, "writes which actions of each agent are valid, where action masks are on")
 
 typedef void drv_phase(drv_world *world, drv_scratch *scratch);
 
@@ -50,6 +51,8 @@ DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
 DRV_STEP_API void drv_traffic_controls_detect(drv_world *world);
 /* Draws the offsets of light programs, and sets the lights and violations of a trial to its start. */
 DRV_STEP_API void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch);
+/* Sets the counts of valid actions of a trial to 0. */
+DRV_STEP_API void drv_mask_begin(drv_world *world);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
 /* Sets the state to the start of the next trial of the episode; writes no channel. */

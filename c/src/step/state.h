@@ -139,6 +139,9 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", trial_reward, DRV_REWARDS, "sum in this trial [agent, term]", "trial_restart, reward_score") \
     X(float, "f4", reward_weight, DRV_DRAWN_WEIGHTS, "[agent, term]; no entries where no term has a range",          \
       "trial_restart")                                                                                               \
+    /* agents: masks of actions; no entries where they are off */                                                     \
+    X(float, "f4", valid_action_sum, DRV_MASK_AGENTS, "1, of the shares of valid actions in the steps of this trial", \
+      "trial_restart, mask_write")                                                                                    \
     /* agents: slip; no entries where no vehicle slips */                                                             \
     X(float, "f4", sideslip_rad, DRV_SLIP_AGENTS, "rad, of the path to the left of the heading",                     \
       "trial_restart, dynamics_integrate")                                                                           \
@@ -166,6 +169,7 @@ typedef struct drv_sizes {
     int32_t terms, metrics; /* of drv_columns */
     /* agents, or 0 where nothing uses facts of the kind */
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents, route_agents;
+    int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */

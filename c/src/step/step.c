@@ -28,6 +28,7 @@ static void lap(stopwatch *watch, int phase) {
 static void observe_world(drv_world *world, drv_scratch *scratch) {
     drv_observe_write(world, scratch);
     drv_critic_write(world, scratch);
+    drv_mask_write(world, scratch);
 }
 
 #define RUN(phase) drv_##phase(world, scratch), lap(&watch, DRV_PHASE_##phase)
@@ -52,6 +53,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
     }
     RUN(observe_write);
     RUN(critic_write);
+    RUN(mask_write);
 }
 
 #undef RUN

@@ -65,6 +65,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
     drv_goals_begin(world);
     drv_hidden_begin(world);
+    drv_mask_begin(world);
     drv_measures_begin(world);
     drv_lane_begin(world);
     drv_proximity_begin(world);

@@ -23,6 +23,7 @@
 #include "step/goals.c"
 #include "step/hidden.c"
 #include "step/lane.c"
+#include "step/mask.c"
 #include "step/measures.c"
 #include "step/metrics.c"
 #include "step/observe.c"

@@ -75,6 +75,14 @@ drv_action_space drv_action_space_of(const drv_config *config) {
     return space;
 }
 
+int32_t drv_action_mask_size(const drv_action_space *space) {
+    int32_t bins = 0;
+    for (int32_t i = 0; i < space->dimensions; i++) bins += space->dimension[i].bins;
+    return space->type == DRV_DISCRETE ? space->count : bins;
+}
+
+int32_t drv_action_mask_is_offered(int32_t dynamics) { return controls_of[dynamics][0] == DRV_CONTROL_ACCELERATION; }
+
 int32_t drv_action_types_of(int32_t dynamics) {
     const int32_t *controls = controls_of[dynamics];
     bool tables = true;
