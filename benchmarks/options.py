@@ -35,6 +35,8 @@ OPTIONS = {
     "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
     "reward_terms": (DEFAULT, {"reward_terms": True}),
     "reward_ranges": (DEFAULT, {"reward_ranges": {"collision": (-3.0, 0.0), "progress_per_m": (0.0, 0.1)}}),
+    "critic_observations": (DEFAULT, {"critic_observations": True}),
+    "coplayers, half of the agents": (DEFAULT, {"coplayers": 0.5}),
     "detailed_metrics": (DEFAULT, {"detailed_metrics": True}),
     "traffic_controls": (LIT, {"traffic_controls": True}),
     "others='idm', as many as agents": (HALF, {"others": "idm"}),

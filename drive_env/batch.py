@@ -25,7 +25,7 @@ from .roles import assign_roles
 from .scenes import ExpertActions, Report, Scenes, resolve_scenes
 from .state import load_state, saved_state
 from .sub_batch import BatchPart
-from .trial_records import check_group, held_records, trial_metrics
+from .trial_records import check_group, check_of, held_records, trial_metrics
 from .world_state import ReadableWorlds
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Batch(ReadableWorlds):
         first, removed, stopped, waits: (R,) bool, of the observation just returned.
         trial_index: (R,) int32, the trial of that observation, from 0.
         code: (R,) uint16, the flags of an agent as bits of one integer.
+        coplayer: (R,) bool, with `config.coplayers` only: a co-player drives the agent in this episode.
         scene_index: (W,) int32, index into `scenes` of the current scene of each world.
         world_of_agent: (R,) int32, the index of each agent's world.
         num_agents, agents_per_world, num_worlds: R, R / W and W.
@@ -160,12 +161,13 @@ class Batch(ReadableWorlds):
     # ---- reports ----
 
     @overload
-    def metrics(self, by: None = None) -> dict[str, MetricValue]: ...
+    def metrics(self, by: None = None, of: str = "ego") -> dict[str, MetricValue]: ...
 
     @overload
-    def metrics(self, by: str) -> dict[int, dict[str, MetricValue]]: ...
+    def metrics(self, by: str, of: str = "ego") -> dict[int, dict[str, MetricValue]]: ...
 
-    def metrics(self, by: str | None = None) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
+    def metrics(self, by: str | None = None, of: str = "ego"
+                ) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
         """The report of docs/metrics.md: each metric is the mean over the agents that have data. Resets nothing.
 
         The trials of all agents of a world are recorded together, in the step that ends the world's trial.
@@ -173,16 +175,18 @@ class Batch(ReadableWorlds):
         Args:
             by: None for the moving averages of all agents; "scene" or "world" for `trial_metrics` over the records
                 that are held now, by the index of each scene or world that has any.
+            of: "ego" for the trials of agents that were no co-players, "coplayer" for those of co-players.
 
         Raises:
             ConfigError: `by` or `of` is none of the above, or the batch was made with `trial_records` 0.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
         self._check_open()
+        check_of(of)
         if by is None:
-            return reports.metrics_report(self._core)
+            return reports.metrics_report(self._core, of == "coplayer")
         check_group(by)
-        return trial_metrics(held_records(self._core, clear=False), by)
+        return trial_metrics(held_records(self._core, clear=False), by, of)
 
     def trial_records(self) -> npt.NDArray[np.void]:
         """Returns and clears the records of finished trials: one per agent and trial, world by world, oldest first.
@@ -193,7 +197,8 @@ class Batch(ReadableWorlds):
 
         Returns:
             (n,) structured array with the fields episode, world, scene, trial, agent (indices in this batch), outcome
-            (index into `OUTCOMES`), and every metric of docs/metrics.md by name, float32.
+            (index into `OUTCOMES`), coplayer (bool: a co-player drove the agent), and every metric of docs/metrics.md
+            by name, float32.
 
         Raises:
             ConfigError: the batch was made with `trial_records` 0.

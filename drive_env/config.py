@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .binding import choices, ffi, lib
 from .errors import ConfigError
 from .fields import (
-    Check, Checked, Fields, Nested, choice, count, nested, number, plain_tuple, setting, span, switch)
+    Check, Checked, Fields, Nested, choice, count, nested, number, number_or_share, plain_tuple, setting, span, switch)
 
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
@@ -253,6 +253,9 @@ class DriveConfig(Checked):
         "replay", "", "what the other objects do: replay their log, be static at their start, or (vehicles) follow the "
         "path of their log, or lanes, and react to traffic by the intelligent driver model",
         choice("replay", "static", "idm"))
+    coplayers: float = setting(
+        0, "agents", "co-players among the agents of each world, drawn for every episode: their number, or their "
+        "share; no report or statistic of learners counts them", number_or_share(4095))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(

@@ -51,6 +51,16 @@ def count(low: int, high: int, *, none: str | None = None) -> Check:
     return Check(fits, f"a whole number from {low} to {high}" + (f", or None ({none})" if none else ""))
 
 
+def number_or_share(high: int) -> Check:
+    """A check for a whole number up to `high`, or a share in [0, 1)."""
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= high and (
+            value < 1 or value == int(value))
+
+    return Check(fits, f"a share in [0, 1), or a whole number from 1 to {high}")
+
+
 def span(low: float, high: float, *, whole: bool = False) -> Check:
     """A check for None, or a pair of numbers in [low, high], the lower one first; of whole numbers where `whole`."""
     kinds = int if whole else (int, float)

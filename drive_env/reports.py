@@ -47,18 +47,23 @@ def metric_names(config: DriveConfig) -> list[str]:
     return [text(name) for name in table(lib.drv_metric_names, "const char *", native_config(config))]
 
 
-def metrics_report(core: NativeBatch) -> Metrics:
-    """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0."""
+def metrics_report(core: NativeBatch, of_coplayers: bool = False) -> Metrics:
+    """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0.
+
+    They are of agents that were no co-players, or, with `of_coplayers`, of co-players.
+    """
+    of = lib.DRV_OF_COPLAYERS if of_coplayers else lib.DRV_OF_EGOS
     names = metric_names(core.config)
-    report = Metrics(trials=_metric_value(core, lib.drv_batch_trials))
+    report = Metrics(trials=_metric_value(core, lib.drv_batch_trials, of))
     for metric, name in enumerate(names):
-        report[name] = _metric_value(core, lib.drv_batch_metric, metric, -1)
+        report[name] = _metric_value(core, lib.drv_batch_metric, metric, -1, of)
     add_quotients(report)
     for trial in range(core.config.max_trials):
         for short, name in PER_TRIAL.items():
-            report[f"trial_{trial}_{short}"] = _metric_value(core, lib.drv_batch_metric, names.index(name), trial)
+            metric = names.index(name)
+            report[f"trial_{trial}_{short}"] = _metric_value(core, lib.drv_batch_metric, metric, trial, of)
     for trial in range(1, core.config.max_trials):
-        report[f"ada_delta_trial_{trial}_minus_0"] = _metric_value(core, lib.drv_batch_adaptation, trial)
+        report[f"ada_delta_trial_{trial}_minus_0"] = _metric_value(core, lib.drv_batch_adaptation, trial, of)
     return report
 
 

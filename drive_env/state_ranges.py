@@ -55,7 +55,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
-             "had_red_light", "had_stop_sign")
+             "had_red_light", "had_stop_sign", "coplayer", "record_coplayer")
     of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings", "sign_steps")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
@@ -64,6 +64,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
+        "coplayer_trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
@@ -124,7 +125,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "sideslip_rad": _both(math.pi / 2), "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])),
         "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),
-        "average": _both(metric), "record_values": _both(metric)}
+        **dict.fromkeys(("average", "coplayer_average"), _both(metric)), "record_values": _both(metric)}
 
 
 def _length_of_roads_m(scene: Scene) -> float:

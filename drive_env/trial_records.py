@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .binding import check, ffi, lib, per_thread
 from .errors import ConfigError, value_text
+from .names import named_arguments
 from .native_batch import NativeBatch
 from .reports import PER_TRIAL, MetricValue, Metrics, add_quotients, metric_names
 
@@ -16,11 +17,11 @@ GROUPS = ("scene", "world")
 """Fields of a record that `trial_metrics` can group by."""
 
 HEAD = (("episode", np.int64), ("world", np.int32), ("scene", np.int32), ("trial", np.int32), ("agent", np.int32),
-        ("outcome", np.int32))
+        ("outcome", np.int32), ("coplayer", np.bool_))
 
 
 def record_dtype(metrics: list[str]) -> np.dtype:
-    """The fields of a trial record: episode, world, scene, trial, agent and outcome, and each metric as a float32."""
+    """The fields of a trial record: episode, world, scene, trial, agent, outcome, coplayer, and the float32 metrics."""
     return np.dtype([*HEAD, *((name, np.float32) for name in metrics)])
 
 
@@ -66,13 +67,21 @@ def check_group(by: object) -> None:
         raise ConfigError(f"by is {value_text(by)}; it must be None, 'scene' or 'world'")
 
 
-def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
+def check_of(of: object) -> None:
+    """Raises a `ConfigError` if no report is of `of`."""
+    if not isinstance(of, str) or of not in ("ego", "coplayer"):
+        raise ConfigError(f"of is {value_text(of)}; it must be 'ego' or 'coplayer'")
+
+
+@named_arguments
+def trial_metrics(records: npt.NDArray[np.void], by: str | None = None, of: str = "ego"
                   ) -> dict[str, MetricValue] | dict[int, dict[str, MetricValue]]:
     """The metrics of docs/metrics.md over some trial records, each agent with equal weight.
 
     Args:
         records: any selection of the records of one batch, from `Batch.trial_records`.
         by: None, or "scene" or "world" for one report per scene or world that has records.
+        of: "ego" for the records of agents that were no co-players, "coplayer" for those of co-players.
 
     Returns:
         `MetricValue` by metric: the mean over the agents that have records, and `n`, their number. The value of an
@@ -80,11 +89,13 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None
         the index of each scene or world.
 
     Raises:
-        ConfigError: `records` has other fields, or `by` is none of the above.
+        ConfigError: `records` has other fields, or `by` or `of` is none of the above.
     """
     if not _are_records(records):
         raise ConfigError(f"records is {value_text(records)}; it must be an array of Batch.trial_records, of one "
                           "dimension")
+    check_of(of)
+    records = records[records["coplayer"] == (of == "coplayer")]
     if by is None:
         return _report(records)
     check_group(by)

@@ -97,6 +97,7 @@ class WorldRange:
     waits: npt.NDArray[np.bool_]
     trial_index: npt.NDArray[np.int32]
     code: npt.NDArray[np.uint16]
+    coplayer: npt.NDArray[np.bool_]
     scene_index: npt.NDArray[np.int32]
 
     if not TYPE_CHECKING:
@@ -104,6 +105,7 @@ class WorldRange:
         critic_observations = _Optional("critic_observations", True)
         action_mask = _Optional("action_mask", True)
         reward_terms = _Optional("reward_terms", True)
+        coplayer = _Optional("coplayers", "above 0")
 
     _core: NativeBatch
     _handle: Any

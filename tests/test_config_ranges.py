@@ -92,6 +92,7 @@ FIELDS = {
     "draw_reward_weights": switch(),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
+    "coplayers": ((-1, -0.001, 1.5, 4096, 1e300, 10**400, *NOT_NUMBERS, None), (0, 0.25, 1, 3.0, 4095)),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
@@ -243,6 +244,8 @@ def test_what_a_config_accepts_a_batch_can_be_made_of(kind, name):
             continue  # the scene has one frame
         if name == "agents_per_world" and value and value > 3:
             continue  # and three possible agents
+        if name == "coplayers" and value > 1:
+            continue  # one agent must be no co-player
         if name == "control" and isinstance(value, list):
             value = [5, 2]
         with Batch(scenes=[scene], config=within(kind, {name: value})) as batch:

@@ -35,6 +35,8 @@ class RolloutBuffer:
     rewards: Tensor
     invalid: Tensor
     """(R, T) the channel `invalid_step`."""
+    coplayer: Tensor
+    """(R, T) a co-player acted: its steps are tokens, and count in no loss."""
     terminations: Tensor
     truncations: Tensor
     truncation: Tensor
@@ -55,8 +57,8 @@ class RolloutBuffer:
               action_dtype: torch.dtype) -> RolloutBuffer:
         """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
         types = {name: torch.bool for name in (
-            "first", "waits", "invalid", "terminations", "truncations", "truncation", "trial_ended", "last_waits",
-            "last_first")}
+            "first", "waits", "invalid", "coplayer", "terminations", "truncations", "truncation", "trial_ended",
+            "last_waits", "last_first")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
                   "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
                   "observations": observations.dtype}
@@ -77,8 +79,8 @@ class RolloutBuffer:
 
     @property
     def loss_mask(self) -> Tensor:
-        """(R, T) steps that count in losses and statistics. Equal to `valid_token` as long as every agent learns."""
-        return ~self.invalid
+        """(R, T) steps that count in losses and statistics: those of the agents that learn."""
+        return ~(self.invalid | self.coplayer)
 
     @property
     def used(self) -> Tensor:

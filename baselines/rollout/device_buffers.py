@@ -14,6 +14,11 @@ UPLOADED = ("observations", "rewards", "terminations", "truncations", "trial_end
             "first", "waits", "trial_index", "scene_index")
 """The channels that rollout and training read."""
 
+
+def uploaded(batch: Batch) -> tuple[str, ...]:
+    """The channels of a batch that rollout and training read."""
+    return (*UPLOADED, "coplayer") if batch.config.coplayers else UPLOADED
+
 ALIGNMENT_BYTES = 64
 
 
@@ -26,7 +31,7 @@ class DeviceBuffers:
 
     def __init__(self, batch: Batch):
         self.device = torch.device("cpu")
-        self.arrays: dict[str, Tensor] = {name: torch.from_numpy(getattr(batch, name)) for name in UPLOADED}
+        self.arrays: dict[str, Tensor] = {name: torch.from_numpy(getattr(batch, name)) for name in uploaded(batch)}
         self.actions: Tensor = torch.from_numpy(batch.bound_actions)
         self._restarts = np.empty_like(batch.observations)
 
@@ -53,7 +58,7 @@ class PinnedDeviceBuffers(DeviceBuffers):
         self.device = device
         self._host = host
         self._block = torch.empty_like(host.block, device=device, pin_memory=False)
-        self.arrays = {name: host.view(self._block, name) for name in UPLOADED}
+        self.arrays = {name: host.view(self._block, name) for name in uploaded(batch)}
         self.actions = torch.zeros_like(host.actions, device=device, pin_memory=False)
         self._restarts_host = torch.empty_like(self.arrays["observations"], device="cpu", pin_memory=True)
         self._restarts = torch.empty_like(self._restarts_host, device=device, pin_memory=False)
@@ -88,7 +93,7 @@ class PinnedHostArrays:
 
     def __init__(self, like: Batch, num_worlds: int):
         self._offsets, used = {}, 0
-        for name in UPLOADED:
+        for name in uploaded(like):
             array = getattr(like, name)
             shape = (len(array) * num_worlds, *array.shape[1:])
             self._offsets[name] = (used, shape, torch.from_numpy(array[:0]).dtype)
@@ -105,4 +110,4 @@ class PinnedHostArrays:
 
     def for_batch(self) -> dict[str, np.ndarray]:
         """The value of `Batch(arrays=...)`."""
-        return {name: self.view(self.block, name).numpy() for name in UPLOADED} | {"actions": self.actions.numpy()}
+        return {name: self.view(self.block, name).numpy() for name in self._offsets} | {"actions": self.actions.numpy()}

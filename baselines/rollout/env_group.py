@@ -125,6 +125,8 @@ class EnvGroup:
         self._write(rewards=arrays["rewards"], invalid=arrays["invalid_step"], terminations=arrays["terminations"],
                     truncations=arrays["truncations"], truncation=arrays["truncation"],
                     trial_ended=arrays["trial_ended"])
+        if "coplayer" in arrays:
+            self._write(coplayer=arrays["coplayer"])
         self.clock.copy_(torch.where(self.restarts_next, 0, self.clock + 1))
         self.step_index += 1
 

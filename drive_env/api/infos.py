@@ -26,7 +26,7 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 """The keys that every info has, bools and ints; docs/channels.md defines them."""
 
 OPTIONAL_CHANNELS = {"reward_terms": "reward_terms", "critic_observations": "critic_observations",
-                     "action_mask": "action_mask"}
+                     "action_mask": "action_mask", "coplayer": "coplayers"}
 """Further keys, and the field of the config that adds each: the agent's entry of the array of `Batch`; a mask in the
 form that `Space.sample` takes."""
 

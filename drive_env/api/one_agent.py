@@ -28,6 +28,8 @@ def one_agent_config(config: ConfigSource | None, alternative: str = "Batch or p
     config = adapter_config(config)
     if config.agents_per_world not in (None, 1):
         raise ConfigError(f"agents_per_world is {config.agents_per_world}; this API has 1, use {alternative} for more")
+    if config.coplayers:
+        raise ConfigError(f"coplayers is {config.coplayers}; this API has no other agent, use {alternative} for more")
     return config.replace(agents_per_world=1)
 
 

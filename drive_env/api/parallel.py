@@ -84,7 +84,8 @@ class DriveParallelEnv(ParallelEnv):
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except in the step that decides the agent's
-    trial); docs/channels.md defines them. Options of the config add `reward_terms` and `critic_observations`.
+    trial); docs/channels.md defines them. Options of the config add `reward_terms`, `critic_observations`,
+    `action_mask`, in the form that `action_space(agent).sample` takes, and `coplayer`.
 
     `np_random` is for wrappers that need random numbers, `state` for learners with a centralised critic.
 

@@ -42,12 +42,13 @@ class Sizes:
     bottom: int
 
 
-def panel_sizes(width: int, height: int) -> Sizes:
-    """Legible sizes; narrow pictures get a second line in the bottom bar."""
+def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:
+    """Legible sizes; narrow pictures get a second line in the bottom bar, whose legend may have co-players."""
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), MIN_TEXT_PX, MAX_TEXT_PX))
     line = round(1.7 * text)
     shown = (*AGENT_STATES, *OTHER_STATES)
-    longest = sum(text_width(f"{STATE_TEXT[state]} 00", text) + 2.4 * text for state in shown)
+    labels = [*(STATE_TEXT[state] for state in shown), *["co-player"] * coplayers]
+    longest = sum(text_width(f"{label} 00", text) + 2.4 * text for label in labels)
     lines = max(1, int(np.ceil(longest / (width - 2 * text))))
     return Sizes(text=text, gap=text, top=line, bottom=line * lines)
 
@@ -120,6 +121,13 @@ def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: 
         if x + 1.3 * text + text_width(label, text) > width:
             x, y = float(text), y + line
         canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[state])
+        x = canvas.text(x + 1.2 * text, y, label, text, colours.INK) + 1.2 * text
+    if snapshot.coplayer.any():
+        label = f"co-player {int(snapshot.coplayer.sum())}"
+        if x + 1.3 * text + text_width(label, text) > width:
+            x, y = float(text), y + line
+        canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[colours.DRIVING])
+        canvas.bar(x, y - 0.14 * text, x + 0.84 * text, y + 0.14 * text, colours.INK)
         x = canvas.text(x + 1.2 * text, y, label, text, colours.INK) + 1.2 * text
     speed = f"mean {mean_mps:.1f} m/s"
     if x + text_width(speed, text) < width:

@@ -30,6 +30,7 @@ class Snapshot:
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
         light_state: (controls,) uint8, what the traffic lights of the scene show.
+        coplayer: (vehicles,) bool, whether a co-player drives it.
     """
 
     roles: Roles
@@ -50,6 +51,7 @@ class Snapshot:
     had_collision: np.ndarray
     had_offroad: np.ndarray
     light_state: np.ndarray
+    coplayer: np.ndarray
 
     @property
     def agent_state(self) -> np.ndarray:
@@ -75,6 +77,9 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     state[len(state) - roles.static_count :] = STATIC
     infractions = np.zeros((2, len(roles.objects)), bool)
     infractions[:, :agents] = trial["had_collision"][:agents], trial["had_offroad"][:agents]
+    coplayer = np.zeros(len(roles.objects), bool)
+    if batch.config.coplayers:
+        coplayer[:agents] = batch.coplayer[world * batch.agents_per_world :][:agents]
     return Snapshot(
         roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
         max_trials=batch.config.max_trials,
@@ -84,4 +89,4 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
-        light_state=batch.light_states(world))
+        light_state=batch.light_states(world), coplayer=coplayer)

@@ -33,6 +33,7 @@ TRAIL_BANDS = 3
 
 BODY = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 WINDSCREEN = np.array([[0.32, 0.36], [0.32, -0.36], [0.1, -0.4], [0.1, 0.4]])
+STRIPE = np.array([[0.06, 0.13], [0.06, -0.13], [-0.44, -0.13], [-0.44, 0.13]])
 CROSS = np.array([[0.42, 0.42], [-0.42, -0.42], [0.42, -0.42], [-0.42, 0.42]])
 """Shapes of a vehicle, as shares of its length ahead and of its width to the left."""
 
@@ -79,12 +80,12 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
 
 
 def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
-    """Draws every vehicle on the map by its state, agents on top."""
+    """Draws every vehicle on the map by its state, agents on top, co-players with a stripe along the roof."""
     # Shapes of all vehicles at once, short ones enlarged.
     length_px = snapshot.length_m * camera.pixels_per_m
     enlargement = np.maximum(1.0, MIN_LENGTH_PX / length_px)
     size_m = np.stack([snapshot.length_m, snapshot.width_m], axis=1) * enlargement[:, None]
-    shapes = {"body": BODY, "windscreen": WINDSCREEN, "cross": CROSS}
+    shapes = {"body": BODY, "windscreen": WINDSCREEN, "stripe": STRIPE, "cross": CROSS}
     placed = {name: fixed(camera.to_pixels(placed_shape(shape, snapshot.xy_m, snapshot.heading_rad, size_m)))
               for name, shape in shapes.items()}
     middles = camera.to_pixels(snapshot.xy_m)
@@ -102,6 +103,8 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
             canvas.lines(placed["body"][vehicle, None], dark, 1, closed=True)
         if state != colours.STATIC:
             canvas.fill(placed["windscreen"][vehicle], colours.GLASS if in_detail else dark)
+        if snapshot.coplayer[vehicle]:
+            canvas.fill(placed["stripe"][vehicle], colours.INK)
         if in_detail and strokes[vehicle]:
             lines = placed["cross"][vehicle].reshape(-1, 2, 2)[: strokes[vehicle]]
             canvas.lines(lines, colours.INK, max(1.0, 0.25 * camera.pixels_per_m))

@@ -75,7 +75,7 @@ class SceneView:
         if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
             raise ConfigError(f"span_m is {value_text(span_m)}; it must be a number from 5 to 2000")
         self.span_m = float(span_m)
-        self._sizes = panel_sizes(self.width, self.height)
+        self._sizes = panel_sizes(self.width, self.height, coplayers=batch.config.coplayers > 0)
         self._layout = batch.observation_layout()
         self._backdrop: _Backdrop | None = None
         self._last_time = (-1, -1, -1)

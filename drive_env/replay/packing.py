@@ -175,4 +175,4 @@ def _scene_header(roles):
 
 def _trial_header(trial: Trial):
     return {"episode": trial.episode, "index": trial.index, "scene": trial.scene, "complete": trial.complete,
-            "frames": trial.frame_count}
+            "frames": trial.frame_count, "coplayers": np.flatnonzero(trial.coplayer).tolist()}

@@ -36,10 +36,10 @@ class Frame(NamedTuple):
 class _OpenTrial:
     """A trial to which frames can be added."""
 
-    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray, weights: np.ndarray,
-                 hidden: dict[str, np.ndarray]):
+    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray, coplayer: np.ndarray,
+                 weights: np.ndarray, hidden: dict[str, np.ndarray]):
         self.episode, self.index, self.scene, self.goal_m = episode, index, scene, goal_m
-        self.weights, self.hidden = weights, hidden
+        self.coplayer, self.weights, self.hidden = coplayer, weights, hidden
         self.frames: list[Frame] = []
         self.complete = False
 
@@ -50,8 +50,8 @@ class _OpenTrial:
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
         flags = dict(zip(FLAGS, np.moveaxis(stacked.pop("flags"), 1, 0), strict=True))
-        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, self.weights, self.hidden,
-                     flags=flags, **stacked)
+        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, self.coplayer, self.weights,
+                     self.hidden, flags=flags, **stacked)
 
 
 class Recorder:
@@ -91,9 +91,11 @@ class Recorder:
         agents = slice(first_agent, first_agent + roles.num_agents)
         if self._opens_trial(agents):
             self._episode += bool(self._trials) and bool(batch.first[first_agent])
+            coplayer = batch.coplayer[agents].copy() if batch.config.coplayers else np.zeros(roles.num_agents, bool)
             hidden = {name: batch.hidden[name][agents] for name in varied_parameters(batch.config.hidden)}
-            self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles),
-                                           state["goal_m"][: roles.num_agents], batch.reward_weights[agents], hidden))
+            self._trials.append(_OpenTrial(
+                self._episode, state["trial"], self._scene_of(roles), state["goal_m"][: roles.num_agents], coplayer,
+                batch.reward_weights[agents], hidden))
         if self._trials:
             trial = self._trials[-1]
             trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))

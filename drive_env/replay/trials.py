@@ -30,7 +30,8 @@ class Trial:
         episode: number of the episode in the recording, from 0. index: `trial_index`, from 0.
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
-        goal_m: (R, 2) float32. weights: (R, terms) float32, of `REWARD_TERMS`.
+        goal_m: (R, 2) float32. coplayer: (R,) bool, whether a co-player drives the agent.
+        weights: (R, terms) float32, of `REWARD_TERMS`.
         hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
@@ -46,6 +47,7 @@ class Trial:
     scene: int
     complete: bool
     goal_m: np.ndarray
+    coplayer: np.ndarray
     weights: np.ndarray
     hidden: dict[str, np.ndarray]
     x_m: np.ndarray

@@ -83,6 +83,17 @@ def test_a_waiting_agent_changes_no_loss_no_statistic_and_no_gradient(critic, en
     assert len(differing(before, learned(learner, spoiled(buffer, torch.randn_like, only=buffer.loss_mask)))) > 20
 
 
+def test_a_co_player_changes_no_loss_no_statistic_and_no_gradient():
+    """Its own returns and entropies may change; nothing that is learned from does."""
+    learner, buffer = learner_and_segment(env=replace(LONG, drive=LONG.drive.replace(coplayers=2)))
+    of_coplayers = buffer.coplayer & ~buffer.invalid
+    assert 0.1 < of_coplayers.float().mean() < 0.5 and not (buffer.loss_mask & buffer.coplayer).any()
+    before, per_step = learned(learner, buffer), {"returns", "log_ratio", "entropy_of_step"}
+    assert set(differing(before, learned(learner, spoiled(buffer, torch.randn_like, only=of_coplayers)))) <= per_step
+    everyone = replace(buffer, coplayer=torch.zeros_like(buffer.coplayer))
+    assert len(differing(before, learned(learner, everyone))) > 20
+
+
 @pytest.mark.parametrize("fill", [NAN, float("inf"), -float("inf"), 1e30])
 def test_no_input_of_a_loss_counts_outside_the_loss_mask(fill):
     """Each input alone and all together: losses and gradients equal those of another fill, masked gradients are 0."""

@@ -28,6 +28,7 @@ def by_pickle(batch):
     {"critic_observations": True, "observation": {"time_left": "critic"}},
     {"sensors": {"partner_dropout": 0.3, "road_position_noise_m": 0.2}},
     {"reward": {"route_progress_per_m": 0.1}},
+    {"coplayers": 1},
     {"action_mask": True, "action_type": "multi_discrete"},
     {"traffic_controls": True, "on_red_light": "remove", "observation": {"controls": 3}}], ids=str)
 def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, choices):

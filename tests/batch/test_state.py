@@ -15,7 +15,7 @@ SCENES = [generate_scene("intersection", seed=0, agents=6, lights=True), generat
 
 CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "roads": 8}, on_collision="remove",
                      reward_terms=True, critic_observations=True, detailed_metrics=True, traffic_controls=True,
-                     reward_ranges={"goal": (0.5, 1.5)}, on_offroad="stop", goal_radius_m=15.0,
+                     coplayers=2, reward_ranges={"goal": (0.5, 1.5)}, on_offroad="stop", goal_radius_m=15.0,
                      dynamics={"max_acceleration_mps2": 20.0},
                      hidden={"steering_gain": (0.8, 1.2), "action_delay_steps": (0, 2)})
 

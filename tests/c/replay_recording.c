@@ -104,18 +104,18 @@ static void write_metric_value(drv_metric_value value) {
 static void write_report(drv_batch *batch, const drv_config *config, char *message) {
     const int32_t metrics = drv_metric_names(config, NULL, 0), trials = config->max_trials;
     drv_metric_value value;
-    check_ok(drv_batch_trials(batch, &value, message), message);
+    check_ok(drv_batch_trials(batch, DRV_OF_EGOS, &value, message), message);
     write_metric_value(value);
     for (int32_t metric = 0; metric < metrics; metric++) {
-        check_ok(drv_batch_metric(batch, metric, -1, &value, message), message);
+        check_ok(drv_batch_metric(batch, metric, -1, DRV_OF_EGOS, &value, message), message);
         write_metric_value(value);
     }
     for (int32_t trial = 0; trial < trials; trial++) {
-        check_ok(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, &value, message), message);
+        check_ok(drv_batch_metric(batch, DRV_METRIC_SCORE, trial, DRV_OF_EGOS, &value, message), message);
         write_metric_value(value);
     }
     for (int32_t trial = 1; trial < trials; trial++) {
-        check_ok(drv_batch_adaptation(batch, trial, &value, message), message);
+        check_ok(drv_batch_adaptation(batch, trial, DRV_OF_EGOS, &value, message), message);
         write_metric_value(value);
     }
 }

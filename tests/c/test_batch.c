@@ -14,13 +14,13 @@
 
 static int64_t trials_of(batch_fixture *test) {
     drv_metric_value found = {0.0, -1};
-    CHECK(drv_batch_trials(test->batch, &found, test->message) == DRV_OK, "%s", test->message);
+    CHECK(drv_batch_trials(test->batch, DRV_OF_EGOS, &found, test->message) == DRV_OK, "%s", test->message);
     return found.n;
 }
 
 static drv_metric_value metric_value_of(batch_fixture *test, int32_t metric) {
     drv_metric_value found = {0.0, -1};
-    CHECK(drv_batch_metric(test->batch, metric, -1, &found, test->message) == DRV_OK, "%s", test->message);
+    CHECK(drv_batch_metric(test->batch, metric, -1, DRV_OF_EGOS, &found, test->message) == DRV_OK, "%s", test->message);
     return found;
 }
 
@@ -82,6 +82,8 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->on_offroad, 3, "on_offroad")
     BREAK_NUMBER(c->stopped_share_limit, -0.1f, 1.1f, "stopped_share_limit")
     BREAK_CODE(c->partners, 4097, "partners")
+    BREAK_NUMBER(c->coplayers, -0.1f, 65536.0f, "coplayers")
+    BREAK(c->coplayers, 64.0f, "coplayers")
     BREAK_CODE(c->roads, 4097, "roads")
     BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
     BREAK_CODE(c->time_left, 3, "time_left")
@@ -303,9 +305,11 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
               "%s", test.message);
         drv_metric_value value;
         int64_t spent_ns[64];
-        CHECK(drv_batch_trials(test.batch, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
-        CHECK(drv_batch_metric(test.batch, 0, -1, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
-        CHECK(drv_batch_adaptation(test.batch, 1, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
+        CHECK(drv_batch_trials(test.batch, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
+        CHECK(drv_batch_metric(test.batch, 0, -1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+              "%s", test.message);
+        CHECK(drv_batch_adaptation(test.batch, 1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+              "%s", test.message);
         CHECK(drv_batch_time_phases(test.batch, 1, spent_ns, test.message) == DRV_ERROR_CALL, "%s", test.message);
         drv_batch_forked(test.batch);
     }
@@ -369,13 +373,17 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     drv_metric_value value;
     const int32_t max_trials = test.setup.config.max_trials, wrong_trials[] = {-2, max_trials, 1 << 30};
     for (size_t i = 0; i < sizeof wrong_trials / sizeof *wrong_trials; i++) {
-        CHECK(drv_batch_metric(test.batch, 0, wrong_trials[i], &value, test.message) == DRV_ERROR_CALL, "taken");
-        CHECK(drv_batch_adaptation(test.batch, wrong_trials[i], &value, test.message) == DRV_ERROR_CALL, "taken");
+        CHECK(drv_batch_metric(test.batch, 0, wrong_trials[i], DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+              "taken");
+        CHECK(drv_batch_adaptation(test.batch, wrong_trials[i], DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+              "taken");
     }
-    CHECK(drv_batch_metric(test.batch, -1, -1, &value, test.message) == DRV_ERROR_CALL, "a metric below the first");
-    CHECK(drv_batch_metric(test.batch, metrics, -1, &value, test.message) == DRV_ERROR_CALL,
+    CHECK(drv_batch_metric(test.batch, -1, -1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+          "a metric below the first");
+    CHECK(drv_batch_metric(test.batch, metrics, -1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
           "past the last");
-    CHECK(drv_batch_adaptation(test.batch, 0, &value, test.message) == DRV_ERROR_CALL, "trial 0 against itself");
+    CHECK(drv_batch_adaptation(test.batch, 0, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
+          "trial 0 against itself");
     tear_down(&test);
 }
 
@@ -601,9 +609,9 @@ static void *report_until_closed(void *argument) {
     int64_t phase_ns[64];
     drv_status status = DRV_OK;
     while (status == DRV_OK || !strstr(message, "closed")) {
-        status = drv_batch_metric(test->batch, 0, -1, &value, message);
-        if (status == DRV_OK) status = drv_batch_adaptation(test->batch, 1, &value, message);
-        if (status == DRV_OK) status = drv_batch_trials(test->batch, &value, message);
+        status = drv_batch_metric(test->batch, 0, -1, DRV_OF_EGOS, &value, message);
+        if (status == DRV_OK) status = drv_batch_adaptation(test->batch, 1, DRV_OF_EGOS, &value, message);
+        if (status == DRV_OK) status = drv_batch_trials(test->batch, DRV_OF_EGOS, &value, message);
         if (status == DRV_OK) status = drv_batch_time_phases(test->batch, 1, phase_ns, message);
         CHECK(status == DRV_OK || status == DRV_ERROR_CALL, "%d: %s", status, message);
     }
@@ -688,7 +696,7 @@ static int fork_while_stepping(batch_fixture *test) {
             drv_batch_forked(test->batch);
             /* This call starts no thread: the thread sanitizer allows none in a forked child. */
             drv_metric_value value;
-            const drv_status status = drv_batch_trials(test->batch, &value, message);
+            const drv_status status = drv_batch_trials(test->batch, DRV_OF_EGOS, &value, message);
             if (status == DRV_OK) _exit(10); /* the fork fell between two calls */
             const int refused = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
             const int reset_too =

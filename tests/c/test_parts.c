@@ -143,9 +143,10 @@ static void check_all_refused(batch_fixture *test, int32_t part, const char *wan
     drv_metric_value value;
     int64_t spent_ns[64];
     void *copy = garbage((size_t)test->needs.block_bytes, 1);
-    CHECK(is_error(drv_batch_trials(batch, &value, message), test, wanted), "trials: %s", message);
-    CHECK(is_error(drv_batch_metric(batch, 0, -1, &value, message), test, wanted), "metric: %s", message);
-    CHECK(is_error(drv_batch_adaptation(batch, 1, &value, message), test, wanted), "adaptation: %s", message);
+    CHECK(is_error(drv_batch_trials(batch, DRV_OF_EGOS, &value, message), test, wanted), "trials: %s", message);
+    CHECK(is_error(drv_batch_metric(batch, 0, -1, DRV_OF_EGOS, &value, message), test, wanted), "metric: %s", message);
+    CHECK(is_error(drv_batch_adaptation(batch, 1, DRV_OF_EGOS, &value, message), test, wanted),
+          "adaptation: %s", message);
     CHECK(is_error(drv_batch_time_phases(batch, 1, spent_ns, message), test, wanted), "phases: %s", message);
     CHECK(is_error(drv_batch_copy_world(batch, 0, copy, message), test, wanted), "copy of a world: %s", message);
     CHECK(is_error(drv_batch_copy(batch, copy, &test->arrays, message), test, wanted), "copy: %s", message);
@@ -480,7 +481,7 @@ TEST(a_copy_forked_with_a_step_in_flight_reports_the_fork_and_ends) {
             drv_batch_forked(test.batch);
             const int refused = drv_batch_wait(test.batch, part, message) == DRV_ERROR_CALL &&
                                 strstr(message, "forked") &&
-                                drv_batch_trials(test.batch, &value, message) == DRV_ERROR_CALL &&
+                                drv_batch_trials(test.batch, DRV_OF_EGOS, &value, message) == DRV_ERROR_CALL &&
                                 strstr(message, "forked");
             drv_batch_close(test.batch);
             const int closed = drv_batch_wait(test.batch, part, message) == DRV_ERROR_CALL && strstr(message, "closed");

@@ -267,6 +267,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     drv_config masked = config;
     masked.action_mask = 1; /* excludes delays, which another config has */
     masked.max_speed_mps = 6.0f;
+    masked.coplayers = 0.5f; /* one of two agents in the first scene, none in the second */
     check_config(masked, 6);
     config.draw_reward_weights = 1;
     config.range_reward_goal_high = 2.0f;

@@ -104,6 +104,11 @@ ROLLOUTS = {
                      "hidden": {"steering_gain": (0.5, 1.5)}, "reward_ranges": {"goal": (0.5, 1.5)}},
     "town/critic": {**TWO_TRIALS, "critic_observations": True, "on_collision": "remove",
                     "observation": {"type": "index", "partners": 5, "time_left": "actor"}},
+    "town/masked": {**TWO_TRIALS, "action_mask": True, "dynamics": {"max_speed_mps": 9.0, "min_speed_mps": -1.0}},
+    "intersection/masked": {**IGNORE_ALL, "trial_steps": 40, "action_mask": True, "action_type": "multi_discrete",
+                            "dynamics": {"model": "invertible_bicycle", "max_speed_mps": 12.0}},
+    "town/coplayers": {**TWO_TRIALS, "coplayers": 0.4, "stopped_share_limit": 0.5, "on_collision": "remove"},
+    "intersection/coplayers": {**IGNORE_ALL, "trial_steps": 30, "coplayers": 7, "on_goal": "stop"},
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
@@ -140,7 +145,7 @@ PARTS = ("outputs", "reports", "state")
 OUTPUTS = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation",
            "invalid_step", "first", "trial_index", "removed", "stopped", "waits", "outcome", "code",
            "scene_index")
-OPTIONAL_OUTPUTS = ("vehicle_table", "critic_observations", "reward_terms")
+OPTIONAL_OUTPUTS = ("vehicle_table", "critic_observations", "action_mask", "reward_terms", "coplayer")
 """Arrays that only some configs have."""
 
 REPORTED = ("average", "trials")

@@ -175,6 +175,23 @@ def test_log_replay_rule_based_and_static_vehicles_differ_from_agents():
             assert count_of(batch, colours.DRIVING) > 1000
 
 
+def test_co_players_have_a_stripe_and_an_entry_of_the_legend():
+    """The pictures with and without them differ at the co-player's car, and in the bar below."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 10.0, 0.0)], goals=[(20.0, 0.0), (20.0, 10.0)])
+    with started(scene) as plain, started(scene, coplayers=1) as seated:
+        pictures = [SceneView(batch, size=SIZE).frame() for batch in (plain, seated)]
+        (coplayer,) = np.flatnonzero(seated.coplayer)
+    changed = (pictures[0] != pictures[1]).any(axis=-1)
+    legend, cars = changed[-BAR_PX.bottom :], changed[BAR_PX.top : -BAR_PX.bottom]
+    assert legend.sum() > 100
+    dark = of_colour(pictures[1], colours.INK, tolerance=30)[BAR_PX.top : -BAR_PX.bottom]
+    assert dark[cars].sum() > 50
+    # The car at y = 10 m is the upper one.
+    middle = places(bodies(pictures[0], colours.DRIVING))[:, 1].mean() - BAR_PX.top
+    assert (places(cars)[:, 1] < middle).all() == (coplayer == 1) and (places(cars)[:, 1] > middle).all() == (
+        coplayer == 0)
+
+
 def test_a_log_replay_vehicle_is_drawn_at_its_log_and_not_beyond_it():
     moving = [(4.0 * step, 0.0, 0.0) for step in range(3)] + [None] * 3
     still = [(0.0, 10.0, 0.0)] * 6

@@ -320,3 +320,13 @@ def test_every_script_is_on_the_page_and_begins_with_its_question():
     for name in files - {"page.html"}:
         first = resources.files("drive_env.replay").joinpath("web", name).read_text().split("*/")[0]
         assert first.startswith("/* ") and "?" in first, name
+
+
+def test_a_page_tells_co_players_apart():
+    scene = generate_scene("intersection", seed=2, agents=6)
+    with Batch(scene, config=DriveConfig(trial_steps=3, coplayers=2), seed=4) as batch:
+        recorder, drawn = Recorder(batch), []
+        rollout(batch, recorder, RandomDriver(batch, 1), 3, lambda: drawn.append(np.flatnonzero(batch.coplayer)))
+        page = Page(recorder.recording().html())
+    assert [trial["coplayers"] for trial in page.header["trials"]] == [one.tolist() for one in drawn[::4]]
+    assert len({tuple(trial["coplayers"]) for trial in page.header["trials"]}) > 1

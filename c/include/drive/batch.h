@@ -167,12 +167,17 @@ void drv_batch_forked(drv_batch *batch);
  * of the metrics of a batch with this config. */
 int32_t drv_term_names(const char **out, int32_t capacity);
 int32_t drv_metric_names(const drv_config *config, const char **out, int32_t capacity);
+/* Whose trials a report is of. */
+typedef enum drv_report_of { DRV_OF_EGOS = 0, DRV_OF_COPLAYERS = 1 } drv_report_of;
+
 /* A metric is an index of drv_metric_names; the score has DRV_METRIC_SCORE. Metrics are of whole trials: all agents of
  * a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
 /* The metric in the trial of that index, 0 .. max_trials - 1; -1: its mean over the trials of an agent. */
-drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_metric_value *out, char *message);
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_report_of of, drv_metric_value *out,
+                            char *message);
 /* Mean, over the agents that have both, of the score in trial `trial` minus the score in trial 0. */
-drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_metric_value *out, char *message);
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_report_of of, drv_metric_value *out,
+                                char *message);
 
 /* One agent's part of a finished trial. Its values are in a separate array, one float per metric and record. */
 typedef struct drv_trial_record {
@@ -180,6 +185,7 @@ typedef struct drv_trial_record {
     int32_t world, scene, trial;
     int32_t agent; /* of the batch */
     int32_t outcome; /* drv_outcome */
+    uint8_t coplayer; /* 1: a co-player drove the agent */
 } drv_trial_record;
 
 /* Copies up to `capacity` records with their values, world by world, oldest first. Writes to `copied` the number of
@@ -188,7 +194,7 @@ typedef struct drv_trial_record {
 drv_status drv_batch_trial_records(drv_batch *batch, int32_t clear, int64_t capacity, drv_trial_record *records,
                                    float *values, int64_t *copied, int64_t *lost, char *message);
 /* The number of agents' trials in the averages, as value and as n. */
-drv_status drv_batch_trials(drv_batch *batch, drv_metric_value *out, char *message);
+drv_status drv_batch_trials(drv_batch *batch, drv_report_of of, drv_metric_value *out, char *message);
 /* factor * dividend / divisor, rounded alike in every floating-point environment of the caller. */
 double drv_quotient(double factor, double dividend, double divisor);
 

@@ -11,7 +11,7 @@
  *
  * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, that
  * of its CRITIC, the MASK of its actions, its TERMS of the reward, or the vehicle TABLE of a world. The numpy type of
- * actions and observations, "" here, depends on the config. */
+ * actions and observations, "" here, depends on the config. COPLAYER is ONE that only some configs have. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
@@ -42,6 +42,8 @@
       "drv_outcome in the step that decides the agent's trial, else 0")                                            \
     X(uint16_t, code, "u2", AGENTS, ONE, "trial_restart, trial_judge",                                             \
       "the agent's flags in one number, see DRV_CODE_*")                                                           \
+    X(uint8_t, coplayer, "b1", AGENTS, COPLAYER, "trial_restart",                                                 \
+      "a co-player drives the agent in this episode. NULL where the config's coplayers is 0")                      \
     X(int32_t, scene_index, "i4", WORLDS, ONE, "trial_restart", "the scene that the world plays")
 
 /* The terms of the reward; each is a weight of the config times a fact of the step.
@@ -148,6 +150,7 @@
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")               \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
+    X(float, coplayers, "f4", 0, DRV_VEHICLE_LIMIT, NAN, "") /* below 1: a share of the agents */ \
     X(int32_t, traffic_controls, "i4", 0, 1, NAN, "") /* whether lights and signs have an effect */ \
     X(int32_t, on_red_light, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_stop_sign, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \

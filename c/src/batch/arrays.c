@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 
-enum { ONE, ACTION, OBSERVATION, CRITIC, MASK, TERMS, TABLE };
+enum { ONE, ACTION, OBSERVATION, CRITIC, MASK, TERMS, TABLE, COPLAYER };
 
 static const struct array {
     drv_array_field field;
@@ -46,6 +46,7 @@ static bool is_bound(int32_t shape, const drv_config *config) {
     switch (shape) {
         case CRITIC: return config->critic_observations;
         case MASK: return config->action_mask;
+        case COPLAYER: return config->coplayers > 0.0f;
         case TERMS: return config->reward_terms;
         case TABLE: return config->observation_type == DRV_INDEX;
         default: return true;

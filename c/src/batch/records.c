@@ -26,7 +26,9 @@ static int64_t copy_records(const drv_world *world, int32_t number, drv_trial_re
                                                  .scene = world->record_scene[index],
                                                  .trial = world->record_trial[index],
                                                  .agent = number * world->sizes.agents + agent,
-                                                 .outcome = world->record_outcome[first + agent]};
+                                                 .outcome = world->record_outcome[first + agent],
+                                                 .coplayer = world->sizes.coplayer_agents > 0 &&
+                                                             world->record_coplayer[first + agent]};
         memcpy(values + (copied - agents) * metrics, world->record_values + first * metrics,
                (size_t)(agents * metrics) * sizeof *values);
     }

@@ -32,6 +32,17 @@ static drv_metric_value metric_value_of(mean found) {
     return (drv_metric_value){found.n > 0 ? found.sum / (double)found.n : (double)NAN, found.n};
 }
 
+/* A world with the averages of the agents that a report is of. */
+static drv_world world_for(const drv_batch *batch, int32_t number, drv_report_of of) {
+    drv_world world = drv_batch_world(batch, number);
+    if (of == DRV_OF_COPLAYERS) {
+        world.average = world.coplayer_average;
+        world.trials = world.coplayer_trials;
+        world.sizes.agents = world.sizes.coplayer_agents;
+    }
+    return world;
+}
+
 static double average_of(const drv_world *world, int32_t agent, int32_t trial, int32_t metric) {
     return world->average[((int64_t)agent * world->sizes.max_trials + trial) * world->sizes.metrics + metric];
 }
@@ -71,14 +82,15 @@ static drv_status check_index(const char *name, int32_t found, int32_t low, int3
     return drv_fail(message, DRV_ERROR_CALL, "%s is %d; it must be %d to %d", name, found, low, high);
 }
 
-drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_metric_value *out, char *message) {
+drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_report_of of, drv_metric_value *out,
+                            char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     drv_status status = check_index("trial", trial, -1, batch->config.max_trials - 1, message);
     if (status == DRV_OK) status = check_index("metric", metric, 0, batch->sizes.metrics - 1, message);
     mean found = {0.0, 0};
     for (int32_t number = 0; status == DRV_OK && number < batch->num_worlds; number++) {
-        const drv_world world = drv_batch_world(batch, number);
+        const drv_world world = world_for(batch, number, of);
         add_metric(&world, metric, trial, &found);
     }
     *out = metric_value_of(found);
@@ -86,13 +98,14 @@ drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv
     return status;
 }
 
-drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_metric_value *out, char *message) {
+drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_report_of of, drv_metric_value *out,
+                                char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     const drv_status status = check_index("trial", trial, 1, batch->config.max_trials - 1, message);
     mean found = {0.0, 0};
     for (int32_t number = 0; status == DRV_OK && number < batch->num_worlds; number++) {
-        const drv_world world = drv_batch_world(batch, number);
+        const drv_world world = world_for(batch, number, of);
         add_adaptation(&world, trial, &found);
     }
     *out = metric_value_of(found);
@@ -100,12 +113,12 @@ drv_status drv_batch_adaptation(drv_batch *batch, int32_t trial, drv_metric_valu
     return status;
 }
 
-drv_status drv_batch_trials(drv_batch *batch, drv_metric_value *out, char *message) {
+drv_status drv_batch_trials(drv_batch *batch, drv_report_of of, drv_metric_value *out, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;
     int64_t sum = 0;
     for (int32_t number = 0; number < batch->num_worlds; number++) {
-        const drv_world world = drv_batch_world(batch, number);
+        const drv_world world = world_for(batch, number, of);
         sum += trials_of(&world);
     }
     *out = (drv_metric_value){(double)sum, sum};

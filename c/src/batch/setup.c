@@ -7,6 +7,7 @@
 #include "math/vector.h"
 #include "platform/error.h"
 #include "step/columns.h"
+#include "view/action_space.h"
 #include "view/critic.h"
 #include "view/hidden.h"
 #include "view/layout.h"
@@ -133,6 +134,11 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d agents; it must be at most agents_per_world, %d", scene->name,
                         scene->num_agents, setup->agents_per_world);
+    /* a share leaves an ego in every scene; no arithmetic here, since rounding and traps are the caller's */
+    if (config->coplayers >= 1.0f && config->coplayers >= (float)scene->num_agents)
+        return drv_fail(message, DRV_ERROR_CONFIG,
+                        "coplayers is %g; scene %.80s has %d agents, one of which must be no co-player, so it must be "
+                        "at most %d", (double)config->coplayers, scene->name, scene->num_agents, scene->num_agents - 1);
     if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
@@ -202,6 +208,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .route_agents = columns.route ? setup->agents_per_world : 0,
                        .proximity_agents = columns.proximity ? setup->agents_per_world : 0,
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
+                       .coplayer_agents = setup->config.coplayers > 0.0f ? setup->agents_per_world : 0,
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,

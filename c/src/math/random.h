@@ -14,6 +14,7 @@ typedef enum drv_purpose {
     DRV_PURPOSE_WEIGHTS = 4,
     DRV_PURPOSE_LIGHTS = 5, /* the offset of the lights of a junction */
     DRV_PURPOSE_GOAL_REVEAL = 6,
+    DRV_PURPOSE_COPLAYERS = 7,
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
     DRV_PURPOSE_HIDDEN = 64,
     DRV_PURPOSE_SENSORS = 96 /* of the first stream of step/sensors.c; each further one has the next number */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "step/coplayers.h"
 #include "step/details.h"
 #include "step/phases.h"
 
@@ -22,12 +23,14 @@ static void values_of_trial(const drv_world *world, int32_t agent, float *values
     memcpy(values, terms, (size_t)world->sizes.terms * sizeof *values);
 }
 
-/* Exponential moving average per metric; the first trial sets it. */
+/* Exponential moving average per metric; the first trial sets it. An agent has others as a co-player. */
 static void add_to_averages(drv_world *world, int32_t agent, const float *values) {
     const int32_t index = agent * world->sizes.max_trials + *world->trial;
     const double alpha = world->config->log_ema_alpha;
-    double *average = world->average + (int64_t)index * world->sizes.metrics;
-    const bool is_first = world->trials[index]++ == 0;
+    const bool is_coplayer = drv_is_coplayer(world, agent);
+    double *average =
+        (is_coplayer ? world->coplayer_average : world->average) + (int64_t)index * world->sizes.metrics;
+    const bool is_first = (is_coplayer ? world->coplayer_trials : world->trials)[index]++ == 0;
     for (int32_t metric = 0; metric < world->sizes.metrics; metric++) {
         const double value = (double)values[metric];
         average[metric] = is_first ? value : alpha * average[metric] + (1.0 - alpha) * value;
@@ -37,6 +40,7 @@ static void add_to_averages(drv_world *world, int32_t agent, const float *values
 static void store_record(drv_world *world, int32_t agent, const float *values) {
     const int64_t index = (int64_t)*world->record_count * world->sizes.agents + agent;
     world->record_outcome[index] = world->outcome[agent];
+    if (world->sizes.coplayer_agents > 0) world->record_coplayer[index] = world->coplayer[agent];
     const int64_t metrics = world->sizes.metrics;
     memcpy(world->record_values + index * metrics, values, (size_t)metrics * sizeof *values);
 }

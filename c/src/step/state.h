@@ -142,6 +142,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: masks of actions; no entries where they are off */                                                     \
     X(float, "f4", valid_action_sum, DRV_MASK_AGENTS, "1, of the shares of valid actions in the steps of this trial", \
       "trial_restart, mask_write")                                                                                    \
+    /* agents: co-players; no entries where there are none */                                                         \
+    X(uint8_t, "u1", coplayer, DRV_COPLAYER_AGENTS, "a co-player drives the agent in this episode", "trial_restart") \
     /* agents: slip; no entries where no vehicle slips */                                                             \
     X(float, "f4", sideslip_rad, DRV_SLIP_AGENTS, "rad, of the path to the left of the heading",                     \
       "trial_restart, dynamics_integrate")                                                                           \
@@ -153,6 +155,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: report */                                                                                             \
     X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
     X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")                            \
+    X(double, "f8", coplayer_average, DRV_COPLAYER_AVERAGES, "average, of the agent as a co-player", "metrics_add") \
+    X(int64_t, "i8", coplayer_trials, DRV_COPLAYER_TRIALS, "trials, of the agent as a co-player", "metrics_add")    \
     /* records of finished trials, until the caller takes them; no entries where record_capacity is 0 */             \
     X(int32_t, "i4", record_count, DRV_HAS_RECORDS, "finished trials held", "metrics_add")                           \
     X(int64_t, "i8", records_lost, DRV_HAS_RECORDS, "agents' records not kept for lack of capacity", "metrics_add")  \
@@ -160,6 +164,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(int32_t, "i4", record_scene, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
     X(int32_t, "i4", record_trial, DRV_RECORDED_TRIALS, "index", "metrics_add")                                      \
     X(uint8_t, "u1", record_outcome, DRV_RECORDS, "drv_outcome [trial, agent]", "metrics_add")                       \
+    X(uint8_t, "u1", record_coplayer, DRV_COPLAYER_RECORDS, "[trial, agent]", "metrics_add")                       \
     X(float, "f4", record_values, DRV_RECORD_VALUES, "[trial, agent, metric]", "metrics_add")
 
 /* Sizes of a world, from which the element counts of DRV_STATE follow (state.c). `contact_words` is the number of
@@ -169,6 +174,7 @@ typedef struct drv_sizes {
     int32_t terms, metrics; /* of drv_columns */
     /* agents, or 0 where nothing uses facts of the kind */
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents, route_agents;
+    int32_t coplayer_agents;  /* agents, or 0 where there are no co-players */
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */

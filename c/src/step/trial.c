@@ -1,6 +1,7 @@
 /* How do events end trials and episodes? The clock, event responses, restarts, and the channels that report them. */
 #include "math/geometry.h"
 #include "math/random.h"
+#include "step/coplayers.h"
 #include "step/details.h"
 #include "step/goals.h"
 #include "step/hidden.h"
@@ -43,6 +44,7 @@ static void write_start_channels(drv_world *world, bool first, bool is_step) {
         write_state_channels(world, agent, first);
     }
     for (int32_t i = 0; out->reward_terms && i < world->sizes.agents * DRV_TERM_COUNT; i++) out->reward_terms[i] = 0.0f;
+    for (int32_t i = 0; i < world->sizes.coplayer_agents; i++) out->coplayer[i] = world->coplayer[i];
     *out->scene_index = *world->scene_index;
 }
 
@@ -96,6 +98,7 @@ static void open_episode(drv_world *world, drv_scratch *scratch) {
     world->encoding = &world->encodings[*world->scene_index];
     *world->trial = 0;
     drv_weights_draw(world);
+    drv_coplayers_draw(world);
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         world->previous_outcome[agent] = DRV_OUTCOME_NONE;
         world->previous_share[agent] = world->last_reward[agent] = 0.0f;
@@ -164,12 +167,27 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     scratch->halted++;
 }
 
+/* Numbers of agents that a trial depends on: those of the scene that are no co-players. */
+typedef struct tally {
+    int32_t agents, driving, stopped;
+} tally;
+
+/* Leaves the co-players out of a tally. */
+static tally without_coplayers(const drv_world *world, tally counted) {
+    for (int32_t agent = 0; agent < world->sizes.coplayer_agents; agent++) {
+        if (!world->coplayer[agent]) continue;
+        counted.agents--;
+        counted.driving -= world->status[agent] == DRV_DRIVING;
+        counted.stopped -= world->status[agent] == DRV_STOPPED;
+    }
+    return counted;
+}
+
 void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
     drv_arrays *out = &world->out;
     const drv_config *config = world->config;
-    const int32_t agents = world->scene->num_agents;
     const bool last_trial = *world->trial + 1 == config->max_trials;
-    int32_t driving = 0, stopped = 0;
+    tally counted = {.agents = world->scene->num_agents};
 
     /* advance the clock and apply the responses */
     ++*world->clock_steps;
@@ -179,16 +197,17 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
         out->invalid_step[agent] = !acted;
         world->recorded[agent] = 0;
         if (acted) judge_agent(world, scratch, agent);
-        driving += world->status[agent] == DRV_DRIVING;
-        stopped += world->status[agent] == DRV_STOPPED;
+        counted.driving += world->status[agent] == DRV_DRIVING;
+        counted.stopped += world->status[agent] == DRV_STOPPED;
     }
+    counted = without_coplayers(world, counted);
 
     /* decide whether the trial ends */
     const bool out_of_time = *world->clock_steps + *world->age_steps >= world->scene->trial_steps;
     /* A quotient, not a product, so that 7 of 10 stopped agents meet a limit of 0.7 exactly. */
     const bool share_filled = config->stopped_share_limit > 0.0f &&
-                              (float)stopped / (float)agents >= config->stopped_share_limit;
-    const bool trial_ends = driving == 0 || out_of_time || share_filled;
+                              (float)counted.stopped / (float)counted.agents >= config->stopped_share_limit;
+    const bool trial_ends = counted.driving == 0 || out_of_time || share_filled;
     if (trial_ends) *world->pending = last_trial ? DRV_OPENS_EPISODE : DRV_OPENS_TRIAL;
 
     /* write the channels; agents that still drive when the trial ends time out */

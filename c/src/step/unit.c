@@ -5,6 +5,7 @@
 #include "math/k_nearest.c"
 
 #include "step/actions.c"
+#include "step/coplayers.c"
 #include "step/corridor.c"
 #include "step/critic.c"
 #include "step/details.c"

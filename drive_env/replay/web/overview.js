@@ -29,12 +29,16 @@ class OverviewPanel {
       ...controlsLegend());
   }
 
-  /* The legend of vehicles without an agent; empty if the scenes have none. */
+  /* The legend of vehicles without an agent, and of co-players; empty if there are none. */
   nonAgents() {
     const rest = [LOG_REPLAY, RULE_BASED, STATIC].filter((state) => scenes.some((scene) => countNonAgents(scene)[state]));
     const swatches = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
-    return swatches.length ? [element("p", {class: "others"}, "Without an agent: ", ...swatches)] : [];
+    return [
+      ...(swatches.length ? [element("p", {class: "others"}, "Without an agent: ", ...swatches)] : []),
+      ...(trials.some((trial) => trial.coplayers.length) ? [element("p", {class: "others"},
+        element("i", {class: "swatch state-0 striped"}), " With a stripe along the roof: co-players")] : []),
+    ];
   }
 
   agentsTable() {

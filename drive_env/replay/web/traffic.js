@@ -47,7 +47,14 @@ function drawVehicle(brush, trial, vehicle, step) {
   context.strokeStyle = colour("--outline");
   context.stroke();
   if (length >= DETAIL_PX && trial.scene.kind[vehicle] === 1) drawWindscreen(context, length, width);
+  if (trial.coplayers.includes(vehicle)) drawStripe(context, length, width);
   context.restore();
+}
+
+/* The stripe along the roof that marks a co-player. */
+function drawStripe(context, length, width) {
+  context.fillStyle = colour("--outline");
+  context.fillRect(-0.44 * length, -0.13 * width, 0.5 * length, 0.26 * width);
 }
 
 function traceBody(context, kind, length, width) {

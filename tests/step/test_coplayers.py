@@ -1,0 +1,173 @@
+"""What does a co-player change? Who is one is drawn per episode; no trial and no metric of learners counts it."""
+
+import numpy as np
+import pytest
+from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, stage
+
+from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene, parallel_env, trial_metrics
+from drive_env.api.gym import DriveEnv
+
+TOWN = generate_scene("town", seed=1, agents=8)
+SHORT = {"trial_steps": 6, "max_trials": 2}
+
+
+def play(batch, steps, seed=0):
+    """Steps with seeded actions; yields after each of them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
+        yield
+
+
+def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
+    """Seeds until the last agent of a stage is the co-player; agents drive at 10 m/s to a goal `x_goal_m` ahead."""
+    goals = [(x_goal_m, 20.0 * i) for i in range(count)]
+    scene = stage([driver(0.0, 20.0 * i, speed_mps=10.0, goal_m=goal) for i, goal in enumerate(goals)])
+    batch = batch_of(scene, coplayers=coplayers, **choices)
+    for seed in range(200):
+        batch.reset(seed=seed)
+        if batch.coplayer[count - coplayers:].all():
+            return batch
+    raise AssertionError("no seed draws the last agents")
+
+
+# ---- draws ----
+
+
+@pytest.mark.parametrize("coplayers, expected", [(1, 1), (3, 3), (7.0, 7), (0.25, 2), (0.3, 2), (0.99, 7), (0.01, 0)])
+def test_each_episode_draws_as_many_as_the_config_says(coplayers, expected):
+    batch = batch_of(TOWN, num_worlds=6, coplayers=coplayers, **SHORT)
+    drawn = [batch.coplayer.reshape(6, 8).copy()]
+    for _ in play(batch, 40):
+        drawn.append(batch.coplayer.reshape(6, 8).copy())
+        if not batch.first.any():
+            assert (drawn[-1] == drawn[-2]).all()
+    assert (np.array(drawn).sum(axis=2) == expected).all()
+
+
+def test_every_agent_is_as_likely_as_any_other():
+    """Three of eight in 3,000 episodes: a share of 3/8 within five standard errors, and pairs as of random subsets."""
+    batch = batch_of(stage([driver(0.0, 9.0 * i) for i in range(8)]), num_worlds=300, coplayers=3)
+    drawn = []
+    for _ in range(10):
+        batch.reset()
+        drawn.append(batch.coplayer.reshape(300, 8).copy())
+    drawn = np.concatenate(drawn).astype(float)
+    shares, pairs = drawn.mean(axis=0), drawn.T @ drawn / len(drawn)
+    assert np.abs(shares - 3 / 8).max() < 5 * np.sqrt(3 / 8 * 5 / 8 / 3000)
+    assert np.abs(pairs[~np.eye(8, dtype=bool)] - 3 / 28).max() < 5 * np.sqrt(3 / 28 * 25 / 28 / 3000)
+
+
+def test_co_players_change_no_other_draw_and_no_motion():
+    """Candidate goals, weights and hidden values are drawn as without them."""
+    choices = {"reward_ranges": {"goal": (0.5, 1.5)}, "hidden": {"steering_gain": (0.5, 1.5)}, **IGNORE_ALL, **SHORT}
+    plain, seated = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
+    for _ in zip(play(plain, 20), play(seated, 20)):
+        for name, array in plain._core.arrays.items():
+            assert (array == seated._core.arrays[name]).all(), name
+
+
+def test_absent_agents_are_never_drawn():
+    batch = batch_of([stage([driver(), driver(0.0, 9.0)])], num_worlds=20, coplayers=1, agents_per_world=4)
+    assert (batch.coplayer.reshape(20, 4).sum(axis=1) == 1).all() and not batch.coplayer.reshape(20, 4)[:, 2:].any()
+
+
+# ---- trials ----
+
+
+@pytest.mark.parametrize("max_trials", [1, 2])
+def test_a_trial_ends_with_the_last_ego_and_cuts_the_co_players(max_trials):
+    """Egos reach their goals, 5 m ahead; the co-player, whose goal is as near, is held back by full braking."""
+    batch = egos_first(max_trials=max_trials, on_goal="stop")
+    brake = np.array([3 * 13 + 6, 3 * 13 + 6, 6])
+    while not batch.trial_ended.any():
+        batch.step(brake)
+    last = max_trials == 1
+    assert batch.trial_ended.all()
+    assert [OUTCOMES[code] for code in batch.outcome] == ["goal", "goal", "timeout"]
+    assert batch.truncation.tolist() == [False, False, True]
+    assert batch.truncations.tolist() == [False, False, last]
+    assert batch.terminations.tolist() == [last, last, False]
+
+
+def test_an_event_of_a_co_player_is_its_own():
+    """The co-player stops at its goal, the egos drive on past theirs; its channels are those of any agent."""
+    batch = egos_first(on_goal="stop")
+    turn = np.array([6, 6, 3 * 13 + 6])  # egos brake
+    while not batch.stopped[2]:
+        batch.step(turn)
+    assert not batch.trial_ended.any() and batch.terminations.tolist() == [False, False, True]
+    assert batch.rewards[2] == 1.0
+
+
+def test_the_share_of_stopped_agents_is_of_egos():
+    """Two of four agents stop: a share of 1/2 with co-players and egos alike, of 1 where they are the only egos."""
+    for coplayers, ends in ((1, False), (2, True)):
+        batch = egos_first(count=4, coplayers=coplayers, on_goal="stop", stopped_share_limit=0.9)
+        go, hold = 3 * 13 + 6, 6
+        actions = np.array([go, go, hold, hold])
+        while not batch.stopped[:2].all():
+            batch.step(actions)
+        assert batch.trial_ended.all() == ends
+
+
+# ---- reports ----
+
+
+def test_reports_are_of_egos_or_of_co_players():
+    """Every trial is in one of the two reports, by who drove; records have it too."""
+    batch = Batch(TOWN, num_worlds=3, trial_records=50, config=DriveConfig(coplayers=3, log_ema_alpha=0.0, **SHORT))
+    batch.reset()
+    for _ in play(batch, 80):
+        pass
+    records = {of: batch.metrics(by="world", of=of) for of in ("ego", "coplayer")}
+    averages = {of: batch.metrics(of=of) for of in ("ego", "coplayer")}
+    held = batch.trial_records()
+    assert held["coplayer"].reshape(-1, 8).sum(axis=1).tolist() == [3] * (len(held) // 8)
+    for of, share in (("ego", 5), ("coplayer", 3)):
+        chosen = held[held["coplayer"] == (of == "coplayer")]
+        assert averages[of]["trials"].value == len(chosen) == share * len(held) // 8
+        assert trial_metrics(held, of=of)["distance_m"].n == len(set(chosen["agent"].tolist()))
+        assert sum(report["trials"].n for report in records[of].values()) == len(chosen)
+        # with no memory, an average is the agent's last trial of the index
+        last = {(one["agent"], one["trial"]): one["distance_m"] for one in chosen}
+        agents = {agent: np.mean([value for (owner, _), value in last.items() if owner == agent])
+                  for agent, _ in last}
+        assert averages[of]["distance_m"].value == pytest.approx(np.mean(list(agents.values())), rel=1e-5)
+
+
+def test_a_batch_without_co_players_has_reports_of_egos_alone():
+    batch = Batch(TOWN, trial_records=5, config=DriveConfig(**SHORT))
+    batch.reset()
+    for _ in play(batch, 20):
+        pass
+    assert batch.metrics(of="coplayer")["score"].n == 0 and batch.metrics()["trials"].n > 0
+    assert not batch.trial_records()["coplayer"].any()
+    with pytest.raises(ConfigError, match="of is 'all'; it must be 'ego' or 'coplayer'"):
+        batch.metrics(of="all")
+
+
+# ---- calls ----
+
+
+def test_infos_tell_who_is_a_co_player():
+    env = parallel_env(scenes=TOWN, config={"coplayers": 3})
+    for seed in range(3):
+        infos = env.reset(seed=seed)[1]
+        assert [info["coplayer"] for info in infos.values()] == env.batch.coplayer.tolist()
+        assert sum(info["coplayer"] for info in infos.values()) == 3
+
+
+def test_an_ego_must_be_left():
+    with pytest.raises(ConfigError, match="coplayers is 8; scene .* has 8 agents, .* so it must be at most 7"):
+        Batch(TOWN, config={"coplayers": 8})
+    with pytest.raises(ConfigError, match="coplayers is 1; this API has no other agent"):
+        DriveEnv("intersection", config={"coplayers": 1})
+    with Batch(TOWN) as batch, pytest.raises(AttributeError, match="coplayers above 0 only; that of this one is 0"):
+        batch.coplayer  # noqa: B018
+
+
+def test_a_co_player_drives_on_with_the_trial():
+    batch = egos_first(x_goal_m=10_000.0, trial_steps=5)
+    drive(batch, 5)
+    assert batch.truncation.all()
