@@ -92,8 +92,8 @@ def _read_log(entry, place, frame_count, origin_m):
 
 def stop_line_m(roads: Roads, lane: int, x_m: float, y_m: float) -> tuple[float, float, float, float]:
     """The ends of the line through a point across a lane, at right angles to the segment nearest to the point."""
-    first, last = roads.start[lane], roads.start[lane + 1] - 1
-    points_m = np.stack([roads.x_m, roads.y_m], axis=1)[first : last + 1].astype(np.float64)
+    points = slice(roads.start[lane], roads.start[lane + 1])
+    points_m = np.stack([roads.x_m[points], roads.y_m[points]], axis=1).astype(np.float64)
     step_m = np.diff(points_m, axis=0)
     length2 = (step_m**2).sum(axis=1)
     if not length2.any():
