@@ -241,8 +241,8 @@ class RunConfig(_Plain):
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")
         _check("overwrite", self.overwrite, not (self.overwrite and self.resume), "False where resume is True")
-        deleted = self.overwrite and self.start_from is not None and Path(self.start_from).absolute().is_relative_to(
-            Path(self.folder).absolute())
+        deleted = self.overwrite and self.start_from is not None and Path(self.start_from).resolve().is_relative_to(
+            Path(self.folder).resolve())
         _check("start_from", self.start_from, not deleted, f"outside of {self.folder!r}, which overwrite deletes")
 
 

@@ -64,8 +64,8 @@ class ObservationConfig(Checked, group="observation"):
         0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
         "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
     time_left: str = setting(
-        "off", "", "who observes the share of the trial's steps that is left: nobody ('off'), agents, as "
-        "`ego/time_left`, and critics ('actor'), or critics alone, in `critic_observations` ('critic')",
+        "off", "", "who observes the share of the trial's steps that is left: 'off': nobody; 'actor': agents, as "
+        "`ego/time_left`, and critics; 'critic': critics alone, as `critic/time_left`",
         choice("off", "actor", "critic"))
     reveal_hidden: bool = setting(
         False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())
@@ -103,11 +103,11 @@ class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     max_steering_rad: float = setting(
         0.6, "rad", "front wheel angle at full steering, of models that have wheels to steer", number(0.01, 1.2))
     max_speed_mps: float = setting(
-        40.0, "m/s", "upper bound of an agent's speed; with `delta_local` and `state`, of that at the start alone",
+        40.0, "m/s", "upper bound of an agent's speed; with `delta_local` and `state`, of its speed at the start alone",
         number(0.1, 150.0))
     min_speed_mps: float = setting(
-        0.0, "m/s", "lower bound of an agent's speed; negative allows reverse; with `delta_local` and `state` as for "
-        "`max_speed_mps`", number(-50.0, 0.0))
+        0.0, "m/s", "lower bound of an agent's speed; negative allows reverse; with `delta_local` and `state`, of its "
+        "speed at the start alone", number(-50.0, 0.0))
     friction: float = setting(
         1.0, "1", "friction of tyres and road, which only the model `grip` has: dry 0.7 to 1, wet 0.4 to 0.7, snow 0.2 "
         "to 0.3, ice 0.1", number(0.01, 5.0))
@@ -178,7 +178,7 @@ class RewardConfig(Checked, group="reward"):
         number(-1e3, 1e3))
     time_per_s: float = setting(0.0, "1/s", "reward per second of driving", number(-1e3, 1e3))
     reverse_per_m: float = setting(
-        0.0, "1/m", "reward per metre driven backwards, which most models allow with `dynamics.min_speed_mps` below 0",
+        0.0, "1/m", "reward per metre driven backwards; most models need `dynamics.min_speed_mps` below 0 for it",
         number(-1e3, 1e3))
     lane_alignment_per_s: float = setting(
         0.0, "1/s", "reward per second, times the cosine of the angle between heading and lane", number(-1e3, 1e3))
@@ -381,7 +381,8 @@ class DriveConfig(Checked):
                                   "traffic_controls True, without which traffic lights and stop signs have no effect")
 
     def _check_sensors(self) -> None:
-        """Raises a `ConfigError` if an error of sensors has no effect: without slots, or as noise of indices."""
+        """Raises a `ConfigError` if an error of sensors has no effect: without slots, as noise of indices, or of a goal
+        that is never observed."""
         for kind, field in (("partner", "partners"), ("road", "roads")):
             errors = {name: value for name, value in self.sensors.to_dict().items() if name.startswith(kind) and value}
             for name, value in errors.items():
@@ -389,6 +390,10 @@ class DriveConfig(Checked):
                     raise ConfigError(f"sensors.{name} is {value}; with observation.{field} 0 it must be 0")
                 if "noise" in name and self.observation.type == "index":
                     raise ConfigError(f"sensors.{name} is {value}; with observation.type 'index' it must be 0")
+        never_observed = self.observation.goal_reveal_s == 0 and self.observation.goal_reveal_share == 0
+        if never_observed and (noise_m := self.sensors.goal_position_noise_m):
+            raise ConfigError(f"sensors.goal_position_noise_m is {noise_m}; with observation.goal_reveal_s 0 and "
+                              "observation.goal_reveal_share 0, where the goal is never observed, it must be 0")
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

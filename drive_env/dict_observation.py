@@ -91,6 +91,8 @@ class DictObservation:
         if not isinstance(observations, np.ndarray) or not shape or shape[-1] != self._size:
             found = f"of shape {shape}" if isinstance(observations, np.ndarray) else value_text(observations)
             raise ConfigError(f"observations are {found}; they must be an array of shape (..., {self._size})")
+        if observations.dtype.kind != "f":
+            raise ConfigError(f"observations are of type {observations.dtype}; they must be floats")
         parts = {}
         for name, entry in self._entries.items():
             parts[name] = part = observations[..., entry.slice].reshape(*shape[:-1], *entry.shape)

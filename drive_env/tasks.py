@@ -91,7 +91,7 @@ def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str
         choices: their number, 2 to 5.
         trials: their number, 1 to 5.
         knowledge: an entry of `KNOWLEDGE`.
-        revealed: whether the end of each trial shows which choice succeeds. Only a memory keeps that.
+        revealed: whether the end of each trial shows which choice succeeds. Only a policy with memory can use that.
 
     Raises:
         ConfigError: an argument is out of its range.
@@ -101,6 +101,8 @@ def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str
     if knowledge not in KNOWLEDGE:
         raise ConfigError(f"knowledge is {value_text(knowledge)}; it must be one of "
                           + ", ".join(repr(known) for known in KNOWLEDGE))
+    if not isinstance(revealed, bool):
+        raise ConfigError(f"revealed is {value_text(revealed)}; it must be True or False")
 
     if knowledge == "none":
         successes = (1,) * trials

@@ -183,6 +183,8 @@ def test_bad_arguments_are_refused():
         hidden_exit().config.replace(observation={"goal_reveal_share": 0.5, "goal_reveal_s": None})
     with pytest.raises(ConfigError, match="knowledge is 'all'; it must be one of 'memory'"):
         optimal_scores(3, 3, "all")
+    with pytest.raises(ConfigError, match="revealed is 'no'; it must be True or False"):
+        optimal_scores(3, 3, "memory", revealed="no")
     assert set(hidden_exit(2, 2, range(1)).optimal_scores) == set(KNOWLEDGE)
 
 

@@ -93,6 +93,8 @@ def test_what_is_no_vector_of_the_config_is_refused(wrong, found):
     size = 24 + 8 * 8
     with pytest.raises(ConfigError, match=rf"^observations are {found}; .* array of shape \(\.\.\., {size}\)$"):
         DictObservation(SMALL).split(wrong)
+    with pytest.raises(ConfigError, match="^observations are of type uint8; they must be floats$"):
+        DictObservation(SMALL).split(np.zeros(size, np.uint8))
 
 
 def test_a_wrong_argument_is_refused():

@@ -192,6 +192,8 @@ def test_every_switch_trains(tmp_path, parts):
     (lambda: PPOConfig(final_entropy_weight=-0.1), "final_entropy_weight is -0.1; it must be 0 or more"),
     (lambda: RunConfig(folder="a", start_from="a/update-00000001", overwrite=True),
      "start_from is 'a/update-00000001'; it must be outside of 'a', which overwrite deletes"),
+    (lambda: RunConfig(folder="b/../a", start_from="a/best", overwrite=True),
+     "start_from is 'a/best'; it must be outside of 'b/../a', which overwrite deletes"),
     (lambda: PPOConfig(noise_correlation=1.0), "noise_correlation is 1.0; it must be from 0 to below 1"),
     (lambda: PPOConfig(noise_correlation=-0.1), "noise_correlation is -0.1; it must be from 0 to below 1"),
     (lambda: RunConfig(minutes=0.0), "minutes is 0.0; it must be above 0"),

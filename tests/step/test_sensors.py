@@ -171,6 +171,7 @@ def test_index_observations_drop_what_vectors_drop():
     ({"partner_dropout": 0.5}, {"partners": 0}, r"sensors\.partner_dropout is 0\.5; with observation\.partners 0 it"),
     ({"road_heading_noise_rad": 1}, {"roads": 0}, r"sensors\.road_heading_noise_rad is 1; with observation\.roads 0"),
     ({"partner_speed_noise_mps": 1}, {"type": "index"}, r"speed_noise_mps is 1; with observation\.type 'index' it"),
+    ({"goal_position_noise_m": 1}, {"goal_reveal_s": 0}, r"noise_m is 1; with .* the goal is never observed, it"),
     ({"road_dropout": 2}, {}, r"sensors\.road_dropout is 2; it must be a number in \[0, 1\]")])
 def test_errors_without_effect_or_out_of_range_are_refused(sensors, observation, sentence):
     with pytest.raises(ConfigError, match=sentence):
