@@ -129,7 +129,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
 
 
 def _length_of_roads_m(scene: Scene) -> float:
-    """A route has each lane once, and may begin and end on one of them."""
+    """At least the length of all lanes. A route that begins and ends on the same lane is at most twice as long."""
     return float(np.hypot(np.diff(scene.roads.x_m), np.diff(scene.roads.y_m)).sum())
 
 

@@ -35,8 +35,7 @@ class Trial:
         hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
-        rewards: (F, R) float32. events: (F, R, events) bool, onsets of those of
-            `RecordedTrials.events` in the step.
+        rewards: (F, R) float32. events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.

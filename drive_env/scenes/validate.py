@@ -24,13 +24,13 @@ from .scene import (
     OBJECT_KINDS,
     ROAD_KIND_CODES,
     ROAD_KINDS,
-    TrafficControls,
     LaneGraph,
     Objects,
     Provenance,
     Report,
     Roads,
     Scene,
+    TrafficControls,
 )
 
 CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS, "traffic_controls.kind": CONTROL_KINDS,

@@ -31,7 +31,8 @@ class OverviewPanel {
 
   /* The legend of vehicles without an agent, and of co-players; empty if there are none. */
   nonAgents() {
-    const rest = [LOG_REPLAY, RULE_BASED, STATIC].filter((state) => scenes.some((scene) => countNonAgents(scene)[state]));
+    const rest = [LOG_REPLAY, RULE_BASED, STATIC].filter((state) =>
+      scenes.some((scene) => countNonAgents(scene)[state]));
     const swatches = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
     return [

@@ -130,7 +130,7 @@ class AgentPanel {
     const names = columns.length
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
-    return table("Reward by term", names, rows);
+    return table("Reward by event", names, rows);
   }
 
   /* What was drawn for the agent: weights of the reward and hidden values. Nothing where nothing is drawn. */

@@ -115,8 +115,7 @@ function rewardUpTo(recording, trial, agent, frame, from = 0) {
   for (let i = from; i <= frame; i++) {
     sum += trial.rewards[at(trial, agent, i)];
     recording.events.forEach((event, bit) => {
-      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) 
-        terms[bit] += weightOf(recording, trial, agent, event);
+      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) terms[bit] += weightOf(recording, trial, agent, event);
     });
   }
   return {terms, sum};
