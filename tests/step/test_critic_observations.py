@@ -59,12 +59,14 @@ def test_the_time_that_is_left_is_observed_by_whom_the_config_names(time_left, o
         assert feature(batch, "critic/time_left")[0, 0] == pytest.approx(expected * of_critic)
 
 
-def test_partner_slots_have_the_goals_of_the_agents_in_them():
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_partner_slots_have_the_goals_of_the_agents_in_them(dropout):
     """A log-replay vehicle has no goal; a removed partner leaves its slot."""
     goals = [(70.0, 5.0), (4.0, 20.0), (20.0, 60.0)]
     scene = stage([driver(0.0, 0.0, 0.3, goal_m=goals[0]), driver(0.0, 20.0, speed_mps=8.0, goal_m=goals[1]),
                    driver(0.0, 40.0, goal_m=goals[2]), log_replay([(9.0, -20.0, 0.0, 0.0)] * 30)])
-    batch = batch_of(scene, critic_observations=True, observation={"partners": 4}, trial_steps=20)
+    batch = batch_of(scene, critic_observations=True, observation={"partners": 4}, trial_steps=20,
+                     sensors={"partner_dropout": dropout})
     own, theirs = batch.observation_layout(), batch.critic_layout()
     batch.reset()
     removed = set()

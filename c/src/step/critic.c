@@ -7,6 +7,7 @@
 #include "step/on_map.h"
 #include "step/partners.h"
 #include "step/phases.h"
+#include "step/sensors.h"
 #include "step/weights.h"
 #include "view/critic.h"
 #include "view/layout.h"
@@ -36,19 +37,23 @@ static void write_own(const drv_world *world, int32_t agent, float *out) {
     out[CRITIC_TIME_LEFT] = observes_time ? (float)(steps - past_steps) / (float)steps : 0.0f;
 }
 
-/* Writes the goals of the vehicles in the agent's partner slots, in the order of these. */
+/* Writes the goals of the vehicles in the agent's partner slots, in the order of these. Records that its sensors drop
+ * are in no slot. */
 static void write_partner_goals(const drv_world *world, int32_t agent, drv_scratch *scratch, float *out) {
     const float scale = world->encoding->layout->position_scale;
     const int32_t slots = world->config->partners;
     const drv_selection chosen = slots > 0 ? drv_partners_choose(world, agent, scratch) : (drv_selection){NULL, 0};
     memset(out, 0, (size_t)(slots * PARTNER_GOAL_COUNT) * sizeof *out);
-    for (int32_t slot = 0; slot < chosen.count; slot++, out += PARTNER_GOAL_COUNT) {
-        const int32_t vehicle = scratch->on_map.vehicle[chosen.index[slot]];
-        if (world->controller[vehicle] != DRV_CONTROLLER_AGENT) continue;
-        const drv_point goal = goal_in_frame_of(world, vehicle, agent);
-        out[PARTNER_GOAL_X] = in_unit_range(goal.x * scale);
-        out[PARTNER_GOAL_Y] = in_unit_range(goal.y * scale);
-        out[PARTNER_GOAL_EXISTS] = 1.0f;
+    for (int32_t i = 0; i < chosen.count; i++) {
+        if (drv_sensors_drop(world, agent, DRV_SET_PARTNERS, i)) continue;
+        const int32_t vehicle = scratch->on_map.vehicle[chosen.index[i]];
+        if (world->controller[vehicle] == DRV_CONTROLLER_AGENT) {
+            const drv_point goal = goal_in_frame_of(world, vehicle, agent);
+            out[PARTNER_GOAL_X] = in_unit_range(goal.x * scale);
+            out[PARTNER_GOAL_Y] = in_unit_range(goal.y * scale);
+            out[PARTNER_GOAL_EXISTS] = 1.0f;
+        }
+        out += PARTNER_GOAL_COUNT;
     }
 }
 

@@ -54,7 +54,7 @@ static void draw_block(uint64_t key, int32_t first, normal_block *out) {
 
 /* Moves and turns a record in the agent's frame, by entry i of a block. `errors` has standard deviations in the units
  * of observations, but for that of the heading. */
-static void blur_record(float *record, drv_record_errors errors, const normal_block *normal, int32_t i) {
+static void perturb_record(float *record, drv_record_errors errors, const normal_block *normal, int32_t i) {
     const drv_point turn = drv_direction(errors.heading_rad * normal->turn[i]);
     const float ahead_x = record[PARTNER_DIRECTION_X], ahead_y = record[PARTNER_DIRECTION_Y];
     record[PARTNER_X] = clipped(record[PARTNER_X] + errors.position_m * normal->ahead[i]);
@@ -65,7 +65,7 @@ static void blur_record(float *record, drv_record_errors errors, const normal_bl
         record[PARTNER_SPEED] = clipped(record[PARTNER_SPEED] + errors.speed_mps * normal->speed[i]);
 }
 
-/* Drops and blurs the records of a set; those that are left fill its first slots, in their order. */
+/* Drops and perturbs the records of a set; those that are left fill its first slots, in their order. */
 static void degrade_set(const drv_world *world, int32_t agent, int32_t index, float *records) {
     enum { SIZE = DRV_RECORD_FLOATS };
     const drv_layout *layout = world->encoding->layout;
@@ -83,10 +83,16 @@ static void degrade_set(const drv_world *world, int32_t agent, int32_t index, fl
         if (has_noise && slot % BLOCK == 0) draw_block(noise, slot, &normal);
         float *record = records + kept * SIZE; /* at or before that of the slot */
         memmove(record, records + slot * SIZE, SIZE * sizeof *record);
-        if (has_noise) blur_record(record, errors, &normal, slot % BLOCK);
+        if (has_noise) perturb_record(record, errors, &normal, slot % BLOCK);
         kept += !is_dropped(dropout, slot, errors.dropout);
     }
     memset(records + kept * SIZE, 0, (size_t)((slot - kept) * SIZE) * sizeof *records);
+}
+
+bool drv_sensors_drop(const drv_world *world, int32_t agent, int32_t index, int32_t slot) {
+    const float dropout = drv_record_errors_of(world->config, index).dropout;
+    if (dropout == 0.0f) return false;
+    return is_dropped(key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index), slot, dropout);
 }
 
 /* Drops entries of a set of an index observation. */
@@ -104,7 +110,7 @@ static void degrade_indices_of(const drv_world *world, int32_t agent, int32_t in
 }
 
 /* Moves the goal of an observation, which is not at the origin if it is observed. */
-static void blur_goal(const drv_world *world, int32_t agent, drv_point error_m, float *head) {
+static void perturb_goal(const drv_world *world, int32_t agent, drv_point error_m, float *head) {
     const drv_head_scales *scales = &world->encoding->layout->head;
     const float c = world->cos_heading[agent], s = world->sin_heading[agent];
     const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
@@ -124,7 +130,7 @@ static void degrade_head(const drv_world *world, int32_t agent, float *head) {
     const drv_point shift = drv_normal_pair(drv_random_draw(key, 0));
     const float speed_scale = world->encoding->layout->head.scale[EGO_SPEED];
     if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f)
-        blur_goal(world, agent, (drv_point){goal_m * shift.x, goal_m * shift.y}, head);
+        perturb_goal(world, agent, (drv_point){goal_m * shift.x, goal_m * shift.y}, head);
     const float error_mps = speed_mps * drv_normal_pair(drv_random_draw(key, 1)).x;
     head[EGO_SPEED] = clipped(head[EGO_SPEED] + error_mps * speed_scale);
 }

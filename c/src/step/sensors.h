@@ -2,6 +2,8 @@
 #ifndef DRV_STEP_SENSORS_H
 #define DRV_STEP_SENSORS_H
 
+#include <stdbool.h>
+
 #include "platform/isa.h"
 #include "step/state.h"
 
@@ -10,7 +12,10 @@
 DRV_STEP_API void drv_sensors_degrade(const drv_world *world, int32_t agent, float *observation)
     __attribute__((noinline));
 
-/* The same for an index observation, whose slots have no noise. */
+/* Whether the record that was selected for a slot of a set is dropped. */
+DRV_STEP_API bool drv_sensors_drop(const drv_world *world, int32_t agent, int32_t index, int32_t slot);
+
+/* The same as drv_sensors_degrade for an index observation, whose slots have no noise. */
 DRV_STEP_API void drv_sensors_degrade_indices(const drv_world *world, int32_t agent, uint8_t *observation)
     __attribute__((noinline));
 
