@@ -85,6 +85,15 @@ def test_a_vehicle_obeys_the_light_of_its_own_lane():
         assert (found["x_m"][:, 1].max() < 50.0) == stops, lit
 
 
+@pytest.mark.parametrize("x_m", [-40.0, 30.0])
+def test_a_light_in_the_middle_of_a_lane_holds_vehicles_on_all_of_it(x_m):
+    """The line is behind the middle of the lane, where the second vehicle starts."""
+    scene = on_lanes([AWAY, parked(x_m, speed_mps=5.0)], [[(-100.0, 0.0), (60.0, 0.0)], [(60.0, 0.0), (200.0, 0.0)]],
+                     [[1], []])
+    found = play(batch_of(with_controls(scene, (LIGHT, LINE), states=[RED], lanes=[0]), **OBEYS), 300)
+    assert 46.0 < found["x_m"][:, 1].max() < 48.0
+
+
 def test_a_queue_leaves_a_green_light_every_two_seconds():
     """Headways from the eighth vehicle on: those before it are slower at the line."""
     scene = on_lanes([AWAY, *(parked(46.0 - 6.0 * i) for i in range(15))], [LANE], limits_mps=[14.0])

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* A path follows a lane if one of its points, 2 m apart, is this near to one of the lane; less than a lane width. */
+/* A path follows a lane if one of its points, which are 2 m apart, is at most this far from a point of the lane, see
+ * probe_of; less than a lane width. */
 static const float lane_distance_m = 2.0f;
 /* The stop line of a zone is at most this far before its start, or within it: a zone begins up to two points before the
  * place where vehicles may touch. */
@@ -35,14 +36,18 @@ static float crossing_m(const drv_paths *paths, int32_t path, int32_t point, con
     return ((float)(point - paths->point_start[path]) + share) * drv_path_pitch_m;
 }
 
-/* The point of a lane that tells it from the other lanes at a stop line: of a lane that leads up to the line its end,
- * since a path may begin on it, and of one that goes on behind the line, where lanes part, its middle. */
+/* Returns the point by which a lane is told from the others at a stop line. Of a lane that ends at the line it is the
+ * end, since a path may begin on the lane. Of a lane that goes on behind the line, where lanes part, it is the middle
+ * of the part behind. */
 static drv_point probe_of(const drv_lanes *lanes, int32_t lane, const float *line_m) {
     const float length_m = drv_lane_length_m(lanes, lane);
     const drv_point end = drv_lane_point(lanes, lane, length_m);
     const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
     const float beyond_m = side_of(line_m, end.x, end.y).beyond / sqrtf(along_x * along_x + along_y * along_y);
-    return beyond_m <= lane_distance_m ? end : drv_lane_point(lanes, lane, 0.5f * length_m);
+    if (beyond_m <= lane_distance_m) return end;
+    const drv_point line = {0.5f * (line_m[0] + line_m[2]), 0.5f * (line_m[1] + line_m[3])};
+    const float line_at_m = (float)drv_lane_nearest(lanes, lane, line, NULL).along_m;
+    return drv_lane_point(lanes, lane, 0.5f * (line_at_m + length_m));
 }
 
 /* Whether a path follows a lane where it crosses a stop line after `point`. */
