@@ -17,12 +17,14 @@ typedef struct writer {
     float *lane_x_m, *lane_y_m;
     drv_point *point;
     float *arc_m;
-    int32_t count, capacity, first; /* points, room for points, first point of the present route */
+    int32_t count, capacity, first; /* of points; the first is that of the present route */
     double length_m;                /* of the present route; a float32 sum of many short steps would drift */
 } writer;
 
-static bool has_room(writer *to) {
+/* Makes the capacity larger than the count; false if out of memory. */
+static bool reserve_point(writer *to) {
     if (to->count < to->capacity) return true;
+    if (to->capacity > INT32_MAX / 2) return false;
     const int32_t capacity = to->capacity > 0 ? 2 * to->capacity : 1024;
     drv_point *point = realloc(to->point, (size_t)capacity * sizeof *point);
     if (point) to->point = point;
@@ -41,7 +43,7 @@ static bool add_point(writer *to, drv_point at) {
         if (step_m < joint_m) return true;
         to->length_m += step_m;
     }
-    if (!has_room(to)) return false;
+    if (!reserve_point(to)) return false;
     to->point[to->count] = at;
     to->arc_m[to->count++] = (float)to->length_m;
     return true;

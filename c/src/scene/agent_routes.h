@@ -17,7 +17,7 @@ typedef struct drv_agent_routes {
     float *arc_m; /* length of the route up to the point; it ascends */
 } drv_agent_routes;
 
-/* Goals that an agent may have: the candidates of the scene, else its own. */
+/* The number of goals that an agent may have: the candidates of the scene, else its own. */
 static inline int32_t drv_goals_per_agent(int32_t candidate_count) { return candidate_count > 0 ? candidate_count : 1; }
 
 /* Finds the routes of a scene with a lane graph: that of agent i to goal g is i * drv_goals_per_agent + g. The arrays
