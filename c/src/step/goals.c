@@ -1,5 +1,5 @@
-/* Which goal has an agent, and does it observe it? Each draw has a random stream of its own, so that it changes no
- * other one. */
+/* Which goal does an agent have, and does it observe it? Each draw has a random stream of its own, so that it changes
+ * no other one. */
 #include "step/goals.h"
 
 #include <stdbool.h>

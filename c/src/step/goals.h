@@ -1,4 +1,4 @@
-/* Which goal has an agent, and does it observe it? */
+/* Which goal does an agent have, and does it observe it? */
 #ifndef DRV_STEP_GOALS_H
 #define DRV_STEP_GOALS_H
 

@@ -10,8 +10,8 @@
 /* Farther from its route than this, an agent makes no progress: as far as a goal may be from the lanes of its route. */
 static const float route_reach_m = 15.0f;
 
-/* An agent is looked for within twice its path and this length, before and after its last place on the route: it may
- * cut a bend, and a place may jump where it is equally far from two. */
+/* The search covers this many times the distance driven in the step, plus a length, before and after the last place on
+ * the route: an agent may cut a bend, and its place jumps where two are equally near. */
 static const float search_ratio = 2.0f, search_m = 5.0f;
 
 /* The route of an agent to its goal, one of those that the scene has for it. */

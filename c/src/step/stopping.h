@@ -14,7 +14,7 @@ static inline bool drv_has_stop_lines(const drv_world *world) {
     return world->sizes.controlled_vehicles > 0 && world->scene->stop_lines.count > 0;
 }
 
-/* Returns the arc length along a path at which its vehicle has to stop in this step; INFINITY if it has not to. */
+/* Returns the arc length along a path at which its vehicle has to stop in this step; INFINITY if it need not. */
 static inline float drv_stop_m(const drv_world *world, const drv_scratch *scratch, int32_t path) {
     return drv_has_stop_lines(world) ? scratch->stop_m[path] : INFINITY;
 }

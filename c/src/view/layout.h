@@ -135,7 +135,7 @@ typedef struct drv_layout {
     drv_head_scales head;
     drv_vehicle_scales vehicle;
     float position_scale;
-    bool has_sensor_errors; /* records are dropped, or off */
+    bool has_sensor_errors; /* drv_sensors_have_errors */
     int32_t weights_at; /* offset of the weights of the reward that have a range */
     int32_t size;       /* floats per agent */
     int32_t bytes;      /* per agent, in the config's observation type */

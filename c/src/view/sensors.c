@@ -1,4 +1,4 @@
-/* Which errors have the sensors of agents under a config? */
+/* Which errors do the sensors of agents have under a config? */
 #include "view/sensors.h"
 
 #include "platform/error.h"
