@@ -84,9 +84,10 @@ def test_progress_follows_a_bend_and_counts_back():
         [5, 20, 10, 20, 20, -25], abs=0.02)
 
 
-def test_far_from_the_route_there_is_none():
+def test_a_circle_earns_nothing_however_far_it_leads_from_the_route():
     batch = placed([BEND])
-    assert place(batch, (20, -14.9), (30, -15.2), (30, 0)) == pytest.approx([15, 0, 0], abs=0.02)
+    circle = place(batch, (20, 0), (40, 0), (40, -25), (20, -25), (20, 0))
+    assert circle == pytest.approx([15, 20, 0, -20, 0], abs=0.02)
 
 
 def test_once_the_goal_was_reached_there_is_none():

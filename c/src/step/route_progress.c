@@ -1,14 +1,13 @@
 /* How far is each agent along its route? At the nearest point of the route that it can have reached in the step, so
- * that a route that crosses or meets itself does not confuse its parts. */
+ * that a route that crosses or meets itself does not confuse its parts. Progress is the difference of two such lengths,
+ * however far the agent is from the route: its sum over a trial depends on the last place alone, so no detour and no
+ * circle earns anything (Ng et al. 1999). */
 #include "step/route_progress.h"
 
 #include <math.h>
 
 #include "math/geometry.h"
 #include "step/phases.h"
-
-/* Farther from its route than this, an agent makes no progress: as far as a goal may be from the lanes of its route. */
-static const float route_reach_m = 15.0f;
 
 /* The search covers this many times the distance driven in the step, plus a length, before and after the last place on
  * the route: an agent may cut a bend, and its place jumps where two are equally near. */
@@ -72,9 +71,10 @@ static void take(drv_world *world, int32_t agent) {
     const float before_m = world->route_m[agent], search = search_ratio * sqrtf(dx * dx + dy * dy) + search_m;
     const route_place place =
         place_on(&world->scene->routes, route_of(world, agent), at, before_m - search, before_m + search);
-    const bool near = place.distance2_m2 <= route_reach_m * route_reach_m;
-    world->route_progress_m[agent] = near ? place.along_m - before_m : 0.0f;
-    world->route_m[agent] = drv_larger(place.along_m, 0.0f);
+    const bool has_route = place.distance2_m2 < INFINITY;
+    const float along_m = has_route ? drv_larger(place.along_m, 0.0f) : 0.0f;
+    world->route_progress_m[agent] = along_m - before_m;
+    world->route_m[agent] = along_m;
 }
 
 void drv_route_progress_take(drv_world *world) {
