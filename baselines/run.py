@@ -184,6 +184,7 @@ class Run:
             "status": "interrupted" if number else "finished", "reason": f"signal {number}" if number else limit,
             "checkpoint": self._checkpoint.name, "best_checkpoint": best and best.name})
         self.close()
+        self.ranks.barrier()  # all ranks read the lines, the main rank's last one included
         folder = Path(self.config.run.folder)
         lines, curves = read_lines(folder / LOG), folder / "curves.png"
         if self.ranks.is_main:
