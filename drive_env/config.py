@@ -64,8 +64,8 @@ class ObservationConfig(Checked, group="observation"):
         0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
         "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
     time_left: str = setting(
-        "off", "", "who observes the share of the trial's steps that is left: 'off': nobody; 'actor': agents, as "
-        "`ego/time_left`, and critics; 'critic': critics alone, as `critic/time_left`",
+        "off", "", "where the share of the trial's steps that is left is observed: 'off': nowhere; 'actor': by agents, "
+        "as `ego/time_left`, and critics; 'critic': by critics alone, as `critic/time_left`",
         choice("off", "actor", "critic"))
     reveal_hidden: bool = setting(
         False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())

@@ -30,7 +30,7 @@ typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CON
 typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
 /* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
-/* Who observes the share of the trial that is left: nobody, agents and critics, or critics alone. */
+/* Where the share of the trial that is left is observed: nowhere, by agents and critics, or by critics alone. */
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1, DRV_TIME_LEFT_CRITIC = 2 } drv_time_left;
 /* What a hidden value is drawn for: an episode with all its trials, or each trial; each agent, or each world. */
 typedef enum drv_hidden_scope { DRV_HIDDEN_EPISODE = 0, DRV_HIDDEN_TRIAL = 1 } drv_hidden_scope;
