@@ -148,7 +148,7 @@ OUTPUTS = ("observations", "rewards", "terminations", "truncations", "trial_ende
 OPTIONAL_OUTPUTS = ("vehicle_table", "critic_observations", "action_mask", "reward_terms", "coplayer")
 """Arrays that only some configs have."""
 
-REPORTED = ("average", "trials")
+REPORTED = ("average", "trials", "coplayer_average", "coplayer_trials")
 """Fields of the state that make the report and survive a reset."""
 
 
