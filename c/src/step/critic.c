@@ -1,8 +1,8 @@
 /* What does the critic of an agent observe besides the agent's own observation? */
-#include <math.h>
 #include <string.h>
 
 #include "math/geometry.h"
+#include "step/goals.h"
 #include "step/hidden.h"
 #include "step/on_map.h"
 #include "step/partners.h"
@@ -12,28 +12,14 @@
 #include "view/critic.h"
 #include "view/layout.h"
 
-/* The goal of an agent in the frame of another, or of itself. */
-static drv_point goal_in_frame_of(const drv_world *world, int32_t goal_of, int32_t agent) {
-    const float dx = world->goal_x_m[goal_of] - world->x_m[agent], dy = world->goal_y_m[goal_of] - world->y_m[agent];
-    const float c = world->cos_heading[agent], s = world->sin_heading[agent];
-    return (drv_point){dx * c + dy * s, dy * c - dx * s};
-}
-
-static float in_unit_range(float value) { return drv_clip(value, -1.0f, 1.0f); }
+_Static_assert((int)CRITIC_GOAL_DISTANCE - (int)CRITIC_GOAL_X == (int)EGO_GOAL_DISTANCE - (int)EGO_GOAL_X,
+               "a critic observes the same features of a goal as its agent");
 
 /* Writes the agent's own goal and time. */
 static void write_own(const drv_world *world, int32_t agent, float *out) {
-    const float position_scale = world->encoding->layout->position_scale;
-    const float distance_scale = drv_layout_scale(world->config, SCALE_DISTANCE);
-    const drv_point goal = goal_in_frame_of(world, agent, agent);
-    const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y), per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
     const int32_t steps = world->scene->trial_steps, past_steps = *world->clock_steps + *world->age_steps;
     const bool observes_time = world->config->time_left != DRV_TIME_LEFT_OFF;
-    out[CRITIC_GOAL_X] = in_unit_range(goal.x * position_scale);
-    out[CRITIC_GOAL_Y] = in_unit_range(goal.y * position_scale);
-    out[CRITIC_GOAL_DIRECTION_X] = in_unit_range(goal.x * per_m);
-    out[CRITIC_GOAL_DIRECTION_Y] = in_unit_range(goal.y * per_m);
-    out[CRITIC_GOAL_DISTANCE] = drv_smaller(goal_m * distance_scale, 1.0f);
+    drv_goals_write(&world->encoding->layout->head, drv_goals_in_frame(world, agent, agent), out + CRITIC_GOAL_X);
     out[CRITIC_TIME_LEFT] = observes_time ? (float)(steps - past_steps) / (float)steps : 0.0f;
 }
 
@@ -48,9 +34,9 @@ static void write_partner_goals(const drv_world *world, int32_t agent, drv_scrat
         if (drv_sensors_drop(world, agent, DRV_SET_PARTNERS, i)) continue;
         const int32_t vehicle = scratch->on_map.vehicle[chosen.index[i]];
         if (world->controller[vehicle] == DRV_CONTROLLER_AGENT) {
-            const drv_point goal = goal_in_frame_of(world, vehicle, agent);
-            out[PARTNER_GOAL_X] = in_unit_range(goal.x * scale);
-            out[PARTNER_GOAL_Y] = in_unit_range(goal.y * scale);
+            const drv_point goal = drv_goals_in_frame(world, vehicle, agent);
+            out[PARTNER_GOAL_X] = drv_clip(goal.x * scale, -1.0f, 1.0f);
+            out[PARTNER_GOAL_Y] = drv_clip(goal.y * scale, -1.0f, 1.0f);
             out[PARTNER_GOAL_EXISTS] = 1.0f;
         }
         out += PARTNER_GOAL_COUNT;

@@ -7,12 +7,16 @@
 #include "math/geometry.h"
 #include "math/random.h"
 
-/* The goal of an agent in this episode. The draw does not depend on the trial, so it is the same in all of them. */
+int32_t drv_goals_candidate(const drv_world *world, int32_t agent) {
+    if (world->scene->candidate_count == 0) return 0;
+    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL, (uint32_t)agent);
+    return (int32_t)drv_random_below(bits, (uint32_t)world->scene->candidate_count);
+}
+
 static drv_point goal_of(const drv_world *world, int32_t agent) {
     const drv_scene *scene = world->scene;
     if (scene->candidate_count == 0) return (drv_point){scene->goal_x_m[agent], scene->goal_y_m[agent]};
-    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL, (uint32_t)agent);
-    const uint32_t drawn = drv_random_below(bits, (uint32_t)scene->candidate_count);
+    const int32_t drawn = drv_goals_candidate(world, agent);
     return (drv_point){scene->candidate_x_m[drawn], scene->candidate_y_m[drawn]};
 }
 

@@ -2,8 +2,16 @@
 #ifndef DRV_STEP_GOALS_H
 #define DRV_STEP_GOALS_H
 
+#include <math.h>
+
+#include "math/geometry.h"
 #include "platform/isa.h"
 #include "step/state.h"
+#include "view/layout.h"
+
+/* The candidate goal of an agent in this episode; 0 where the scene has none. The draw does not depend on the trial, so
+ * it is the same in all of them. */
+DRV_STEP_API int32_t drv_goals_candidate(const drv_world *world, int32_t agent);
 
 /* Sets the goal of every agent at the start of a trial: its own, or one of the scene's candidates. */
 DRV_STEP_API void drv_goals_begin(drv_world *world);
@@ -15,6 +23,21 @@ DRV_STEP_API _Bool drv_goals_is_revealed(const drv_world *world, int32_t agent) 
 /* Whether an agent observes its goal. */
 static inline _Bool drv_goals_is_observed(const drv_world *world, int32_t agent) {
     return world->config->goal_reveal_s < 0.0f || drv_goals_is_revealed(world, agent);
+}
+
+/* The goal of an agent in the frame of another one, or in its own. */
+static inline drv_point drv_goals_in_frame(const drv_world *world, int32_t of, int32_t agent) {
+    const float dx = world->goal_x_m[of] - world->x_m[agent], dy = world->goal_y_m[of] - world->y_m[agent];
+    const float c = world->cos_heading[agent], s = world->sin_heading[agent];
+    return (drv_point){dx * c + dy * s, dy * c - dx * s};
+}
+
+/* Writes the features EGO_GOAL_X to EGO_GOAL_DISTANCE of a goal in the frame of its agent, scaled. */
+static inline void drv_goals_write(const drv_head_scales *head, drv_point goal, float *out) {
+    const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y), per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
+    const float values[] = {goal.x, goal.y, goal.x * per_m, goal.y * per_m, goal_m};
+    for (int32_t i = 0; i <= EGO_GOAL_DISTANCE - EGO_GOAL_X; i++)
+        out[i] = drv_clip(values[i] * head->scale[EGO_GOAL_X + i], head->low[EGO_GOAL_X + i], 1.0f);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "math/geometry.h"
+#include "step/goals.h"
 #include "step/phases.h"
 
 /* The search covers this many times the distance driven in the step, plus a length, before and after the last place on
@@ -15,13 +16,7 @@ static const float search_ratio = 2.0f, search_m = 5.0f;
 
 /* The route of an agent to its goal, one of those that the scene has for it. */
 static int32_t route_of(const drv_world *world, int32_t agent) {
-    const drv_scene *scene = world->scene;
-    const int32_t goals = drv_goals_per_agent(scene->candidate_count);
-    int32_t goal = 0;
-    for (int32_t i = 0; i < scene->candidate_count; i++)
-        if (scene->candidate_x_m[i] == world->goal_x_m[agent] && scene->candidate_y_m[i] == world->goal_y_m[agent])
-            goal = i;
-    return agent * goals + goal;
+    return agent * drv_goals_per_agent(world->scene->candidate_count) + drv_goals_candidate(world, agent);
 }
 
 void drv_route_progress_begin(drv_world *world) {

@@ -9,6 +9,7 @@
 #include "math/geometry.h"
 #include "math/normal.h"
 #include "math/random.h"
+#include "step/goals.h"
 #include "view/layout.h"
 #include "view/sensors.h"
 
@@ -111,16 +112,9 @@ static void degrade_indices_of(const drv_world *world, int32_t agent, int32_t in
 
 /* Moves the goal of an observation, which is not at the origin if it is observed. */
 static void perturb_goal(const drv_world *world, int32_t agent, drv_point error_m, float *head) {
-    const drv_head_scales *scales = &world->encoding->layout->head;
-    const float c = world->cos_heading[agent], s = world->sin_heading[agent];
-    const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
-    const drv_point goal = {dx * c + dy * s + error_m.x, dy * c - dx * s + error_m.y};
-    const float goal_m = sqrtf(goal.x * goal.x + goal.y * goal.y), per_m = goal_m > 0.0f ? 1.0f / goal_m : 0.0f;
-    head[EGO_GOAL_X] = clipped(goal.x * scales->scale[EGO_GOAL_X]);
-    head[EGO_GOAL_Y] = clipped(goal.y * scales->scale[EGO_GOAL_Y]);
-    head[EGO_GOAL_DIRECTION_X] = clipped(goal.x * per_m);
-    head[EGO_GOAL_DIRECTION_Y] = clipped(goal.y * per_m);
-    head[EGO_GOAL_DISTANCE] = drv_smaller(goal_m * scales->scale[EGO_GOAL_DISTANCE], 1.0f);
+    const drv_point goal = drv_goals_in_frame(world, agent, agent);
+    const drv_point observed = {goal.x + error_m.x, goal.y + error_m.y};
+    drv_goals_write(&world->encoding->layout->head, observed, head + EGO_GOAL_X);
 }
 
 static void degrade_head(const drv_world *world, int32_t agent, float *head) {
