@@ -12,27 +12,15 @@ static const float before_zone_m = 10.0f, in_zone_m = 4.0f;
 
 /* ---- one path and one line ---- */
 
-/* Where a point is relative to a stop line, as traffic that approaches it sees it, both times the line's length. */
-typedef struct side {
-    float beyond, from_left;
-} side;
-
-static side side_of(const float *line_m, float x_m, float y_m) {
-    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
-    const float dx = x_m - line_m[0], dy = y_m - line_m[1];
-    return (side){along_x * dy - along_y * dx, along_x * dx + along_y * dy};
-}
-
 /* The arc length at which the part of a path between two neighbouring points crosses a line from the near side to the
  * far one; -1 if it does not. */
 static float crossing_m(const drv_paths *paths, int32_t path, int32_t point, const float *line_m) {
-    const side before = side_of(line_m, paths->x_m[point], paths->y_m[point]);
-    const side after = side_of(line_m, paths->x_m[point + 1], paths->y_m[point + 1]);
+    const drv_point from = {paths->x_m[point], paths->y_m[point]}, to = {paths->x_m[point + 1], paths->y_m[point + 1]};
+    const drv_line_place before = drv_place_by_line(line_m, from), after = drv_place_by_line(line_m, to);
     if (!(before.beyond < 0.0f && after.beyond >= 0.0f)) return -1.0f;
     const float share = before.beyond / (before.beyond - after.beyond);
     const float from_left = before.from_left + share * (after.from_left - before.from_left);
-    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
-    if (!(from_left >= 0.0f && from_left <= along_x * along_x + along_y * along_y)) return -1.0f;
+    if (!(from_left >= 0.0f && from_left <= drv_squared_line_length(line_m))) return -1.0f;
     return ((float)(point - paths->point_start[path]) + share) * drv_path_pitch_m;
 }
 
@@ -42,8 +30,7 @@ static float crossing_m(const drv_paths *paths, int32_t path, int32_t point, con
 static drv_point probe_of(const drv_lanes *lanes, int32_t lane, const float *line_m) {
     const float length_m = drv_lane_length_m(lanes, lane);
     const drv_point end = drv_lane_point(lanes, lane, length_m);
-    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
-    const float beyond_m = side_of(line_m, end.x, end.y).beyond / sqrtf(along_x * along_x + along_y * along_y);
+    const float beyond_m = drv_place_by_line(line_m, end).beyond / sqrtf(drv_squared_line_length(line_m));
     if (beyond_m <= lane_distance_m) return end;
     const drv_point line = {0.5f * (line_m[0] + line_m[2]), 0.5f * (line_m[1] + line_m[3])};
     const float line_at_m = (float)drv_lane_nearest(lanes, lane, line, NULL).along_m;

@@ -4,10 +4,29 @@
 #define DRV_STOP_LINES_H
 
 #include "drive.h"
+#include "math/geometry.h"
 #include "platform/arena.h"
 #include "scene/crossings.h"
 #include "scene/lanes.h"
 #include "scene/paths.h"
+
+/* Where a point is relative to a stop line: metres beyond it, and metres along it from its left end, both times the
+ * line's length. */
+typedef struct drv_line_place {
+    float beyond, from_left;
+} drv_line_place;
+
+/* A line has four numbers: x, y of its left end, then of its right one. */
+static inline drv_line_place drv_place_by_line(const float *line_m, drv_point at) {
+    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
+    const float dx = at.x - line_m[0], dy = at.y - line_m[1];
+    return (drv_line_place){along_x * dy - along_y * dx, along_x * dx + along_y * dy};
+}
+
+static inline float drv_squared_line_length(const float *line_m) {
+    const float along_x = line_m[2] - line_m[0], along_y = line_m[3] - line_m[1];
+    return along_x * along_x + along_y * along_y;
+}
 
 typedef struct drv_stop_lines {
     int32_t count;

@@ -8,6 +8,7 @@
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
+#include "step/stopping.h"
 
 /* The gap of an agent that nothing came near in a trial. */
 static const float farthest_gap_m = 50.0f;
@@ -57,7 +58,7 @@ static void add_comfort(drv_world *world, int32_t agent) {
 
 /* The infractions that begin in this step. */
 static int32_t infractions_of(const drv_world *world, int32_t agent) {
-    const bool has_controls = world->sizes.control_agents > 0;
+    const bool has_controls = drv_has_traffic_controls(world);
     const int32_t violations = has_controls ? world->red_light_onset[agent] + world->stop_sign_onset[agent] : 0;
     return world->collision_onset[agent] + world->offroad_onset[agent] + violations;
 }

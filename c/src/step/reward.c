@@ -6,6 +6,7 @@
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
+#include "step/stopping.h"
 
 /* Accelerations and jerk up to these are comfortable; published with the comfort reward of GIGAFLOW. */
 static const float comfortable_mps2 = 3.0f, comfortable_mps3 = 5.0f;
@@ -27,9 +28,6 @@ static float distance_to_log_m(const drv_world *world, int32_t agent) {
     return sqrtf(dx * dx + dy * dy);
 }
 
-/* Whether traffic lights and signs have an effect. */
-static bool has_controls(const drv_world *world) { return world->sizes.control_agents > 0; }
-
 /* The fact of a term that only some batches have. In a function of its own, so that compilers unroll the loop over the
  * others. */
 static float optional_fact(const drv_world *world, int32_t agent, drv_term term) {
@@ -46,8 +44,8 @@ static float optional_fact(const drv_world *world, int32_t agent, drv_term term)
             return (1.0f - world->time_to_collision_s[agent] / drv_collision_horizon_s) * dt_s;
         case DRV_TERM_DISTANCE_TO_LOG: return distance_to_log_m(world, agent) * dt_s;
         case DRV_TERM_ROUTE_PROGRESS: return world->route_progress_m[agent];
-        case DRV_TERM_RED_LIGHT: return has_controls(world) ? world->red_light_onset[agent] : 0.0f;
-        case DRV_TERM_STOP_SIGN: return has_controls(world) ? world->stop_sign_onset[agent] : 0.0f;
+        case DRV_TERM_RED_LIGHT: return drv_has_traffic_controls(world) ? world->red_light_onset[agent] : 0.0f;
+        case DRV_TERM_STOP_SIGN: return drv_has_traffic_controls(world) ? world->stop_sign_onset[agent] : 0.0f;
         default: return 0.0f;
     }
 }

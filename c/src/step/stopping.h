@@ -9,6 +9,9 @@
 /* A vehicle stops for a sign if it is slower than this, this near to the stop line, before it crosses the line. */
 static const float drv_stop_speed_mps = 0.2f, drv_stop_zone_m = 3.0f;
 
+/* Whether lights and signs have an effect on the agents of a world. */
+static inline bool drv_has_traffic_controls(const drv_world *world) { return world->sizes.control_agents > 0; }
+
 /* Whether lights and signs have an effect on the rule-based vehicles of a world. */
 static inline bool drv_has_stop_lines(const drv_world *world) {
     return world->sizes.controlled_vehicles > 0 && world->scene->stop_lines.count > 0;

@@ -56,24 +56,12 @@ static drv_point front_bumper(float x_m, float y_m, drv_point ahead, float half_
     return (drv_point){x_m + half_length_m * ahead.x, y_m + half_length_m * ahead.y};
 }
 
-/* Where a point is relative to a stop line: metres beyond it, and metres along it from its left end, both times the
- * line's length. */
-typedef struct line_place {
-    float beyond, from_left;
-} line_place;
-
-static line_place place_by_line(drv_point left, drv_point along, drv_point point) {
-    const float dx = point.x - left.x, dy = point.y - left.y;
-    return (line_place){along.x * dy - along.y * dx, along.x * dx + along.y * dy};
-}
-
 /* Adds how a bumper that moves from one point to the other meets one line. */
 static void meet_line(const drv_world *world, int32_t control, drv_point from, drv_point to, approach *found) {
     const drv_scene *scene = world->scene;
     const float *line_m = scene->control_line_m + 4 * (int64_t)control;
-    const drv_point left = {line_m[0], line_m[1]}, along = {line_m[2] - line_m[0], line_m[3] - line_m[1]};
-    const float length2 = along.x * along.x + along.y * along.y;
-    const line_place before = place_by_line(left, along, from), after = place_by_line(left, along, to);
+    const float length2 = drv_squared_line_length(line_m);
+    const drv_line_place before = drv_place_by_line(line_m, from), after = drv_place_by_line(line_m, to);
     const uint8_t kind = scene->control_kind[control];
 
     if (before.beyond < 0.0f && after.beyond >= 0.0f) {
@@ -125,7 +113,7 @@ static bool is_slow(const drv_world *world, int32_t agent) {
 }
 
 void drv_traffic_controls_detect(drv_world *world) {
-    if (world->sizes.control_agents == 0) return;
+    if (!drv_has_traffic_controls(world)) return;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         world->red_light_onset[agent] = world->stop_sign_onset[agent] = 0;
         if (world->status[agent] != DRV_DRIVING) continue;

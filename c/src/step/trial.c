@@ -8,6 +8,7 @@
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
+#include "step/stopping.h"
 #include "step/weights.h"
 
 /* ---- channels ---- */
@@ -147,7 +148,7 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     world->had_collision[agent] |= collision_onset;
     world->had_offroad[agent] |= offroad_onset;
     world->had_goal[agent] |= goal_onset;
-    const bool has_controls = world->sizes.control_agents > 0;
+    const bool has_controls = drv_has_traffic_controls(world);
     const int32_t on_violation = has_controls ? judge_violations(world, agent) : DRV_IGNORE;
     const bool obeyed = !has_controls || (!world->had_red_light[agent] && !world->had_stop_sign[agent]);
     world->scored[agent] |= goal_onset && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
