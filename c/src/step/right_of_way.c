@@ -3,14 +3,13 @@
 
 #include "math/geometry.h"
 #include "math/vector.h"
+#include "step/rule_based.h"
 #include "step/stopping.h"
 
 /* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
 static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
 /* Where signs have an effect it is also near if it arrives within this time: vehicles at a sign yield to it. */
 static const float yield_s = 4.0f;
-/* A vehicle that is slower stands. */
-static const float standing_speed_mps = 0.3f;
 /* Vehicles whose zones begin on one lane follow each other: the starts of these zones are at most this far apart across
  * and along the lane, and their directions at most 30 degrees. */
 static const float same_lane_lateral_m = 1.5f, same_lane_longitudinal_m = 15.0f, same_lane_cos = 0.866f;
@@ -31,7 +30,12 @@ bool drv_zone_yields(const drv_world *world, int32_t zone) {
  * need not wait for it. */
 static int32_t priority_at(const drv_world *world, int32_t zone, float speed_mps) {
     if (drv_zone_yields(world, zone)) return -1;
-    return speed_mps > standing_speed_mps;
+    return speed_mps > drv_rests_below_mps;
+}
+
+/* The zone after another one on its path; -1 if there is none. */
+static int32_t zone_after(const drv_zones *zones, int32_t zone) {
+    return zone + 1 < zones->count && zones->path[zone + 1] == zones->path[zone] ? zone + 1 : -1;
 }
 
 /* The first zone of a path that does not end before `at_m`; -1 if there is none. */
@@ -42,8 +46,7 @@ static int32_t zone_from(const drv_world *world, int32_t path, float at_m) {
     int32_t point = at_m > 0.0f ? (int32_t)(at_m / drv_path_pitch_m) : 0;
     if (point > last) point = last;
     int32_t zone = zones->next[paths->point_start[path] + point];
-    while (zone >= 0 && zones->leave_m[zone] < at_m)
-        zone = zone + 1 < zones->count && zones->path[zone + 1] == path ? zone + 1 : -1;
+    while (zone >= 0 && zones->leave_m[zone] < at_m) zone = zone_after(zones, zone);
     return zone;
 }
 
@@ -51,9 +54,7 @@ int32_t drv_zone_ahead(const drv_world *world, int32_t path) {
     const drv_zones *zones = &world->scene->zones;
     const float front_m = world->path_m[path] + half_length_m(world, path);
     int32_t zone = zone_from(world, path, front_m);
-    if (zone >= 0 && drv_zone_start_m(world, zone) <= front_m)
-        zone = zone + 1 < zones->count && zones->path[zone + 1] == path ? zone + 1 : -1;
-    return zone;
+    return zone >= 0 && drv_zone_start_m(world, zone) <= front_m ? zone_after(zones, zone) : zone;
 }
 
 float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone) {
@@ -73,15 +74,14 @@ int32_t drv_claims_update(drv_world *world, drv_scratch *scratch) {
     int32_t count = 0;
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const int32_t vehicle = drv_scene_rule_first(scene) + path;
-        if (!world->present[vehicle] || scene->controller[vehicle] != DRV_CONTROLLER_RULE) continue;
+        if (!drv_follows_path(world, vehicle)) continue;
 
         /* the zones that it is in */
         const float half_m = half_length_m(world, path), front_m = world->path_m[path] + half_m;
         const float rear_m = world->path_m[path] - half_m, stop_m = drv_stop_m(world, scratch, path);
         const int32_t ahead = drv_zone_ahead(world, path);
         int32_t inside = zone_from(world, path, rear_m);
-        for (; inside >= 0 && inside != ahead && zones->path[inside] == path;
-             inside = inside + 1 < zones->count ? inside + 1 : -1)
+        for (; inside >= 0 && inside != ahead; inside = zone_after(zones, inside))
             claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]),
                                           drv_smaller(stop_m, zones->leave_m[inside]), -1, 1};
 

@@ -11,8 +11,6 @@
 
 /* Desired speed at which a path ends to stop there: a speed of 0 would divide by 0. */
 static const float min_desired_mps = 0.1f;
-/* A vehicle that is slower stands. */
-static const float resting_mps = 0.3f;
 /* Deceleration beyond which a vehicle does not stop for one that crosses its path, since that may brake as well. */
 static const float yielding_mps2 = 4.0f;
 /* Distance from a zone, beyond that for comfortable braking, at which a vehicle decides whether to enter it. */
@@ -52,11 +50,6 @@ static void put_on_path(drv_world *world, int32_t path, int32_t vehicle) {
     world->heading_rad[vehicle] = heading_rad;
     world->cos_heading[vehicle] = ahead.x;
     world->sin_heading[vehicle] = ahead.y;
-}
-
-/* Whether a vehicle follows its path: it has one, has entered and has not left. */
-static bool moves(const drv_world *world, int32_t vehicle) {
-    return world->present[vehicle] && world->scene->controller[vehicle] == DRV_CONTROLLER_RULE;
 }
 
 /* ---- accelerations ---- */
@@ -135,7 +128,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
             const float stopping_m = lead.speed_mps * lead.speed_mps / (2.0f * drv_idm_default.braking_mps2);
             if (lead.gap_m + stopping_m < room_m) {
                 own->exit_is_free = false;
-                own->exit_is_blocked |= fabsf(world->speed_mps[other]) < resting_mps;
+                own->exit_is_blocked |= fabsf(world->speed_mps[other]) < drv_rests_below_mps;
             }
         } else if ((other < rule_first || other >= rule_end) &&
                    drv_corridor_crossing(world, &corridor, other, &crossing) &&
@@ -149,7 +142,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
  * could not go on gives its turn to those that can. */
 static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claims, plan *own) {
     const bool can_stop = own->speed_mps * own->speed_mps <= 2.0f * yielding_mps2 * own->zone_gap_m;
-    const bool stands = own->speed_mps < resting_mps;
+    const bool stands = own->speed_mps < drv_rests_below_mps;
     /* farther away, the vehicle ahead may still make room */
     const float decides_m = decision_margin_m + own->speed_mps * own->speed_mps / (2.0f * drv_idm_default.braking_mps2);
     const bool is_full = !own->exit_is_free && can_stop && own->zone_gap_m <= decides_m;
@@ -189,7 +182,7 @@ void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     for (int32_t path = 0; path < world->scene->rule_based_count; path++) {
         const int32_t vehicle = first + path;
         world->acceleration_mps2[vehicle] =
-            moves(world, vehicle) ? planned_acceleration(world, scratch, around, path, vehicle) : 0.0f;
+            drv_follows_path(world, vehicle) ? planned_acceleration(world, scratch, around, path, vehicle) : 0.0f;
     }
 }
 
@@ -247,7 +240,7 @@ void drv_rule_based_move(drv_world *world) {
     const drv_scene *scene = world->scene;
     const int32_t first = drv_scene_rule_first(scene), step = *world->clock_steps + 1;
     for (int32_t path = 0; path < scene->rule_based_count; path++)
-        if (moves(world, first + path)) move(world, path, first + path);
+        if (drv_follows_path(world, first + path)) move(world, path, first + path);
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const bool waits = world->path_m[path] < 0.0f && scene->paths.entry_step[path] <= step;
         if (waits && place_is_free(world, first + path)) enter(world, path, first + path);

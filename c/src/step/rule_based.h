@@ -2,8 +2,18 @@
 #ifndef DRV_RULE_BASED_H
 #define DRV_RULE_BASED_H
 
+#include <stdbool.h>
+
 #include "platform/isa.h"
 #include "step/state.h"
+
+/* A rule-based vehicle that is slower stands. */
+static const float drv_rests_below_mps = 0.3f;
+
+/* Whether a rule-based vehicle follows its path: it has one, has entered and has not left. */
+static inline bool drv_follows_path(const drv_world *world, int32_t vehicle) {
+    return world->present[vehicle] && world->scene->controller[vehicle] == DRV_CONTROLLER_RULE;
+}
 
 /* Puts the rule-based vehicles of a scene at the start of their paths; those whose log begins later are not on the map.
  * Clears what a scene with more of them left behind. */

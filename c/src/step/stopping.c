@@ -5,6 +5,7 @@
 
 #include "step/corridor.h"
 #include "step/idm.h"
+#include "step/rule_based.h"
 
 /* Deceleration beyond which a vehicle goes on at yellow. */
 static const float yellow_braking_mps2 = 3.0f;
@@ -53,7 +54,6 @@ void drv_stopping_update(drv_world *world, drv_scratch *scratch) {
     const drv_scene *scene = world->scene;
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const int32_t vehicle = drv_scene_rule_first(scene) + path;
-        const bool drives = world->present[vehicle] && scene->controller[vehicle] == DRV_CONTROLLER_RULE;
-        scratch->stop_m[path] = drives ? stop_of(world, path, vehicle) : INFINITY;
+        scratch->stop_m[path] = drv_follows_path(world, vehicle) ? stop_of(world, path, vehicle) : INFINITY;
     }
 }
