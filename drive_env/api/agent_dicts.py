@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..batch import OUTCOMES, Batch
 from ..binding import lib
-from .infos import add_optional_channels, info_of
+from .infos import add_optional_channels, info_of, optional_channels
 from .observation_form import Observation, ObservationForm
 
 
@@ -36,7 +36,7 @@ class AgentDicts:
 
     def __init__(self, batch: Batch, names: list[str], form: ObservationForm, copy: bool, finished: str) -> None:
         self._batch, self._names, self._form, self._copy, self._finished = batch, names, form, copy, finished
-        self._views = list(batch.observations)
+        self._views, self._optional_channels = list(batch.observations), optional_channels(batch)
         self._templates = _InfoTemplates()
         self._codes: bytes | None = None
         self._infos: list[dict[str, bool | int]] = []
@@ -98,7 +98,7 @@ class AgentDicts:
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""
         infos: dict[str, dict[str, Any]] = dict(zip(self.agents, map(dict, self._infos)))
-        add_optional_channels(infos.values(), self._batch, self.indices)
+        add_optional_channels(infos.values(), self._batch, self._optional_channels, self.indices)
         return infos
 
     def recover(self) -> None:

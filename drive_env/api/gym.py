@@ -54,6 +54,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
+        self._optional_channels = optional_channels(self.batch)
         self._form = ObservationForm(self.batch, dict_observations)
         self.observation_space = self._form.space
         self.action_space = self.batch.single_action_space
@@ -124,7 +125,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
 
     def _info(self) -> dict:
         info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}
-        add_optional_channels([info], self.batch)
+        add_optional_channels([info], self.batch, self._optional_channels)
         return info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
@@ -200,6 +201,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         # What Gymnasium reads of a vector env.
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.roles[0].dt_s)),
                          "autoreset_mode": mode}
+        self._optional_channels = optional_channels(self.batch)
         self._form = ObservationForm(self.batch, dict_observations)
         self.single_observation_space = self._form.space
         self.single_action_space = self.batch.single_action_space
@@ -284,7 +286,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         for name in INFO_CHANNELS:
             infos[name] = np.where(mask, getattr(self.batch, name), 0).astype(bool if name in INFO_FLAGS else int)
             infos[f"_{name}"] = mask.copy()
-        for name in optional_channels(self.batch):
+        for name in self._optional_channels:
             rows = getattr(self.batch, name)
             infos[name] = np.where(mask.reshape(-1, *[1] * (rows.ndim - 1)), rows, rows.dtype.type(0))
             infos[f"_{name}"] = mask.copy()

@@ -47,14 +47,16 @@ def optional_channels(batch: Batch) -> list[str]:
     return [name for name, field in OPTIONAL_CHANNELS.items() if getattr(batch.config, field)]
 
 
-def add_optional_channels(infos: Iterable[dict[str, Any]], batch: Batch, agents: Any = slice(None)) -> None:
+def add_optional_channels(infos: Iterable[dict[str, Any]], batch: Batch, channels: Iterable[str],
+                          agents: Any = slice(None)) -> None:
     """Adds copies of the optional channels of a batch to the infos of some agents.
 
     Args:
         infos: one for each of these agents.
+        channels: `optional_channels(batch)`, which an adapter stores instead of computing it in every step.
         agents: their indices in the batch.
     """
-    for name in optional_channels(batch):
+    for name in channels:
         found = getattr(batch, name)[agents].copy()
         rows = sample_masks(batch, found) if name == "action_mask" else found if found.ndim > 1 else found.tolist()
         for info, row in zip(infos, rows):

@@ -15,7 +15,7 @@ from ..names import named_arguments
 from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
 from ..scenes import Scenes
-from .infos import add_optional_channels, info_of
+from .infos import add_optional_channels, info_of, optional_channels
 from .observation_form import Observation, ObservationForm
 from .one_agent import one_agent_config, open_episodes
 from .sub_env import PER_AGENT, SubEnv
@@ -90,6 +90,7 @@ class DriveVecEnv(VecEnv):
         self._was_reset = False
         self._actions: npt.ArrayLike | None = None
         self._known_infos: dict[int, dict] = {}
+        self._optional_channels = optional_channels(self.batch)
         self._form = ObservationForm(self.batch, dict_observations)
         super().__init__(self.batch.num_agents, self._form.space, self.batch.single_action_space)
         self.metadata["render_fps"] = max(1, round(self._screens[0].fps))
@@ -270,7 +271,7 @@ class DriveVecEnv(VecEnv):
             known.clear()
         keys = batch.code + (batch.trial_index.astype(np.int64) << TRIAL_SHIFT)
         infos = [(known.get(key) or self._cache_info(key)).copy() for key in keys.tolist()]
-        add_optional_channels(infos, batch)
+        add_optional_channels(infos, batch, self._optional_channels)
         return infos
 
     def _cache_info(self, key: int) -> dict:
