@@ -33,14 +33,14 @@ def load_parent(path: Path, policy: Policy, batch: Batch) -> dict[str, Any]:
     Raises:
         CheckpointError: the parent is missing or damaged, or has other features, actions or another network.
     """
-    place = checkpoint_at(path)
-    found, names = about(place), rescaled(place, batch)
-    parent, config = load_policy(place)
+    checkpoint = checkpoint_at(path)
+    found, names = about(checkpoint), rescaled(checkpoint, batch)
+    parent, config = load_policy(checkpoint)
     trained = replace(config.model, context=policy.config.context)  # positions are rotary, so no weight depends on it
     for name, was, now in differences("model", trained, policy.config):
-        raise CheckpointError(f"{os.fspath(place)!r} has {name} {was!r}, this config {now!r}; to start from it they "
-                              "must be equal")
+        raise CheckpointError(f"{os.fspath(checkpoint)!r} has {name} {was!r}, this config {now!r}; to start from it "
+                              "they must be equal")
     policy.load_state_dict(parent.state_dict())
-    return {"parent": os.path.abspath(place), "parent_update": found["counters"]["update"],
+    return {"parent": os.path.abspath(checkpoint), "parent_update": found["counters"]["update"],
             "parent_agent_steps": found["counters"]["agent_steps"], "parent_sha256": found["files"][WEIGHTS],
             "parent_rescaled": names}
