@@ -1,4 +1,4 @@
-"""What do all tests of the trainer need? Torch on one thread, and runs that draw no curves."""
+"""What do all tests of the trainer need? Torch on one thread, the same draws alone and in a suite, no curves."""
 
 import pytest
 
@@ -18,6 +18,13 @@ def one_thread():
         if torch is not None:
             torch.set_num_threads(1)
         yield
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Torch's generator is global: a test that draws would depend on the tests before it in its process."""
+    if torch is not None:
+        torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True, scope="session")
