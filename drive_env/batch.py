@@ -85,7 +85,7 @@ class Batch(ReadableWorlds):
         first, removed, stopped, waits: (R,) bool, of the observation just returned.
         trial_index: (R,) int32, the trial of that observation, from 0.
         code: (R,) uint16, the flags of an agent as bits of one integer.
-        coplayer: (R,) bool, with `config.coplayers` only: a co-player drives the agent in this episode.
+        coplayer: (R,) bool, with `config.coplayers` only: the agent is a co-player in this episode.
         scene_index: (W,) int32, index into `scenes` of the current scene of each world.
         world_of_agent: (R,) int32, the index of each agent's world.
         num_agents, agents_per_world, num_worlds: R, R / W and W.
@@ -197,7 +197,7 @@ class Batch(ReadableWorlds):
 
         Returns:
             (n,) structured array with the fields episode, world, scene, trial, agent (indices in this batch), outcome
-            (index into `OUTCOMES`), coplayer (bool: a co-player drove the agent), and every metric of docs/metrics.md
+            (index into `OUTCOMES`), coplayer (bool: the agent was a co-player), and every metric of docs/metrics.md
             by name, float32.
 
         Raises:

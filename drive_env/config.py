@@ -41,13 +41,14 @@ class ObservationConfig(Checked, group="observation"):
     partners: int = setting(31, "slots", "number of nearest vehicles in an observation", count(0, 255))
     roads: int = setting(128, "slots", "number of nearest road segments in an observation", count(0, 1024))
     road_selection: str = setting(
-        "exact", "", "which road segments an observation holds, if any: those nearest to the agent, or (faster) those "
-        "nearest to the centre of the agent's sub-cell", choice("exact", "near"))
+        "exact", "", "which road segments an observation holds: 'exact': those nearest to the agent; 'near': those "
+        "nearest to the centre of the square of 2.5 m that the agent is in (its sub-cell), which is faster",
+        choice("exact", "near"))
     road_memory_mib: int = setting(
-        256, "MiB", "memory of a batch for the cache of the roads around each sub-cell; sub-cells that do not fit take "
-        "more time", count(0, 1_048_576))
+        256, "MiB", "memory of a batch for its cache of the roads around each sub-cell; without a cached list their "
+        "selection takes longer", count(0, 1_048_576))
     type: str = setting(
-        "float32", "", "floats, half floats, or, for `Batch` alone, indices into tables",
+        "float32", "", "'float32': floats; 'float16': half floats; 'index': indices into tables, for `Batch` alone",
         choice("float32", "float16", "index"), core="observation_type")
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
@@ -58,8 +59,8 @@ class ObservationConfig(Checked, group="observation"):
         0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
         count(0, 255))
     goal_reveal_s: float | None = setting(
-        None, "s", "the own goal is observed in the last `goal_reveal_s` of each trial, rounded to steps; 0: never. "
-        "Before, its features are 0", number(0.0, 1e5, none="always"))
+        None, "s", "time before the end of each trial, rounded to steps, in which an agent observes its goal; before "
+        "it, the features of the goal are 0. 0: never", number(0.0, 1e5, none="always"))
     goal_reveal_share: float = setting(
         0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
         "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
@@ -120,7 +121,7 @@ class HiddenConfig(Checked, group="hidden"):
     steering_gain: tuple[float, float] | None = setting(
         None, "1", "factor of the commanded wheel angle or curvature", span(0.01, 10.0))
     steering_flip: float = setting(
-        0.0, "1", "probability that steering_gain is negative, so that the vehicle turns to the other side",
+        0.0, "1", "probability that `steering_gain` is negative, so that the vehicle turns to the other side",
         number(0.0, 1.0))
     steering_offset_rad: tuple[float, float] | None = setting(
         None, "rad", "wheel angle that is added to the commanded one", span(-0.5, 0.5))
@@ -131,11 +132,11 @@ class HiddenConfig(Checked, group="hidden"):
     action_delay_steps: tuple[int, int] | None = setting(
         None, "steps", "time from an action to its effect", span(0, lib.DRV_DELAY_LIMIT, whole=True))
     friction: tuple[float, float] | None = setting(
-        None, "1", "friction of tyres and road, instead of dynamics.friction", span(0.01, 5.0))
+        None, "1", "friction of tyres and road, instead of `dynamics.friction`", span(0.01, 5.0))
     wheelbase_factor: tuple[float, float] | None = setting(
         None, "1", "factor of the distance between the axles", span(0.1, 10.0))
     scope: str = setting(
-        "episode", "", "how long values hold: for an episode with all its trials, or for one trial",
+        "episode", "", "how long a value holds: for all trials of an episode, or for one trial",
         choice("episode", "trial"))
     per: str = setting(
         "agent", "", "whether each agent has its own values, or all agents of a world the same",
@@ -166,7 +167,7 @@ def action_types(model: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewardConfig(Checked, group="reward"):
-    """Weights of the reward terms. An event is rewarded once, in the step of its onset; the others in every step."""
+    """Weights of the reward terms. Events are rewarded once, in the step of their onset, other terms in every step."""
 
     goal: float = setting(1.0, "1", "reward of the step that reaches the goal", number(-1e3, 1e3))
     collision: float = setting(
@@ -183,18 +184,18 @@ class RewardConfig(Checked, group="reward"):
     lane_alignment_per_s: float = setting(
         0.0, "1/s", "reward per second, times the cosine of the angle between heading and lane", number(-1e3, 1e3))
     lane_offset_per_m_s: float = setting(
-        0.0, "1/(m s)", "reward per second and metre between the centre of the agent and that of its lane",
+        0.0, "1/(m s)", "reward per second and metre of distance from the centre line of the lane",
         number(-1e3, 1e3))
     wrong_way_per_m: float = setting(
         0.0, "1/m", "reward per metre driven against the direction of the lane", number(-1e3, 1e3))
     over_speed_per_m: float = setting(
-        0.0, "1/m", "reward per metre that an agent drives farther than at the speed limit of its lane",
+        0.0, "1/m", "reward per metre driven in excess of the speed limit of the lane: excess speed times time",
         number(-1e3, 1e3))
     discomfort_per_s: float = setting(
-        0.0, "1/s", "reward per second and comfort limit that is exceeded: 3 m/s2 along the heading, 3 m/s2 to a side, "
-        "a jerk of 5 m/s3", number(-1e3, 1e3))
+        0.0, "1/s", "reward per second and comfort limit that is exceeded: 3 m/s2 of longitudinal and of lateral "
+        "acceleration, 5 m/s3 of jerk", number(-1e3, 1e3))
     time_to_collision_per_s: float = setting(
-        0.0, "1/s", "reward per second, times the share by which the time to collision is below 3 s",
+        0.0, "1/s", "reward per second, times 1 - TTC / 3 s while the time to collision (TTC) is below 3 s",
         number(-1e3, 1e3))
     red_light: float = setting(
         0.0, "1", "reward of the step that crosses a stop line at red; needs `traffic_controls`", number(-1e3, 1e3))
@@ -202,7 +203,7 @@ class RewardConfig(Checked, group="reward"):
         0.0, "1", "reward of the step that crosses the line of a stop sign without a stop; needs `traffic_controls`",
         number(-1e3, 1e3))
     distance_to_log_per_m_s: float = setting(
-        0.0, "1/(m s)", "reward per second and metre between the agent and its place in the log, where that has one",
+        0.0, "1/(m s)", "reward per second and metre of distance from the agent's logged position, where it has one",
         number(-1e3, 1e3))
     route_progress_per_m: float = setting(
         0.0, "1/m", "reward per metre along the lanes that lead to the goal, until it is reached", number(-1e3, 1e3))
@@ -250,12 +251,12 @@ class DriveConfig(Checked):
         count(1, 4096, none="as many as the largest scene needs"))
     control: tuple[int, ...] | str = setting("vehicles", "", "which objects of a scene become agents", _control)
     others: str = setting(
-        "replay", "", "what the other objects do: replay their log, be static at their start, or (vehicles) follow the "
-        "path of their log, or lanes, and react to traffic by the intelligent driver model",
+        "replay", "", "what objects that are no agents do: 'replay': replay their logs; 'static': stay at their start; "
+        "'idm': vehicles follow the paths of their logs, or lanes, and react to traffic (intelligent driver model)",
         choice("replay", "static", "idm"))
     coplayers: float = setting(
-        0, "agents", "co-players among the agents of each world, drawn for every episode: their number, or their "
-        "share; no report or statistic of learners counts them", number_or_share(4095))
+        0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
+        "every episode; metrics of learners leave co-players out", number_or_share(4095))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(
@@ -270,8 +271,9 @@ class DriveConfig(Checked):
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(
-        False, "", "whether traffic lights and stop signs have an effect: red lights and stop signs that an agent does "
-        "not obey are events, have metrics and exclude a score; rule-based vehicles obey lights and signs", switch())
+        False, "", "whether traffic lights and signs have an effect: an agent that does not obey a red light or a stop "
+        "sign has an event, which is a metric and rules out a score; rule-based vehicles obey lights and signs",
+        switch())
     on_red_light: str = setting(
         "ignore", "", "what happens, with `traffic_controls`, to an agent that crosses a stop line at red",
         choice(*EVENT_RESPONSES))
@@ -280,7 +282,7 @@ class DriveConfig(Checked):
         "a stop",
         choice(*EVENT_RESPONSES))
     stopped_share_limit: float | None = setting(
-        None, "1", "share of stopped agents at which a trial ends, where an event has the response 'stop'",
+        None, "1", "share of stopped agents, co-players left out, at which a trial ends",
         number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(
         ObservationConfig(), "the content and type of observations")
@@ -289,24 +291,23 @@ class DriveConfig(Checked):
     scene_order: str = setting(
         "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
     reward_ranges: Nested[RewardRanges, Fields] = nested(
-        RewardRanges(), "ranges from which each agent draws weights of the reward, which it then observes, for an "
-        "episode", core="range_reward_{}")
+        RewardRanges(), "ranges from which each agent draws weights of the reward for every episode; it observes the "
+        "drawn weights", core="range_reward_{}")
     draw_reward_weights: bool = setting(
-        True, "", "whether the weights that have a range, if any, are drawn from it; else those of `reward` hold",
-        switch())
+        True, "", "whether weights that have a range are drawn from it; if not, they are those of `reward`", switch())
     reward: Nested[RewardConfig, Fields] = nested(RewardConfig(), "weights of the reward terms", core="reward_{}")
     action_mask: bool = setting(
-        False, "", "whether `Batch.action_mask` has which discrete actions are valid next; infos then have it, too, "
-        "and reports the share of valid actions", switch())
+        False, "", "whether `Batch.action_mask` marks the discrete actions that are valid next; infos then have the "
+        "mask, too, and reports the share of valid actions", switch())
     reward_terms: bool = setting(
-        False, "", "whether `Batch.reward_terms` has the fact of every reward term, without its weight; infos then "
-        "have it, too", switch())
+        False, "", "whether `Batch.reward_terms` has the fact of every reward term, which its weight multiplies; infos "
+        "then have the facts, too", switch())
     critic_observations: bool = setting(
-        False, "", "whether `Batch.critic_observations` has what a critic may observe and the agent may not; infos "
-        "then have it, too", switch())
+        False, "", "whether `Batch.critic_observations` has vectors that a critic may observe and the agent may not; "
+        "infos then have them, too", switch())
     detailed_metrics: bool = setting(
-        False, "", "whether reports and trial records have metrics of lane, comfort, gap, time to collision and fault, "
-        "too", switch())
+        False, "", "whether reports and trial records also have metrics of lane, comfort, gap, time to collision and "
+        "fault", switch())
     log_ema_alpha: float = setting(
         0.707, "1", "weight of the past in each agent's exponential moving averages of metrics",
         number(0.0, 0.999999))

@@ -30,7 +30,7 @@ class Snapshot:
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
         light_state: (controls,) uint8, what the traffic lights of the scene show.
-        coplayer: (vehicles,) bool, whether a co-player drives it.
+        coplayer: (vehicles,) bool, whether it is a co-player.
     """
 
     roles: Roles

@@ -125,8 +125,9 @@ def blocks_table():
 
 
 def rewards_table():
-    return table(["term", "weight", "meaning"], [
-        [field.name, f"{field.default:+g}", field.metadata["meaning"]] for field in dataclasses.fields(RewardConfig)])
+    return table(["field of `RewardConfig`", "default", "meaning"], [
+        [code(field.name), f"{field.default:+g}", field.metadata["meaning"]]
+        for field in dataclasses.fields(RewardConfig)])
 
 
 def info_table():

@@ -185,7 +185,7 @@ typedef struct drv_trial_record {
     int32_t world, scene, trial;
     int32_t agent; /* of the batch */
     int32_t outcome; /* drv_outcome */
-    uint8_t coplayer; /* 1: a co-player drove the agent */
+    uint8_t coplayer; /* 1: the agent was a co-player */
 } drv_trial_record;
 
 /* Copies up to `capacity` records with their values, world by world, oldest first. Writes to `copied` the number of

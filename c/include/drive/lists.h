@@ -43,7 +43,7 @@
     X(uint16_t, code, "u2", AGENTS, ONE, "trial_restart, trial_judge",                                             \
       "the agent's flags in one number, see DRV_CODE_*")                                                           \
     X(uint8_t, coplayer, "b1", AGENTS, COPLAYER, "trial_restart",                                                 \
-      "a co-player drives the agent in this episode. NULL where the config's coplayers is 0")                      \
+      "the agent is a co-player in this episode. NULL where the config's coplayers is 0")                          \
     X(int32_t, scene_index, "i4", WORLDS, ONE, "trial_restart", "the scene that the world plays")
 
 /* The terms of the reward; each is a weight of the config times a fact of the step.

@@ -1,4 +1,4 @@
-/* Which agents do co-players drive in an episode? Every subset of their number is equally likely, drawn from a random
+/* Which agents are co-players in an episode? Every subset of their number is equally likely, drawn from a random
  * stream of its own, so that all trials of an episode have the same ones. */
 #include "step/coplayers.h"
 

@@ -8,7 +8,7 @@
 /* Draws the co-players of the episode in world->episode; no-op where there are none. */
 DRV_STEP_API void drv_coplayers_draw(drv_world *world);
 
-/* Whether a co-player drives an agent. */
+/* Whether an agent is a co-player. */
 static inline bool drv_is_coplayer(const drv_world *world, int32_t agent) {
     return world->sizes.coplayer_agents > 0 && world->coplayer[agent];
 }

@@ -143,7 +143,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", valid_action_sum, DRV_MASK_AGENTS, "1, of the shares of valid actions in the steps of this trial", \
       "trial_restart, mask_write")                                                                                    \
     /* agents: co-players; no entries where there are none */                                                         \
-    X(uint8_t, "u1", coplayer, DRV_COPLAYER_AGENTS, "a co-player drives the agent in this episode", "trial_restart") \
+    X(uint8_t, "u1", coplayer, DRV_COPLAYER_AGENTS, "the agent is a co-player in this episode", "trial_restart") \
     /* agents: slip; no entries where no vehicle slips */                                                             \
     X(float, "f4", sideslip_rad, DRV_SLIP_AGENTS, "rad, of the path to the left of the heading",                     \
       "trial_restart, dynamics_integrate")                                                                           \

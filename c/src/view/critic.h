@@ -10,16 +10,16 @@
 
 /* X(symbol, name, unit, scale kind, lowest value, meaning) */
 #define CRITIC_FEATURES(X)                                                                                          \
-    X(CRITIC_GOAL_X, "critic/goal_x", "m", SCALE_POSITION, -1, "own goal, ahead of the centre, hidden or not")      \
-    X(CRITIC_GOAL_Y, "critic/goal_y", "m", SCALE_POSITION, -1, "own goal, to the left of the centre")               \
-    X(CRITIC_GOAL_DIRECTION_X, "critic/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the own goal, ahead") \
-    X(CRITIC_GOAL_DIRECTION_Y, "critic/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to the own goal, left")  \
-    X(CRITIC_GOAL_DISTANCE, "critic/goal_distance", "m", SCALE_DISTANCE, 0, "distance to the own goal")             \
+    X(CRITIC_GOAL_X, "critic/goal_x", "m", SCALE_POSITION, -1, "agent's goal, hidden or not, ahead of its centre")  \
+    X(CRITIC_GOAL_Y, "critic/goal_y", "m", SCALE_POSITION, -1, "agent's goal, to the left of its centre")           \
+    X(CRITIC_GOAL_DIRECTION_X, "critic/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to that goal, ahead")    \
+    X(CRITIC_GOAL_DIRECTION_Y, "critic/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to that goal, left")     \
+    X(CRITIC_GOAL_DISTANCE, "critic/goal_distance", "m", SCALE_DISTANCE, 0, "distance to that goal")                \
     X(CRITIC_TIME_LEFT, "critic/time_left", "trial_steps", SCALE_ONE, 0, \
-      "share of the trial left; 0 if time_left is off")
+      "share of the trial that is left; 0 if time_left is 'off'")
 
 #define PARTNER_GOAL_FEATURES(X)                                                                          \
-    X(PARTNER_GOAL_X, "partner_goals/x", "m", SCALE_POSITION, -1, "goal of the partner, ahead of the own centre") \
+    X(PARTNER_GOAL_X, "partner_goals/x", "m", SCALE_POSITION, -1, "goal of the partner, ahead of the agent's centre") \
     X(PARTNER_GOAL_Y, "partner_goals/y", "m", SCALE_POSITION, -1, "goal of the partner, to the left")             \
     X(PARTNER_GOAL_EXISTS, "partner_goals/exists", "1", SCALE_ONE, 0, \
       "1 if the partner is an agent; others have no goal")

@@ -34,10 +34,10 @@ typedef enum drv_scale {
 /* X(symbol, name, unit, scale kind, lowest value, meaning) */
 #define EGO_FEATURES(X)                                                                                    \
     X(EGO_PRESENT, "ego/present", "1", SCALE_ONE, 0, "1 while the agent is on the map")                      \
-    X(EGO_SPEED, "ego/speed", "m/s", SCALE_SPEED, -1, "speed along the heading")                           \
+    X(EGO_SPEED, "ego/speed", "m/s", SCALE_SPEED, -1, "own speed along the heading")                       \
     X(EGO_LENGTH, "ego/length", "m", SCALE_LENGTH, 0, "own length")                                        \
     X(EGO_WIDTH, "ego/width", "m", SCALE_WIDTH, 0, "own width")                                            \
-    X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle of the last step")       \
+    X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle in the last step")       \
     X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1,                                \
       "acceleration in the last step; 0 once the agent is stopped")                                          \
     X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1,                                           \
@@ -47,9 +47,10 @@ typedef enum drv_scale {
     X(EGO_GOAL_DIRECTION_X, "ego/goal_direction_x", "1", SCALE_ONE, -1, "unit vector to the goal, ahead")  \
     X(EGO_GOAL_DIRECTION_Y, "ego/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to the goal, left")   \
     X(EGO_GOAL_DISTANCE, "ego/goal_distance", "m", SCALE_DISTANCE, 0, "distance to the goal")              \
-    X(EGO_IN_CONTACT, "ego/in_contact", "1", SCALE_ONE, 0, "1 while the box overlaps a vehicle")           \
-    X(EGO_ON_ROAD_EDGE, "ego/on_road_edge", "1", SCALE_ONE, 0, "1 while the box is over a road edge")            \
-    X(EGO_TIME_LEFT, "ego/time_left", "trial_steps", SCALE_ONE, 0, "share of the trial left; 0 if time_left is off")
+    X(EGO_IN_CONTACT, "ego/in_contact", "1", SCALE_ONE, 0, "1 while the box overlaps a vehicle's")         \
+    X(EGO_ON_ROAD_EDGE, "ego/on_road_edge", "1", SCALE_ONE, 0, "1 while the box overlaps a road edge")            \
+    X(EGO_TIME_LEFT, "ego/time_left", "trial_steps", SCALE_ONE, 0, \
+      "share of the trial that is left; 0 unless time_left is 'actor'")
 
 #define TRIAL_FEATURES(X)                                                                                  \
     X(TRIAL_INDEX, "trial/index", "trials", SCALE_TRIAL, 0, "index of the trial, from 0")                  \
@@ -58,12 +59,12 @@ typedef enum drv_scale {
     X(TRIAL_OUTCOME_GOAL, "trial/outcome_goal", "1", SCALE_ONE, 0, "1 if the previous trial ended at the goal") \
     X(TRIAL_OUTCOME_COLLISION, "trial/outcome_collision", "1", SCALE_ONE, 0, "1 if it ended in a collision") \
     X(TRIAL_OUTCOME_OFFROAD, "trial/outcome_offroad", "1", SCALE_ONE, 0, "1 if it ended off the road")     \
-    X(TRIAL_OUTCOME_TIMEOUT, "trial/outcome_timeout", "1", SCALE_ONE, 0, "1 if it was cut while driving")  \
-    X(TRIAL_OUTCOME_OTHER, "trial/outcome_other", "1", SCALE_ONE, 0, "1 if it ended otherwise")            \
-    X(TRIAL_STEPS_SHARE, "trial/steps_share", "trial_steps", SCALE_ONE, 0, "share of the previous trial driven")
+    X(TRIAL_OUTCOME_TIMEOUT, "trial/outcome_timeout", "1", SCALE_ONE, 0, "1 if it timed out")               \
+    X(TRIAL_OUTCOME_OTHER, "trial/outcome_other", "1", SCALE_ONE, 0, "1 if a red light or stop sign ended it") \
+    X(TRIAL_STEPS_SHARE, "trial/steps_share", "trial_steps", SCALE_ONE, 0, "share of its steps that the agent drove")
 
 #define PARTNER_FEATURES(X)                                                                                \
-    X(PARTNER_X, "partners/x", "m", SCALE_POSITION, -1, "centre, ahead of the own centre")                 \
+    X(PARTNER_X, "partners/x", "m", SCALE_POSITION, -1, "centre, ahead of the agent's centre")            \
     X(PARTNER_Y, "partners/y", "m", SCALE_POSITION, -1, "centre, to the left")                             \
     X(PARTNER_DIRECTION_X, "partners/direction_x", "1", SCALE_ONE, -1, "unit vector of its heading, ahead")       \
     X(PARTNER_DIRECTION_Y, "partners/direction_y", "1", SCALE_ONE, -1, "unit vector of its heading, left")    \
@@ -83,7 +84,7 @@ typedef enum drv_scale {
     X(ROAD_KIND, "roads/kind", "code", SCALE_ROAD_KIND, 0, "kind of road; above 0 where the slot is filled")
 
 #define CANDIDATE_FEATURES(X)                                                                              \
-    X(CANDIDATE_X, "candidates/x", "m", SCALE_POSITION, -1, "candidate goal, ahead of the own centre")     \
+    X(CANDIDATE_X, "candidates/x", "m", SCALE_POSITION, -1, "candidate goal, ahead of the agent's centre") \
     X(CANDIDATE_Y, "candidates/y", "m", SCALE_POSITION, -1, "candidate goal, to the left")                 \
     X(CANDIDATE_KIND, "candidates/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
 
