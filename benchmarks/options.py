@@ -34,6 +34,11 @@ OPTIONS = {
     "reward term of comfort": (DEFAULT, {"reward": {"discomfort_per_s": -0.1}}),
     "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
     "reward_terms": (DEFAULT, {"reward_terms": True}),
+    "sensors, dropout": (DEFAULT, {"sensors": {"partner_dropout": 0.1, "road_dropout": 0.1}}),
+    "sensors, noise of all records": (DEFAULT, {"sensors": {
+        "partner_position_noise_m": 0.3, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 0.5,
+        "road_position_noise_m": 0.1, "road_heading_noise_rad": 0.02}}),
+    "disturbances": (DEFAULT, {"disturbances": {"partner_blindness": 0.02, "phantom_braking": 0.02}}),
     "reward_ranges": (DEFAULT, {"reward_ranges": {"collision": (-3.0, 0.0), "progress_per_m": (0.0, 0.1)}}),
     "critic_observations": (DEFAULT, {"critic_observations": True}),
     "coplayers, half of the agents": (DEFAULT, {"coplayers": 0.5}),

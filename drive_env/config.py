@@ -94,6 +94,21 @@ class SensorConfig(Checked, group="sensors"):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class DisturbanceConfig(Checked, group="disturbances"):
+    """Failures of agents while they drive; their steps meanwhile have `invalid_step`."""
+
+    partner_blindness: float = setting(
+        0.0, "1", "highest probability that an agent is prone to observe no vehicles at times; the probability of an "
+        "episode is uniform from 0 to this", number(0.0, 1.0))
+    phantom_braking: float = setting(
+        0.0, "1", "highest probability that an agent is prone to brake fully at times, whatever its action is; the "
+        "probability of an episode is uniform from 0 to this", number(0.0, 1.0))
+    trigger_probability: float = setting(
+        0.03, "1", "probability of a step that a disturbance to which the agent is prone begins", number(0.0, 1.0))
+    duration_s: float = setting(3.0, "s", "time for which a disturbance lasts, rounded to steps", number(0.001, 1000.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicsConfig(Checked, group="dynamics", shorthand="model"):
     """How the vehicles of agents move, and within which limits."""
 
@@ -288,6 +303,8 @@ class DriveConfig(Checked):
         ObservationConfig(), "the content and type of observations")
     sensors: Nested[SensorConfig, Fields] = nested(
         SensorConfig(), "noise and missing records of observations", core="sensor_{}")
+    disturbances: Nested[DisturbanceConfig, Fields] = nested(
+        DisturbanceConfig(), "failures of agents while they drive", core="disturbance_{}")
     scene_order: str = setting(
         "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
     reward_ranges: Nested[RewardRanges, Fields] = nested(
@@ -334,6 +351,7 @@ class DriveConfig(Checked):
             raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
                               "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
         self._check_mask(model)
+        self._check_disturbances()
 
     def _check_mask(self, model: str) -> None:
         """Raises a `ConfigError` if actions have masks that no state of the vehicle would change."""
@@ -395,6 +413,20 @@ class DriveConfig(Checked):
         if never_observed and (noise_m := self.sensors.goal_position_noise_m):
             raise ConfigError(f"sensors.goal_position_noise_m is {noise_m}; with observation.goal_reveal_s 0 and "
                               "observation.goal_reveal_share 0, where the goal is never observed, it must be 0")
+
+    def _check_disturbances(self) -> None:
+        """Raises a `ConfigError` if a disturbance has no effect, or its scheme is set without one."""
+        chosen = self.disturbances
+        if chosen.partner_blindness and self.observation.partners == 0:
+            raise ConfigError(f"disturbances.partner_blindness is {chosen.partner_blindness}; with "
+                              "observation.partners 0 it must be 0")
+        if chosen.phantom_braking and self.dynamics.model in ("delta_local", "state"):
+            raise ConfigError(f"disturbances.phantom_braking is {chosen.phantom_braking}; for dynamics.model "
+                              f"{self.dynamics.model!r}, which has no brake, it must be 0")
+        for name in ("trigger_probability", "duration_s"):
+            value, default = getattr(chosen, name), getattr(DisturbanceConfig, name)
+            if value != default and not (chosen.partner_blindness or chosen.phantom_braking):
+                raise ConfigError(f"disturbances.{name} is {value}; without a disturbance it must be {default}")
 
 
 ConfigSource = DriveConfig | Mapping[str, Any]

@@ -51,6 +51,8 @@ def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
 
 def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steps = (0, max(roles.trial_steps for roles in core.roles))
+    longest_s = core.config.disturbances.duration_s
+    disturbed = (0, 1 + int(longest_s / min(roles.dt_s for roles in core.roles)))
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
@@ -69,6 +71,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
+        "blind_steps": disturbed, "braking_steps": disturbed,
         "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
 
 

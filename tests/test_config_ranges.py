@@ -14,6 +14,7 @@ from drive_env import (
     Batch,
     CallError,
     ConfigError,
+    DisturbanceConfig,
     DriveConfig,
     DriveError,
     DynamicsConfig,
@@ -96,6 +97,7 @@ FIELDS = {
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
+    "disturbances": group(DisturbanceConfig, {"phantom_braking": 0.5}, 0.5),
     "log_ema_alpha": number(0.0, 0.999999),
 }
 OBSERVATIONS = {
@@ -130,6 +132,10 @@ HIDDEN = {
     "scope": choice("episode", "trial"),
     "per": choice("agent", "world"),
 }
+DISTURBANCES = {
+    **{name: number(0.0, 1.0) for name in ("partner_blindness", "phantom_braking", "trigger_probability")},
+    "duration_s": number(0.001, 1000.0),
+}
 SENSORS = {
     **{f"{name}_position_noise_m": number(0.0, 100.0) for name in ("partner", "road", "goal")},
     **{f"{name}_heading_noise_rad": number(0.0, 3.2) for name in ("partner", "road")},
@@ -142,9 +148,11 @@ REWARDS = {name: number(-1e3, 1e3) for name in (
     "red_light", "stop_sign", "distance_to_log_per_m_s", "route_progress_per_m")}
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
-          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS}
+          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS,
+          DisturbanceConfig: DISTURBANCES}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
-         HiddenConfig: "hidden.", RewardRanges: "reward_ranges.", SensorConfig: "sensors."}
+         HiddenConfig: "hidden.", RewardRanges: "reward_ranges.", SensorConfig: "sensors.",
+         DisturbanceConfig: "disturbances."}
 NEEDED = {
     **dict.fromkeys([(DriveConfig, "on_red_light"), (DriveConfig, "on_stop_sign"), (RewardConfig, "red_light"),
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
@@ -153,6 +161,8 @@ NEEDED = {
     (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
     **{(HiddenConfig, name): {"dynamics": "grip"} for name in HIDDEN},
     **dict.fromkeys([(HiddenConfig, "scope"), (HiddenConfig, "per")], {"hidden": {"steering_flip": 0.5}}),
+    **dict.fromkeys([(DisturbanceConfig, "trigger_probability"), (DisturbanceConfig, "duration_s")],
+                    {"disturbances": {"phantom_braking": 0.5}}),
     (DynamicsConfig, "model"): {"action_type": "continuous"},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
 }

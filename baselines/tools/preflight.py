@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from drive_env import Batch
+from drive_env import Batch, DisturbanceConfig
 
 from ..config import EnvConfig, TrainConfig
 from ..evaluate import random_policy
@@ -149,6 +149,7 @@ def check_channels(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
 def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """By law, (R,) bool: the agents for which the last step violates it."""
     last = before["trial_index"] == batch.config.max_trials - 1
+    disturbed = batch.config.disturbances != DisturbanceConfig()  # other steps can have it, too
     of_world = batch.trial_ended.reshape(batch.num_worlds, -1)
     spread = np.repeat(of_world.any(1) != of_world.all(1), batch.agents_per_world)
     outside = ~(np.abs(batch.observations) <= 1).all(1)  # true for NaN as well
@@ -159,7 +160,8 @@ def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.nda
         "terminations and truncations exclude each other": batch.terminations & batch.truncations,
         "trial_ended is equal on all agents of a world": spread,
         "invalid_step implies reward 0": batch.invalid_step & (batch.rewards != 0),
-        "invalid_step is the waits of the step before": batch.invalid_step != before["waits"],
+        "invalid_step is the waits of the step before": before["waits"] & ~batch.invalid_step if disturbed else
+            batch.invalid_step != before["waits"],
         "waits is removed, stopped or trial_ended":
             batch.waits != (batch.removed | batch.stopped | batch.trial_ended),
         "first opens what follows the last trial": batch.first != (before["trial_ended"] & last),

@@ -76,6 +76,8 @@ class Recorder:
         self._roles: list[Roles] = []
         self._trials: list[_OpenTrial] = []
         self._episode = 0
+        self._waited = np.ones(batch.agents_per_world, bool)
+        """The channel `waits` of the capture before."""
 
     def capture(self) -> None:
         """Records the current state of the world as the next frame of its trial.
@@ -99,6 +101,7 @@ class Recorder:
         if self._trials:
             trial = self._trials[-1]
             trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))
+        self._waited = batch.waits[first_agent : first_agent + batch.agents_per_world].copy()
 
     def recording(self) -> Recording:
         """Everything captured so far.
@@ -115,10 +118,11 @@ class Recorder:
     def _opens_trial(self, agents):
         """Whether the observations are the first of a trial: those of a reset, or of a restart step.
 
-        A restart step is one in which no action had an effect and no trial ended.
+        A restart step is one for which all agents waited, so that no action had an effect, and in which no trial ended.
         """
         batch = self.batch
-        restarted = batch.invalid_step[agents].all() and not batch.trial_ended[agents].any()
+        ignored = self._waited.all() and batch.invalid_step[agents].all()
+        restarted = ignored and not batch.trial_ended[agents].any()
         return restarted or batch.first[agents].any()
 
     def _scene_of(self, roles):
@@ -128,7 +132,7 @@ class Recorder:
 
     def _frame(self, agents, trial):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
-        acted = (~batch.invalid_step[agents] & bool(trial.frames))[:, None]
+        acted = (~self._waited[: agents.stop - agents.start] & bool(trial.frames))[:, None]
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
         events = np.stack([onsets[event][: agents.stop - agents.start] for event in events_of(batch.config)],

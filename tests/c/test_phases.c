@@ -275,6 +275,8 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.hidden_steering_gain_high = 1.5f;
     config.hidden_action_delay_steps_high = 2.0f;
     config.dynamics = DRV_SINGLE_TRACK;
+    config.disturbance_partner_blindness = config.disturbance_phantom_braking = 1.0f;
+    config.disturbance_trigger_probability = 0.2f;
     check_config(config, 5);
     check_all_seen(config);
     check_all_seen(masked);

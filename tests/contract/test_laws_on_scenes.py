@@ -8,6 +8,7 @@ import learner
 import numpy as np
 import pytest
 import rollouts
+import world_rollout
 
 import drive_env
 from drive_env.config import DriveConfig
@@ -95,6 +96,22 @@ def test_every_law_holds_where_a_rule_drives(name, action_type, scenes_of):
     laws.check(record)
     reached = record.stacked("outcome") == laws.GOAL
     assert reached.any(), "the rule-based driver reached no goal"
+
+
+def test_every_law_holds_of_disturbed_agents_and_none_with_another_invalid_step(scenes_of):
+    batch, config = make_batch(scenes_of("town"), 2, max_trials=2, trial_steps=30, disturbances={
+        "partner_blindness": 1.0, "phantom_braking": 1.0, "duration_s": 0.5, "trigger_probability": 0.1})
+    record = rollouts.collect(batch, config, rollouts.POLICIES["random"], 90)
+    laws.check(record)
+    disturbed, waited = record.stacked("disturbed")[:-1], record.stacked("waits")[:-1]
+    # one agent of each case: disturbed; disturbed and waiting; neither
+    for case in (disturbed & ~waited, disturbed & waited, ~disturbed & ~waited):
+        call, agent = np.argwhere(case)[0]
+        record.arrays[call + 1]["invalid_step"][agent] ^= True
+        with pytest.raises(AssertionError, match="disturbance was on"):
+            laws.law_5_an_agent_waits_and_then_its_step_is_invalid(
+                world_rollout.WorldRollout(record, record.world_of_agent[agent]))
+        record.arrays[call + 1]["invalid_step"][agent] ^= True
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -17,6 +17,7 @@ else:
 
 from drive_env import (
     Batch,
+    DisturbanceConfig,
     DriveConfig,
     DriveParallelEnv,
     DynamicsConfig,
@@ -270,6 +271,7 @@ TABLES = {
     ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
     ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
     ("docs/config.md", "sensors"): lambda: config_table(SensorConfig),
+    ("docs/config.md", "disturbances"): lambda: config_table(DisturbanceConfig),
     ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),

@@ -119,6 +119,12 @@ ROLLOUTS = {
         "partner_position_noise_m": 0.5, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 1.0,
         "partner_dropout": 0.2, "road_position_noise_m": 0.1, "road_heading_noise_rad": 0.02, "road_dropout": 0.3,
         "ego_speed_noise_mps": 0.3, "goal_position_noise_m": 2.0}},
+    # Agents that are blind, or brake whatever their action is.
+    "town/disturbed": {**TWO_TRIALS, "on_collision": "remove", "action_type": "continuous", "disturbances": {
+        "partner_blindness": 1.0, "phantom_braking": 1.0, "trigger_probability": 0.1, "duration_s": 0.6}},
+    "intersection/disturbed": {**IGNORE_ALL, "trial_steps": 30, "max_trials": 2, "observation": {"type": "index"},
+                               "dynamics": "invertible_bicycle", "disturbances": {
+                                   "partner_blindness": 0.8, "phantom_braking": 0.8, "trigger_probability": 0.1}},
     "intersection/sensors": {**IGNORE_ALL, "trial_steps": 30, "max_trials": 2, "observation": {"type": "index"},
                              "sensors": {"partner_dropout": 0.3, "road_dropout": 0.3, "ego_speed_noise_mps": 0.3}},
     "intersection/lights": {**IGNORE_ALL, "trial_steps": 60, "max_trials": 2, "traffic_controls": True,

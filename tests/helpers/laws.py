@@ -92,9 +92,9 @@ def law_4_invalid_steps_have_no_reward_and_trials_are_recorded_once(rollout):
 def law_5_an_agent_waits_and_then_its_step_is_invalid(rollout):
     rollout.check(rollout.waits == (rollout.gone | rollout.trial_ended), "waits is removed, stopped or trial_ended")
     after_step = ~rollout.is_reset[1:, None]
-    rollout.check(
-        ~after_step | (rollout.invalid_step[1:] == rollout.waits[:-1]), "invalid_step is waits of the step before"
-    )
+    due = rollout.waits[:-1] | rollout.disturbed[1:]
+    rollout.check(~after_step | (rollout.invalid_step[1:] == due),
+                  "invalid_step is waits of the step before, or a disturbance was on")
     rollout.check(~rollout.is_reset[:, None] | ~rollout.invalid_step, "no step was taken at a reset")
     rollout.check(~(rollout.removed & rollout.stopped), "removed and stopped exclude each other")
     for start, stop in rollout.trials():
@@ -151,6 +151,8 @@ def law_8_events_are_rewarded_in_their_step(rollout):
     for start, stop in rollout.trials():
         rollout.check(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
     for (t, r), events in np.ndenumerate(rollout.events):
+        if rollout.disturbed[t, r]:
+            continue  # its reward is 0 whatever happened
         ending = [
             name for name in ("collision", "offroad", "goal") if name in events and responses[name] != "ignore"
         ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from drive_env import DisturbanceConfig
+
 FLAGS = (
     "terminations",
     "truncations",
@@ -30,7 +32,10 @@ def snapshot(batch):
 
 @dataclass
 class Record:
-    """A rollout: `arrays[t]` holds the arrays after call t, `did[t]` what the call did to each world."""
+    """A rollout: `arrays[t]` holds the arrays after call t, `did[t]` what the call did to each world.
+
+    With disturbances, `disturbed` is among the arrays: whether one is on in the coming step, should the agent drive.
+    """
 
     config: object
     trial_steps: object
@@ -66,7 +71,11 @@ class Record:
         self._add(batch, np.full(count, STEPPED), np.zeros(count, int))
 
     def _add(self, batch, did, ages):
-        self.arrays.append(snapshot(batch))
+        arrays = snapshot(batch)
+        if self.config.disturbances != DisturbanceConfig():
+            left = batch._core.state["blind_steps"] + batch._core.state["braking_steps"]
+            arrays["disturbed"] = left.reshape(-1) > 0
+        self.arrays.append(arrays)
         self.did.append(did)
         self.ages.append(ages)
 

@@ -47,8 +47,12 @@ class WorldRollout:
         self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
         # An absent agent is removed from the first observation of its episode on.
         self.absent = self.removed[self.episode_start]
-        waits_before = np.concatenate([np.zeros((1, self.num_agents), bool), self.waits[:-1]])
+        none_before = np.zeros((1, self.num_agents), bool)
+        waits_before = np.concatenate([none_before, self.waits[:-1]])
         self.acted = self.is_driving_step[:, None] & ~waits_before
+        none = np.zeros(len(record.world_of_agent), bool)
+        announced = np.stack([record.arrays[t].get("disturbed", none)[agents] for t in touched])
+        self.disturbed = self.acted & np.concatenate([none_before, announced[:-1]])
         self.stopped_driving = self.acted & self.gone
         self.events = self._events_from_rewards()
 

@@ -168,6 +168,10 @@
     X(int32_t, action_mask, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
+    X(float, disturbance_partner_blindness, "f4", 0, 1, NAN, "")                               \
+    X(float, disturbance_phantom_braking, "f4", 0, 1, NAN, "")                                 \
+    X(float, disturbance_trigger_probability, "f4", 0, 1, NAN, "")                             \
+    X(float, disturbance_duration_s, "f4", 0, 1000, NAN, "") /* at least one step */           \
     X(float, sensor_partner_position_noise_m, "f4", 0, 1000, NAN, "")                          \
     X(float, sensor_partner_heading_noise_rad, "f4", 0, 10, NAN, "")                           \
     X(float, sensor_partner_speed_noise_mps, "f4", 0, DRV_SPEED_LIMIT_MPS, NAN, "")            \

@@ -9,6 +9,7 @@
 #include "step/columns.h"
 #include "view/action_space.h"
 #include "view/critic.h"
+#include "view/disturbances.h"
 #include "view/hidden.h"
 #include "view/layout.h"
 #include "view/sensors.h"
@@ -85,6 +86,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
                         config->action_mask);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     if (status == DRV_OK) status = drv_sensors_check(config, message);
+    if (status == DRV_OK) status = drv_disturbances_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
 
@@ -217,6 +219,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .controlled_vehicles = setup->config.traffic_controls ? rule_based : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
+                       .disturbed_agents = drv_disturbances_are_on(&setup->config) ? setup->agents_per_world : 0,
                        .delay_steps = (int32_t)setup->config.hidden_action_delay_steps_high};
 }
 

@@ -51,7 +51,7 @@ void drv_critic_write(drv_world *world, drv_scratch *scratch) {
         float *out = world->out.critic_observations + (int64_t)agent * at.size;
         if (world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT) {
             memset(out, 0, (size_t)at.size * sizeof *out);
-        } else if (world->status[agent] == DRV_DRIVING || !world->out.invalid_step[agent]) {
+        } else if (world->status[agent] == DRV_DRIVING || world->recorded[agent]) {
             /* one that stopped in an earlier step keeps its last, as in observe_write */
             write_own(world, agent, out);
             if (world->sizes.has_hidden) drv_hidden_reveal(world, agent, out + at.hidden);

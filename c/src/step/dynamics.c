@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "step/actions.h"
+#include "step/disturbances.h"
 #include "step/hidden.h"
 #include "step/phases.h"
 
@@ -75,6 +76,10 @@ static void apply_hidden(drv_world *world, const block_vehicles *moved, drv_moti
         if (world->status[moved->vehicle[i]] == DRV_DRIVING) drv_hidden_apply(world, moved->vehicle[i], block, i);
 }
 
+static void brake_disturbed(const drv_world *world, const block_vehicles *moved, drv_motion_block *block) {
+    for (int32_t i = 0; i < moved->count; i++) drv_disturbances_apply(world, moved->vehicle[i], block, i);
+}
+
 static void write_motion(drv_world *world, const block_vehicles *moved, const drv_motion_block *block) {
     for (int32_t i = 0; i < moved->count; i++) {
         const int32_t vehicle = moved->vehicle[i];
@@ -105,6 +110,7 @@ void drv_dynamics_integrate(drv_world *world, drv_scratch *scratch) {
         read_motion(world, &moved, &block);
         if (world->sizes.slip_agents > 0) read_slip(world, &moved, &block);
         if (world->sizes.has_hidden) apply_hidden(world, &moved, &block);
+        if (world->sizes.disturbed_agents > 0) brake_disturbed(world, &moved, &block);
         model->advance(&block, limits, world->scene->dt_s); /* agents that wait too; write_motion drops their result */
         write_motion(world, &moved, &block);
         if (world->sizes.slip_agents > 0) write_slip(world, &moved, &block);

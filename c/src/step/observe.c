@@ -348,7 +348,7 @@ void drv_observe_write(drv_world *world, drv_scratch *scratch) {
     /* An agent that stopped in an earlier step keeps its last observation: it does not act before the restart. */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool off_map = world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT;
-        const bool just_acted = !world->out.invalid_step[agent] || world->status[agent] == DRV_DRIVING;
+        const bool just_acted = world->recorded[agent] || world->status[agent] == DRV_DRIVING;
         scratch->chosen[agent] = !off_map && just_acted;
         /* The observation of a removed agent is zeroed once, when it leaves or when its world starts. */
         if (off_map && (just_acted || *world->clock_steps == 0))

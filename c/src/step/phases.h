@@ -23,6 +23,7 @@
     X(trial_halt, "sets the motion of agents that an event stopped or removed in this step to 0")               \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
     X(lights_show, "sets what traffic lights show until the next step ends")                                    \
+    X(disturbances_draw, "decides which agents are blind or brake in the coming step, where disturbances are on") \
     X(observe_write, "writes the observation of each agent")                                                    \
     X(critic_write, "writes the observation of each agent's critic, where critic observations are on")          \
     X(mask_write, "writes which actions of each agent are valid, where action masks are on")

@@ -35,6 +35,14 @@ static bool is_dropped(uint64_t key, int32_t slot, float dropout) {
 
 static float clipped(float value) { return drv_clip(value, -1.0f, 1.0f); }
 
+/* The errors of the records of a set in this step: an agent that is blind misses all vehicles. */
+static drv_record_errors errors_in_effect(const drv_world *world, int32_t agent, int32_t set) {
+    drv_record_errors errors = drv_record_errors_of(world->config, set);
+    if (set == DRV_SET_PARTNERS && world->sizes.disturbed_agents > 0 && world->blind_steps[agent] > 0)
+        errors.dropout = 1.0f;
+    return errors;
+}
+
 /* Errors of some consecutive slots, as standard normal numbers. */
 enum { BLOCK = 16 };
 typedef struct normal_block {
@@ -70,7 +78,7 @@ static void perturb_record(float *record, drv_record_errors errors, const normal
 static void degrade_set(const drv_world *world, int32_t agent, int32_t index, float *records) {
     enum { SIZE = DRV_RECORD_FLOATS };
     const drv_layout *layout = world->encoding->layout;
-    drv_record_errors errors = drv_record_errors_of(world->config, index);
+    drv_record_errors errors = errors_in_effect(world, agent, index);
     const bool has_noise = drv_records_have_noise(errors);
     if (!has_noise && errors.dropout == 0.0f) return;
     errors.position_m *= layout->position_scale;
@@ -99,7 +107,7 @@ bool drv_sensors_drop(const drv_world *world, int32_t agent, int32_t index, int3
 /* Drops entries of a set of an index observation. */
 static void degrade_indices_of(const drv_world *world, int32_t agent, int32_t index, uint16_t *entries) {
     const drv_observation_set *set = &world->encoding->layout->set[index];
-    const float dropout = drv_record_errors_of(world->config, index).dropout;
+    const float dropout = errors_in_effect(world, agent, index).dropout;
     if (dropout == 0.0f) return;
     const uint64_t key = key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index);
     int32_t slot = 0, kept = 0;

@@ -31,6 +31,7 @@
 #define DRV_SLIP_AGENTS sizes.slip_agents
 #define DRV_COMMANDED_AGENTS (sizes.agents * sizes.has_commanded)
 #define DRV_HIDDEN_VALUES (sizes.agents * sizes.has_hidden * DRV_HIDDEN_COUNT)
+#define DRV_DISTURBED_AGENTS sizes.disturbed_agents
 #define DRV_DELAYED_CONTROLS drv_delayed_controls(sizes)
 #define DRV_AVERAGES ((int64_t)sizes.agents * sizes.max_trials * sizes.metrics)
 

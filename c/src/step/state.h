@@ -152,6 +152,11 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", commanded_steering_rad, DRV_COMMANDED_AGENTS, "rad", "trial_restart, dynamics_integrate")         \
     X(float, "f4", delayed_control, DRV_DELAYED_CONTROLS, "[agent, step, number of the control], of the last steps", \
       "trial_restart, dynamics_integrate")                                                                           \
+    /* agents: disturbances; no entries where they are off */                                                        \
+    X(int32_t, "i4", blind_steps, DRV_DISTURBED_AGENTS, "coming steps in which it observes no vehicles",             \
+      "trial_restart, disturbances_draw")                                                                            \
+    X(int32_t, "i4", braking_steps, DRV_DISTURBED_AGENTS, "coming steps in which it brakes whatever its action",     \
+      "trial_restart, disturbances_draw")                                                                            \
     /* agents: report */                                                                                             \
     X(double, "f8", average, DRV_AVERAGES, "moving average [agent, trial, metric]", "metrics_add")                   \
     X(int64_t, "i8", trials, DRV_TRIALS, "trials averaged [agent, trial]", "metrics_add")                            \
@@ -185,6 +190,7 @@ typedef struct drv_sizes {
     int32_t has_commanded;    /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;      /* the longest delay of an action */
     int32_t rule_based;       /* the most rule-based vehicles of a scene */
+    int32_t disturbed_agents; /* agents, or 0 where disturbances are off */
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */

@@ -50,6 +50,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(trial_halt);
         RUN(metrics_add);
         RUN(lights_show);
+        RUN(disturbances_draw);
     }
     RUN(observe_write);
     RUN(critic_write);

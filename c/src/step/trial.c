@@ -3,6 +3,7 @@
 #include "math/random.h"
 #include "step/coplayers.h"
 #include "step/details.h"
+#include "step/disturbances.h"
 #include "step/goals.h"
 #include "step/hidden.h"
 #include "step/lane.h"
@@ -69,6 +70,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     drv_goals_begin(world);
     drv_hidden_begin(world);
     drv_mask_begin(world);
+    drv_disturbances_begin(world, scratch);
     drv_measures_begin(world);
     drv_lane_begin(world);
     drv_proximity_begin(world);
@@ -189,13 +191,14 @@ void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
     const drv_config *config = world->config;
     const bool last_trial = *world->trial + 1 == config->max_trials;
     tally counted = {.agents = world->scene->num_agents};
+    const bool may_be_disturbed = world->sizes.disturbed_agents > 0;
 
     /* advance the clock and apply the responses */
     ++*world->clock_steps;
     scratch->halted = 0;
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool acted = world->status[agent] == DRV_DRIVING;
-        out->invalid_step[agent] = !acted;
+        out->invalid_step[agent] = !acted || (may_be_disturbed && drv_is_disturbed(world, agent));
         world->recorded[agent] = 0;
         if (acted) judge_agent(world, scratch, agent);
         counted.driving += world->status[agent] == DRV_DRIVING;

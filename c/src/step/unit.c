@@ -9,6 +9,7 @@
 #include "step/corridor.c"
 #include "step/critic.c"
 #include "step/details.c"
+#include "step/disturbances.c"
 #include "step/dynamics.c"
 #include "step/dynamics/bicycle.c"
 #include "step/dynamics/classic.c"

@@ -17,7 +17,8 @@ drv_record_errors drv_record_errors_of(const drv_config *config, int32_t set) {
 }
 
 bool drv_sensors_have_errors(const drv_config *config) {
-    bool have = config->sensor_ego_speed_noise_mps > 0.0f || config->sensor_goal_position_noise_m > 0.0f;
+    bool have = config->sensor_ego_speed_noise_mps > 0.0f || config->sensor_goal_position_noise_m > 0.0f ||
+                config->disturbance_partner_blindness > 0.0f;
     for (int32_t set = 0; set < DRV_SET_COUNT; set++) {
         const drv_record_errors errors = drv_record_errors_of(config, set);
         have |= drv_records_have_noise(errors) || errors.dropout > 0.0f;
