@@ -3,7 +3,7 @@
     python benchmarks/policies.py [FILE ...]
 
 Runs one episode on each of the 64 named towns and 256 on every scene file. The machine changes the figures at most
-through the last digits of numpy's trigonometry in `LaneDriver`.
+through the last digits of numpy's lengths of paths in `LaneDriver`.
 """
 
 import sys

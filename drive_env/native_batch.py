@@ -129,6 +129,23 @@ class NativeBatch:
         check(lib.drv_batch_copy_world(self.handle, world, ffi.from_buffer(block), message), message)
         return {name: view[0] for name, view in self.state_views(block).items()}
 
+    def drive(self, first: int, count: int, drivers: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Acceleration, m/s2, and wheel angle, rad, of every agent of `count` worlds, float32; 0 for those that wait.
+
+        Args:
+            first: the first of the worlds.
+            drivers: the drv_lane_driver of each scene; NULL for scenes that none of these worlds is in.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        controls = np.empty((2, count * self.agents_per_world), np.float32)
+        acceleration_mps2, steering_rad = (ffi.from_buffer("float[]", each) for each in controls)
+        message = per_thread.message
+        check(lib.drv_batch_drive(self.handle, (first, count), ffi.new("drv_lane_driver *[]", drivers),
+                                  acceleration_mps2, steering_rad, message), message)
+        return controls[0], controls[1]
+
     def state_views(self, block: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays of a block of one or all worlds as views, (worlds, n) each, by the core's names."""
         worlds = len(block) * self.num_worlds // len(self.block)

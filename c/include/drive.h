@@ -22,5 +22,6 @@
 #include "drive/scene.h"
 #include "drive/scene_file.h"
 #include "drive/batch.h"
+#include "drive/lane_driver.h"
 
 #endif

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..action_space import action_dimensions, index_of_bins
+from ..binding import lib
 from ..config import DriveConfig
 from ..errors import ConfigError
-from .steering import WHEELBASE_SHARE
+
+WHEELBASE_SHARE = lib.DRV_WHEELBASE_PERCENT / 100
+"""Wheelbase as a share of the vehicle's length, of the core's vehicle model."""
 
 CONTROLS = ("acceleration", "steering", "curvature")
 """The dimensions of an action that `actions_of` can set."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..batch import Batch
+from ..binding import ffi
+from ..errors import checked_int
 from ..sub_batch import check_is_whole
 from .controls import actions_of, check_controls
-from .idm import ACCELERATION_MPS2, HARDEST_BRAKING_MPS2
-from .reference_path import ReferencePaths
-from .steering import path_ahead, pursuit_steering
-from .yielding import limit_acceleration
-
-SETTLE_S = 0.5
-"""Time in which the speed controller corrects an error of the speed."""
+from .reference_path import native_driver
 
 
 class LaneDriver:
@@ -35,7 +33,9 @@ class LaneDriver:
         check_is_whole(batch)
         check_controls(batch.config)
         self.batch = batch
-        self._paths: dict[int, ReferencePaths] = {}
+        # By scene: the core's driver, and the lengths of the agents.
+        self._drivers: dict[int, Any] = {}
+        self._length_m: dict[int, np.ndarray] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
         """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
@@ -47,17 +47,7 @@ class LaneDriver:
             ConfigError: there is no such world.
             CallError: the batch is closed.
         """
-        batch, vehicles = self.batch, self.batch.vehicles(world)
-        scene_index = int(batch.scene_index[world])
-        if scene_index not in self._paths:
-            self._paths[scene_index] = ReferencePaths(batch.roles[scene_index], batch.config)
-        paths = self._paths[scene_index]
-        waits = batch.waits[world * batch.agents_per_world :][: paths.count]
-        acceleration_mps2, steering_rad = _controls(paths, vehicles, ~waits)
-        actions = np.zeros((batch.agents_per_world, *batch.actions.shape[1:]), batch.actions.dtype)
-        actions[: paths.count] = actions_of(
-            acceleration_mps2, steering_rad, vehicles["length_m"][: paths.count], batch.config)
-        return actions
+        return self._actions(checked_int("world", world, 0, self.batch.num_worlds - 1), 1)
 
     def act_all(self) -> np.ndarray:
         """Actions for every agent of the batch, in the form of `batch.actions`.
@@ -65,19 +55,23 @@ class LaneDriver:
         Raises:
             CallError: the batch is closed.
         """
-        return np.concatenate([self.act(world) for world in range(self.batch.num_worlds)])
+        return self._actions(0, self.batch.num_worlds)
 
+    def _actions(self, first: int, count: int) -> np.ndarray:
+        batch = self.batch
+        batch._check_open()
+        scenes = batch.scene_index[first : first + count]
+        for scene in {int(scene) for scene in scenes} - set(self._drivers):
+            self._add_driver(scene)
+        drivers = [self._drivers.get(scene, ffi.NULL) for scene in range(len(batch.roles))]
+        acceleration_mps2, steering_rad = batch._core.drive(first, count, drivers)
+        length_m = np.concatenate([self._length_m[int(scene)] for scene in scenes])
+        return actions_of(acceleration_mps2, steering_rad, length_m, batch.config)
 
-def _controls(paths: ReferencePaths, vehicles: dict[str, np.ndarray], drives: np.ndarray
-              ) -> tuple[np.ndarray, np.ndarray]:
-    """(agents,) acceleration, m/s2, and steering, rad; `drives` marks the agents that do not wait."""
-    agents = np.arange(paths.count)
-    speed_mps, places = vehicles["speed_mps"][agents], paths.places(vehicles)
-    path = path_ahead(paths, vehicles, drives, places)
-    desired_mps = paths.speed_mps[agents, places + 1]
-    acceleration_mps2 = np.clip(
-        (desired_mps - speed_mps) / max(SETTLE_S, paths.dt_s), -HARDEST_BRAKING_MPS2, ACCELERATION_MPS2)
-    limit_acceleration(acceleration_mps2, path, vehicles, drives, desired_mps)
-    # Braking ends at rest, also where the config allows reverse.
-    acceleration_mps2 = np.maximum(acceleration_mps2, -speed_mps / paths.dt_s)
-    return acceleration_mps2, pursuit_steering(path, vehicles, paths.dt_s)
+    def _add_driver(self, scene: int) -> None:
+        batch = self.batch
+        roles = batch.roles[scene]
+        self._drivers[scene] = native_driver(roles, batch._core.scene_handles[scene], batch.config)
+        agents = roles.objects[: roles.num_agents]
+        self._length_m[scene] = np.ones(batch.agents_per_world, np.float32)  # of absent agents any
+        self._length_m[scene][: len(agents)] = roles.scene.objects.length_m[agents]

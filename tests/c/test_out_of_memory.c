@@ -83,6 +83,31 @@ static int refuse_scene(bool all_later) {
     }
 }
 
+/* The same for a driver of the scene's agents. */
+static int refuse_driver(bool all_later) {
+    batch_fixture test;
+    set_up_scene(&test, small_config(), 1);
+    int32_t point_start[SMALL_AGENTS + 1];
+    float x_m[2 * SMALL_AGENTS], y_m[2 * SMALL_AGENTS], speed_mps[SMALL_AGENTS];
+    for (int32_t agent = 0; agent <= SMALL_AGENTS; agent++) point_start[agent] = 2 * agent;
+    for (int32_t i = 0; i < 2 * SMALL_AGENTS; i++) x_m[i] = y_m[i] = 4.0f * (float)i;
+    for (int32_t agent = 0; agent < SMALL_AGENTS; agent++) speed_mps[agent] = 9.0f;
+    const drv_lane_driver_setup setup = {test.scene, point_start, x_m, y_m, speed_mps, 9.0f, 2.0f};
+    int count = 0;
+    for (bool granted_all = false; !granted_all; count++) {
+        drv_lane_driver *driver = NULL;
+        refuse_after(count, all_later);
+        const drv_status status = drv_lane_driver_create(&setup, &driver, test.message);
+        granted_all = !refused_something();
+        CHECK(status == (granted_all ? DRV_OK : DRV_ERROR_MEMORY), "request %d: %d", count, status);
+        CHECK((driver != NULL) == granted_all, "request %d", count);
+        CHECK(granted_all || strstr(test.message, "no memory"), "request %d: %s", count, test.message);
+        drv_lane_driver_free(driver);
+    }
+    drv_scene_release(test.scene);
+    return count - 1;
+}
+
 TEST(a_large_allocation_without_memory_returns_null) {
     const uint64_t large = 3 << 20;
     refuse_after(0, false);
@@ -95,6 +120,11 @@ TEST(a_large_allocation_without_memory_returns_null) {
 TEST(a_scene_without_memory_is_an_error_and_leaves_nothing) {
     CHECK(refuse_scene(false) >= 2, "%d requests", refuse_scene(false));
     CHECK(refuse_scene(true) == refuse_scene(false), "%d requests", refuse_scene(true));
+}
+
+TEST(a_driver_without_memory_is_an_error_and_leaves_nothing) {
+    CHECK(refuse_driver(false) >= 3, "%d requests", refuse_driver(false));
+    CHECK(refuse_driver(true) == refuse_driver(false), "%d requests", refuse_driver(true));
 }
 
 static int refuse_batch(bool all_later, int32_t threads) {

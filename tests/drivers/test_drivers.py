@@ -1,5 +1,6 @@
 """Do rule-based drivers reach their goals along their lanes without collisions?"""
 
+import contextlib
 import math
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from core_routes import core_route
 from integer_scenes import make_scene
 
-from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene
+from drive_env import OUTCOMES, Batch, CallError, ConfigError, DriveConfig, SceneError, generate_scene
+from drive_env.binding import check, ffi, lib, per_thread
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.scenes.scene import Objects
 
@@ -56,8 +58,8 @@ def play_trial(batch, driver=None, each_step=lambda: None):
 class LastAgentCoasts(LaneDriver):
     """The last agent keeps its speed and its heading."""
 
-    def act(self, world=0):
-        actions = super().act(world)
+    def act_all(self):
+        actions = super().act_all()
         coast = {"discrete": 3 * 13 + 6, "multi_discrete": [3, 6], "continuous": [0.0, 0.0]}
         actions[-1] = coast[self.batch.config.action_type]
         return actions
@@ -129,6 +131,22 @@ def test_the_same_state_gives_the_same_actions():
             batch.step(actions)
 
 
+def test_instruction_sets_give_the_same_actions(monkeypatch):
+    scene, config = generate_scene("intersection", seed=0, agents=16), DriveConfig(action_type="continuous")
+    actions = {}
+    for instructions in ("baseline", "v3", "v4"):
+        monkeypatch.setenv("DRIVE_ENV_ISA", instructions)
+        with contextlib.suppress(ConfigError), Batch(scene, config=config) as batch:  # this processor lacks it
+            driver = LaneDriver(batch)
+            batch.reset()
+            actions[instructions] = np.zeros((60, *batch.actions.shape))
+            for of_step in actions[instructions]:
+                of_step[:] = driver.act_all()
+                batch.step(of_step)
+    assert np.abs(actions["baseline"]).max() > 0.5
+    assert all(np.array_equal(each, actions["baseline"]) for each in actions.values())
+
+
 def test_a_slow_car_ahead_is_followed_without_collision():
     objects = cars([(0, 0), (14, 0)], [(150, 0), (170, 0)], speeds=[9, 2])
     gaps_m = []
@@ -159,6 +177,49 @@ def test_cars_whose_paths_cross_both_reach_their_goals():
         ("lane", [(-10.0, 0.0), (100.0, 0.0)]), ("lane", [(40.0, -50.0), (40.0, 60.0)])])
     with Batch(scene, config=DriveConfig(trial_steps=250)) as batch:
         assert play_trial(batch) == ["goal", "goal"]
+
+
+def test_of_two_cars_that_arrive_together_the_first_agent_keeps_its_speed():
+    objects = cars([(0, 0), (40, -40)], [(80, 0), (40, 40)], speeds=[8.0, 0.0])
+    objects.heading_rad[0, 1] = math.pi / 2
+    objects.vy_mps[0, 1] = 8.0
+    scene, speeds_mps = make_scene("crossing", objects, []), []
+    with Batch(scene, config=DriveConfig(trial_steps=250)) as batch:
+        see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"])
+        assert play_trial(batch, each_step=see) == ["goal", "goal"]
+    lowest_mps = np.min(speeds_mps[:40], axis=0)
+    assert lowest_mps[0] >= 8.0 and lowest_mps[1] < 4.0
+
+
+def test_the_core_rejects_paths_and_worlds_that_are_none():
+    with Batch("town", num_worlds=2) as batch:
+        core = batch._core
+        agents = batch.roles[0].num_agents
+
+        def create(x_m, speed_mps=9.0, points=2):
+            start = np.arange(agents + 1, dtype=np.int32) * points
+            x = np.resize(np.array(x_m, np.float32), agents * points)
+            arrays = {"point_start": ffi.from_buffer("int32_t[]", start), "x_m": ffi.from_buffer("float[]", x),
+                      "y_m": ffi.new("float[]", len(x)), "speed_mps": ffi.new("float[]", [speed_mps] * agents)}
+            setup = ffi.new("drv_lane_driver_setup *", dict(scene=core.scene_handles[0], goal_mps=9.0, **arrays))
+            out, message = ffi.new("drv_lane_driver **"), per_thread.message
+            check(lib.drv_lane_driver_create(setup, out, message), message)
+            return ffi.gc(out[0], lib.drv_lane_driver_free)
+
+        for arguments, expected in (
+                (([0, 1], 9.0, 1), "the path of agent 0 has 1 points; it must have at least 2"),
+                (([0, np.nan],), r"point 1 of the path of agent 0 is \(nan, 0\) m; it must be in -50000 to 50000"),
+                (([3, 3],), "points 0 and 1 of the path of agent 0 are one place; they must differ"),
+                (([0, 1], 0.0), "speed_mps of agent 0 is 0; it must be above 0 and at most 200")):
+            with pytest.raises(SceneError, match=expected):
+                create(*arguments)
+        batch.reset(seed=0)
+        driver, none = create([0, 1]), [ffi.NULL] * len(batch.roles)
+        with pytest.raises(CallError, match="worlds are 2 from 1 on; they must be in 0 to 1"):
+            core.drive(1, 2, [driver] * len(batch.roles))
+        scene = int(batch.scene_index[0])
+        with pytest.raises(CallError, match=f"world 0 is in scene {scene}, which has no driver; it must have one"):
+            core.drive(0, 1, none)
 
 
 def test_without_lanes_the_log_is_the_reference_path_and_without_a_log_a_straight_line():

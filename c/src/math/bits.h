@@ -7,4 +7,7 @@
 /* The index of the lowest set bit of a word other than 0. */
 static inline int32_t drv_lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 
+/* The index of the highest set bit of a word other than 0. */
+static inline int32_t drv_highest_bit(uint64_t bits) { return 63 - __builtin_clzll(bits); }
+
 #endif

@@ -236,44 +236,97 @@ static void write_points(writer *to, const drv_scene_input *in, const drv_lanes 
     point_start[in->rule_based_count] = (int32_t)to->count;
 }
 
+/* Acquires the arrays of paths and fills in their points; false if out of memory. */
+static bool store_points(const writer *from, const int32_t *point_start, drv_arena *arena, drv_paths *out,
+                         uint64_t *bytes) {
+    if (from->failed) return false;
+    out->point_count = (int32_t)from->count;
+    *bytes = lay_out(out, NULL);
+    uint8_t *block = drv_memory_acquire(arena, *bytes);
+    if (!block) return false;
+    lay_out(out, block);
+    for (int32_t i = 0; i <= out->count; i++) out->point_start[i] = point_start[i];
+    for (int64_t i = 0; i < from->count; i++) {
+        out->x_m[i] = from->point[i].x_m;
+        out->y_m[i] = from->point[i].y_m;
+        out->speed_mps[i] = from->point[i].speed_mps;
+    }
+    return true;
+}
+
+/* ---- all ---- */
+
 bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_arena *arena, drv_paths *out,
                       uint64_t *bytes) {
     *out = (drv_paths){.count = in->rule_based_count};
     *bytes = 0;
     if (in->rule_based_count == 0) return true;
 
-    /* write the points to memory that grows, then acquire what they need */
+    /* write the points to memory that grows, then store them */
     writer points = {.point = NULL};
     int32_t *point_start = malloc(((size_t)in->rule_based_count + 1) * sizeof *point_start);
-    uint8_t *block = NULL;
+    bool is_stored = false;
     if (point_start) {
         write_points(&points, in, lanes, point_start);
-        out->point_count = (int32_t)points.count;
-        *bytes = lay_out(out, NULL);
-        if (!points.failed) block = drv_memory_acquire(arena, *bytes);
+        is_stored = store_points(&points, point_start, arena, out, bytes);
     }
 
-    /* fill the arrays */
-    if (block) {
-        lay_out(out, block);
-        for (int32_t i = 0; i <= out->count; i++) out->point_start[i] = point_start[i];
-        for (int64_t i = 0; i < points.count; i++) {
-            out->x_m[i] = points.point[i].x_m;
-            out->y_m[i] = points.point[i].y_m;
-            out->speed_mps[i] = points.point[i].speed_mps;
-        }
-        for (int32_t i = 0; i < out->count; i++) {
-            const int32_t column = in->log_replay_count + i, frame = first_frame_of(in, column);
-            out->entry_step[i] = frame;
-            if (frame < 0) continue;
-            const int64_t at = (int64_t)frame * DRV_LOG_COLUMNS(in) + column;
-            out->start_speed_mps[i] = drv_larger(0.0f, logged_speed(in, at));
-            if (drv_path_points(out, i) == 0) continue;
-            fill_headings(out, i, drv_wrap_angle(in->log_heading_rad[at]));
-            limit_speeds(out, i);
-        }
+    /* fill the other arrays */
+    for (int32_t i = 0; is_stored && i < out->count; i++) {
+        const int32_t column = in->log_replay_count + i, frame = first_frame_of(in, column);
+        out->entry_step[i] = frame;
+        if (frame < 0) continue;
+        const int64_t at = (int64_t)frame * DRV_LOG_COLUMNS(in) + column;
+        out->start_speed_mps[i] = drv_larger(0.0f, logged_speed(in, at));
+        if (drv_path_points(out, i) == 0) continue;
+        fill_headings(out, i, drv_wrap_angle(in->log_heading_rad[at]));
+        limit_speeds(out, i);
     }
     free(points.point);
     free(point_start);
-    return block != NULL;
+    return is_stored;
+}
+
+/* Writes the points along a polyline and straight on past its end, slower where the goal is. */
+static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t agent) {
+    const int32_t first = setup->point_start[agent], last = setup->point_start[agent + 1] - 1;
+    const float speed_mps = setup->speed_mps[agent];
+    begin_path(to, (drv_point){setup->x_m[first], setup->y_m[first]}, speed_mps);
+    for (int32_t i = first + 1; i <= last; i++)
+        add_vertex(to, (drv_point){setup->x_m[i], setup->y_m[i]}, speed_mps);
+    const float goal_m = (float)(to->count - to->first - 1) * drv_path_pitch_m;
+
+    /* past its end */
+    const float dx = setup->x_m[last] - setup->x_m[last - 1], dy = setup->y_m[last] - setup->y_m[last - 1];
+    const float run_out = (float)DRV_PATH_RUN_OUT_M / sqrtf(dx * dx + dy * dy);
+    add_vertex(to, (drv_point){setup->x_m[last] + run_out * dx, setup->y_m[last] + run_out * dy}, speed_mps);
+
+    /* at the goal */
+    for (int64_t i = to->first; i < to->count; i++)
+        if ((float)(i - to->first) * drv_path_pitch_m >= goal_m - setup->goal_reach_m)
+            to->point[i].speed_mps = drv_smaller(to->point[i].speed_mps, setup->goal_mps);
+}
+
+bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count,
+                     drv_arena *arena, drv_paths *out, uint64_t *bytes) {
+    *out = (drv_paths){.count = count};
+    *bytes = 0;
+    writer points = {.point = NULL};
+    int32_t *point_start = malloc(((size_t)count + 1) * sizeof *point_start);
+    bool is_stored = false;
+    if (point_start) {
+        for (int32_t i = 0; i < count && !points.failed; i++) {
+            point_start[i] = (int32_t)points.count;
+            follow_line(&points, setup, i);
+        }
+        point_start[count] = (int32_t)points.count;
+        is_stored = store_points(&points, point_start, arena, out, bytes);
+    }
+    for (int32_t i = 0; is_stored && i < count; i++) {
+        fill_headings(out, i, drv_wrap_angle(start_heading_rad[i]));
+        limit_speeds(out, i);
+    }
+    free(points.point);
+    free(point_start);
+    return is_stored;
 }

@@ -1,4 +1,4 @@
-/* Which vehicles are in the way of a rule-based vehicle? Those whose boxes overlap the corridor along its path. */
+/* Which vehicles are in the way of one that follows a path? Those whose boxes overlap the corridor along it. */
 #include "step/corridor.h"
 #include "step/vehicle_box.h"
 
@@ -18,16 +18,15 @@ static const float forecast_s = 3.0f, moving_mps = 0.5f, crossing_cos = 0.7f;
 
 float drv_look_ahead_m(float speed_mps) { return drv_larger(min_look_ahead_m, look_ahead_s * speed_mps); }
 
-drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m) {
-    const drv_paths *paths = &world->scene->paths;
-    const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
+drv_corridor drv_corridor_of(const drv_world *world, const drv_paths *paths, int32_t path, float path_m,
+                             int32_t vehicle, float length_m) {
     const int32_t start = paths->point_start[path], last = drv_path_points(paths, path) - 1;
-    const float path_m = world->path_m[path];
     int32_t first = (int32_t)(path_m / drv_path_pitch_m);
     if (first > last) first = last;
     int32_t count = (int32_t)(length_m / drv_path_pitch_m) + 2;
     if (count > last - first + 1) count = last - first + 1;
-    return (drv_corridor){.centre = {world->x_m[vehicle], world->y_m[vehicle]},
+    return (drv_corridor){.paths = paths,
+                          .centre = {world->x_m[vehicle], world->y_m[vehicle]},
                           .first = start + first,
                           .count = count,
                           .first_m = (float)first * drv_path_pitch_m - path_m,
@@ -56,7 +55,8 @@ int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int3
 
 /* Returns the first point of a corridor within its half width of a box, counted from the first of the corridor; -1 if
  * there is none. The corners of the grown box are not rounded. */
-static int32_t first_overlap(const drv_paths *paths, const drv_corridor *corridor, drv_box box, float radius_m) {
+static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float radius_m) {
+    const drv_paths *paths = corridor->paths;
     /* points nearer than this along the path are too far from the box, since no path is shorter than the chord */
     const float dx_m = box.centre.x - corridor->centre.x, dy_m = box.centre.y - corridor->centre.y;
     const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - 1.5f * corridor->half_width_m;
@@ -83,10 +83,9 @@ static int32_t first_overlap(const drv_paths *paths, const drv_corridor *corrido
 }
 
 bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_lead *out) {
-    const drv_scene *scene = world->scene;
-    const drv_paths *paths = &scene->paths;
+    const drv_paths *paths = corridor->paths;
     const drv_box box = drv_vehicle_box(world, other);
-    const int32_t found = first_overlap(paths, corridor, box, scene->radius_m[other]);
+    const int32_t found = first_overlap(corridor, box, world->scene->radius_m[other]);
     if (found < 0) return false;
 
     /* project the box on the direction of the path there */
@@ -109,7 +108,7 @@ bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor,
     if (driven_m == 0.0f) return false;
 
     /* the box that the other sweeps in that time */
-    const drv_paths *paths = &world->scene->paths;
+    const drv_paths *paths = corridor->paths;
     const drv_point ahead = {world->cos_heading[other], world->sin_heading[other]};
     const float half_length_m = 0.5f * world->scene->length_m[other];
     const drv_box swept = {{world->x_m[other] + 0.5f * driven_m * ahead.x,
@@ -117,7 +116,7 @@ bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor,
                            ahead,
                            half_length_m + 0.5f * driven_m,
                            0.5f * world->scene->width_m[other]};
-    const int32_t found = first_overlap(paths, corridor, swept, swept.half_length_m + swept.half_width_m);
+    const int32_t found = first_overlap(corridor, swept, swept.half_length_m + swept.half_width_m);
     if (found < 0) return false;
     const int32_t point = corridor->first + found;
     const float turn_cos = ahead.x * paths->cos_heading[point] + ahead.y * paths->sin_heading[point];

@@ -1,4 +1,4 @@
-/* Which vehicles are in the way of a rule-based vehicle? Those whose boxes overlap the corridor along its path. */
+/* Which vehicles are in the way of one that follows a path? Those whose boxes overlap the corridor along it. */
 #ifndef DRV_CORRIDOR_H
 #define DRV_CORRIDOR_H
 
@@ -7,8 +7,9 @@
 
 /* The part of a path ahead of a vehicle, and how far to either side of it the vehicle needs space. */
 typedef struct drv_corridor {
+    const drv_paths *paths;
     drv_point centre;     /* of the vehicle */
-    int32_t first, count; /* points of the scene's paths, from the last one that is not ahead of the centre on */
+    int32_t first, count; /* points of the paths, from the last one that is not ahead of the centre on */
     float first_m;        /* arc length from the centre to the first point, 0 or less */
     float length_m;       /* from the centre on */
     float half_width_m, half_length_m;
@@ -29,8 +30,9 @@ typedef struct drv_lead {
 /* How far a vehicle looks ahead. */
 DRV_STEP_API float drv_look_ahead_m(float speed_mps);
 
-/* The corridor ahead of a rule-based vehicle that follows path number `path`. */
-DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, int32_t path, float length_m);
+/* The corridor ahead of a vehicle that is at the arc length `path_m` of a path. */
+DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, const drv_paths *paths, int32_t path, float path_m,
+                                          int32_t vehicle, float length_m);
 
 /* How far a vehicle that follows no known path is forecast to drive straight on; 0 if it stands or reverses. */
 DRV_STEP_API float drv_forecast_m(float speed_mps);

@@ -47,4 +47,14 @@ static inline float drv_idm_next_speed_mps(float speed_mps, float acceleration_m
     return drv_larger(0.0f, speed_mps + acceleration_mps2 * dt_s);
 }
 
+/* The time in which a vehicle drives a distance: at full acceleration up to `top_mps`, or to its own speed where that
+ * is higher, then at that speed. INFINITY as the top speed: it never stops accelerating. */
+static inline float drv_idm_travel_time_s(drv_idm driver, float speed_mps, float top_mps, float distance_m) {
+    const float top = drv_larger(speed_mps, top_mps), twice_mps2 = 2.0f * driver.acceleration_mps2;
+    const float rise_m = (top * top - speed_mps * speed_mps) / twice_mps2; /* until it has the top speed */
+    const float rising_m = drv_smaller(drv_larger(0.0f, distance_m), rise_m);
+    const float root = sqrtf(speed_mps * speed_mps + twice_mps2 * rising_m);
+    return (root - speed_mps) / driver.acceleration_mps2 + drv_larger(0.0f, distance_m - rise_m) / top;
+}
+
 #endif

@@ -2,7 +2,7 @@
 #include "step/right_of_way.h"
 
 #include "math/geometry.h"
-#include "math/vector.h"
+#include "step/path_crossing.h"
 #include "step/rule_based.h"
 #include "step/stopping.h"
 
@@ -117,17 +117,8 @@ static bool on_one_lane(const drv_paths *paths, int32_t point, int32_t other) {
 
 /* Whether a point of a path is where a part of another one crosses it. */
 static bool point_crosses(const drv_paths *paths, int32_t point, int32_t first, int32_t last, float distance_m) {
-    const drv_floats x_m = drv_splat(paths->x_m[point]), y_m = drv_splat(paths->y_m[point]);
-    const drv_floats cosine = drv_splat(paths->cos_heading[point]), sine = drv_splat(paths->sin_heading[point]);
-    const drv_floats limit2 = drv_splat(distance_m * distance_m), limit_cos = drv_splat(drv_crossing_cos);
-    for (int32_t i = first; i <= last; i += DRV_WIDTH) {
-        const drv_floats dx = drv_load(paths->x_m + i) - x_m, dy = drv_load(paths->y_m + i) - y_m;
-        const drv_floats turn_cos =
-            drv_load(paths->cos_heading + i) * cosine + drv_load(paths->sin_heading + i) * sine;
-        uint32_t bits = drv_movemask(drv_mask_le(dx * dx + dy * dy, limit2) & drv_mask_le(turn_cos, limit_cos));
-        if (last - i + 1 < DRV_WIDTH) bits &= ((uint32_t)1 << (last - i + 1)) - 1;
-        if (bits) return true;
-    }
+    for (int32_t i = first; i <= last; i += DRV_WIDTH)
+        if (drv_crossing_bits(paths, point, paths, i, last, distance_m, drv_crossing_cos)) return true;
     return false;
 }
 

@@ -3,50 +3,26 @@
 
 #include "math/geometry.h"
 #include "step/corridor.h"
-#include "step/idm.h"
+#include "step/following.h"
 #include "step/on_map.h"
+#include "step/path_place.h"
 #include "step/right_of_way.h"
 #include "step/stopping.h"
 #include "step/vehicle_box.h"
 
-/* Desired speed at which a path ends to stop there: a speed of 0 would divide by 0. */
-static const float min_desired_mps = 0.1f;
-/* Deceleration beyond which a vehicle does not stop for one that crosses its path, since that may brake as well. */
-static const float yielding_mps2 = 4.0f;
 /* Distance from a zone, beyond that for comfortable braking, at which a vehicle decides whether to enter it. */
 static const float decision_margin_m = 2.0f;
 /* Free length ahead of and behind a vehicle that enters the map. */
 static const float entry_gap_m = 3.0f;
 
-/* ---- places on a path ---- */
-
-/* A place between two neighbouring points of a path. */
-typedef struct path_place {
-    int32_t before, after;
-    float share; /* of the second point */
-} path_place;
-
-static path_place place_at(const drv_paths *paths, int32_t path, float path_m) {
-    const int32_t last = drv_path_points(paths, path) - 1;
-    const float pitches = path_m / drv_path_pitch_m;
-    int32_t before = (int32_t)pitches;
-    if (before > last - 1) before = last - 1;
-    const int32_t first = paths->point_start[path];
-    return (path_place){first + before, first + before + 1, drv_smaller(pitches - (float)before, 1.0f)};
-}
-
-static float between(const float *values, path_place place) {
-    return values[place.before] + place.share * (values[place.after] - values[place.before]);
-}
-
 static void put_on_path(drv_world *world, int32_t path, int32_t vehicle) {
     const drv_paths *paths = &world->scene->paths;
-    const path_place place = place_at(paths, path, world->path_m[path]);
+    const drv_path_place place = drv_path_place_at(paths, path, world->path_m[path]);
     const float turn_rad = drv_wrap_angle(paths->heading_rad[place.after] - paths->heading_rad[place.before]);
     const float heading_rad = drv_wrap_angle(paths->heading_rad[place.before] + place.share * turn_rad);
     const drv_point ahead = drv_direction(heading_rad);
-    world->x_m[vehicle] = between(paths->x_m, place);
-    world->y_m[vehicle] = between(paths->y_m, place);
+    world->x_m[vehicle] = drv_between(paths->x_m, place);
+    world->y_m[vehicle] = drv_between(paths->y_m, place);
     world->heading_rad[vehicle] = heading_rad;
     world->cos_heading[vehicle] = ahead.x;
     world->sin_heading[vehicle] = ahead.y;
@@ -68,55 +44,28 @@ static float longest_forecast_m(const drv_world *world) {
     return drv_forecast_m(fastest_mps);
 }
 
-/* The desired speed at a distance ahead of a vehicle. */
-static float desired_speed(const drv_world *world, int32_t path, float ahead_m) {
-    const drv_paths *paths = &world->scene->paths;
-    return between(paths->speed_mps, place_at(paths, path, world->path_m[path] + ahead_m));
-}
-
-/* The time in which a vehicle drives a distance at full acceleration. */
-static float time_s(float speed_mps, float distance_m) {
-    const float acceleration_mps2 = drv_idm_default.acceleration_mps2;
-    const float root = sqrtf(speed_mps * speed_mps + 2.0f * acceleration_mps2 * drv_larger(0.0f, distance_m));
-    return (root - speed_mps) / acceleration_mps2;
-}
-
-/* Whether a vehicle waits for one that crosses its path: the other comes before it has passed, and it comes before the
- * other has. */
-static bool yields_to(const drv_crossing *crossing, float speed_mps, float length_m) {
-    return speed_mps * speed_mps <= 2.0f * yielding_mps2 * crossing->gap_m &&
-           time_s(speed_mps, crossing->gap_m) < crossing->leave_s &&
-           time_s(speed_mps, crossing->gap_m + length_m) > crossing->arrive_s;
-}
-
 /* A rule-based vehicle in the step that is planned. */
 typedef struct plan {
+    drv_follower follower;
     int32_t path, vehicle;
-    float speed_mps, desired_mps, length_m;
     int32_t zone;            /* the zone near it; -1 if there is none */
     float zone_gap_m;        /* to its start */
-    float acceleration_mps2; /* the lowest yet */
     bool exit_is_free;       /* there is room for the vehicle behind the zone */
     bool exit_is_blocked;    /* something stands there */
 } plan;
 
-/* Lowers the acceleration of a plan to what keeps a gap to something ahead. */
-static void keep_gap(plan *own, float gap_m, float lead_mps) {
-    const float allowed_mps2 = drv_idm_acceleration_mps2(drv_idm_default, own->speed_mps, own->desired_mps, gap_m,
-                                                         own->speed_mps - lead_mps);
-    own->acceleration_mps2 = drv_smaller(own->acceleration_mps2, allowed_mps2);
-}
-
 /* Keeps the gaps to all vehicles ahead and to those that cross the path. */
 static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surroundings around, plan *own) {
+    drv_follower *follower = &own->follower;
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
     float room_m = 0.0f; /* from the front to where its rear would be behind the zone, and a gap ahead */
     if (own->zone >= 0)
         room_m = own->zone_gap_m + world->scene->zones.leave_m[own->zone] - drv_zone_start_m(world, own->zone) +
-                 own->length_m + drv_idm_default.min_gap_m;
-    const drv_corridor corridor =
-        drv_corridor_of(world, own->path, drv_larger(drv_look_ahead_m(own->speed_mps), room_m + 0.5f * own->length_m));
+                 follower->length_m + follower->driver.min_gap_m;
+    const float length_m = drv_larger(drv_look_ahead_m(follower->speed_mps), room_m + 0.5f * follower->length_m);
+    const drv_corridor corridor = drv_corridor_of(world, &world->scene->paths, own->path, world->path_m[own->path],
+                                                  own->vehicle, length_m);
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, own->vehicle, &corridor, around.forecast_m, scratch->near);
     for (int32_t i = 0; i < near; i++) {
@@ -124,16 +73,15 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
         drv_lead lead;
         drv_crossing crossing;
         if (drv_corridor_lead(world, &corridor, other, &lead)) {
-            keep_gap(own, lead.gap_m, lead.speed_mps);
-            const float stopping_m = lead.speed_mps * lead.speed_mps / (2.0f * drv_idm_default.braking_mps2);
+            drv_keep_gap(follower, lead.gap_m, lead.speed_mps);
+            const float stopping_m = lead.speed_mps * lead.speed_mps / (2.0f * follower->driver.braking_mps2);
             if (lead.gap_m + stopping_m < room_m) {
                 own->exit_is_free = false;
                 own->exit_is_blocked |= fabsf(world->speed_mps[other]) < drv_rests_below_mps;
             }
         } else if ((other < rule_first || other >= rule_end) &&
-                   drv_corridor_crossing(world, &corridor, other, &crossing) &&
-                   yields_to(&crossing, own->speed_mps, own->length_m)) {
-            keep_gap(own, crossing.gap_m, 0.0f);
+                   drv_corridor_crossing(world, &corridor, other, &crossing) && drv_yields_to(follower, &crossing)) {
+            drv_keep_gap(follower, crossing.gap_m, 0.0f);
         }
     }
 }
@@ -141,37 +89,36 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
 /* Stops at the start of a zone that another vehicle enters first, or behind which there is no room. A vehicle that
  * could not go on gives its turn to those that can. */
 static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claims, plan *own) {
-    const bool can_stop = own->speed_mps * own->speed_mps <= 2.0f * yielding_mps2 * own->zone_gap_m;
-    const bool stands = own->speed_mps < drv_rests_below_mps;
+    drv_follower *follower = &own->follower;
+    const float speed_mps = follower->speed_mps;
+    const bool stands = speed_mps < drv_rests_below_mps;
     /* farther away, the vehicle ahead may still make room */
-    const float decides_m = decision_margin_m + own->speed_mps * own->speed_mps / (2.0f * drv_idm_default.braking_mps2);
-    const bool is_full = !own->exit_is_free && can_stop && own->zone_gap_m <= decides_m;
-    const bool is_held = is_full || (stands && own->acceleration_mps2 <= 0.0f);
+    const float decides_m = decision_margin_m + speed_mps * speed_mps / (2.0f * follower->driver.braking_mps2);
+    const bool is_full =
+        !own->exit_is_free && drv_can_stop(follower, own->zone_gap_m) && own->zone_gap_m <= decides_m;
+    const bool is_held = is_full || (stands && follower->acceleration_mps2 <= 0.0f);
     /* at a sign it keeps its turn while others pass */
     const bool loses_turn = drv_zone_yields(world, own->zone) ? own->exit_is_blocked : is_held;
     if (loses_turn && stands) world->arrival_step[own->path] = *world->clock_steps;
     if (is_held || drv_has_to_wait(world, scratch->claims, claims, own->path, own->zone))
-        keep_gap(own, own->zone_gap_m, 0.0f);
+        drv_keep_gap(follower, own->zone_gap_m, 0.0f);
 }
 
 /* The lowest of the accelerations that other vehicles and the path allow. */
 static float planned_acceleration(drv_world *world, drv_scratch *scratch, surroundings around, int32_t path,
                                   int32_t vehicle) {
-    const float speed_mps = world->speed_mps[vehicle], dt_s = world->scene->dt_s;
-    plan own = {.path = path, .vehicle = vehicle, .speed_mps = speed_mps, .length_m = world->scene->length_m[vehicle],
-               .desired_mps = drv_larger(min_desired_mps, desired_speed(world, path, 0.0f)),
-               .zone = world->arrival_step[path] >= 0 ? drv_zone_ahead(world, path) : -1, .exit_is_free = true};
+    const drv_paths *paths = &world->scene->paths;
+    const float speed_mps = world->speed_mps[vehicle], dt_s = world->scene->dt_s, path_m = world->path_m[path];
+    const float length_m = world->scene->length_m[vehicle];
+    plan own = {.follower = drv_follower_of(drv_idm_default, speed_mps, drv_path_speed(paths, path, path_m), length_m),
+                .path = path, .vehicle = vehicle,
+                .zone = world->arrival_step[path] >= 0 ? drv_zone_ahead(world, path) : -1, .exit_is_free = true};
     if (own.zone >= 0) own.zone_gap_m = drv_zone_gap_m(world, path, own.zone);
-    own.acceleration_mps2 = drv_idm_acceleration_mps2(drv_idm_default, speed_mps, own.desired_mps, INFINITY, 0.0f);
     react_to_vehicles(world, scratch, around, &own);
     if (own.zone >= 0) give_way(world, scratch, around.claims, &own);
     const float stop_m = drv_stop_m(world, scratch, path);
-    if (stop_m < INFINITY) keep_gap(&own, stop_m - world->path_m[path] - 0.5f * own.length_m, 0.0f);
-
-    /* the speed of the path where the step ends */
-    const float allowed_mps = desired_speed(world, path, speed_mps * dt_s);
-    const float lowest_mps2 = drv_smaller(own.acceleration_mps2, (allowed_mps - speed_mps) / dt_s);
-    return drv_larger(lowest_mps2, -drv_idm_default.hardest_braking_mps2);
+    if (stop_m < INFINITY) drv_keep_gap(&own.follower, stop_m - path_m - 0.5f * length_m, 0.0f);
+    return drv_bounded_acceleration(&own.follower, drv_path_speed(paths, path, path_m + speed_mps * dt_s), dt_s);
 }
 
 void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {

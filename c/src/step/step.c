@@ -7,6 +7,7 @@
 #include "step/actions.h"
 #include "step/expert.h"
 #include "step/kernels.h"
+#include "step/lane_driver.h"
 #include "step/phases.h"
 
 /* Measures the time of each phase; off where `phase_ns` is NULL. */
@@ -71,4 +72,5 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .observe_world = observe_world,
     .observe_agents = drv_observe_agents,
     .expert_write = drv_expert_write,
+    .drive_agents = drv_lane_driver_drive,
 };

@@ -25,6 +25,7 @@
 #include "step/goals.c"
 #include "step/hidden.c"
 #include "step/lane.c"
+#include "step/lane_driver.c"
 #include "step/mask.c"
 #include "step/measures.c"
 #include "step/metrics.c"

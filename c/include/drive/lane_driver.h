@@ -1,0 +1,37 @@
+/* How are agents driven by rule? */
+#ifndef DRIVE_LANE_DRIVER_H
+#define DRIVE_LANE_DRIVER_H
+
+#ifndef DRV_BINDING
+#include <stdint.h>
+#endif
+
+#include "drive/batch.h"
+#include "drive/scene.h"
+#include "drive/status.h"
+
+/* The rule-based driver of the agents of a scene. */
+typedef struct drv_lane_driver drv_lane_driver;
+
+typedef struct drv_lane_driver_setup {
+    drv_scene *scene;
+    /* The path of agent i: a polyline through points point_start[i] to point_start[i + 1], at least 2, no two
+     * neighbours at one place. Behind its end the path goes straight on. */
+    const int32_t *point_start; /* an entry per agent, and one more */
+    const float *x_m, *y_m;
+    const float *speed_mps; /* of each agent on a straight, above 0 */
+    float goal_mps;         /* at most, from `goal_reach_m` before the end of the polyline on */
+    float goal_reach_m;
+} drv_lane_driver_setup;
+
+/* Creates a driver, which retains the scene. */
+drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_driver **out, char *message);
+void drv_lane_driver_free(drv_lane_driver *driver); /* no-op on NULL */
+
+/* Writes acceleration and wheel angle of every agent of some worlds, agents_per_world of each; 0 for those that do not
+ * drive. `drivers` has the driver of each scene of the batch, with that scene; NULL for scenes that none of these
+ * worlds is in. A driver serves one call at a time. */
+drv_status drv_batch_drive(drv_batch *batch, drv_worlds worlds, drv_lane_driver *const *drivers,
+                           float *acceleration_mps2, float *steering_rad, char *message);
+
+#endif

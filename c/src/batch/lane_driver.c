@@ -1,0 +1,125 @@
+/* How are agents driven by rule? Checks at the API boundary, and the memory of a driver; step/lane_driver.c drives. */
+#include "step/lane_driver.h"
+
+#include "batch/batch.h"
+#include "platform/error.h"
+#include "platform/fp_env.h"
+
+/* ---- create ---- */
+
+static bool is_coordinate(float value_m) {
+    return value_m >= -DRV_COORDINATE_LIMIT_M && value_m <= DRV_COORDINATE_LIMIT_M;
+}
+
+static drv_status check_path(const drv_lane_driver_setup *setup, int32_t agent, char *message) {
+    const int32_t first = setup->point_start[agent], points = setup->point_start[agent + 1] - first;
+    if (points < 2)
+        return drv_fail(message, DRV_ERROR_SCENE, "the path of agent %d has %d points; it must have at least 2", agent,
+                        points);
+    for (int32_t i = first; i < first + points; i++) {
+        if (!is_coordinate(setup->x_m[i]) || !is_coordinate(setup->y_m[i]))
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "point %d of the path of agent %d is (%.9g, %.9g) m; it must be in -%d to %d", i - first,
+                            agent, (double)setup->x_m[i], (double)setup->y_m[i], DRV_COORDINATE_LIMIT_M,
+                            DRV_COORDINATE_LIMIT_M);
+        if (i > first && setup->x_m[i] == setup->x_m[i - 1] && setup->y_m[i] == setup->y_m[i - 1])
+            return drv_fail(message, DRV_ERROR_SCENE,
+                            "points %d and %d of the path of agent %d are one place; they must differ", i - first - 1,
+                            i - first, agent);
+    }
+    if (!(setup->speed_mps[agent] > 0.0f && setup->speed_mps[agent] <= DRV_SPEED_LIMIT_MPS))
+        return drv_fail(message, DRV_ERROR_SCENE, "speed_mps of agent %d is %.9g; it must be above 0 and at most %d",
+                        agent, (double)setup->speed_mps[agent], DRV_SPEED_LIMIT_MPS);
+    return DRV_OK;
+}
+
+/* Lays the driver and its scratch memory out in a block, or measures it where `base` is NULL; returns its bytes. */
+static uint64_t lay_out(drv_lane_driver *driver, uint8_t *base, int32_t agents, int32_t vehicles) {
+    uint64_t used = drv_round_up_to_line(sizeof *driver);
+#define CUT(member, length)                              \
+    driver->member = base ? (void *)(base + used) : NULL; \
+    used += drv_round_up_to_line((uint64_t)(length) * sizeof *driver->member)
+    const int32_t points = agents * DRV_WINDOW_POINTS + DRV_SIMD_PAD;
+    CUT(window.point_start, agents + 1);
+    CUT(window.x_m, points);
+    CUT(window.y_m, points);
+    CUT(window.cos_heading, points);
+    CUT(window.sin_heading, points);
+    CUT(window.speed_mps, points);
+    CUT(driven, agents);
+    CUT(near, vehicles);
+    CUT(standing, vehicles);
+#undef CUT
+    return used;
+}
+
+drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_driver **out, char *message) {
+    /* check the paths */
+    drv_scene *scene = setup->scene;
+    const int32_t agents = scene->num_agents, vehicles = scene->vehicle_count;
+    for (int32_t agent = 0; agent < agents; agent++) {
+        const drv_status status = check_path(setup, agent, message);
+        if (status != DRV_OK) return status;
+    }
+
+    /* allocate */
+    drv_lane_driver measured = {.scene = NULL};
+    drv_lane_driver *driver = drv_memory_acquire(NULL, lay_out(&measured, NULL, agents, vehicles));
+    if (!driver) return drv_fail(message, DRV_ERROR_MEMORY, "no memory for a driver of %d agents", agents);
+    lay_out(driver, (uint8_t *)driver, agents, vehicles);
+    driver->window.count = agents;
+    for (int32_t agent = 0; agent <= agents; agent++) driver->window.point_start[agent] = agent * DRV_WINDOW_POINTS;
+
+    /* make the paths */
+    uint64_t bytes;
+    const drv_fp_env saved = drv_fp_env_begin();
+    const bool has_paths =
+        drv_paths_along(setup, scene->start_heading_rad, agents, NULL, &driver->paths, &bytes);
+    drv_fp_env_end(saved);
+    if (!has_paths) {
+        drv_memory_release(driver);
+        return drv_fail(message, DRV_ERROR_MEMORY, "no memory for the paths of %d agents", agents);
+    }
+    drv_scene_retain(scene);
+    driver->scene = scene;
+    *out = driver;
+    return DRV_OK;
+}
+
+void drv_lane_driver_free(drv_lane_driver *driver) {
+    if (!driver) return;
+    drv_scene_release(driver->scene);
+    drv_memory_release(driver->paths.point_start);
+    drv_memory_release(driver);
+}
+
+/* ---- drive ---- */
+
+static drv_status check_drivers(const drv_batch *batch, drv_worlds worlds, drv_lane_driver *const *drivers,
+                                char *message) {
+    if (worlds.first < 0 || worlds.count < 0 || worlds.count > batch->num_worlds - worlds.first)
+        return drv_fail(message, DRV_ERROR_CALL, "worlds are %d from %d on; they must be in 0 to %d", worlds.count,
+                        worlds.first, batch->num_worlds - 1);
+    for (int32_t number = worlds.first; number < worlds.first + worlds.count; number++) {
+        const int32_t scene = *drv_batch_world(batch, number).scene_index;
+        if (!drivers[scene] || drivers[scene]->scene != batch->scenes[scene])
+            return drv_fail(message, DRV_ERROR_CALL, "world %d is in scene %d, which has no driver; it must have one",
+                            number, scene);
+    }
+    return DRV_OK;
+}
+
+drv_status drv_batch_drive(drv_batch *batch, drv_worlds worlds, drv_lane_driver *const *drivers,
+                           float *acceleration_mps2, float *steering_rad, char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    const drv_status status = check_drivers(batch, worlds, drivers, message);
+    for (int32_t i = 0; status == DRV_OK && i < worlds.count; i++) {
+        const drv_world world = drv_batch_world(batch, worlds.first + i);
+        const int64_t first = (int64_t)i * batch->sizes.agents;
+        batch->kernels->drive_agents(&world, &batch->workers[0].scratch, drivers[*world.scene_index],
+                                     acceleration_mps2 + first, steering_rad + first);
+    }
+    drv_batch_leave(whole);
+    return status;
+}
