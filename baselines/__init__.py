@@ -1,4 +1,4 @@
-"""The reference trainer: PPO with a transformer policy, by the contract of drive-env's channels."""
+"""The reference trainer: PPO with a transformer policy, which follows the contract of drive-env's channels."""
 
 import sys
 from importlib.util import find_spec

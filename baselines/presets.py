@@ -42,7 +42,7 @@ HIDDEN_EXIT_SHOWN = TrainConfig(
             observation={"goal_reveal_s": None}, reward={"progress_per_m": 0.02})),
     model=ModelConfig(context=90), ppo=replace(HIDDEN_EXIT_PPO, agent_steps=25_000_000, entropy_weight=0.01),
     run=RunConfig(folder="runs/hidden_exit_shown"))
-"""Three trials with the same exit of three as the goal, which is observed: the skill that the next two presets need."""
+"""Three trials with the same one of three exits as the goal, which is observed: teaches the driving that follows."""
 
 HIDDEN_EXIT_MIXED = TrainConfig(
     env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config.replace(
@@ -51,13 +51,13 @@ HIDDEN_EXIT_MIXED = TrainConfig(
     ppo=replace(HIDDEN_EXIT_PPO, agent_steps=105_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
                 noise_correlation=0.9),
     run=RunConfig(folder="runs/hidden_exit_mixed", start_from="runs/hidden_exit_shown"))
-"""The goal is hidden in 70% of the trials: the policy learns to search for it, and keeps the skill."""
+"""The goal is hidden in 70% of the trials: the policy learns to search for it, and still drives to a known one."""
 
 HIDDEN_EXIT = TrainConfig(
     env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config), model=HIDDEN_EXIT_SHOWN.model,
     ppo=replace(HIDDEN_EXIT_PPO, agent_steps=14_000_000, entropy_weight=0.002, learning_rate=1e-4),
     run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
-"""The goal is always hidden: the task in which a memory pays (docs/trials_that_teach.md)."""
+"""The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""
 
 PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
            "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT}

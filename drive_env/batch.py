@@ -69,7 +69,8 @@ class Batch(ReadableWorlds):
 
     Attributes:
         actions: the array that the core reads: int64 (R,) for "discrete", int64 (R, n) for "multi_discrete", float32
-            (R, n) for "continuous", where an action of the vehicle model has n numbers (2, or 3 in `delta_local`).
+            (R, n) for "continuous", where an action of the vehicle model has n numbers (2; 3 in `delta_local`, 4 in
+            `state`).
             Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays this one.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
@@ -175,7 +176,7 @@ class Batch(ReadableWorlds):
         Args:
             by: None for the moving averages of all agents; "scene" or "world" for `trial_metrics` over the records
                 that are held now, by the index of each scene or world that has any.
-            of: "ego" for the trials of agents that were no co-players, "coplayer" for those of co-players.
+            of: "ego" for the trials of egos, "coplayer" for those of co-players.
 
         Raises:
             ConfigError: `by` or `of` is none of the above, or the batch was made with `trial_records` 0.

@@ -38,8 +38,8 @@ PER_TRIAL = {"score": "score", "goal": "goal", "collision": "collision", "offroa
 
 QUOTIENTS = {"distance_per_infraction_m": ("distance_m", "infractions", 1.0),
              "goals_per_km": ("goal", "distance_m", 1000.0), "time_per_goal_s": ("driving_time_s", "goal", 1.0)}
-"""Metrics that only a report has: name to dividend, divisor and a factor. Each is a quotient of two means, since the
-quotients of trials have none where a divisor is 0."""
+"""Metrics that only a report has: name to dividend, divisor and a factor. Each is a quotient of two means, since a
+trial whose divisor is 0 has no quotient."""
 
 
 def metric_names(config: DriveConfig) -> list[str]:
@@ -50,7 +50,7 @@ def metric_names(config: DriveConfig) -> list[str]:
 def metrics_report(core: NativeBatch, of_coplayers: bool = False) -> Metrics:
     """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0.
 
-    They are of agents that were no co-players, or, with `of_coplayers`, of co-players.
+    They are those of egos, or, with `of_coplayers`, those of co-players.
     """
     of = lib.DRV_OF_COPLAYERS if of_coplayers else lib.DRV_OF_EGOS
     names = metric_names(core.config)

@@ -26,7 +26,7 @@ SAME_FRAME_SHARE = 1e-6
 """Times within this fraction of a frame from a frame are that frame; products of float64 steps have smaller errors."""
 
 MIN_DRIVEN_M = 2.0
-"""Logs of vehicles at rest have noise; one that drives less than this forwards stands."""
+"""A logged vehicle that drives forwards by less than this stands: the logs of vehicles at rest have noise."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None, of: str 
     Args:
         records: any selection of the records of one batch, from `Batch.trial_records`.
         by: None, or "scene" or "world" for one report per scene or world that has records.
-        of: "ego" for the records of agents that were no co-players, "coplayer" for those of co-players.
+        of: "ego" for the records of egos, "coplayer" for those of co-players.
 
     Returns:
         `MetricValue` by metric: the mean over the agents that have records, and `n`, their number. The value of an

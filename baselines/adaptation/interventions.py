@@ -1,4 +1,5 @@
-"""What does an ablation take from a policy? Its memory, its trial features, or the agent that they belong to.
+"""What does an ablation change? It empties a policy's memory, resets its trial features, or copies both from another
+agent.
 
 Trial features are the features of an observation named `trial/...`. A policy can know earlier trials from them and from
 its memory alone. An intervention acts where a later trial of an episode starts.
@@ -101,7 +102,7 @@ class Wiped:
 
 
 class Blanked:
-    """The trial features are those of the first trial. With zeros, a policy would get what it gets in no trial."""
+    """The trial features are those of the first trial. Zeros would be an input that no trial has."""
 
     def __init__(self, batch: Batch, device: torch.device):
         self._starts, self._device = TrialStarts(batch), device
@@ -117,7 +118,7 @@ class Blanked:
 
 
 class WipedAndBlanked:
-    """Both: nothing distinguishes a later trial from the first."""
+    """Both: no input distinguishes a later trial from the first."""
 
     def __init__(self, batch: Batch, device: torch.device):
         self._parts = Wiped(batch, device), Blanked(batch, device)

@@ -52,9 +52,9 @@ class Scores:
         return self._estimate(lambda mean: mean[..., trial] - mean[..., 0])
 
     def memory_share(self, trial: int, optimal: Mapping[str, Sequence[float]]) -> Estimate | None:
-        """The part of what only a memory can add to the score of a trial that the policy reaches; 1 at the optimum.
+        """The score of a trial between two optima: 0 is that of the trial features alone, 1 that with memory.
 
-        It is below 0 for a policy that is worse than the optimum without memory. None where a memory can add nothing.
+        It is below 0 for a policy that is worse than the first. None where a memory can add nothing.
 
         Args:
             optimal: of `optimal_curves`.

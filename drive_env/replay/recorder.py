@@ -77,7 +77,7 @@ class Recorder:
         self._trials: list[_OpenTrial] = []
         self._episode = 0
         self._waited = np.ones(batch.agents_per_world, bool)
-        """The channel `waits` of the capture before."""
+        """The channel `waits` of the previous capture."""
 
     def capture(self) -> None:
         """Records the current state of the world as the next frame of its trial.
