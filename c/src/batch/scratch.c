@@ -1,6 +1,6 @@
 /* Which scratch memory does a worker use? */
 #include "batch/batch.h"
-#include "math/vector.h"
+#include "math/simd_pad.h"
 #include "platform/arena.h"
 #include "view/layout.h"
 

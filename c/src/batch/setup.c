@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "batch/batch.h"
-#include "math/vector.h"
+#include "math/simd_pad.h"
 #include "platform/error.h"
 #include "step/columns.h"
 #include "view/action_space.h"

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "math/vector.h"
 #include "platform/isa.h"
 
 static const float drv_pi = 3.14159265358979f;
@@ -79,12 +78,6 @@ static inline float drv_smaller(float a, float b) { return a < b ? a : b; }
 static inline float drv_clip(float value, float low, float high) {
     /* in this order a value of -0 is kept, and each of the two compiles to one instruction */
     return drv_smaller(high, drv_larger(low, value));
-}
-
-/* Squared distances of DRV_WIDTH points to one point. */
-static inline drv_floats drv_squared_distances(const float *x, const float *y, drv_floats to_x, drv_floats to_y) {
-    const drv_floats dx = drv_load(x) - to_x, dy = drv_load(y) - to_y;
-    return dx * dx + dy * dy;
 }
 
 /* Whether two boxes share a point; those that touch do. */

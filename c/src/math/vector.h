@@ -3,12 +3,14 @@
  *
  * AVX-512 uses the implementation of AVX2: registers of 64 bytes, and the mask registers and compressed stores of
  * AVX-512 on 32 bytes, were slower (docs/performance.md). Arrays are read one or two vectors at a time, so callers pad
- * them by DRV_SIMD_PAD entries. */
+ * them (math/simd_pad.h). */
 #ifndef DRV_VECTOR_H
 #define DRV_VECTOR_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "math/simd_pad.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -17,8 +19,6 @@
 #define DRV_USES_AVX2
 #include "math/compress_table.h"
 #endif
-
-enum { DRV_SIMD_PAD = 16 };
 
 /* The SIMD width in elements. */
 #if defined(DRV_USES_AVX2)
@@ -56,6 +56,12 @@ static inline int32_t drv_sum(drv_ints values) {
     int32_t sum = 0;
     for (int32_t i = 0; i < DRV_WIDTH; i++) sum += values[i];
     return sum;
+}
+
+/* Squared distances of DRV_WIDTH points to one point. */
+static inline drv_floats drv_squared_distances(const float *x, const float *y, drv_floats to_x, drv_floats to_y) {
+    const drv_floats dx = drv_load(x) - to_x, dy = drv_load(y) - to_y;
+    return dx * dx + dy * dy;
 }
 
 /* Converts a float in [-1, 1] to an IEEE half float, rounded to nearest, ties to even. */

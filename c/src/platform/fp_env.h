@@ -7,7 +7,7 @@
 #define DRV_FP_ENV_H
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 
 typedef unsigned int drv_fp_env;
 

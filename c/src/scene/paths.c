@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "math/random.h"
-#include "math/vector.h"
+#include "math/simd_pad.h"
 #include "scene/scene_input.h"
 
 enum {

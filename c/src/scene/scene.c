@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "math/geometry.h"
-#include "math/vector.h"
+#include "math/simd_pad.h"
 #include "platform/arena.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "math/vector.h"
+#include "math/simd_pad.h"
 #include "scene/scene.h"
 
 /* Points of a polyline that are nearer to each other than this are repetitions. */

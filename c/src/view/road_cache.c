@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "math/vector.h"
+#include "math/simd_pad.h"
 
 static uint64_t units_of(uint64_t bytes) { return (bytes + DRV_ROAD_LIST_UNIT - 1) / DRV_ROAD_LIST_UNIT; }
 
