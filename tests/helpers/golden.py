@@ -257,9 +257,10 @@ def hash_snapshots(snapshots: Iterable[Snapshot], world_ids, report: Callable[[]
     for snapshot in snapshots:
         reports = snapshot.reports if snapshot.restarts is None else [*snapshot.reports, snapshot.restarts]
         for part, arrays in (("outputs", snapshot.outputs), ("reports", reports), ("state", snapshot.state)):
-            for array in arrays:
-                for world, of_world in zip(digests.values(), array, strict=True):
-                    world[part].update(of_world.tobytes())
+            # Arrays without elements have no world to iterate over.
+            filled = [array for array in arrays if array.size]
+            for digest, *of_world in zip(digests.values(), *filled, strict=True):
+                digest[part].update(b"".join(of_world))
     return Hashes({world: {part: digest.hexdigest() for part, digest in parts.items()}
                    for world, parts in digests.items()}, hashlib.sha256(report().tobytes()).hexdigest())
 
