@@ -54,11 +54,13 @@ wheel: .venv/installed-test .venv/tools-release
 	@cp build/raw/*.tar.gz dist
 	DRIVE_ENV_DIST=dist $(BIN)/python -m pytest tests/release
 
+# Extras are separated by commas; the stamp of each is touched, so that one install serves the targets of all of them.
+comma := ,
 .venv/installed-%: $(INSTALLED_FROM)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing drive-env[$*] into .venv"
 	@$(PIP_INSTALL) -e '.[$*]'
-	@touch $@
+	@touch $@ $(addprefix .venv/installed-,$(subst $(comma), ,$*))
 
 .venv/tools-release: Makefile constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
