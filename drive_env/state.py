@@ -17,14 +17,14 @@ import numpy.typing as npt
 from .binding import lib
 from .errors import CallError, value_text
 from .native_batch import NativeBatch
-from .roles import Roles
+from .native_config import native_config
 from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, ranges
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
     """Copies of all arrays of a batch at one time, with `seeds` and a hash of the scenes; see `Batch.state_dict`."""
     block, arrays = core.copy()
-    return {"seed": np.array(seeds, np.uint64), "scenes": scenes_hash(core.roles),
+    return {"seed": np.array(seeds, np.uint64), "scenes": scenes_hash(core),
             **{f"arrays/{name}": array for name, array in arrays.items()},
             **{f"state/{name}": view.copy() for name, view in core.state_views(block).items()}}
 
@@ -99,11 +99,15 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
 
 
 def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
-    """Slots beyond the agents and vehicles of a world's scene must be marked absent: the core has no data for them."""
+    """Slots beyond the agents and vehicles of a world's scene must be marked absent: the core has no data for them.
+
+    An agent's lane must be a road of that scene, for the same reason.
+    """
     played = given["state/episode"][:, 0] >= 0  # before its first reset the state of a world is zeros
     of_world = [core.roles[index] for index in given["state/scene_index"][:, 0]]
     agents = np.array([roles.num_agents for roles in of_world])[:, None]
     vehicles = np.array([len(roles.objects) for roles in of_world])[:, None]
+    roads = np.array([roles.scene.roads.count for roles in of_world])[:, None]
     status = given["state/status"]
     absent = np.arange(status.shape[1]) >= agents
     words = np.ascontiguousarray(given["state/overlapping"], "<u8").view(np.uint8)
@@ -115,17 +119,18 @@ def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
             ("controller", (controlled != (np.arange(count) < agents)) & played[:, None]),
             ("status", ((status == ABSENT) != absent) & played[:, None]),
             ("present", given["state/present"].astype(bool) & beyond[:, :count]),
-            ("overlapping", overlapping & beyond)):
+            ("overlapping", overlapping & beyond),
+            ("lane", (given["state/lane"] >= roads) & ~absent & played[:, None])):
         if wrong.any():
             world, index = (int(place[0]) for place in np.nonzero(wrong))
             raise CallError(f"state['state/{name}'] of world {world} does not fit its scene "
-                            f"{of_world[world].scene.name}, which has {int(agents[world, 0])} agents and "
-                            f"{int(vehicles[world, 0])} vehicles, at index {index}")
+                            f"{of_world[world].scene.name}, which has {int(agents[world, 0])} agents, "
+                            f"{int(vehicles[world, 0])} vehicles and {int(roads[world, 0])} roads, at index {index}")
 
 
-def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
+def scenes_hash(core: NativeBatch) -> np.ndarray:
     """(32,) uint8, the SHA-256 of all data of the scenes that the core reads."""
-    digest = hashlib.sha256()
+    digest, has_routes = hashlib.sha256(), lib.drv_scene_parts_of(native_config(core.config)) & lib.DRV_SCENE_ROUTES
 
     def add(value: Any) -> None:
         if dataclasses.is_dataclass(value):
@@ -137,12 +142,13 @@ def scenes_hash(roles: tuple[Roles, ...]) -> np.ndarray:
         else:
             digest.update(f"{value!r};".encode())
 
-    for role in roles:
+    for role in core.roles:
         for part in (role.objects, role.num_agents, role.log_replay_count, role.static_count, role.frames, role.dt_s,
                      role.trial_steps, role.scene.objects, role.scene.roads):
             add(part)
         if role.rule_based_count:
             add(role.rule_based_count)
+        if role.rule_based_count or has_routes:
             add(role.scene.lanes)
         if role.scene.traffic_controls.count:
             add(role.scene.traffic_controls)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from drive_env import Batch, CallError, DriveConfig, generate_scene
+from drive_env.scenes import LaneGraph
 from drive_env.state_ranges import ranges
 
 SCENES = [generate_scene("intersection", seed=0, agents=6, lights=True), generate_scene("town", seed=1, agents=9)]
@@ -142,6 +143,7 @@ def test_a_batch_steps_on_from_any_state_that_it_accepts(observation_type, road_
         batch.load_state_dict(extremes(batch, batch.state_dict(), rng))
         rollout(batch, 30, seed=round_)
         assert np.isfinite(batch.rewards).all() and (np.abs(batch.float_observations()) <= 1).all()
+        assert all(np.isfinite(figure.value) for figure in batch.metrics().values() if figure.n)
 
 
 def test_an_absurd_heading_and_a_direction_of_another_are_refused():
@@ -254,6 +256,18 @@ def test_what_a_scene_lacks_cannot_be_loaded_into_it(name, value):
         batch.load_state_dict(state)
 
 
+def test_a_lane_that_the_scene_of_its_world_lacks_is_refused():
+    """The other scene has it."""
+    batch = opened()
+    state, roads = batch.state_dict(), [scene.roads.count for scene in SCENES]
+    scene = int(np.argmin(roads))
+    world = int(np.flatnonzero(state["state/scene_index"][:, 0] == scene)[0])
+    state["state/lane"][world, 0] = roads[scene]
+    sentence = rf"^state\['state/lane'\] of world {world} .* and {roads[scene]} roads, at index 0$"
+    with pytest.raises(CallError, match=sentence):
+        batch.load_state_dict(state)
+
+
 def test_the_state_of_other_worlds_is_refused():
     state = opened().state_dict()
     for other, sentence in ((make(scenes=SCENES[::-1]), "is the hash of other scenes"),
@@ -264,12 +278,16 @@ def test_the_state_of_other_worlds_is_refused():
             other.load_state_dict(state)
 
 
-@pytest.mark.parametrize("part, changed", [
-    ("candidate_goals_m", np.ones((2, 2), np.float32)),
-    ("traffic_controls", generate_scene("intersection", seed=1, agents=6, lights=True).traffic_controls)])
-def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed):
-    state = opened().state_dict()
-    other = make(scenes=[replace(SCENES[0], **{part: changed}), SCENES[1]])
+UNLINKED = LaneGraph(np.zeros_like(SCENES[0].lanes.start), np.zeros(0, np.int32))
+
+
+@pytest.mark.parametrize("part, changed, options", [
+    ("candidate_goals_m", np.ones((2, 2), np.float32), {}),
+    ("traffic_controls", generate_scene("intersection", seed=1, agents=6, lights=True).traffic_controls, {}),
+    ("lanes", UNLINKED, {"reward": {"route_progress_per_m": 0.1}})], ids=["candidate goals", "lights", "lanes"])
+def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed, options):
+    state = opened(**options).state_dict()
+    other = make(scenes=[replace(SCENES[0], **{part: changed}), SCENES[1]], **options)
     with pytest.raises(CallError, match="is the hash of other scenes"):
         other.load_state_dict(state)
 
