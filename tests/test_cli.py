@@ -73,8 +73,8 @@ def test_inspect_shows_what_a_json_file_holds(sample_path):
     assert cells(output, "object ids") == ["1407-1421, 1423-1424, 1426-1430, 1837, 1841, 1847"]
     assert cells(output, "map") == ["229 m x 285 m, x 4246.5 to 4475.9, y 600.0 to 884.5"]
     assert cells(output, "traffic")[0] == "96 m x 112 m, x 4311.3 to 4406.9, y 692.9 to 805.0"
-    for line in ("imputed: lane successors, from lanes that end where another starts: 30", "z coordinates and",
-                 "agents: 2"):
+    for line in ("imputed: lane successors, from lanes that end where another starts: 30",
+                 "the subtypes of map_element_id", "agents: 2"):
         assert line in output
 
 

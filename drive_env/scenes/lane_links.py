@@ -10,6 +10,9 @@ from .scene import ROAD_KIND_CODES, LaneGraph, Roads
 JOIN_GAP_M = 0.5
 """Consecutive lanes of a map share a point to the millimetre; parallel neighbours are at least a narrow lane apart."""
 
+JOIN_RISE_M = 1.0
+"""Joined lanes are at one height; a lane above another is several metres higher."""
+
 JOIN_TURN_COS = 0.7071
 """45 degrees. The true turn at a join is small, but the segments of thinned polylines are chords, not tangents."""
 
@@ -23,7 +26,7 @@ def no_links(roads: Roads) -> LaneGraph:
 
 
 def link_lanes(roads: Roads) -> LaneGraph:
-    """Links lane a to lane b if a ends within `JOIN_GAP_M` of the start of b and their directions agree there.
+    """Links lane a to lane b if a ends within `JOIN_GAP_M` of the start of b, at its height and in its direction.
 
     Args:
         roads: coordinates finite and within the limit of the validator.
@@ -36,7 +39,8 @@ def link_lanes(roads: Roads) -> LaneGraph:
     before, after = _close_pairs(xy_m[last], xy_m[first], lane)
     gap_m = np.linalg.norm(xy_m[last][before] - xy_m[first][after], axis=1)
     turn_cos = np.sum(direction_out[before] * direction_in[after], axis=1)
-    joined = (gap_m <= JOIN_GAP_M) & (turn_cos >= JOIN_TURN_COS) & (before != after)
+    rise_m = np.abs(roads.z_m[last][before].astype(np.float64) - roads.z_m[first][after])
+    joined = (gap_m <= JOIN_GAP_M) & (rise_m <= JOIN_RISE_M) & (turn_cos >= JOIN_TURN_COS) & (before != after)
     before, after = lane[before[joined]], lane[after[joined]]
 
     order = np.lexsort((after, before))

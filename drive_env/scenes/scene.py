@@ -1,7 +1,8 @@
 """What is a scene in memory? The arrays that every reader and generator fills.
 
 Coordinates are metres in the scene's own frame; `origin_m` is what was subtracted from the file's coordinates, in
-float64. Angles are radians, counter-clockwise from +x. A time step of the log is a *frame*.
+float64. Angles are radians, counter-clockwise from +x. A time step of the log is a *frame*. Heights, z, are metres
+above the zero of the source; they are 0 where the source has none.
 """
 
 from __future__ import annotations
@@ -79,6 +80,14 @@ class Provenance:
     converter: str = ""
 
 
+def _set_heights(part: Objects | Roads, name: str, like: object) -> None:
+    """Sets heights that are absent to zeros, as many as `like` has; heights of 0 follow it when that is replaced."""
+    heights_m = getattr(part, name)
+    is_flat = heights_m is None or (isinstance(heights_m, np.ndarray) and not heights_m.any())
+    if is_flat and isinstance(like, np.ndarray) and getattr(heights_m, "shape", None) != like.shape:
+        object.__setattr__(part, name, np.zeros(like.shape, np.float32))
+
+
 @dataclass(frozen=True, eq=False)
 class Objects:
     """Vehicles, pedestrians and cyclists: n objects over t frames.
@@ -91,6 +100,8 @@ class Objects:
         marked_expert: (n,) bool, the source marks it for log replay.
         x_m, y_m, heading_rad, vx_mps, vy_mps: (t, n) float32; meaningful where `valid`, 0 elsewhere.
         valid: (t, n) bool.
+        z_m: (t, n) float32, height of the centre of the box; `Objects(z_m=None)`, the default, is 0 everywhere.
+        goal_z_m: (n,) float32, height of the centre of the box at the goal; the same.
     """
 
     id: np.ndarray
@@ -106,6 +117,12 @@ class Objects:
     vx_mps: np.ndarray
     vy_mps: np.ndarray
     valid: np.ndarray
+    z_m: np.ndarray = None  # type: ignore[assignment]
+    goal_z_m: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        _set_heights(self, "z_m", self.x_m)
+        _set_heights(self, "goal_z_m", self.length_m)
 
     @property
     def count(self) -> int:
@@ -129,6 +146,7 @@ class Roads:
         x_m, y_m: (p,) float32.
         width_m: (r,) float32, lane width, 0 where unknown.
         speed_limit_mps: (r,) float32, 0 where unknown.
+        z_m: (p,) float32, heights; `Roads(z_m=None)`, the default, is 0 everywhere.
     """
 
     id: np.ndarray
@@ -138,6 +156,10 @@ class Roads:
     y_m: np.ndarray
     width_m: np.ndarray
     speed_limit_mps: np.ndarray
+    z_m: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        _set_heights(self, "z_m", self.x_m)
 
     @property
     def count(self) -> int:

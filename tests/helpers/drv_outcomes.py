@@ -10,10 +10,10 @@ import pytest
 from build_core import ADDRESS
 from drv_writer import (
     LATER_SECTIONS,
-    controlled_scene,
     drv_file,
     entries,
     full_scene,
+    raised_scene,
     sections_of,
 )
 
@@ -25,7 +25,7 @@ NAN, INF = float("nan"), float("inf")
 
 FULL = full_scene()
 DATA = drv_file(FULL)
-CONTROLLED = controlled_scene()
+RAISED = raised_scene()
 READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
 
 
@@ -66,6 +66,6 @@ def outcomes(files):
 
 
 def at(name):
-    """Where a section of the full scene's file begins, or of the controlled scene's if only that has it."""
-    data = drv_file(CONTROLLED) if name in LATER_SECTIONS else DATA
-    return next(entry[2] for entry in entries(data) if entry[0] == sections_of(1)[name][0])
+    """Where a section of the full scene's file begins, or of the raised scene's if only that has it."""
+    data = drv_file(RAISED) if name in LATER_SECTIONS else DATA
+    return next(entry[2] for entry in entries(data) if entry[0] == sections_of(2)[name][0])

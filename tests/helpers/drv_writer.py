@@ -37,8 +37,9 @@ LATER_SECTIONS = {
         "phase_start": (101, 4), "phase_state": (102, 1), "phase_s": (103, 4), "offset_s": (104, 4),
         "junction": (105, 4)}.items()},
     "candidate_goals_m": (112, 4),
+    "objects.goal_z_m": (23, 4), "objects.z_m": (38, 4), "roads.z_m": (55, 4),
 }
-"""The same for the sections that 1.1 adds."""
+"""The same for the sections that later minor versions add: 1.1, and 1.2 the heights."""
 
 
 def full_scene() -> Scene:
@@ -84,6 +85,15 @@ def controlled_scene() -> Scene:
         junction=np.array([-1, 2, -1], np.int32)))
 
 
+def raised_scene() -> Scene:
+    """The controlled scene with heights."""
+    scene = controlled_scene()
+    rng = np.random.default_rng(4)
+    z_m = np.where(scene.objects.valid, rng.uniform(90, 110, scene.objects.valid.shape), 0).astype(np.float32)
+    return changed(scene, objects={"z_m": z_m, "goal_z_m": np.array([101, 99.5, 108], np.float32)},
+                   roads={"z_m": rng.uniform(90, 110, len(scene.roads.x_m)).astype(np.float32)})
+
+
 def bare_scene(frames: int = 1) -> Scene:
     """The smallest valid scene: most sections are empty."""
     roads, scene = roads_of([]), small_scene()
@@ -96,13 +106,15 @@ def bare_scene(frames: int = 1) -> Scene:
 
 def sections_of(minor: int) -> dict[str, tuple[int, int]]:
     """The sections of a minor version."""
-    return SECTIONS | (LATER_SECTIONS if minor else {})
+    return SECTIONS | {name: section for name, section in LATER_SECTIONS.items()
+                       if minor >= (2 if name.endswith("z_m") else 1)}
 
 
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
-    minor = int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
+    has_height = any(heights_m.any() for heights_m in (objects.z_m, objects.goal_z_m, roads.z_m))
+    minor = 2 if has_height else int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}
@@ -132,7 +144,7 @@ def file_of(header: dict, sections: dict, **overrides) -> bytes:
 
     `sections` maps names, or (code, element size) for sections of no version, to bytes.
     """
-    known = sections_of(1)
+    known = sections_of(2)
     kinds = sorted((known[key] if isinstance(key, str) else key, data) for key, data in sections.items())
     end, table, body = HEADER_BYTES + ENTRY_BYTES * len(kinds), b"", b""
     for (code, element_bytes), data in kinds:
@@ -157,7 +169,7 @@ def entries(data: bytes) -> list[list[int]]:
 
 def with_entry(data: bytes, name: str, **fields) -> bytes:
     """The file with numbers of one entry of its table replaced, and the checksum of the header recomputed."""
-    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == sections_of(1)[name][0])
+    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == sections_of(2)[name][0])
     entry = entries(data)[place]
     for field, value in fields.items():
         entry[("code", "element_bytes", "offset", "bytes", "count", "crc", "zero").index(field)] = value

@@ -190,7 +190,7 @@ def test_inspect_shows_the_sections_of_a_drv(bin_file, tmp_path):
     out = tmp_path / "small.drv"
     run("convert", str(bin_file), str(out))
     output = run("inspect", str(out))
-    assert f".drv 1.0, {out.stat().st_size:,} bytes" in output
+    assert f".drv 1.2, {out.stat().st_size:,} bytes" in output
     assert cells(output, "objects.x_m")[1:3] == ["12", "48"]
     assert cells(output, "converter") == [f"drive-env {drive_env.__version__}"]
     assert cells(output, "licence") == ["not stated"]

@@ -11,7 +11,7 @@ from small_scene import roads_of
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
-from drive_env.scenes.lane_links import JOIN_GAP_M, NEARBY_START_LIMIT, link_lanes
+from drive_env.scenes.lane_links import JOIN_GAP_M, JOIN_RISE_M, NEARBY_START_LIMIT, link_lanes
 
 LANE, LINE = 1, 2
 
@@ -44,6 +44,13 @@ def test_lanes_join_up_to_the_stated_gap_in_every_direction(gap_m, joined, angle
 def test_a_lane_of_another_direction_is_not_joined(turn_rad, joined):
     end = (10 + 10 * math.cos(turn_rad), 10 * math.sin(turn_rad))
     assert ((0, 1) in links([(0, 0), (10, 0)], [(10, 0), end])) == joined
+
+
+@pytest.mark.parametrize(("rise_m", "joined"), [(0.9 * JOIN_RISE_M, True), (1.1 * JOIN_RISE_M, False)])
+def test_a_lane_above_another_is_not_joined(rise_m, joined):
+    roads = roads_of([(LANE, [(0, 0), (10, 0)]), (LANE, [(10, 0), (20, 0)])])
+    roads.z_m[2:] = rise_m
+    assert len(link_lanes(roads).successor) == joined
 
 
 def test_only_lanes_with_a_direction_are_joined():

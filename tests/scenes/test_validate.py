@@ -77,6 +77,10 @@ BROKEN = {
     "roads.y_m has shape (6,)": {"roads": {"y_m": f4(0, 0, 0, 0, 0, 0)}},
     "roads.width_m[2] is -1": {"roads": {"width_m": f4(0, 0, -1)}},
     "roads.speed_limit_mps[0] is 500": {"roads": {"speed_limit_mps": f4(500, 0, 0)}},
+    "roads.z_m[1] is 50001; it must be from -50000 to 50000":
+        {"roads": {"z_m": np.array([0, 50001, 0, 0, 0, 0, 0], np.float32)}},
+    "objects.z_m is float64; it must be float32": {"objects": {"z_m": np.ones((2, 1))}},
+    "objects.goal_z_m has shape (2,); it must have shape (1)": {"objects": {"goal_z_m": np.ones(2, np.float32)}},
     "lanes.start runs from 0 to 2": {"lanes": {"start": i4(0, 1, 1, 2)}},
     "lanes.start[2] is 0 after 1": {"lanes": {"start": i4(0, 1, 0, 1)}},
     "lanes.successor[0] is 3; it must be from 0 to 2": {"lanes": {"successor": i4(3)}},

@@ -38,6 +38,9 @@ enum {
     DRV_CANDIDATE_LIMIT = 64,
     /* Longer road segments are split: the k nearest are selected by the middles of segments. */
     DRV_SEGMENT_LIMIT_M = 10,
+    /* Roads that differ by more than this in height, at one place, lie above each other: more than a step between two
+     * carriageways, less than the room under a bridge. */
+    DRV_LEVEL_HEIGHT_M = 3,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
     DRV_WHEELBASE_PERCENT = 60
 };

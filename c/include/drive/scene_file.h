@@ -12,12 +12,12 @@
 /* The scene file format `.drv`; docs/scenes.md describes it. */
 enum {
     DRV_FILE_MAJOR = 1, /* this core reads every minor version of it */
-    DRV_FILE_MINOR = 1, /* the highest that it writes; a file has the lowest that can hold its scene */
+    DRV_FILE_MINOR = 2, /* the highest that it writes; a file has the lowest that can hold its scene */
     DRV_FILE_MAGIC_BYTES = 8,
     DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,
     DRV_FILE_ALIGNMENT_BYTES = 64,
-    DRV_FILE_SECTIONS = 36
+    DRV_FILE_SECTIONS = 39
 };
 
 /* A number of a file's header, or of an entry of its table of sections. */

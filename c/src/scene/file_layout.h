@@ -105,6 +105,8 @@ typedef enum drv_rule {
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "goal position, x then y")                     \
     X(FILE_OBJECT_EXPERT, 22, 0, "objects.marked_expert", "u1", EXTENT_OBJECTS, EXTENT_NONE,                          \
       "", 0, 1, RULE_NONE, "1 if the source marks it for log replay")                                                 \
+    X(FILE_OBJECT_GOAL_Z, 23, 2, "objects.goal_z_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                               \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "height of the centre of the box at the goal") \
     X(FILE_TRACK_X, 32, 0, "objects.x_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                        \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "centre; 0 where it is not valid")             \
     X(FILE_TRACK_Y, 33, 0, "objects.y_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                        \
@@ -117,6 +119,9 @@ typedef enum drv_rule {
       "m/s", -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS, RULE_NONE, "0 where it is not valid; a speed is at most 200") \
     X(FILE_TRACK_VALID, 37, 0, "objects.valid", "u1", EXTENT_VALID, EXTENT_NONE,                                      \
       "", 0, 0, RULE_BITS, "object o at frame f is on the map: bit i % 8 of byte i / 8, i = f * objects + o")         \
+    X(FILE_TRACK_Z, 38, 2, "objects.z_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                        \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
+      "height of the centre of the box; 0 where it is not valid")                                                     \
     X(FILE_ROAD_ID, 48, 0, "roads.id", "i8", EXTENT_ROADS, EXTENT_NONE,                                               \
       "", 0, 0, RULE_NONE, "as in the source, or imputed")                                                            \
     X(FILE_ROAD_KIND, 49, 0, "roads.kind", "u1", EXTENT_ROADS, EXTENT_NONE,                                           \
@@ -131,6 +136,8 @@ typedef enum drv_rule {
       "m", 0, DRV_LANE_WIDTH_LIMIT_M, RULE_NONE, "lane width; 0 unknown")                                             \
     X(FILE_ROAD_LIMIT, 54, 0, "roads.speed_limit_mps", "f4", EXTENT_ROADS, EXTENT_NONE,                               \
       "m/s", 0, DRV_SPEED_LIMIT_MPS, RULE_NONE, "speed limit; 0 unknown")                                             \
+    X(FILE_POINT_Z, 55, 2, "roads.z_m", "f4", EXTENT_POINTS, EXTENT_NONE,                                             \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "heights of these points")                     \
     X(FILE_LINK_START, 64, 0, "lanes.start", "i4", EXTENT_STARTS, EXTENT_NONE,                                        \
       "links", 0, 0, RULE_TO_LINKS, "successors of road i: successor[start[i]] to successor[start[i + 1]]")           \
     X(FILE_LINK_TO, 65, 0, "lanes.successor", "i4", EXTENT_LINKS, EXTENT_NONE,                                        \

@@ -209,10 +209,11 @@ static drv_status check_sections(const drv_file_reader *in) {
 /* Tracks are 0 where their object is off the map, and speeds are within the limit. */
 static drv_status check_tracks(const drv_file_reader *in) {
     static const drv_file_part tracks[] = {FILE_TRACK_X, FILE_TRACK_Y, FILE_TRACK_HEADING, FILE_TRACK_VX,
-                                           FILE_TRACK_VY};
+                                           FILE_TRACK_VY, FILE_TRACK_Z};
     const uint8_t *valid = octets(in, FILE_TRACK_VALID);
     const int64_t count = elements(in, FILE_TRACK_X);
     for (size_t track = 0; track < sizeof tracks / sizeof *tracks; track++) {
+        if (drv_file_kind_of(tracks[track]).since > in->header.minor) continue;
         const float *values = floats(in, tracks[track]);
         for (int64_t i = 0; i < count; i++)
             if (values[i] != 0.0f && !is_valid(valid, i))

@@ -17,7 +17,8 @@ import numpy as np
 from ...errors import SceneError, bound_text, outside_text
 from ..coordinates import bounded_float32, first_index, origin_of, time_major, wrapped
 from ..lane_links import link_lanes
-from ..limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from ..levels import report_levels
+from ..limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
 from .source import Source
 
@@ -53,7 +54,7 @@ def read_early(data: bytes, source: str) -> Scene:
     object_count, road_count = _read_head(data)
     table, roads_at = _read_object_table(data, object_count)
     road_parts = _read_road_parts(data, roads_at, road_count)
-    report = Report(notes=["z coordinates are not kept"])
+    report = Report()
     report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
     report.impute("object ids: the index in the file", object_count)
 
@@ -65,6 +66,7 @@ def read_early(data: bytes, source: str) -> Scene:
     origin_m = origin_of(table["x"][kept], table["y"][kept], table["valid"][kept] == 1)
     objects = _objects(table, kept, origin_m)
     roads = _roads(road_parts, origin_m, report)
+    report_levels(roads, report)
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     return Scene(
@@ -111,7 +113,7 @@ def _read_object_table(data, count):
 
 
 def _read_road_parts(data, at, count):
-    """Byte, type, x and y of every road, as in the file."""
+    """Byte, type and points of every road, as in the file: x, y and z are the rows of one array."""
     parts = []
     for index in range(count):
         place = f"road {index} at byte {at}"
@@ -123,9 +125,7 @@ def _read_road_parts(data, at, count):
         if not 0 <= points <= (len(data) - at - EMPTY_ENTITY_BYTES) // 12:
             raise SceneError(f"{place}: it has {points} points; the file has bytes for 0 to "
                              f"{(len(data) - at - EMPTY_ENTITY_BYTES) // 12}")
-        x = np.frombuffer(data, "<f4", points, at + HEAD_BYTES)
-        y = np.frombuffer(data, "<f4", points, at + HEAD_BYTES + 4 * points)
-        parts.append((at, kind, x, y))
+        parts.append((at, kind, np.frombuffer(data, "<f4", 3 * points, at + HEAD_BYTES).reshape(3, points)))
         at += EMPTY_ENTITY_BYTES + 12 * points
     if at != len(data):
         raise SceneError(f"byte {at}: {len(data) - at} bytes are left after the last road; none may be")
@@ -135,7 +135,8 @@ def _read_road_parts(data, at, count):
 def _check_kept_objects(table, kept):
     objects = table[kept]
     valid = objects["valid"] == 1
-    for name, limit in (("x", math.inf), ("y", math.inf), ("vx", SPEED_LIMIT_MPS), ("vy", SPEED_LIMIT_MPS),
+    for name, limit in (("x", math.inf), ("y", math.inf), ("z", COORDINATE_LIMIT_M),
+                        ("vx", SPEED_LIMIT_MPS), ("vy", SPEED_LIMIT_MPS),
                         # Beyond a full turn it is not in radians but in degrees.
                         ("heading", 2 * math.pi)):
         wrong = valid & ~(np.isfinite(objects[name]) & (np.abs(objects[name]) <= limit))
@@ -178,31 +179,32 @@ def _objects(table, kept, origin_m):
     return Objects(
         id=kept.astype(np.int64), kind=kinds[found["type"]],
         length_m=_copied(found["length"]), width_m=_copied(found["width"]), height_m=_copied(found["height"]),
-        goal_m=bounded_float32(_offset(found["goal"][:, :2], origin_m), goal_place), marked_expert=found["expert"] == 1,
-        x_m=time_major(x_m), y_m=time_major(y_m), heading_rad=time_major(wrapped(track("heading"))),
-        vx_mps=time_major(track("vx")), vy_mps=time_major(track("vy")),
-        valid=np.ascontiguousarray(valid.T))
+        goal_m=bounded_float32(_offset(found["goal"][:, :2], origin_m), goal_place),
+        goal_z_m=bounded_float32(_offset(found["goal"][:, 2], 0.0), goal_place), marked_expert=found["expert"] == 1,
+        x_m=time_major(x_m), y_m=time_major(y_m), z_m=time_major(track("z")),
+        heading_rad=time_major(wrapped(track("heading"))), vx_mps=time_major(track("vx")),
+        vy_mps=time_major(track("vy")), valid=np.ascontiguousarray(valid.T))
 
 
 def _roads(parts, origin_m, report):
-    kept = [index for index, (_, _, x, _) in enumerate(parts) if len(x)]
+    kept = [index for index, (_, _, points_m) in enumerate(parts) if points_m.size]
     report.drop("roads without points", len(parts) - len(kept))
     report.impute("road ids: the index in the file", len(kept))
     start = np.zeros(len(kept) + 1, np.int32)
-    start[1:] = np.cumsum([len(parts[index][2]) for index in kept])
+    start[1:] = np.cumsum([parts[index][2].shape[1] for index in kept])
 
-    def points(column, axis):
+    def points(axis, offset_m):
         def point_place(at):
             road = int(np.searchsorted(start, at[0], side="right")) - 1
             return f"road {kept[road]} at byte {parts[kept[road]][0]}: point {at[0] - start[road]}"
 
-        raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][column] for index in kept)])
-        return bounded_float32(_offset(raw, origin_m[axis]), point_place)
+        raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][2][axis] for index in kept)])
+        return bounded_float32(_offset(raw, offset_m), point_place)
 
     return Roads(
         id=np.array(kept, np.int64),
         kind=np.array([ROAD_KIND_CODES[ROAD_TYPES[parts[index][1]]] for index in kept], np.uint8),
-        start=start, x_m=points(2, 0), y_m=points(3, 1),
+        start=start, x_m=points(0, origin_m[0]), y_m=points(1, origin_m[1]), z_m=points(2, 0.0),
         width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
 
 

@@ -10,7 +10,16 @@ import struct
 import golden
 import numpy as np
 import pytest
-from drv_writer import bare_scene, controlled_scene, drv_file, file_of, full_scene, parts_of, sections_of
+from drv_writer import (
+    bare_scene,
+    controlled_scene,
+    drv_file,
+    file_of,
+    full_scene,
+    parts_of,
+    raised_scene,
+    sections_of,
+)
 from small_scene import changed, small_scene
 
 import drive_env
@@ -38,7 +47,7 @@ def assert_same(left, right):
 
 
 SCENES = {
-    "full": full_scene, "controlled": controlled_scene, "bare": bare_scene,
+    "full": full_scene, "controlled": controlled_scene, "raised": raised_scene, "bare": bare_scene,
     "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6), "exits": lambda: generate_scene("exits"),
@@ -109,7 +118,7 @@ def test_the_documented_ranges_are_those_of_the_validator():
             continue
         name = kind.name.rpartition(".")[2]
         for end, beyond in ((kind.low, -np.inf), (kind.high, np.inf)):
-            scene = controlled_scene()
+            scene = raised_scene()
             scene.objects.vx_mps[:] = scene.objects.vy_mps[:] = 0
             array = operator.attrgetter(kind.name)(scene)
             array.flat[0] = end
@@ -150,14 +159,15 @@ def test_any_memory_order_can_be_written():
 def test_a_file_has_the_lowest_minor_version_that_holds_its_scene(name):
     data = drv_bytes(SCENES[name]())
     minor, section_count = struct.unpack_from("<HI", data, 10)
-    assert (minor, section_count) == ((1, 36) if name in ("controlled", "exits") else (0, 25))
+    versions = {"controlled": (1, 36), "exits": (1, 36), "raised": (2, 39)}
+    assert (minor, section_count) == versions.get(name, (0, 25))
 
 
 def test_sections_of_a_later_minor_version_are_skipped():
-    header, sections = parts_of(controlled_scene())
+    header, sections = parts_of(raised_scene())
     later = {(90, 4): b"abcd" * 5, (3, 1): b"x", (2**32 - 1, 4096): b""}
     file = file_of(header, sections | later, minor=VERSION[1] + 1)
-    assert_same(read_drv(file), controlled_scene())
+    assert_same(read_drv(file), raised_scene())
 
 
 def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
@@ -167,6 +177,8 @@ def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
     assert_same(found, full_scene())
     assert found.traffic_controls.count == 0
     assert found.traffic_controls.state.shape == (full_scene().objects.frame_count, 0)
+    header, sections = parts_of(controlled_scene())
+    assert_same(read_drv(file_of(header, sections, minor=1)), controlled_scene())
 
 
 def test_one_candidate_goal_at_the_origin_is_not_none():
@@ -189,10 +201,10 @@ def test_a_section_that_the_minor_version_has_is_required():
 
 
 def test_keys_of_a_later_minor_version_are_skipped():
-    header, sections = parts_of(controlled_scene())
+    header, sections = parts_of(raised_scene())
     data = b'{"author":["x"],' + sections["metadata"][1:]
     file = file_of(header | {"metadata_bytes": len(data)}, sections | {"metadata": data}, minor=VERSION[1] + 1)
-    assert_same(read_drv(file), controlled_scene())
+    assert_same(read_drv(file), raised_scene())
 
 
 def test_an_unknown_section_of_this_version_is_refused():

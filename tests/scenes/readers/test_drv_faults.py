@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from drv_outcomes import CONTROLLED, DATA, FULL, INF, NAN, at, outcomes
+from drv_outcomes import RAISED, DATA, FULL, INF, NAN, at, outcomes
 from drv_writer import (
     ENTRY_BYTES,
     HEADER_BYTES,
@@ -29,8 +29,8 @@ def numbers(kind, *values):
 
 
 def element(name, index, number):
-    """The file of the full scene, or of the controlled one, with one number of a section changed."""
-    scene = CONTROLLED if name in LATER_SECTIONS else FULL
+    """The file of the full scene, or of the raised one, with one number of a section changed."""
+    scene = RAISED if name in LATER_SECTIONS else FULL
     sections = parts_of(scene)[1]
     kind = next(kind for kind in KINDS if kind.name == name)
     array = np.frombuffer(sections[name], kind.dtype).copy()
@@ -54,9 +54,11 @@ def counts(section_lengths, **fields):
     return file_of(head | fields, sections | changed)
 
 
-def without(name, *others, **fields):
-    """The full scene's file with one section less, and empty ones in its place."""
+def without(name, *others, heights=False, **fields):
+    """The full scene's file, or one with heights, with one section less, and empty ones in its place."""
     head, sections = parts_of(FULL)
+    if heights:
+        sections |= {key: data for key, data in parts_of(RAISED)[1].items() if key.endswith("z_m")}
     kept = {key: data for key, data in sections.items() if key != name}
     return file_of(head, kept | dict.fromkeys(others, b""), **fields)
 
@@ -113,7 +115,7 @@ SPOILT = {
         with_entry(DATA, "objects.kind", code=18),
     "82; section objects_of_interest, code 81, must come before it": with_entry(DATA, "objects_of_interest", code=82),
     "table at byte 96: it has no section objects_of_interest, code 81":
-        without("objects_of_interest", (70, 4), minor=2),
+        without("objects_of_interest", (70, 4), minor=3, heights=True),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} of section roads.id is 4; it must be 8":
         with_entry(DATA, "roads.id", element_bytes=4),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} is 0; it must be 1 to 4096":
@@ -213,16 +215,24 @@ SPOILT = {
     f"element [0] at byte {at('traffic_controls.junction')} is 3; it must be -1, or an index below 3":
         element("traffic_controls.junction", 0, 3),
     "of section traffic_controls.line_m is 12; by the file's counts it must be 8": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"traffic_controls.kind": b"\1\1"}),
+        parts_of(RAISED)[0], parts_of(RAISED)[1] | {"traffic_controls.kind": b"\1\1"}),
     "of section traffic_controls.kind is 65536; it must be 0 to 65535": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"traffic_controls.kind": b"\1" * 65536}),
+        parts_of(RAISED)[0], parts_of(RAISED)[1] | {"traffic_controls.kind": b"\1" * 65536}),
+    # heights
+    f"section objects.goal_z_m at byte {at('objects.goal_z_m')}: element [2] at byte {at('objects.goal_z_m') + 8} is "
+    "nan; it must be -50000 to 50000": element("objects.goal_z_m", 2, NAN),
+    f"section objects.z_m at byte {at('objects.z_m')}: element [1, 0] at byte {at('objects.z_m') + 12} is 50001; "
+    "it must be -50000 to 50000": element("objects.z_m", 3, 50001),
+    f"element [0, 1] at byte {at('objects.z_m') + 4} is 3 where objects.valid is 0; it must be 0 there":
+        element("objects.z_m", 1, 3),
+    "section roads.z_m at byte": element("roads.z_m", 0, INF),
     # candidate goals
     f"element [1, 0] at byte {at('candidate_goals_m') + 8} is 50001; it must be -50000 to 50000":
         element("candidate_goals_m", 2, 50001),
     "of section candidate_goals_m is 130; it must be 0 to 128": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"candidate_goals_m": bytes(4 * 130)}),
+        parts_of(RAISED)[0], parts_of(RAISED)[1] | {"candidate_goals_m": bytes(4 * 130)}),
     "of section candidate_goals_m is 3; by the file's counts it must be 2": file_of(
-        parts_of(CONTROLLED)[0], parts_of(CONTROLLED)[1] | {"candidate_goals_m": bytes(4 * 3)}),
+        parts_of(RAISED)[0], parts_of(RAISED)[1] | {"candidate_goals_m": bytes(4 * 3)}),
     # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,

@@ -40,6 +40,8 @@ def test_every_field_of_a_file_is_read():
     assert objects.y_m[0, 2] + origin_m[1] == pytest.approx(-5006.0, abs=1e-3)
     assert objects.goal_m[1] + origin_m == pytest.approx([8040.0, -5001.75], abs=1e-3)
     assert objects.vx_mps[:, 2].tolist() == [1.0] * FRAMES
+    assert np.array_equal(objects.z_m, np.where(objects.valid, np.float32(9.5), 0))
+    assert (objects.goal_z_m == 9.5).all() and (roads.z_m == 9.5).all()
     assert roads.id.tolist() == [4, 5, 6, 8, 9, 10, 11, 12]
     assert np.diff(roads.start).tolist() == [3, 2, 2, 2, 1, 3, 2, 2]
     assert roads.x_m[7] + origin_m[0] == pytest.approx(7990.0, abs=1e-3)
@@ -49,7 +51,7 @@ def test_every_field_of_a_file_is_read():
 
 def test_invalid_frames_are_zero_not_the_sentinel():
     objects = read(small_document()).objects
-    for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
+    for name in ("x_m", "y_m", "z_m", "heading_rad", "vx_mps", "vy_mps"):
         assert not getattr(objects, name)[~objects.valid].any()
 
 
@@ -89,9 +91,10 @@ def test_missing_fields_are_imputed_and_reported():
     for name in ("height", "goalPosition", "mark_as_expert"):
         del bare[name]
     walker = car("pedestrian", y=3.0)
-    del walker["height"]
+    del walker["height"], walker["goalPosition"]["z"]
     scene = read(document_of(bare, walker))
     assert scene.objects.goal_m[0] + scene.origin_m == pytest.approx([0.4, 0.0], abs=1e-6)
+    assert scene.objects.goal_z_m.tolist() == [9.5, 9.5]
     assert scene.objects.height_m.tolist() == [1.5, np.float32(1.7)]
     imputed = scene.report.imputed
     assert imputed["goals: the last valid position"] == 1

@@ -102,7 +102,13 @@ def test_missing_fields_are_reported_as_imputed():
     report = read_early(small_file(), "x.bin").report
     assert [count for reason, count in report.imputed.items() if reason.startswith("lane successors")] == [1]
     assert any(reason.startswith("dt_s") for reason in report.imputed)
-    assert any("z coordinates" in note for note in report.notes)
+    assert report.notes == []
+
+
+def test_heights_are_kept_where_states_are_valid():
+    scene = validate_scene(read_early(small_file(), "x.bin"))
+    assert np.array_equal(scene.objects.z_m, np.where(scene.objects.valid, np.float32(100), 0))
+    assert (scene.objects.goal_z_m == 100).all() and (scene.roads.z_m == 100).all()
 
 
 def test_headings_are_wrapped_to_minus_pi_and_pi():

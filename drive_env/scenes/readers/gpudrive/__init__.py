@@ -15,6 +15,7 @@ from ....errors import value_text
 from ...coordinates import origin_of
 from ...json_text import OtherJsonError, expected, looks_like_json, member, read_json
 from ...lane_links import link_lanes
+from ...levels import report_levels
 from ...metadata import check_text
 from ...scene import Report, Scene
 from ..source import Source
@@ -54,7 +55,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     objects_in, roads_in = member(document, "objects", list, ""), member(document, "roads", list, "")
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
     check_text("scenario_id", texts.setdefault("scenario_id", ""))
-    report = Report(notes=["z coordinates and the subtypes of map_element_id are not kept"])
+    report = Report(notes=["the subtypes of map_element_id are not kept"])
     report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
 
     # Read the tracks; keep the objects that are valid at some frame.
@@ -68,6 +69,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
 
     # Read the map and link its lanes.
     roads = read_roads(roads_in, origin_m, report)
+    report_levels(roads, report)
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     references = read_references(document, tracks, kept, report)

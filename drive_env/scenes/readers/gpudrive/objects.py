@@ -14,7 +14,7 @@ import numpy as np
 from ....errors import SceneError, outside_text
 from ...coordinates import bounded_float32, first_index, time_major, wrapped
 from ...json_text import column, expected, member, numbers, one_of, whole_number
-from ...limits import FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from ...limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ...scene import OBJECT_KIND_CODES, Objects, Report
 
 OBJECT_TYPES = {"vehicle": "vehicle", "pedestrian": "pedestrian", "cyclist": "cyclist", "other": "other",
@@ -48,9 +48,11 @@ class Tracks:
     length_m: np.ndarray
     height_m: np.ndarray
     goal_m: np.ndarray
+    goal_z_m: np.ndarray
     marked_expert: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
+    z_m: np.ndarray
     heading: np.ndarray
     vx_mps: np.ndarray
     vy_mps: np.ndarray
@@ -80,20 +82,21 @@ def read_tracks(entries: list, report: Report) -> Tracks:
 
     # Concatenate the states of all objects, one list per field; check kinds and ids.
     positions, velocities = flat("position"), flat("velocity")
-    column(positions, "z", place("position"), default=0.0)
     kinds = [one_of(_field(entries, index, "type"), OBJECT_TYPES, f"objects[{index}].type")
              for index in range(len(entries))]
     report.impute("kind other of objects whose type is unset", kinds.count("unset"))
     ids = _ids(entries)
     if ids is None:
         report.impute("object ids: the index in the file", len(entries))
+    goal_m, goal_z_m = _goals(entries)
     # Check every number while the lists become (n, t) arrays, then ranges of valid states.
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
         width_m=_sizes(entries, "width", "needed"), length_m=_sizes(entries, "length", "needed"),
-        height_m=_sizes(entries, "height", "optional"), goal_m=_goals(entries),
+        height_m=_sizes(entries, "height", "optional"), goal_m=goal_m, goal_z_m=goal_z_m,
         marked_expert=_expert_marks(entries, report),
         x_m=matrix(column(positions, "x", place("position"))), y_m=matrix(column(positions, "y", place("position"))),
+        z_m=matrix(column(positions, "z", place("position"), default=0.0)),
         heading=matrix(numbers(flat("heading"), place("heading"))),
         vx_mps=matrix(column(velocities, "x", place("velocity"))),
         vy_mps=matrix(column(velocities, "y", place("velocity"))), valid=matrix(_flags(flat("valid"), place("valid"))))
@@ -114,23 +117,25 @@ def as_objects(tracks: Tracks, kept: np.ndarray, heading_rad: np.ndarray, origin
     def track(values, offset=0.0):
         return np.where(valid, np.where(valid, values[kept], 0.0) - offset, 0.0)
 
-    def position(values, axis):
+    def position(values, axis, offset_m):
         def place(at):
-            return f"objects[{kept[at[0]]}].position[{at[1]}].{'xy'[axis]}"
+            return f"objects[{kept[at[0]]}].position[{at[1]}].{axis}"
 
-        return time_major(bounded_float32(track(values, origin_m[axis]), place))
+        return time_major(bounded_float32(track(values, offset_m), place))
 
     # Check positions first: a faulty one has moved the origin away from everything else.
-    x_m, y_m = position(tracks.x_m, 0), position(tracks.y_m, 1)
+    x_m, y_m = position(tracks.x_m, "x", origin_m[0]), position(tracks.y_m, "y", origin_m[1])
+    goal_m, goal_z_m = _goals_near(tracks, kept, origin_m, report)
     kinds = [tracks.kind[index] for index in kept]
     return Objects(
         id=np.array([tracks.id[index] for index in kept], np.int64),
         kind=np.array([OBJECT_KIND_CODES[kind] for kind in kinds], np.uint8),
         length_m=tracks.length_m[kept].astype(np.float32), width_m=tracks.width_m[kept].astype(np.float32),
         height_m=_heights(tracks, kept, kinds, report),
-        goal_m=_goals_near(tracks, kept, origin_m, report), marked_expert=tracks.marked_expert[kept],
-        x_m=x_m, y_m=y_m, heading_rad=time_major(wrapped(track(heading_rad))), vx_mps=time_major(track(tracks.vx_mps)),
-        vy_mps=time_major(track(tracks.vy_mps)), valid=np.ascontiguousarray(valid.T))
+        goal_m=goal_m, goal_z_m=goal_z_m, marked_expert=tracks.marked_expert[kept],
+        x_m=x_m, y_m=y_m, z_m=position(tracks.z_m, "z", 0.0), heading_rad=time_major(wrapped(track(heading_rad))),
+        vx_mps=time_major(track(tracks.vx_mps)), vy_mps=time_major(track(tracks.vy_mps)),
+        valid=np.ascontiguousarray(valid.T))
 
 
 def report_sentinels(tracks: Tracks, report: Report) -> None:
@@ -181,8 +186,8 @@ def _sizes(entries, name, needed):
 
 
 def _goals(entries):
-    """(n, 2) float64; NaN where there is none."""
-    goals_m = np.full((len(entries), 2), np.nan)
+    """(n, 2) and (n,) float64, the goals and their heights; NaN where there is none."""
+    goals_m, goals_z_m = np.full((len(entries), 2), np.nan), np.full(len(entries), np.nan)
     having = [index for index, entry in enumerate(entries) if "goalPosition" in entry]
     if having:
         goals = [entries[index]["goalPosition"] for index in having]
@@ -190,10 +195,11 @@ def _goals(entries):
         def place(at):
             return f"objects[{having[at]}].goalPosition"
 
-        column(goals, "z", place, default=0.0)
+        goals_z_m[having] = column(goals, "z", place, default=0.0)
+        goals_z_m[[index for index, goal in zip(having, goals, strict=True) if "z" not in goal]] = np.nan
         goals_m[having] = np.stack([column(goals, "x", place), column(goals, "y", place)], axis=1)
     goals_m[(goals_m == SENTINEL_M).all(axis=1)] = np.nan
-    return goals_m
+    return goals_m, goals_z_m
 
 
 def _expert_marks(entries, report):
@@ -224,6 +230,7 @@ def _check_valid_states(tracks):
     """Valid states must be in range; invalid ones hold the sentinel, or any other number."""
     for name, values, limit in (
             ("position[{}].x", tracks.x_m, RAW_LIMIT_M), ("position[{}].y", tracks.y_m, RAW_LIMIT_M),
+            ("position[{}].z", tracks.z_m, COORDINATE_LIMIT_M),
             ("heading[{}]", tracks.heading, HEADING_LIMIT_DEG),
             ("velocity[{}].x", tracks.vx_mps, SPEED_LIMIT_MPS), ("velocity[{}].y", tracks.vy_mps, SPEED_LIMIT_MPS)):
         wrong = tracks.valid & (np.abs(values) > limit)
@@ -267,11 +274,14 @@ def _heights(tracks, kept, kinds, report):
 
 
 def _goals_near(tracks, kept, origin_m, report):
-    """(k, 2) float32 relative to the origin; missing ones are imputed."""
+    """(k, 2) and (k,) float32, the goals relative to the origin and their heights; missing ones are imputed."""
     goals_m, frames = tracks.goal_m[kept], tracks.valid.shape[1]
     missing = np.isnan(goals_m[:, 0])
     report.impute("goals: the last valid position", missing.sum())
     last = frames - 1 - np.argmax(tracks.valid[kept][:, ::-1], axis=1)
     ends_m = np.stack([tracks.x_m[kept, last], tracks.y_m[kept, last]], axis=1)
-    return bounded_float32(np.where(missing[:, None], ends_m, goals_m) - origin_m,
-                           lambda at: f"objects[{kept[at[0]]}].goalPosition.{'xy'[at[1]]}")
+    goals_z_m = tracks.goal_z_m[kept]
+    goals_z_m = np.where(missing | np.isnan(goals_z_m), tracks.z_m[kept, last], goals_z_m)
+    return (bounded_float32(np.where(missing[:, None], ends_m, goals_m) - origin_m,
+                            lambda at: f"objects[{kept[at[0]]}].goalPosition.{'xy'[at[1]]}"),
+            bounded_float32(goals_z_m, lambda at: f"objects[{kept[at[0]]}].goalPosition.z"))

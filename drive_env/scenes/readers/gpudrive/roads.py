@@ -53,12 +53,12 @@ def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
         index = int(np.searchsorted(start, at, side="right")) - 1
         return f"roads[{kept[index]}].geometry[{at - start[index]}]"
 
-    column(points, "z", place, default=0.0)
     return Roads(
         id=np.array([ids[index] for index in kept], np.int64),
         kind=np.array([ROAD_KIND_CODES[kinds[index]] for index in kept], np.uint8), start=start,
         x_m=bounded_float32(column(points, "x", place) - origin_m[0], lambda at: within(place(at[0]), "x")),
         y_m=bounded_float32(column(points, "y", place) - origin_m[1], lambda at: within(place(at[0]), "y")),
+        z_m=bounded_float32(column(points, "z", place, default=0.0), lambda at: within(place(at[0]), "z")),
         width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
 
 
