@@ -2,6 +2,7 @@
 #include "step/lane_driver.h"
 
 #include "batch/batch.h"
+#include "math/simd_pad.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"
 
