@@ -113,14 +113,14 @@ def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
     words = np.ascontiguousarray(given["state/overlapping"], "<u8").view(np.uint8)
     overlapping = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
     beyond = np.arange(overlapping.shape[1]) >= vehicles
-    count = given["state/present"].shape[1]
+    count, lane = given["state/present"].shape[1], given["state/lane"]  # without entries where nothing uses lanes
     controlled = given["state/controller"] == lib.DRV_CONTROLLER_AGENT
     for name, wrong in (
             ("controller", (controlled != (np.arange(count) < agents)) & played[:, None]),
             ("status", ((status == ABSENT) != absent) & played[:, None]),
             ("present", given["state/present"].astype(bool) & beyond[:, :count]),
             ("overlapping", overlapping & beyond),
-            ("lane", (given["state/lane"] >= roads) & ~absent & played[:, None])):
+            ("lane", (lane >= roads) & ~absent[:, :lane.shape[1]] & played[:, None])):
         if wrong.any():
             world, index = (int(place[0]) for place in np.nonzero(wrong))
             raise CallError(f"state['state/{name}'] of world {world} does not fit its scene "
