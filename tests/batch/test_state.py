@@ -126,7 +126,7 @@ def extremes(batch, state, rng):
     return state
 
 
-KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden")
+KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden", "lane")
 """Bound to the scene of the world or to the config; other tests damage them."""
 
 
