@@ -1,8 +1,8 @@
 # Every target sets up .venv on first use, and updates it when the core or the pins change.
 #
 #   make demo [SCENE=path]   runs the town, and the scene file given; writes a film and a replay page to demo/
-#   make train               trains a small policy (two minutes on two cores); replaces runs/make-train/, which holds
-#                            curves and checkpoint
+#   make train               trains a small policy (less than two minutes on two cores); replaces runs/make-train/, which
+#                            holds curves and checkpoint
 #   make test [WORKERS=n]    runs the whole test suite in so many processes (2)
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes

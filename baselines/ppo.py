@@ -3,7 +3,7 @@
     python -m baselines.ppo                  a transformer on 64 generated towns
     python -m baselines.ppo town --run.minutes 4
                                              one trial per episode, on one GPU
-    python -m baselines.ppo small            two minutes on two cores
+    python -m baselines.ppo small            less than two minutes on two cores
     torchrun --nproc-per-node 8 -m baselines.ppo --env.num-worlds 4096
 
 What differs from CleanRL's PPO, and why:

@@ -31,7 +31,7 @@ SMALL = TrainConfig(
     model=ModelConfig(width=64, layers=1, heads=2, object_width=32, context=16),
     ppo=PPOConfig(agent_steps=400_000, rollout_steps=32, epochs=3, gamma=0.99, learning_rate=1e-3, entropy_weight=0.01),
     run=RunConfig(folder="runs/small", checkpoint_updates=0, evaluate_updates=20, torch_threads=1))
-"""Towns with eight cars: learns to drive in two minutes on two cores."""
+"""Towns with eight cars: learns to drive in less than two minutes on two cores."""
 
 HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4)
 
